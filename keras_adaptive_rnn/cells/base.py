@@ -1,0 +1,174 @@
+"""What every cell shares: the protocol, the noise of a sequence, the initial state and the config."""
+
+import keras
+from keras import ops
+
+from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn._keras import DropoutRNNCell
+
+
+class Cell(DropoutRNNCell, keras.layers.Layer):
+    r"""A recurrent cell in two parts: what needs no state, and the rest.
+
+    A subclass writes the equations of one time step in
+
+    - `project(inputs, training)`: all that does not depend on the state, for any leading axes. Our
+      `keras_adaptive_rnn.layers.RNN` calls it once for a whole sequence, `[time, batch, features]`, outside the loop.
+      It may return any structure of tensors. Identity by default.
+    - `step(projected, states, training)`: the rest, for one time step; returns `output, [output, ...]`. The first
+      state is the output, every state is `[batch, size]`, and the list comes back as it went in.
+
+    `call = step(project(.))` makes it a Keras cell, which `keras.layers.RNN` takes as it is. A subclass sets
+    `state_size` (a list) and `output_size`, and makes its weights in `build`, which ends with `super().build(...)`.
+
+    Noise is drawn once a sequence and named after its rate: `self.drop(x, "dropout", training)` multiplies by the mask
+    of `self.dropout`. A subclass that wants another mask adds its size to `noise_sizes`.
+
+    Args:
+        dropout: Float in `[0, 1)`, share of the inputs to drop; one mask a sequence. Defaults to `0.0`.
+        recurrent_dropout: Float in `[0, 1)`, share of the recurrent state to drop; one mask a sequence. Defaults to
+            `0.0`.
+        seed: Integer seed of the masks, or `None` (default).
+        trainable_initial_state: Whether the state before the first step is trained, one vector a state, shared by the
+            batch, zero at the start of training. Defaults to `False`: zeros.
+        name, dtype, trainable: As in `keras.layers.Layer`.
+    """
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        cls.__signature__ = _arguments.signature(_arguments.parameters(cls))
+
+    def __init__(self, dropout=0.0, recurrent_dropout=0.0, seed=None, trainable_initial_state=False, **kwargs):
+        _arguments.reject_unknown(type(self), kwargs, _arguments.LAYER_ARGUMENTS + tuple(type(self).__signature__.parameters))
+        super().__init__(**kwargs)
+        self.dropout = _arguments.rate("dropout", dropout)
+        self.recurrent_dropout = _arguments.rate("recurrent_dropout", recurrent_dropout)
+        self.seed = _arguments.integer("seed", seed, minimum=0, optional=True)
+        self.trainable_initial_state = _arguments.boolean("trainable_initial_state", trainable_initial_state)
+        self.seed_generator = keras.random.SeedGenerator(seed)
+        self.input_size = None
+        self._noise = Noise()
+
+    # The equations.
+
+    def project(self, inputs, training=False):
+        return inputs
+
+    def step(self, projected, states, training=False):
+        raise NotImplementedError
+
+    def call(self, inputs, states, training=False):
+        return self.step(self.project(inputs, training), states, training)
+
+    # Weights.
+
+    def build(self, input_shape):
+        """Records the input size and makes the trained initial state; a subclass calls this last."""
+        self._set_input_size(input_shape)
+        if self.trainable_initial_state:
+            self.initial_state = [
+                self.add_weight(name=f"initial_state_{k}", shape=(size,), initializer="zeros")
+                for k, size in enumerate(self.state_size)
+            ]
+
+    def _set_input_size(self, input_shape):
+        if len(input_shape) != 2 or input_shape[-1] is None:
+            raise ValueError(
+                f"{type(self).__name__} takes inputs of shape (batch, features) with known features. "
+                f"Received: input_shape={tuple(input_shape)}"
+            )
+        self.input_size = input_shape[-1]
+        self.input_spec = keras.layers.InputSpec(ndim=2, axes={-1: self.input_size})
+
+    # Noise, drawn once a sequence.
+
+    @property
+    def noise_sizes(self):
+        """The size of each mask, by the name of its rate."""
+        return {"dropout": self.input_size, "recurrent_dropout": self.state_size[0]}
+
+    def drop(self, x, name, training):
+        """Returns `x` times the sequence's mask of the rate called `name`; `x` itself in inference."""
+        if not training or (getattr(self, name) == 0 and name not in self._noise.given):
+            return x
+        mask = self._noise.masks.get(name)
+        if mask is None:
+            # Called without a sequence around it (a cell by itself): a mask for this call.
+            mask = self._draw(name, ops.shape(x)[-2])
+        return x * ops.cast(mask, x.dtype)
+
+    def _draw(self, name, batch_size):
+        if name in self._noise.given:
+            return ops.convert_to_tensor(self._noise.given[name], dtype=self.compute_dtype)
+        ones = ops.ones((batch_size, self.noise_sizes[name]), dtype=self.compute_dtype)
+        return keras.random.dropout(ones, getattr(self, name), seed=self.seed_generator)
+
+    def parts(self):
+        """The maps of the cell, which draw and prepare with it, and the cells inside it."""
+        return [part for part in self._flatten_layers(include_self=False, recursive=False)]
+
+    def start_sequence(self, batch_size, training, input_size=None):
+        """Draws the noise of a sequence, and prepares the weights.
+
+        Args:
+            batch_size: Integer or scalar tensor.
+            training: Whether the sequence is one of training; `None` if that is not known yet (plain
+                `keras.layers.RNN` does not say), which draws the noise and prepares nothing.
+            input_size: Size of the inputs; the cell's own by default.
+        """
+        if training is not False:
+            for name in self.noise_sizes:
+                if getattr(self, name) > 0 or name in self._noise.given:
+                    self._noise.masks[name] = self._draw(name, batch_size)
+        for part in self.parts():
+            if hasattr(part, "start_sequence") and not isinstance(part, Cell):
+                part.start_sequence(training)
+
+    def end_sequence(self):
+        """Forgets the noise and the prepared weights."""
+        self._noise.masks.clear()
+        for part in self.parts():
+            if hasattr(part, "end_sequence"):
+                part.end_sequence()
+
+    # The hooks by which `keras.layers.RNN` says that a sequence begins and ends.
+
+    def get_dropout_mask(self, step_input):
+        self.start_sequence(ops.shape(step_input)[0], training=None)
+
+    def get_recurrent_dropout_mask(self, step_input):
+        """Nothing is left to draw: `get_dropout_mask` has drawn all."""
+
+    def reset_dropout_mask(self):
+        self.end_sequence()
+
+    def reset_recurrent_dropout_mask(self):
+        """Nothing is left to forget: `reset_dropout_mask` has forgotten all."""
+
+    # States and config.
+
+    def get_initial_state(self, batch_size=None):
+        if self.trainable_initial_state:
+            # A product, not a broadcast: PyTorch cannot assign to a tensor whose rows share memory.
+            ones = ops.ones((batch_size, 1), dtype=self.compute_dtype)
+            return [ones * ops.cast(ops.convert_to_tensor(row), self.compute_dtype) for row in self.initial_state]
+        return [ops.zeros((batch_size, size), dtype=self.compute_dtype) for size in self.state_size]
+
+    @property
+    def trains_initial_state(self):
+        """Whether any part of the initial state is trained."""
+        return self.trainable_initial_state
+
+    def get_config(self):
+        return {**super().get_config(), **_arguments.config(self, _arguments.parameters(type(self)))}
+
+
+class Noise:
+    """The masks of one sequence; a plain object, so that Keras does not track its tensors.
+
+    `given` holds masks to use in place of drawn ones, by name: tests put the same mask on every backend.
+    """
+
+    def __init__(self):
+        self.masks = {}
+        self.given = {}

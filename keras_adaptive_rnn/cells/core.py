@@ -1,0 +1,129 @@
+"""What the cores share: gates over a map of the input, a map of the state and a bias."""
+
+import keras
+from keras import ops
+
+from keras_adaptive_rnn import _arguments, maps
+from keras_adaptive_rnn.cells.base import Cell
+
+
+class Core(Cell):
+    r"""A cell whose gates are affine in input and state: $a = x W + h U + b$, joined over the gates.
+
+    A subclass lists its gates (`gates`), and writes `step`. `self.kernel_map` is $W$, `self.recurrent_map` $U$ and
+    `project` has already computed $x W + b$; `self.recurrent(h, training)` is $h U$. Where gates read different
+    vectors, `groups` says how many gates each product serves, and `self.recurrent(h, training, k)` serves group $k$.
+
+    Weights, in order: those of `kernel_map`, those of `recurrent_map`, `bias`, the gains of the norms. The trained
+    initial state comes before them all.
+
+    Args:
+        units: Positive integer, size of the output and of each gate.
+        activation: Activation of the new content. Defaults to `"tanh"`.
+        use_bias: Whether to add a bias. Defaults to `True`.
+        kernel_initializer, recurrent_initializer, bias_initializer: Initializers of $W$, $U$, $b$. Default to
+            `"glorot_uniform"`, `"orthogonal"` and `"zeros"`.
+        kernel_regularizer, recurrent_regularizer, bias_regularizer: Regularizers, `None` by default.
+        kernel_constraint, recurrent_constraint, bias_constraint: Constraints, `None` by default.
+        kernel_map, recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+            `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+        layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a gain and no
+            centre, before they are added. Defaults to `False`.
+        dropout, recurrent_dropout, seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
+        name, dtype, trainable: As in `keras.layers.Layer`.
+    """
+
+    gates = ()
+    groups = None
+    bias_rows = 1
+
+    def __init__(
+        self,
+        units,
+        activation="tanh",
+        use_bias=True,
+        kernel_initializer="glorot_uniform",
+        recurrent_initializer="orthogonal",
+        bias_initializer="zeros",
+        kernel_regularizer=None,
+        recurrent_regularizer=None,
+        bias_regularizer=None,
+        kernel_constraint=None,
+        recurrent_constraint=None,
+        bias_constraint=None,
+        kernel_map="full",
+        recurrent_map="full",
+        layer_normalization=False,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.units = _arguments.integer("units", units)
+        self.activation = _arguments.resolve("activation", activation, keras.activations.get)
+        self.use_bias = _arguments.boolean("use_bias", use_bias)
+        for role, initializer, regularizer, constraint in (
+            ("kernel", kernel_initializer, kernel_regularizer, kernel_constraint),
+            ("recurrent", recurrent_initializer, recurrent_regularizer, recurrent_constraint),
+            ("bias", bias_initializer, bias_regularizer, bias_constraint),
+        ):
+            for kind, value in (("initializer", initializer), ("regularizer", regularizer), ("constraint", constraint)):
+                name = f"{role}_{kind}"
+                setattr(self, name, _arguments.resolve(name, value, getattr(keras, f"{kind}s").get))
+        self.layer_normalization = _arguments.boolean("layer_normalization", layer_normalization)
+        self.kernel_map = self._bind("kernel", kernel_map)
+        self.recurrent_map = self._bind("recurrent", recurrent_map)
+        self.bias = maps.no_bias
+        self.kernel_norm = None
+        self.recurrent_norms = []
+        self.state_size = [self.units]
+        self.output_size = self.units
+
+    def _bind(self, role, linear_map):
+        name = f"{role}_map"
+        weights = [getattr(self, f"{role}_{kind}") for kind in ("initializer", "regularizer", "constraint")]
+        return _arguments.resolve(name, linear_map, lambda m: maps.get(m, name).bind(self, self.units, *weights))
+
+    def build(self, input_shape):
+        self._set_input_size(input_shape)
+        groups = self.groups or (len(self.gates),)
+        self.kernel_map.build_blocks((len(self.gates),), self.input_size)
+        self.recurrent_map.build_blocks(groups, self.state_size[0])
+        if self.use_bias:
+            self.bias = maps.Bias(
+                self.units,
+                self.bias_initializers(),
+                rows=self.bias_rows,
+                regularizer=self.bias_regularizer,
+                constraint=self.bias_constraint,
+                name="bias",
+                dtype=self.dtype_policy,
+            )
+            self.bias.build()
+        if self.layer_normalization:
+            self.kernel_norm = self.make_norm(len(self.gates) * self.units)
+            self.recurrent_norms = [self.make_norm(gates * self.units) for gates in groups]
+        super().build(input_shape)
+
+    def make_norm(self, size, center=False):
+        """Returns a built layer normalisation of `size` entries; the bias of the gates is the centre."""
+        norm = keras.layers.LayerNormalization(epsilon=1e-9, center=center, dtype=self.dtype_policy)
+        norm.build((None, size))
+        return norm
+
+    def bias_initializers(self):
+        """The initializer of each gate's bias."""
+        return [self.bias_initializer] * len(self.gates)
+
+    def project(self, inputs, training=False):
+        x = self.drop(inputs, "dropout", training)
+        product = self.kernel_map(x, training=training)
+        return self.bias(self.kernel_norm(product) if self.layer_normalization else product)
+
+    def recurrent(self, h, training, group=0):
+        """Returns $h U$ for one group of gates: dropped out, multiplied, normalised."""
+        product = self.recurrent_map(self.drop(h, "recurrent_dropout", training), group, training=training)
+        return self.recurrent_norms[group](product) if self.layer_normalization else product
+
+    def split(self, joined):
+        """Returns the gates' pieces of a joined tensor."""
+        return ops.split(joined, len(self.gates), axis=-1)
+

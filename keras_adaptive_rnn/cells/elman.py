@@ -1,0 +1,42 @@
+"""The Elman cell, Keras's SimpleRNN."""
+
+from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn.cells.core import Core
+
+
+@export
+class ElmanCell(Core):
+    r"""The Elman cell, one affine map and an activation.
+
+    $$h_t = \phi(x_t W + h_{t-1} U + b)$$
+
+    The weights are those of `keras.layers.SimpleRNNCell`, in its order: kernel `[inputs, units]`, recurrent kernel
+    `[units, units]`, bias `[units]`.
+
+    Args:
+        units: Positive integer, size of the output.
+        activation: $\phi$. Defaults to `"tanh"`.
+        **kwargs: As in `keras_adaptive_rnn.cells.Core`.
+
+    Call arguments:
+        inputs: Tensor `[batch, features]`.
+        states: List of one tensor, $h$ `[batch, units]`.
+        training: Whether dropout is on.
+
+    Returns: `output, [h]`, each `[batch, units]`; the output is $h$.
+
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.ElmanCell(4))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 4)
+
+    Reference: Elman, Finding Structure in Time (1990).
+    """
+
+    gates = ("h",)
+
+    def step(self, projected, states, training=False):
+        (h,) = states
+        h = self.activation(projected + self.recurrent(h, training))
+        return h, [h]

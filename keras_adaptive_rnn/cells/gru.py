@@ -1,0 +1,76 @@
+"""The gated recurrent unit, resetting before or after the recurrent product."""
+
+import keras
+from keras import ops
+
+from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn.cells.core import Core
+
+
+@export
+class GRUCell(Core):
+    r"""The gated recurrent unit.
+
+    $$z = \sigma(x W_z + h_{t-1} U_z + b_z), \qquad r = \sigma(x W_r + h_{t-1} U_r + b_r)$$
+    $$\tilde h = \phi(x W_h + r \odot (h_{t-1} U_h + b'_h) + b_h) \quad\text{if reset\_after, else}\quad
+      \tilde h = \phi(x W_h + (r \odot h_{t-1}) U_h + b_h)$$
+    $$h_t = z \odot h_{t-1} + (1 - z) \odot \tilde h$$
+
+    The weights are those of `keras.layers.GRUCell`, in its order, gates joined as z, r, h: kernel
+    `[inputs, 3 units]`, recurrent kernel `[units, 3 units]`, bias `[3 units]`, or `[2, 3 units]` with `reset_after`
+    (the second row is $b'$).
+
+    Args:
+        units: Positive integer, size of the output.
+        activation: $\phi$. Defaults to `"tanh"`.
+        recurrent_activation: $\sigma$. Defaults to `"sigmoid"`.
+        reset_after: Whether the reset gate acts after the recurrent product (as in Keras and cuDNN) or before it.
+            Defaults to `True`.
+        **kwargs: As in `keras_adaptive_rnn.cells.Core`.
+
+    Call arguments:
+        inputs: Tensor `[batch, features]`.
+        states: List of one tensor, $h$ `[batch, units]`.
+        training: Whether dropout is on.
+
+    Returns: `output, [h]`, each `[batch, units]`; the output is $h$.
+
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.GRUCell(4, reset_after=False))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 4)
+
+    Reference: Cho et al., Learning Phrase Representations using RNN Encoder-Decoder (2014).
+    """
+
+    gates = ("z", "r", "h")
+
+    def __init__(self, units, activation="tanh", recurrent_activation="sigmoid", reset_after=True, **kwargs):
+        super().__init__(units, activation=activation, **kwargs)
+        self.recurrent_activation = _arguments.resolve(
+            "recurrent_activation", recurrent_activation, keras.activations.get
+        )
+        self.reset_after = _arguments.boolean("reset_after", reset_after)
+
+    @property
+    def groups(self):
+        return (3,) if self.reset_after else (2, 1)
+
+    @property
+    def bias_rows(self):
+        return 2 if self.reset_after else 1
+
+    def step(self, projected, states, training=False):
+        (h,) = states
+        x_z, x_r, x_h = self.split(projected)
+        if self.reset_after:
+            u_z, u_r, u_h = self.split(self.bias(self.recurrent(h, training), row=1))
+        else:
+            u_z, u_r = ops.split(self.recurrent(h, training), 2, axis=-1)
+        z = self.recurrent_activation(x_z + u_z)
+        r = self.recurrent_activation(x_r + u_r)
+        candidate = x_h + (r * u_h if self.reset_after else self.recurrent(r * h, training, group=1))
+        h = z * h + (1 - z) * self.activation(candidate)
+        return h, [h]

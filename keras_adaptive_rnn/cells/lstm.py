@@ -1,0 +1,129 @@
+"""The LSTM, with the variants that the evaluation papers use."""
+
+import keras
+from keras import ops
+
+from keras_adaptive_rnn import _arguments, maps
+from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn.cells.core import Core
+
+
+@export
+class LSTMCell(Core):
+    r"""The long short-term memory.
+
+    $$i = \sigma(x W_i + h_{t-1} U_i + b_i), \quad f = \sigma(x W_f + h_{t-1} U_f + b_f), \quad
+      o = \sigma(x W_o + h_{t-1} U_o + b_o)$$
+    $$j = \phi(x W_c + h_{t-1} U_c + b_c)$$
+    $$c_t = f \odot c_{t-1} + i \odot j, \qquad h_t = o \odot \phi(c_t)$$
+
+    The weights are those of `keras.layers.LSTMCell`, in its order, gates joined as i, f, c, o: kernel
+    `[inputs, 4 units]`, recurrent kernel `[output, 4 units]`, bias `[4 units]`. With `tied_gates` the three gates are
+    f, c, o. A projection adds a kernel `[units, projection_units]`, and layer normalisation its gains, after those.
+
+    Args:
+        units: Positive integer, size of the memory $c$.
+        activation: $\phi$. Defaults to `"tanh"`.
+        recurrent_activation: $\sigma$. Defaults to `"sigmoid"`.
+        unit_forget_bias: Whether $b_f$ starts at one. Defaults to `True`.
+        tied_gates: Whether $i = 1 - f$. Defaults to `False`.
+        cap_input_gate: Whether $i$ is capped, $\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to `False`.
+        projection_units: Positive integer, size of a linear projection of $h$, which is then the output and the
+            recurrent state; `None` (default) for none.
+        cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed from the
+            unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
+        update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory itself is
+            never dropped. Defaults to `0.0`.
+        layer_normalization: As in `keras_adaptive_rnn.cells.Core`; the LSTM also normalises $c$ inside
+            $o \odot \phi(c)$, with gain and centre.
+        **kwargs: As in `keras_adaptive_rnn.cells.Core`.
+
+    Call arguments:
+        inputs: Tensor `[batch, features]`.
+        states: List of two tensors, $h$ `[batch, units]` (or `[batch, projection_units]`) and $c$ `[batch, units]`.
+        training: Whether dropout is on.
+
+    Returns: `output, [h, c]`; the output is $h$.
+
+    Raises:
+        ValueError: an argument is out of its range, or `tied_gates` and `cap_input_gate` are asked at once.
+
+    Example:
+
+    >>> cell = keras_adaptive_rnn.LSTMCell(8, tied_gates=True, projection_units=4)
+    >>> output, h, c = keras.layers.RNN(cell, return_state=True)(np.ones((2, 5, 3)))
+    >>> tuple(output.shape), tuple(h.shape), tuple(c.shape)
+    ((2, 4), (2, 4), (2, 8))
+
+    Reference: Hochreiter and Schmidhuber, Long Short-Term Memory (1997); tied and capped gates, projection: Melis,
+    Dyer, Blunsom, On the State of the Art of Evaluation in Neural Language Models (2018), section 3; update dropout:
+    Semeniuta, Severyn, Barth, Recurrent Dropout without Memory Loss (2016).
+    """
+
+    def __init__(
+        self,
+        units,
+        activation="tanh",
+        recurrent_activation="sigmoid",
+        unit_forget_bias=True,
+        tied_gates=False,
+        cap_input_gate=False,
+        projection_units=None,
+        cell_clip=None,
+        update_dropout=0.0,
+        **kwargs,
+    ):
+        super().__init__(units, activation=activation, **kwargs)
+        self.recurrent_activation = _arguments.resolve(
+            "recurrent_activation", recurrent_activation, keras.activations.get
+        )
+        self.unit_forget_bias = _arguments.boolean("unit_forget_bias", unit_forget_bias)
+        self.tied_gates = _arguments.boolean("tied_gates", tied_gates)
+        self.cap_input_gate = _arguments.boolean("cap_input_gate", cap_input_gate)
+        if tied_gates and cap_input_gate:
+            raise ValueError(
+                "Arguments `tied_gates` and `cap_input_gate` exclude each other: a tied input gate is 1 - f already. "
+                "Received: tied_gates=True, cap_input_gate=True"
+            )
+        self.projection_units = _arguments.integer("projection_units", projection_units, optional=True)
+        self.cell_clip = _arguments.number("cell_clip", cell_clip, positive=True, optional=True)
+        self.update_dropout = _arguments.rate("update_dropout", update_dropout)
+        self.output_size = self.projection_units or self.units
+        self.state_size = [self.output_size, self.units]
+        self.projection = self.cell_norm = None
+
+    @property
+    def gates(self):
+        return ("f", "c", "o") if self.tied_gates else ("i", "f", "c", "o")
+
+    @property
+    def noise_sizes(self):
+        return {**super().noise_sizes, "update_dropout": self.units}
+
+    def bias_initializers(self):
+        ones = keras.initializers.Ones()
+        return [ones if g == "f" and self.unit_forget_bias else self.bias_initializer for g in self.gates]
+
+    def build(self, input_shape):
+        super().build(input_shape)
+        if self.projection_units:
+            self.projection = maps.Full(name="projection").bind(self, self.projection_units, self.kernel_initializer)
+            self.projection.build_blocks((1,), self.units)
+        if self.layer_normalization:
+            self.cell_norm = self.make_norm(self.units, center=True)
+
+    def step(self, projected, states, training=False):
+        h, c = states
+        *i, f, j, o = self.split(projected + self.recurrent(h, training))
+        f = self.recurrent_activation(f)
+        i = 1 - f if self.tied_gates else self.recurrent_activation(i[0])
+        if self.cap_input_gate:
+            i = ops.minimum(i, 1 - f)
+        j = self.drop(self.activation(j), "update_dropout", training)
+        c = f * c + i * j
+        h = self.recurrent_activation(o) * self.activation(self.cell_norm(c) if self.layer_normalization else c)
+        if self.projection_units:
+            h = self.projection(h)
+        if self.cell_clip is not None:
+            c = ops.clip(c, -self.cell_clip, self.cell_clip)
+        return h, [h, c]

@@ -1,0 +1,127 @@
+"""The Mogrifier: input and state gate each other before the step."""
+
+import keras
+from keras import ops
+
+from keras_adaptive_rnn import _arguments, initializers, maps
+from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn.cells.modulator import CoreModulator
+
+
+@export
+class MogrifierCell(CoreModulator):
+    r"""A cell whose input and state gate each other, in turn, before the step.
+
+    With $x^{-1} = x_t$ and $h^0 = h_{t-1}$, for $i = 1, \dots, r$:
+
+    $$x^i = 2 \sigma(h^{i-1} Q^i) \odot x^{i-2} \;\text{ for odd } i, \qquad
+      h^i = 2 \sigma(x^{i-1} R^i) \odot h^{i-2} \;\text{ for even } i$$
+
+    and the core then takes a step from the last $x$ and $h$: $h_t, c_t = \mathrm{LSTM}(x^\uparrow, h^\uparrow,
+    c_{t-1})$. With `rounds=0` it is the core itself; with $Q = R = 0$ the gates are exactly one.
+
+    Weights, in order: those of the core, then `gates`, one map a round, $Q^1, R^2, Q^3, \dots$, `[units, inputs]` or
+    `[inputs, units]`, each in two factors with `rank` (`right` `[., rank]`, `left` `[rank, .]`), each followed by its
+    bias with `gate_bias`.
+
+    Args:
+        units: Positive integer, size of the output. Not given where `cell` is.
+        rounds: Integer of at least 0, $r$. Defaults to `5`.
+        rank: Positive integer, rank of $Q$ and $R$, at most inputs and units; `None` (default) for full matrices.
+        zigzag: Whether each gate reads what the other has become; `False` has every gate read the original $x$ and
+            $h$ (section 4 of the paper, where it does worse). Defaults to `True`.
+        gate_bias: Whether the gates have a bias, as in the authors' code; the paper has none. Defaults to `False`.
+        core: `"lstm"` (default), `"gru"` or `"elman"`, the cell of `units` that takes the step. It takes the further
+            arguments, such as `tied_gates=True`; those of the authors' code are `cap_input_gate=True` and
+            `gate_bias=True`.
+        cell: A cell object to use in place of `units` and `core`, such as `keras.layers.GRUCell(64)`; its first state
+            must be its output.
+        gate_initializer: Initializer of each $Q$ and $R$, or of each of their factors. Defaults to
+            `"glorot_uniform"`.
+        gate_regularizer, gate_constraint: Regularizer and constraint of each $Q$ and $R$, `None` by default.
+        dropout, recurrent_dropout: Float in `[0, 1)`, share of $x_t$ and of $h_{t-1}$ to drop before the first round,
+            one mask a sequence, as in the authors' code. Default to `0.0`.
+        seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
+        **kwargs: Arguments of the core.
+
+    Call arguments:
+        inputs: Tensor `[batch, features]`.
+        states: List of the core's states, for the LSTM $h$ and $c$, each `[batch, units]`.
+        training: Whether dropout is on.
+
+    Returns: `output, states`; the output is $h$.
+
+    Raises:
+        ValueError: both `units` and `cell` are given, or neither, or an argument is out of its range.
+        TypeError: an argument is unknown, or of the wrong type.
+
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.MogrifierCell(8, rounds=4, rank=2))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.MogrifierCell(cell=keras.layers.GRUCell(8), rounds=4))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+
+    Reference: Melis, Kocisky, Blunsom, Mogrifier LSTM (2020), section 2, equations 1 and 2.
+    """
+
+    def __init__(
+        self,
+        units=None,
+        rounds=5,
+        rank=None,
+        zigzag=True,
+        gate_bias=False,
+        core="lstm",
+        cell=None,
+        gate_initializer="glorot_uniform",
+        gate_regularizer=None,
+        gate_constraint=None,
+        **kwargs,
+    ):
+        super().__init__(units, core, cell, **kwargs)
+        self.rounds = _arguments.integer("rounds", rounds, minimum=0)
+        self.rank = _arguments.integer("rank", rank, optional=True)
+        if self.rank is not None and self.rank > self.state_size[0]:
+            raise ValueError(
+                f"Argument `rank` must be at most the size of the state, {self.state_size[0]}. Received: rank={rank}"
+            )
+        self.zigzag = _arguments.boolean("zigzag", zigzag)
+        self.gate_bias = _arguments.boolean("gate_bias", gate_bias)
+        self.gate_initializer = _arguments.resolve("gate_initializer", gate_initializer, keras.initializers.get)
+        self.gate_regularizer = _arguments.resolve("gate_regularizer", gate_regularizer, keras.regularizers.get)
+        self.gate_constraint = _arguments.resolve("gate_constraint", gate_constraint, keras.constraints.get)
+        self.gates, self.gate_biases = [], []
+
+    def build(self, input_shape):
+        inputs, units = input_shape[-1], self.state_size[0]
+        for i in range(1, self.rounds + 1):
+            read, gated = (units, inputs) if i % 2 else (inputs, units)
+            gate = maps.Full(name=f"gate_{i}") if self.rank is None else maps.LowRank(self.rank, name=f"gate_{i}")
+            initializer = initializers.fresh(self.gate_initializer, 10 * i)
+            gate.bind(self, gated, initializer, self.gate_regularizer, self.gate_constraint)
+            gate.build_blocks((1,), read)
+            self.gates.append(gate)
+            if self.gate_bias:
+                bias = maps.Bias(gated, [keras.initializers.Zeros()], name=f"gate_bias_{i}", dtype=self.dtype_policy)
+                bias.build()
+                self.gate_biases.append(bias)
+        super().build(input_shape)
+
+    def project(self, inputs, training=False):
+        return self.drop(inputs, "dropout", training)
+
+    def step(self, projected, states, training=False):
+        x, h = x_0, h_0 = projected, self.drop(states[0], "recurrent_dropout", training)
+        for i in range(1, self.rounds + 1):
+            if i % 2:
+                x = self._gate(i, h if self.zigzag else h_0, training) * x
+            else:
+                h = self._gate(i, x if self.zigzag else x_0, training) * h
+        return self.inner(x, [h, *states[1:]], training)
+
+    def _gate(self, i, read, training):
+        a = self.gates[i - 1](read, training=training)
+        return 2 * ops.sigmoid(self.gate_biases[i - 1](a) if self.gate_bias else a)

@@ -1,0 +1,88 @@
+"""The multiplicative LSTM: a state that depends on the input enters the gates in place of the previous output."""
+
+import keras
+
+from keras_adaptive_rnn import _arguments, maps
+from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn.cells.elman import ElmanCell
+from keras_adaptive_rnn.cells.lstm import LSTMCell
+from keras_adaptive_rnn.cells.modulator import CoreModulator
+
+
+@export
+class MultiplicativeLSTMCell(CoreModulator):
+    r"""An LSTM whose recurrent transition is chosen by the input.
+
+    $$m_t = (x_t W_{mx}) \odot (h_{t-1} W_{mh})$$
+    $$h_t, c_t = \mathrm{LSTM}(x_t, m_t, c_{t-1})$$
+
+    $m_t$ takes the place of $h_{t-1}$ in every gate. With `core="elman"` it is the multiplicative RNN,
+    $h_t = \tanh(x_t W + m_t U + b)$.
+
+    Weights, in order: those of the core, `input_factor` $W_{mx}$ `[inputs, units]`, `state_factor` $W_{mh}$
+    `[units, units]`, with `factor_bias` a bias of each.
+
+    Args:
+        units: Positive integer, size of the output. Not given where `cell` is.
+        core: `"lstm"` (default) or `"elman"`; it takes the further arguments, such as `tied_gates=True`.
+        cell: A cell object to use in place of `units` and `core`; its first state must be its output.
+        factor_bias: Whether both factors of $m$ have a bias, as in some implementations; the paper has none. Defaults
+            to `False`.
+        dropout, recurrent_dropout, seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`; the masks
+            act on $x_t$ and $h_{t-1}$.
+        **kwargs: Arguments of the core. Its `kernel_initializer` and `recurrent_initializer` also draw $W_{mx}$ and
+            $W_{mh}$.
+
+    Call arguments:
+        inputs: Tensor `[batch, features]`.
+        states: List of the core's states, for the LSTM $h$ and $c$, each `[batch, units]`.
+        training: Whether dropout is on.
+
+    Returns: `output, states`; the output is $h$.
+
+    Raises:
+        ValueError: both `units` and `cell` are given, or neither, or an argument is out of its range.
+        TypeError: an argument is unknown, or of the wrong type.
+
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.MultiplicativeLSTMCell(8))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+
+    Reference: Krause, Lu, Murray, Renals, Multiplicative LSTM for sequence modelling (2016), section 2; Sutskever,
+    Martens, Hinton, Generating Text with Recurrent Neural Networks (2011), for the multiplicative RNN.
+    """
+
+    cores = {"lstm": LSTMCell, "elman": ElmanCell}
+
+    def __init__(self, units=None, core="lstm", cell=None, factor_bias=False, **kwargs):
+        super().__init__(units, core, cell, **kwargs)
+        self.factor_bias = _arguments.boolean("factor_bias", factor_bias)
+        size = self.state_size[0]
+        self.input_factor = maps.Full(name="input_factor").bind(self, size, getattr(self.cell, "kernel_initializer", "glorot_uniform"))
+        self.state_factor = maps.Full(name="state_factor").bind(self, size, getattr(self.cell, "recurrent_initializer", "orthogonal"))
+        self.input_bias = self.state_bias = maps.no_bias
+
+    def build(self, input_shape):
+        size = self.state_size[0]
+        self.input_factor.build_blocks((1,), input_shape[-1])
+        self.state_factor.build_blocks((1,), size)
+        if self.factor_bias:
+            zeros = [keras.initializers.Zeros()]
+            self.input_bias = maps.Bias(size, zeros, name="input_bias", dtype=self.dtype_policy)
+            self.state_bias = maps.Bias(size, zeros, name="state_bias", dtype=self.dtype_policy)
+            self.input_bias.build()
+            self.state_bias.build()
+        super().build(input_shape)
+
+    def project(self, inputs, training=False):
+        x = self.drop(inputs, "dropout", training)
+        factor = self.input_bias(self.input_factor(x, training=training))
+        return factor, self.inner_project(x, training)
+
+    def step(self, projected, states, training=False):
+        factor, x = projected
+        h = self.drop(states[0], "recurrent_dropout", training)
+        m = factor * self.state_bias(self.state_factor(h, training=training))
+        return self.inner_step(x, [m, *states[1:]], training)

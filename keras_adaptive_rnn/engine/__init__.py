@@ -1,0 +1,59 @@
+"""The time loop and the gradients of each backend, under one interface.
+
+The only package that imports jax, tensorflow or torch, and only the one that Keras runs on. Each backend's file has
+
+- `scan(step, inputs, states, output, mask, return_sequences, zero_output_for_mask, unroll)`: runs `step` over time;
+- `gradients(function, variables, tensors)`: the value of a scalar function and its gradients.
+"""
+
+import importlib
+
+import keras
+
+
+def _backend():
+    name = keras.backend.backend()
+    try:
+        return importlib.import_module(f"keras_adaptive_rnn.engine.{name}")
+    except ModuleNotFoundError as error:
+        if error.name != f"keras_adaptive_rnn.engine.{name}":
+            raise
+        raise NotImplementedError(
+            f"keras_adaptive_rnn runs on the Keras backends jax, tensorflow and torch. Received: {name}"
+        ) from None
+
+
+def scan(step, inputs, states, output, *, mask, return_sequences, zero_output_for_mask, unroll):
+    """Runs `step` over the first axis of `inputs`.
+
+    Args:
+        step: Function of `(inputs of one step, list of states)`, which returns `output, list of states`.
+        inputs: Structure of tensors `[time, batch, ...]`.
+        states: List (nested or not) of tensors `[batch, size]`, the states before the first step.
+        output: Tensor `[batch, size]`, the output before the first step, which a masked first step repeats.
+        mask: Boolean tensor `[time, batch, 1]`, or `None`. A masked step keeps every state.
+        return_sequences: Whether to keep the outputs of all steps.
+        zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
+        unroll: Whether to lay the loop out in the graph, for a known number of steps.
+
+    Returns:
+        `(last_output, outputs, states)`; `outputs` is `[time, batch, size]`, or `None` without `return_sequences`.
+    """
+    return _backend().scan(step, inputs, states, output, mask, return_sequences, zero_output_for_mask, unroll)
+
+
+def gradients(function, variables, tensors):
+    """Returns `(value, gradients of variables, gradients of tensors)` of a scalar function, as NumPy arrays.
+
+    Args:
+        function: Function of `*tensors` that returns a scalar tensor and may read `variables`.
+        variables: List of Keras variables.
+        tensors: List of arrays.
+    """
+    value, by_variable, by_tensor = _backend().gradients(function, variables, tensors)
+    to_numpy = keras.ops.convert_to_numpy
+    return (
+        to_numpy(value),
+        [None if g is None else to_numpy(g) for g in by_variable],
+        [None if g is None else to_numpy(g) for g in by_tensor],
+    )

@@ -1,0 +1,36 @@
+"""The time loop on JAX: one `lax.scan`."""
+
+import contextlib
+
+import jax
+import keras
+from jax import lax
+
+from keras_adaptive_rnn._keras import in_stateless_scope
+from keras_adaptive_rnn.engine.masking import masked
+
+
+def scan(step, inputs, states, output, mask, return_sequences, zero_output_for_mask, unroll):
+    step = masked(step, zero_output_for_mask)
+
+    def body(carry, inputs):
+        output, states = step(*inputs, *carry)
+        return (output, states), (output if return_sequences else None)
+
+    # A variable written while the scan is traced would leak a tracer.
+    scope = contextlib.nullcontext() if in_stateless_scope() else keras.StatelessScope()
+    with scope:
+        (output, states), outputs = lax.scan(body, (output, states), (inputs, mask), unroll=True if unroll else 1)
+    return output, outputs, states
+
+
+def gradients(function, variables, tensors):
+    def stateless(values, tensors):
+        with keras.StatelessScope(state_mapping=list(zip(variables, values, strict=True))):
+            return function(*tensors)
+
+    values = [variable.value for variable in variables]
+    value, (by_variable, by_tensor) = jax.value_and_grad(stateless, argnums=(0, 1))(
+        values, [keras.ops.convert_to_tensor(t) for t in tensors]
+    )
+    return value, by_variable, by_tensor

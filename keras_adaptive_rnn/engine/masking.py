@@ -1,0 +1,17 @@
+"""What a mask does to one step, the same on every backend."""
+
+from keras import ops, tree
+
+
+def masked(step, zero_output_for_mask):
+    """Returns a step of `(inputs, mask, output, states)` that holds output and states where the mask is false."""
+
+    def masked_step(inputs, mask, output, states):
+        new_output, new_states = step(inputs, states)
+        if mask is None:
+            return new_output, new_states
+        held = ops.zeros_like(output) if zero_output_for_mask else output
+        keep = tree.map_structure(lambda new, old: ops.where(mask, new, old), new_states, states)
+        return ops.where(mask, new_output, held), keep
+
+    return masked_step

@@ -1,0 +1,363 @@
+"""`keras.layers.RNN` with the same arguments, weights and file, and a time loop of our own."""
+
+import keras
+from keras import ops, tree
+
+from keras_adaptive_rnn import _arguments, engine
+from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn._keras import AutocastScope
+from keras_adaptive_rnn.cells.base import Cell
+from keras_adaptive_rnn.cells.sequence import end_sequence, output_size, start_sequence
+
+
+@export
+class RNN(keras.layers.RNN):
+    """Runs a cell over a sequence: `keras.layers.RNN`, faster and the same on every backend.
+
+    It takes any cell that `keras.layers.RNN` takes. For the cells of this package it computes everything that needs no
+    state (`cell.project`) for the whole sequence at once, prepares the weights once, and runs `cell.step` alone
+    inside the loop. Weights and `.keras` files are those of `keras.layers.RNN`.
+
+    What differs from Keras 3.15, on purpose:
+        - A masked first step repeats the first initial state on every backend (in Keras, on JAX only).
+        - `unroll` treats masks as the loop does, on every backend.
+        - With `stateful`, the states are carried by `fit` and `predict` on JAX too, `reset_state()` goes back to the
+          cell's initial state, which stays trained if it is a weight, stacks included, and the states are in the
+          `.keras` file.
+        - Noise is drawn while training only, so inference does not advance the seed.
+        - Initial states of a wrong number or shape raise.
+        - A mask also reaches the layer when `initial_state` is passed.
+
+    Args:
+        cell: A recurrent cell, or a list of cells, which is stacked.
+        return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
+        return_state: Whether to return the last states as well. Defaults to `False`.
+        go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading. Defaults to
+            `False`.
+        stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs a known
+            batch size. Defaults to `False`.
+        unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many. Needs a known
+            number of steps. Defaults to `False`.
+        zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it. Defaults to
+            `False`.
+        name, dtype, trainable: As in `keras.layers.Layer`. As in Keras, `dtype` does not reach into `cell`.
+
+    Call arguments:
+        sequences: Tensor `[batch, time, features]`.
+        initial_state: List of the cell's states, each `[batch, size]`, or `None` (default).
+        mask: Boolean tensor `[batch, time]`; a step whose entry is `False` is skipped.
+        training: Whether dropout is on.
+
+    Output shape: `[batch, output_size]`, `[batch, time, output_size]` with `return_sequences`; with `return_state`
+        a list of it and each state.
+
+    Raises:
+        ValueError: the input is not of rank 3, its feature size has changed, `initial_state` does not fit, the batch
+            of a stateful layer is unknown or has changed.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.RNN(keras_adaptive_rnn.MogrifierCell(8), return_sequences=True)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 5, 8)
+    """
+
+    def __init__(
+        self,
+        cell,
+        return_sequences=False,
+        return_state=False,
+        go_backwards=False,
+        stateful=False,
+        unroll=False,
+        zero_output_for_mask=False,
+        **kwargs,
+    ):
+        for name, value in (
+            ("return_sequences", return_sequences),
+            ("return_state", return_state),
+            ("go_backwards", go_backwards),
+            ("stateful", stateful),
+            ("unroll", unroll),
+            ("zero_output_for_mask", zero_output_for_mask),
+        ):
+            _arguments.boolean(name, value)
+        if not isinstance(cell, (list, tuple)) and not (callable(cell) and hasattr(cell, "state_size")):
+            raise ValueError(
+                "Argument `cell` must be a recurrent cell, callable and with `state_size`, or a list of cells. "
+                f"Received: cell={cell!r}"
+            )
+        super().__init__(
+            cell,
+            return_sequences=return_sequences,
+            return_state=return_state,
+            go_backwards=go_backwards,
+            stateful=stateful,
+            unroll=unroll,
+            zero_output_for_mask=zero_output_for_mask,
+            **kwargs,
+        )
+        self.supports_masking = True
+        self.input_spec = keras.layers.InputSpec(ndim=3)
+        self._carried = Carried()
+
+    def build(self, sequences_shape, initial_state_shape=None):
+        batch_size, _, features = sequences_shape
+        if features is None:
+            raise ValueError(
+                f"Layer '{self.name}' needs a known feature size, the last axis of its input. "
+                f"Received: input shape {tuple(sequences_shape)}"
+            )
+        if isinstance(self.cell, keras.layers.Layer) and not self.cell.built:
+            self.cell.build((batch_size, features))
+        self.input_spec = keras.layers.InputSpec(ndim=3, axes={-1: features})
+        if self.stateful and not self._carried.states:
+            if batch_size is None:
+                raise ValueError(
+                    f"Layer '{self.name}' is stateful and needs a known batch size: give `batch_size` or "
+                    f"`batch_shape` to `keras.Input`. Received: input shape {tuple(sequences_shape)}"
+                )
+            self._carried.make(self, batch_size)
+
+    # States.
+
+    def get_initial_state(self, batch_size):
+        """Returns the states before the first step, a list as the cell orders them."""
+        if hasattr(self.cell, "get_initial_state"):
+            states = self.cell.get_initial_state(batch_size=batch_size)
+        else:
+            states = [ops.zeros((batch_size, size), dtype=self._cell_dtype) for size in self.state_size]
+        return list(states) if isinstance(states, (list, tuple)) else [states]
+
+    @property
+    def _cell_dtype(self):
+        return getattr(self.cell, "compute_dtype", self.compute_dtype)
+
+    @property
+    def variables(self):
+        # The carried states are no weights, but the trainer must know them: JAX keeps only the variables it knows.
+        return super().variables + self._carried.variables
+
+    def reset_state(self):
+        """Sets the states of a stateful layer back to the cell's initial state."""
+        self._carried.reset(self)
+
+    def save_own_variables(self, store):
+        super().save_own_variables(store)
+        self._carried.save(store)
+
+    def load_own_variables(self, store):
+        self._carried.load(self, store)
+
+    def _nest(self, states):
+        """Returns a flat list of states as plain lists, nested as the cell's `state_size`."""
+        states = iter(states)
+        return [
+            [next(states) for _ in size] if isinstance(size, (list, tuple)) else next(states)
+            for size in self.state_size
+        ]
+
+    def _check_states(self, states, batch_size):
+        """Returns `states` as nested as the cell's and in its dtype, or raises an error that says what was expected."""
+        states = list(states) if isinstance(states, (list, tuple)) else [states]
+        sizes, received = tree.flatten(self.state_size), tree.flatten(states)
+        shapes = [tuple(state.shape) for state in received]
+        fits = len(shapes) == len(sizes) and all(
+            len(shape) == 2 and shape[1] == size and (None in (shape[0], batch_size) or shape[0] == batch_size)
+            for shape, size in zip(shapes, sizes, strict=False)
+        )
+        if not fits:
+            raise ValueError(
+                f"Layer '{self.name}' expected states of shapes {[(batch_size, size) for size in sizes]}. "
+                f"Received: {shapes}"
+            )
+        received = [ops.cast(state, self._cell_dtype) for state in received]
+        return self._nest(received)
+
+    # The pass over a sequence.
+
+    def call(self, sequences, initial_state=None, mask=None, training=False):
+        if self.unroll and sequences.shape[1] is None:
+            raise ValueError(
+                f"Layer '{self.name}' has unroll=True and needs a known number of steps. "
+                f"Received: input shape {tuple(sequences.shape)}"
+            )
+        batch_size = ops.shape(sequences)[0]
+        if self.stateful and sequences.shape[0] not in (None, self._carried.batch_size):
+            raise ValueError(
+                f"Layer '{self.name}' is stateful and was built for batches of {self._carried.batch_size}. "
+                f"Received: input shape {tuple(sequences.shape)}"
+            )
+        if initial_state is not None:
+            states = initial_state
+        elif self.stateful:
+            states = self._carried.read(self, batch_size)
+        else:
+            states = self.get_initial_state(batch_size)
+        states = self._check_states(states, sequences.shape[0])
+        if mask is None:
+            # Keras fills in the mask only where the sequence is the single tensor argument.
+            mask = getattr(sequences, "_keras_mask", None)
+
+        last_output, outputs, states = self.inner_loop(sequences, states, mask, bool(training))
+
+        output = ops.cast(outputs if self.return_sequences else last_output, self.compute_dtype)
+        states = tree.map_structure(lambda state: ops.cast(state, self.compute_dtype), states)
+        if self.stateful:
+            self._carried.write(states)
+        return (output, *states) if self.return_state else output
+
+    def inner_loop(self, sequences, initial_state, mask, training=False):
+        """Returns `(last output, outputs, states)`; batch first, as `keras.layers.RNN.inner_loop` does."""
+        time_first = ops.transpose(ops.cast(sequences, self._cell_dtype), (1, 0, 2))
+        if mask is not None:
+            mask = ops.transpose(ops.cast(ops.reshape(mask, ops.shape(sequences)[:2]), "bool"))
+            mask = ops.expand_dims(mask, -1)
+        if self.go_backwards:
+            time_first = ops.flip(time_first, axis=0)
+            mask = None if mask is None else ops.flip(mask, axis=0)
+        with AutocastScope(self._cell_dtype):
+            try:
+                start_sequence(self.cell, ops.shape(sequences)[0], training, sequences.shape[-1])
+                inputs, step = self._split_cell(time_first, training)
+                last_output, outputs, states = engine.scan(
+                    step,
+                    inputs,
+                    initial_state,
+                    self._first_output(initial_state),
+                    mask=mask,
+                    return_sequences=self.return_sequences,
+                    zero_output_for_mask=self.zero_output_for_mask,
+                    unroll=self.unroll,
+                )
+            finally:
+                end_sequence(self.cell)
+        return last_output, None if outputs is None else ops.transpose(outputs, (1, 0, 2)), states
+
+    def _split_cell(self, sequences, training):
+        """Returns what the loop runs over, and the step that it runs."""
+        cell = self.cell
+        if isinstance(cell, Cell):
+            return cell.project(sequences, training), lambda inputs, states: cell.step(inputs, states, training)
+        kwargs = {"training": training} if getattr(cell, "_call_has_training_arg", False) else {}
+
+        def step(inputs, states):
+            output, states = cell(inputs, states[0] if self.single_state else states, **kwargs)
+            # Keras allows a cell to return its states as a tuple, a tensor, or, from a stack of one, unwrapped.
+            return output, self._nest(tree.flatten(states))
+
+        return sequences, step
+
+    def _first_output(self, states):
+        """Returns the output before the first step: the first state, if that is the output, else zeros."""
+        size = output_size(self.cell)
+        last_cell = states[-1] if isinstance(states[-1], (list, tuple)) else states
+        state = last_cell[0]
+        return state if state.shape[-1] == size else ops.zeros((ops.shape(state)[0], size), dtype=state.dtype)
+
+    def step(self, inputs, states=None):
+        """Takes one step of inference, for a loop of the user's own: streaming, or text generation.
+
+        Nothing is kept in the layer: give the returned states to the next call. The steps of a sequence give what one
+        pass over it gives.
+
+        Args:
+            inputs: Tensor `[batch, features]`.
+            states: List of the cell's states, each `[batch, size]`; `None` (default) for the initial ones.
+
+        Returns:
+            `output, states`: tensor `[batch, output_size]`, list.
+
+        Raises:
+            ValueError: the layer is not built, or the shape of an argument does not fit.
+
+        Example:
+
+        >>> layer = keras_adaptive_rnn.layers.Mogrifier(8)
+        >>> layer.build((None, None, 3))
+        >>> states = None
+        >>> for x in np.ones((5, 1, 3), dtype="float32"):
+        ...     output, states = layer.step(x, states)
+        >>> tuple(output.shape)
+        (1, 8)
+        """
+        if not self.built:
+            raise ValueError(f"Layer '{self.name}' must be built before `step`: call it once, or `build(input_shape)`.")
+        inputs = ops.convert_to_tensor(inputs)
+        features = self.input_spec.axes[-1]
+        if len(inputs.shape) != 2 or inputs.shape[-1] != features:
+            raise ValueError(
+                f"Layer '{self.name}' expected inputs of shape (batch, {features}) in `step`. "
+                f"Received: {tuple(inputs.shape)}"
+            )
+        if states is None:
+            states = self.get_initial_state(inputs.shape[0])
+        states = self._check_states(tree.map_structure(ops.convert_to_tensor, states), inputs.shape[0])
+        inputs = ops.cast(inputs, self._cell_dtype)
+        with AutocastScope(self._cell_dtype):
+            inputs, step = self._split_cell(inputs, False)
+            output, states = step(inputs, states)
+        return output, states
+
+    # Config.
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        # Keras takes the cell out of the caller's dict.
+        return super().from_config(dict(config), custom_objects=custom_objects)
+
+
+class Carried:
+    """The states that a stateful layer carries from batch to batch; a plain object, which Keras does not track."""
+
+    def __init__(self):
+        self.states = []
+        self.batch_size = None
+        self.is_fresh = None
+
+    @property
+    def variables(self):
+        return tree.flatten(self.states) + ([] if self.is_fresh is None else [self.is_fresh])
+
+    def make(self, layer, batch_size):
+        self.batch_size = batch_size
+        self.states = tree.map_structure(
+            lambda value: keras.Variable(value, trainable=False, dtype=layer.variable_dtype, name="state"),
+            layer.get_initial_state(batch_size),
+        )
+        if getattr(layer.cell, "trains_initial_state", False):
+            # A state that is a weight is read from the weight while nothing has been carried: it gets its gradient.
+            self.is_fresh = keras.Variable(1.0, trainable=False, dtype="float32", name="is_fresh")
+
+    def reset(self, layer):
+        if self.states:
+            self.write(layer.get_initial_state(self.batch_size), is_fresh=True)
+
+    def read(self, layer, batch_size):
+        # PyTorch assigns in place, which must not reach into the graph of the pass that read the old value.
+        states = tree.map_structure(lambda variable: ops.copy(variable.value), self.states)
+        if self.is_fresh is None:
+            return states
+        fresh = ops.cast(self.is_fresh.value, "bool")
+        initial = tree.map_structure(lambda s: ops.cast(s, layer.variable_dtype), layer.get_initial_state(batch_size))
+        return tree.map_structure(lambda new, old: ops.where(fresh, new, old), initial, states)
+
+    def write(self, states, is_fresh=False):
+        for variable, state in zip(tree.flatten(self.states), tree.flatten(states), strict=True):
+            variable.assign(ops.stop_gradient(ops.cast(state, variable.dtype)))
+        if self.is_fresh is not None:
+            self.is_fresh.assign(float(is_fresh))
+
+    def save(self, store):
+        for k, variable in enumerate(self.variables):
+            store[f"carried_{k}"] = variable
+
+    def load(self, layer, store):
+        names = [name for name in store.keys() if name.startswith("carried_")]
+        if names and len(names) != len(self.variables):
+            raise ValueError(
+                f"Layer '{layer.name}' carries {len(self.variables)} states. Received: a file with {len(names)}"
+            )
+        # A file of `keras.layers.RNN` holds no states: the layer keeps its initial ones.
+        for name, variable in zip(names, self.variables, strict=False):
+            variable.assign(store[name])

@@ -1,0 +1,21 @@
+"""Linear maps: how the matrix of a product is parameterised."""
+
+import keras
+
+from keras_adaptive_rnn.maps.base import LinearMap
+from keras_adaptive_rnn.maps.bias import Bias, no_bias
+from keras_adaptive_rnn.maps.full import DropConnect, Full
+from keras_adaptive_rnn.maps.low_rank import LowRank
+
+__all__ = ["Bias", "DropConnect", "Full", "LinearMap", "LowRank", "get", "no_bias"]
+
+
+def get(identifier, name=None):
+    """Returns a linear map from a map, its config, or the string `"full"`, which makes one called `name`."""
+    if isinstance(identifier, LinearMap):
+        return identifier
+    if identifier == "full":
+        return Full(name=name)
+    if isinstance(identifier, dict):
+        return keras.saving.deserialize_keras_object(identifier)
+    raise ValueError(f"Expected 'full' or an object of `keras_adaptive_rnn.maps`. Received: {identifier!r}")

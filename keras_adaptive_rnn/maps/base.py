@@ -1,0 +1,180 @@
+"""What every linear map shares: its blocks, its place in a cell, and its weights of one sequence."""
+
+import keras
+from keras import ops
+
+from keras_adaptive_rnn import _arguments, initializers
+from keras_adaptive_rnn._keras import AutocastScope
+
+
+class LinearMap(keras.layers.Layer):
+    r"""A linear map $y = x W$ for any leading axes; subclasses say how $W$ is parameterised.
+
+    The output is `blocks` joined pieces of `units` entries, one for each gate of a cell. A cell whose gates read
+    different vectors (a GRU that resets before the product) asks for groups of blocks: with `blocks=(2, 1)`,
+    `map(x, 0)` gives the first two pieces and `map(x, 1)` the third.
+
+    A map works alone, as a layer, or inside a cell. A cell binds the map that it is given: it fills in `units`,
+    `blocks`, and the initializer, regularizer and constraint where the map has none of its own. A bound map belongs to
+    its cell.
+
+    A subclass writes two methods: `build`, which makes the weights, and `prepare`, which turns them into what one
+    sequence multiplies by. `prepare` runs once a sequence, outside the time loop, so casts, masks and normalisations
+    of weights belong there. `product` multiplies, inside the loop.
+
+    Args:
+        units: Positive integer, entries of one output block; `None` leaves it to the cell.
+        blocks: Positive integer, or a tuple of them (groups). Defaults to `1`.
+        initializer: Initializer of the weights, as in `keras.initializers.get`. `None` (default) takes the cell's, or
+            `"glorot_uniform"` where there is no cell.
+        regularizer: Regularizer of the weights. Defaults to `None`, the cell's.
+        constraint: Constraint of the weights. Defaults to `None`, the cell's.
+        name, dtype, trainable: As in `keras.layers.Layer`.
+    """
+
+    def __init__(
+        self,
+        units=None,
+        blocks=1,
+        initializer=None,
+        regularizer=None,
+        constraint=None,
+        **kwargs,
+    ):
+        _arguments.reject_unknown(
+            type(self), kwargs, [*_arguments.LAYER_ARGUMENTS, *_arguments.parameters(type(self))]
+        )
+        super().__init__(**kwargs)
+        self.units = _arguments.integer("units", units, optional=True)
+        self.blocks = self._groups(blocks)
+        self.initializer = _arguments.resolve("initializer", initializer, keras.initializers.get)
+        self.regularizer = _arguments.resolve("regularizer", regularizer, keras.regularizers.get)
+        self.constraint = _arguments.resolve("constraint", constraint, keras.constraints.get)
+        self._bound_to = None
+        self._sequence = _Sequence()
+
+    @staticmethod
+    def _groups(blocks):
+        groups = blocks if isinstance(blocks, (tuple, list)) else (blocks,)
+        return tuple(_arguments.integer("blocks", group) for group in groups)
+
+    def bind(self, owner, units, initializer, regularizer=None, constraint=None):
+        """Gives the map to `owner`, a cell, which decides all that the map leaves open."""
+        if self._bound_to is not None:
+            raise ValueError(
+                f"a map belongs to one cell, and this {type(self).__name__} belongs to {self._bound_to}; make another"
+            )
+        if self.units not in (None, units):
+            raise ValueError(f"a map inside a cell takes its `units` from the cell, here {units}, not {self.units}")
+        names = ("units", "blocks", "initializer", "regularizer", "constraint")
+        self._open = {name: getattr(self, name) for name in names}
+        self._bound_to = f"{type(owner).__name__} '{owner.name}'"
+        self.units = units
+        self.initializer = self.initializer or initializer
+        self.regularizer = self.regularizer or regularizer
+        self.constraint = self.constraint or constraint
+        self.dtype_policy = owner.dtype_policy
+        self.check()
+        return self
+
+    def build_blocks(self, blocks, input_size):
+        """Builds a bound map for the gates of its cell."""
+        self.blocks = self._groups(blocks)
+        self.build((None, input_size))
+
+    def check(self):
+        """Raises `ValueError` if the arguments contradict each other; called once `units` is known."""
+
+    @property
+    def group_slices(self):
+        """The range of blocks, as a slice, of each group."""
+        starts = [sum(self.blocks[:k]) for k in range(len(self.blocks) + 1)]
+        return [slice(a, b) for a, b in zip(starts[:-1], starts[1:], strict=True)]
+
+    def build(self, input_shape):
+        if self.units is None:
+            raise ValueError(f"Argument `units` must be a positive integer. Received: {type(self).__name__}(units=None)")
+        if self._bound_to is None:
+            self.check()
+        self.input_spec = keras.layers.InputSpec(min_ndim=2, axes={-1: input_shape[-1]})
+
+    def add_kernel(self, name, shape, copies=1):
+        """Makes a weight `[copies, *shape]`, each copy drawn by itself, or `shape` where there is one copy."""
+
+        # A weight after the first, and a copy after the first, draws anew: factors of one shape must not start equal.
+        first = 1000 * len(self.weights)
+        initializer = self.initializer or "glorot_uniform"
+
+        def draw(full_shape, dtype=None):
+            drawn = [initializers.fresh(initializer, first + k)(shape, dtype=dtype) for k in range(copies)]
+            return ops.reshape(ops.stack(drawn), full_shape)
+
+        return self.add_weight(
+            name=name,
+            shape=shape if copies == 1 else (copies, *shape),
+            initializer=draw,
+            regularizer=self.regularizer,
+            constraint=self.constraint,
+        )
+
+    def prepare(self, training):
+        """Returns what one sequence multiplies by: for each group, anything that `product` understands."""
+        raise NotImplementedError
+
+    def product(self, inputs, prepared):
+        """Returns the product of `inputs` and one group of `prepare`."""
+        return ops.matmul(inputs, prepared)
+
+    def draw_noise(self):
+        """Draws what is random in the weights, once for a sequence. Nothing by default."""
+
+    def start_sequence(self, training):
+        """Called by the cell before a sequence. `training=None`: not known yet, draw but do not prepare."""
+        if training is not False:
+            self.draw_noise()
+        if training is not None:
+            self._sequence.prepared = self._prepare(training)
+
+    def end_sequence(self):
+        """Called by the cell after a sequence."""
+        self._sequence.clear()
+
+    def _prepare(self, training):
+        with AutocastScope(self.compute_dtype):
+            return self.prepare(training)
+
+    def __call__(self, inputs, *args, **kwargs):
+        # A cell calls its maps in every time step, where Keras's bookkeeping would cost more than a small product.
+        if self._bound_to is not None and self.built:
+            return self.call(inputs, *args, **kwargs)
+        return super().__call__(inputs, *args, **kwargs)
+
+    def call(self, inputs, group=0, training=False):
+        prepared = self._sequence.prepared
+        if prepared is None:
+            prepared = self._prepare(training)
+        return self.product(inputs, prepared[group])
+
+    def compute_output_shape(self, input_shape):
+        return (*input_shape[:-1], self.units * self.blocks[0])
+
+    def get_build_config(self):
+        # The cell builds a bound map: built while the cell is being loaded, it would have no units yet.
+        return None if self._bound_to is not None else super().get_build_config()
+
+    def get_config(self):
+        config = _arguments.config(self, _arguments.parameters(type(self)))
+        if self._bound_to is not None:
+            config |= {name: _arguments.serialize(value) for name, value in self._open.items()}
+        return {**super().get_config(), **config}
+
+
+class _Sequence:
+    """What a map keeps for the length of a sequence; a plain object, so that Keras does not track its tensors."""
+
+    def __init__(self):
+        self.clear()
+
+    def clear(self):
+        self.prepared = None
+        self.mask = None

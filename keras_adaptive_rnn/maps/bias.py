@@ -1,0 +1,65 @@
+"""The additive part of an affine map."""
+
+import keras
+from keras import ops
+
+from keras_adaptive_rnn._keras import AutocastScope
+
+
+class Bias(keras.layers.Layer):
+    """Adds a bias, `[blocks * units]`, or one of two where a cell has two (`rows=2`: `[2, blocks * units]`).
+
+    A layer of its own rather than a weight of the cell, so that a cell's weights come in Keras's order: kernel,
+    recurrent kernel, bias.
+
+    Args:
+        units: Entries of one block.
+        initializers: One initializer for each block.
+        rows: How many biases. Defaults to 1.
+        regularizer, constraint: Of the whole bias.
+    """
+
+    def __init__(self, units, initializers, rows=1, regularizer=None, constraint=None, **kwargs):
+        super().__init__(**kwargs)
+        self.units = units
+        self.initializers = initializers
+        self.rows = rows
+        self.regularizer = regularizer
+        self.constraint = constraint
+        self._prepared = [None]
+
+    def build(self, input_shape=None):
+        def draw(shape, dtype=None):
+            row = ops.concatenate([initializer((self.units,), dtype=dtype) for initializer in self.initializers])
+            return row if self.rows == 1 else ops.stack([row] * self.rows)
+
+        size = self.units * len(self.initializers)
+        self.bias = self.add_weight(
+            name="bias",
+            shape=(size,) if self.rows == 1 else (self.rows, size),
+            initializer=draw,
+            regularizer=self.regularizer,
+            constraint=self.constraint,
+        )
+
+    def start_sequence(self, training):
+        if training is not None:
+            self._prepared = [self._value()]
+
+    def end_sequence(self):
+        self._prepared = [None]
+
+    def _value(self):
+        with AutocastScope(self.compute_dtype):
+            return ops.convert_to_tensor(self.bias)
+
+    def __call__(self, inputs, row=0):
+        value = self._prepared[0]
+        if value is None:
+            value = self._value()
+        return inputs + (value if self.rows == 1 else value[row])
+
+
+def no_bias(inputs, row=0):
+    """Stands where a cell has no bias."""
+    return inputs

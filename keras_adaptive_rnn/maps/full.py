@@ -1,0 +1,89 @@
+"""The full matrix, and the full matrix with some of its entries dropped."""
+
+import keras
+from keras import ops
+
+from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn.maps.base import LinearMap
+
+
+@export
+class Full(LinearMap):
+    r"""A full matrix: $y = x W$.
+
+    Weight: `kernel`, `[inputs, blocks * units]`, blocks joined as in Keras's own cells.
+
+    Args:
+        units, blocks, initializer, regularizer, constraint: As in `keras_adaptive_rnn.maps.LinearMap`.
+
+    Call arguments:
+        inputs: Tensor `[..., inputs]`.
+
+    Output shape: `[..., blocks * units]`.
+
+    Example:
+
+    >>> y = keras_adaptive_rnn.maps.Full(4)(np.ones((2, 3)))
+    >>> tuple(y.shape)
+    (2, 4)
+    """
+
+    def build(self, input_shape):
+        super().build(input_shape)
+        self.kernel = self.add_kernel("kernel", (input_shape[-1], self.units * sum(self.blocks)))
+
+    def effective_kernel(self, training):
+        return ops.convert_to_tensor(self.kernel)
+
+    def prepare(self, training):
+        kernel = self.effective_kernel(training)
+        if len(self.blocks) == 1:
+            return [kernel]
+        return [kernel[:, s.start * self.units : s.stop * self.units] for s in self.group_slices]
+
+
+@export
+class DropConnect(Full):
+    r"""A full matrix with some of its entries dropped while training: $y = x (W \odot M)$.
+
+    $M_{ij} = 0$ with probability `rate` and $1 / (1 - \text{rate})$ else. One $M$ holds for a whole sequence and
+    batch; inference uses $W$ as it is.
+
+    Weight: `kernel`, `[inputs, blocks * units]`.
+
+    Args:
+        rate: Float in `[0, 1)`. Defaults to `0.5`.
+        seed: Integer seed of the masks, or `None` (default).
+        units, blocks, initializer, regularizer, constraint: As in `keras_adaptive_rnn.maps.LinearMap`.
+
+    Example:
+
+    >>> cell = keras_adaptive_rnn.LSTMCell(8, recurrent_map=keras_adaptive_rnn.maps.DropConnect(0.3))
+    >>> keras_adaptive_rnn.layers.RNN(cell)(np.ones((2, 5, 3))).shape[-1]
+    8
+
+    Reference: Wan et al., Regularization of Neural Networks using DropConnect (2013); on the recurrent matrix of an
+    LSTM: Merity, Keskar, Socher, Regularizing and Optimizing LSTM Language Models (2017), section 2.
+    """
+
+    def __init__(self, rate=0.5, seed=None, **kwargs):
+        super().__init__(**kwargs)
+        self.rate = _arguments.rate("rate", rate)
+        self.seed = seed
+        self.seed_generator = keras.random.SeedGenerator(seed)
+
+    def draw_noise(self):
+        if self.rate > 0 and self._sequence.mask is None:
+            self._sequence.mask = self._draw()
+
+    def _draw(self):
+        ones = ops.ones(self.kernel.shape, dtype=self.compute_dtype)
+        return keras.random.dropout(ones, self.rate, seed=self.seed_generator)
+
+    def effective_kernel(self, training):
+        kernel = super().effective_kernel(training)
+        if not training or self.rate == 0:
+            return kernel
+        mask = self._sequence.mask
+        return kernel * (self._draw() if mask is None else mask)

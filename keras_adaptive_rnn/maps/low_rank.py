@@ -1,0 +1,114 @@
+"""Low-rank maps, with and without a diagonal, factors free or tied over the blocks."""
+
+from keras import ops
+
+from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn.maps.base import LinearMap
+
+
+@export
+class LowRank(LinearMap):
+    r"""A product of two thin matrices, plus a diagonal if asked: $y_g = x R_g L_g \; (+ \; x \odot d_g)$.
+
+    $R_g$ is `[inputs, rank]` and $L_g$ `[rank, units]`, for each block $g$; `tied=True` shares one $R$ over the
+    blocks. In the papers' column notation this is $W = L R \; (+ \operatorname{diag}(d))$.
+
+    Weights, in order:
+        `right`: `[blocks, inputs, rank]`, without the first axis if `tied` or if there is one block.
+        `left`: `[blocks, rank, units]`, without the first axis if there is one block.
+        `diagonal_kernel`: `[blocks * units]`, only with `diagonal`.
+
+    Args:
+        rank: Positive integer, at most the smaller of inputs and units.
+        diagonal: Whether to add the diagonal, for which inputs and units must be equal. Defaults to `False`.
+        tied: Whether the blocks share `right`. Defaults to `False`.
+        diagonal_initializer: Initializer of the diagonal. Defaults to `"zeros"`.
+        units, blocks, initializer, regularizer, constraint: As in `keras_adaptive_rnn.maps.LinearMap`.
+
+    Call arguments:
+        inputs: Tensor `[..., inputs]`.
+
+    Output shape: `[..., blocks * units]`.
+
+    Raises:
+        ValueError: `rank` is larger than inputs or units, or `diagonal` is asked of a map that is not square.
+
+    Example:
+
+    >>> low_rank = keras_adaptive_rnn.maps.LowRank(rank=2, diagonal=True, units=6)
+    >>> tuple(low_rank(np.ones((3, 6))).shape)
+    (3, 6)
+    >>> low_rank.count_params()  # 6 * 2 + 2 * 6 + 6
+    30
+
+    Reference: Miceli Barone, Low-rank passthrough neural networks (2016), section 3; Melis, Kocisky, Blunsom,
+    Mogrifier LSTM (2020), section 2, for the gates.
+    """
+
+    def __init__(self, rank, diagonal=False, tied=False, diagonal_initializer="zeros", **kwargs):
+        self.rank = _arguments.integer("rank", rank)
+        self.diagonal = _arguments.boolean("diagonal", diagonal)
+        self.tied = _arguments.boolean("tied", tied)
+        super().__init__(**kwargs)
+        self.diagonal_initializer = diagonal_initializer
+
+    def check(self):
+        if self.rank > self.units:
+            raise ValueError(
+                f"Argument `rank` must be at most the units of the map, {self.units}. Received: rank={self.rank}"
+            )
+
+    def build(self, input_shape):
+        super().build(input_shape)
+        inputs, blocks = input_shape[-1], sum(self.blocks)
+        if self.rank > inputs:
+            raise ValueError(
+                f"Argument `rank` must be at most the inputs of the map, {inputs}. Received: rank={self.rank}"
+            )
+        if self.diagonal and inputs != self.units:
+            raise ValueError(
+                "Argument `diagonal` must be False where the map is not square, here "
+                f"{inputs} inputs and {self.units} units. Received: diagonal=True"
+            )
+        self.right = self.add_kernel("right", (inputs, self.rank), copies=1 if self.tied else blocks)
+        self.left = self.add_kernel("left", (self.rank, self.units), copies=blocks)
+        if self.diagonal:
+            self.diagonal_kernel = self.add_weight(
+                name="diagonal_kernel", shape=(blocks * self.units,), initializer=self.diagonal_initializer
+            )
+
+    def prepare(self, training):
+        return [self._factors(s.start, s.stop) for s in self.group_slices]
+
+    def _factors(self, start, stop):
+        """Returns the factors of one group: each a matrix, or `[blocks, ., .]` where every block has its own right."""
+        right, left = ops.convert_to_tensor(self.right), ops.convert_to_tensor(self.left)
+        diagonal = None
+        if self.diagonal:
+            diagonal = ops.convert_to_tensor(self.diagonal_kernel)[start * self.units : stop * self.units]
+        if len(left.shape) == 2:
+            return right, left, diagonal
+        left = left[start:stop]
+        if not self.tied:
+            right = right[start:stop]
+            if stop - start == 1:
+                return right[0], left[0], diagonal
+            return right, left, diagonal
+        left = ops.reshape(ops.transpose(left, (1, 0, 2)), (self.rank, (stop - start) * self.units))
+        return right, left, diagonal
+
+    def product(self, inputs, prepared):
+        right, left, diagonal = prepared
+        if len(right.shape) == 2:
+            outputs = ops.matmul(ops.matmul(inputs, right), left)
+        else:
+            # [blocks, 1..., ., .] against [..., inputs]: one batched product for all blocks.
+            flat = ops.reshape(inputs, (-1, inputs.shape[-1]))
+            pieces = ops.matmul(ops.matmul(flat, right), left)
+            outputs = ops.reshape(
+                ops.transpose(pieces, (1, 0, 2)), (*ops.shape(inputs)[:-1], right.shape[0] * self.units)
+            )
+        if diagonal is None:
+            return outputs
+        return outputs + ops.concatenate([inputs] * (diagonal.shape[0] // self.units), axis=-1) * diagonal
