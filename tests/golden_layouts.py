@@ -92,9 +92,7 @@ def mogrifier(data, config):
     if "w.lstm.weight_ih" in data:  # fawazsammani
 
         def layout(read, add):
-            weights = torch_lstm(
-                read, add, ("lstm.weight_ih", "lstm.bias_ih"), ("lstm.weight_hh", "lstm.bias_hh")
-            )
+            weights = torch_lstm(read, add, ("lstm.weight_ih", "lstm.bias_ih"), ("lstm.weight_hh", "lstm.bias_hh"))
             gates = [read(f"mogrifier_list.{k}.weight").T for k in range(rounds)]
             biases = [read(f"mogrifier_list.{k}.bias") for k in range(rounds)]
             return [*weights, *gate_weights([[gate] for gate in gates], biases)]

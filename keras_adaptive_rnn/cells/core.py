@@ -126,4 +126,3 @@ class Core(Cell):
     def split(self, joined):
         """Returns the gates' pieces of a joined tensor."""
         return ops.split(joined, len(self.gates), axis=-1)
-

@@ -120,9 +120,13 @@ class CoreModulator(Modulator):
             # The modulator's own noise and the core's must differ, and both be repeatable.
             seed = _arguments.integer("seed", own.get("seed"), minimum=0, optional=True)
             defaults = {"dtype": own.get("dtype"), "seed": None if seed is None else seed + 1}
-            _arguments.reject_unknown(type(self), core_arguments, [*_arguments.parameters(type(self)), *made.__signature__.parameters])
+            _arguments.reject_unknown(
+                type(self), core_arguments, [*_arguments.parameters(type(self)), *made.__signature__.parameters]
+            )
             cell = made(units, **{**defaults, **core_arguments})
-            self._core_arguments = tuple(n for n in _arguments.parameters(made) if n not in _arguments.parameters(type(self)))
+            self._core_arguments = tuple(
+                n for n in _arguments.parameters(made) if n not in _arguments.parameters(type(self))
+            )
         super().__init__(cell, **own)
         self.core = core
         self._made_core = bool(self._core_arguments)

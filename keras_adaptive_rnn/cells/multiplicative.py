@@ -60,8 +60,12 @@ class MultiplicativeLSTMCell(CoreModulator):
         super().__init__(units, core, cell, **kwargs)
         self.factor_bias = _arguments.boolean("factor_bias", factor_bias)
         size = self.state_size[0]
-        self.input_factor = maps.Full(name="input_factor").bind(self, size, getattr(self.cell, "kernel_initializer", "glorot_uniform"))
-        self.state_factor = maps.Full(name="state_factor").bind(self, size, getattr(self.cell, "recurrent_initializer", "orthogonal"))
+        self.input_factor = maps.Full(name="input_factor").bind(
+            self, size, getattr(self.cell, "kernel_initializer", "glorot_uniform")
+        )
+        self.state_factor = maps.Full(name="state_factor").bind(
+            self, size, getattr(self.cell, "recurrent_initializer", "orthogonal")
+        )
         self.input_bias = self.state_bias = maps.no_bias
 
     def build(self, input_shape):

@@ -1,6 +1,5 @@
 """The time loop on TensorFlow: one `tf.while_loop`, in the graph and under XLA alike."""
 
-import keras
 import tensorflow as tf
 from keras import tree
 

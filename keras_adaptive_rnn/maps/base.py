@@ -41,9 +41,7 @@ class LinearMap(keras.layers.Layer):
         constraint=None,
         **kwargs,
     ):
-        _arguments.reject_unknown(
-            type(self), kwargs, [*_arguments.LAYER_ARGUMENTS, *_arguments.parameters(type(self))]
-        )
+        _arguments.reject_unknown(type(self), kwargs, [*_arguments.LAYER_ARGUMENTS, *_arguments.parameters(type(self))])
         super().__init__(**kwargs)
         self.units = _arguments.integer("units", units, optional=True)
         self.blocks = self._groups(blocks)
@@ -93,7 +91,9 @@ class LinearMap(keras.layers.Layer):
 
     def build(self, input_shape):
         if self.units is None:
-            raise ValueError(f"Argument `units` must be a positive integer. Received: {type(self).__name__}(units=None)")
+            raise ValueError(
+                f"Argument `units` must be a positive integer. Received: {type(self).__name__}(units=None)"
+            )
         if self._bound_to is None:
             self.check()
         self.input_spec = keras.layers.InputSpec(min_ndim=2, axes={-1: input_shape[-1]})

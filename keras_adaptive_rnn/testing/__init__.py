@@ -1,0 +1,6 @@
+"""Tests that anyone can run on a recurrent cell of their own."""
+
+from keras_adaptive_rnn.testing.check_cell import check_cell, check_layer
+from keras_adaptive_rnn.testing.noise import given_noise
+
+__all__ = ["check_cell", "check_layer", "given_noise"]

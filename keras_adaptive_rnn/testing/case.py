@@ -1,0 +1,100 @@
+"""One cell under test: fresh copies of it with known weights, inputs, masks and states."""
+
+import numpy as np
+from keras import ops, tree
+
+from keras_adaptive_rnn import engine
+from keras_adaptive_rnn.cells.sequence import output_size
+
+
+class Case:
+    """A cell under test.
+
+    Args:
+        cell: The cell; it is copied, never changed.
+        input_shape: `(batch, time, features)`.
+        seed: Seed of the inputs and weights.
+    """
+
+    def __init__(self, cell, input_shape, seed=0):
+        self.original = cell
+        self.input_shape = self.batch, self.time, self.features = tuple(input_shape)
+        self.rng = np.random.default_rng(seed)
+        self.inputs = self.normal(self.input_shape)
+        built = self.copy()
+        built.build((self.batch, self.features))
+        self.weights = [self.normal(w.shape, scale=0.4) for w in built.weights]
+        self.sizes = tree.flatten(built.state_size)
+        self.output_size = output_size(built)
+        self.states = [self.normal((self.batch, size), scale=0.5) for size in self.sizes]
+
+    def normal(self, shape, scale=1.0):
+        return (scale * self.rng.normal(size=shape)).astype("float32")
+
+    def copy(self, **changes):
+        """Returns a new, unbuilt cell of the same config."""
+        config = {**self.original.get_config(), **changes}
+        if "dtype" in changes:
+            config = _with_dtype(config, changes["dtype"])
+        return type(self.original).from_config(config)
+
+    def cell(self, **changes):
+        """Returns a new built cell with this case's weights."""
+        cell = self.copy(**changes)
+        cell.build((self.batch, self.features))
+        cell.set_weights(self.weights)
+        return cell
+
+    def layer(self, rnn, cell=None, **arguments):
+        """Returns a built layer of class `rnn` around a new cell, with sequences and states returned."""
+        arguments = {"return_sequences": True, "return_state": True, **arguments}
+        layer = rnn(self.cell() if cell is None else cell, **arguments)
+        layer.build(self.input_shape)
+        return layer
+
+    def run(self, layer, inputs=None, states=None, **arguments):
+        """Returns the outputs and states of a layer as arrays."""
+        if states is not None:
+            arguments["initial_state"] = states
+        result = layer(self.inputs if inputs is None else inputs, **arguments)
+        return [ops.convert_to_numpy(t) for t in tree.flatten(result)]
+
+    def python_loop(self, cell, inputs, states, training=False):
+        """Returns the outputs of every step and the last states of a plain loop over `cell`."""
+        outputs = []
+        for t in range(inputs.shape[1]):
+            output, states = call(cell, inputs[:, t], states, training)
+            outputs.append(output)
+        return ops.stack(outputs, axis=1), states
+
+    def gradients(self, forward, variables):
+        """Returns loss and gradients, by weights, inputs and states, of `forward(inputs, states)`."""
+        weight = ops.convert_to_tensor(self.weights_of_loss)
+
+        def loss(inputs, *states):
+            outputs, *last = tree.flatten(forward(inputs, list(states)))
+            total = ops.sum(ops.cast(outputs, "float32") * weight)
+            return total + sum(ops.sum(ops.square(ops.cast(s, "float32"))) for s in last)
+
+        value, by_variable, by_tensor = engine.gradients(loss, variables, [self.inputs, *self.states])
+        return [value, *by_variable, *by_tensor]
+
+    @property
+    def weights_of_loss(self):
+        # Every output counts differently: a loss that is symmetric in time hides steps in the wrong order.
+        shape = (self.batch, self.time, self.output_size)
+        return np.random.default_rng(7).normal(size=shape).astype("float32")
+
+
+def call(cell, inputs, states, training=False):
+    """Returns `output, states` of one step, the states as a list, however the cell returns them."""
+    is_list = isinstance(cell.state_size, (list, tuple))
+    output, states = cell(inputs, states if is_list else states[0], training=training)
+    return output, list(states) if isinstance(states, (list, tuple)) else [states]
+
+
+def _with_dtype(config, dtype):
+    """Returns a config with the policy of every layer in it replaced."""
+    if isinstance(config, dict):
+        return {key: dtype if key == "dtype" else _with_dtype(value, dtype) for key, value in config.items()}
+    return [_with_dtype(value, dtype) for value in config] if isinstance(config, list) else config

@@ -1,0 +1,18 @@
+"""Every cell and layer does all that a good Keras cell must do."""
+
+import pytest
+
+from keras_adaptive_rnn.testing import check_cell, check_layer
+from tests.cells import CELLS, LAYERS
+
+INPUT_SHAPE = (3, 5, 4)
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_cell(name):
+    check_cell(CELLS[name](), INPUT_SHAPE)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layer(name):
+    check_layer(LAYERS[name](), INPUT_SHAPE)
