@@ -1,6 +1,6 @@
 """Adaptive recurrent cells and layers for Keras 3, on TensorFlow, JAX and PyTorch."""
 
-from keras_adaptive_rnn import cells, initializers, layers, maps
+from keras_adaptive_rnn import cells, engine, initializers, layers, maps, testing
 from keras_adaptive_rnn.layers import (
     RNN,
     ElmanCell,
@@ -24,7 +24,9 @@ __all__ = [
     "MultiplicativeLSTM",
     "MultiplicativeLSTMCell",
     "cells",
+    "engine",
     "initializers",
     "layers",
     "maps",
+    "testing",
 ]

@@ -36,12 +36,15 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
-        cls.__signature__ = _arguments.signature(_arguments.parameters(cls))
+        cls.__signature__ = _arguments.signature(cls.accepted_arguments())
+
+    @classmethod
+    def accepted_arguments(cls):
+        """Returns the parameters of the class by name, and of the cells that it makes."""
+        return _arguments.parameters(cls)
 
     def __init__(self, dropout=0.0, recurrent_dropout=0.0, seed=None, trainable_initial_state=False, **kwargs):
-        _arguments.reject_unknown(
-            type(self), kwargs, _arguments.LAYER_ARGUMENTS + tuple(type(self).__signature__.parameters)
-        )
+        _arguments.reject_unknown(type(self), kwargs, type(self).__signature__.parameters)
         super().__init__(**kwargs)
         self.dropout = _arguments.rate("dropout", dropout)
         self.recurrent_dropout = _arguments.rate("recurrent_dropout", recurrent_dropout)

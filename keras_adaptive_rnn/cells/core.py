@@ -80,7 +80,7 @@ class Core(Cell):
     def _bind(self, role, linear_map):
         name = f"{role}_map"
         weights = [getattr(self, f"{role}_{kind}") for kind in ("initializer", "regularizer", "constraint")]
-        return _arguments.resolve(name, linear_map, lambda m: maps.get(m, name).bind(self, self.units, *weights))
+        return _arguments.resolve(name, linear_map, lambda m: maps.get(m).bind(self, name, self.units, *weights))
 
     def build(self, input_shape):
         self._set_input_size(input_shape)

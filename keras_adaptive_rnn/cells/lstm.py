@@ -107,7 +107,7 @@ class LSTMCell(Core):
     def build(self, input_shape):
         super().build(input_shape)
         if self.projection_units:
-            self.projection = maps.Full(name="projection").bind(self, self.projection_units, self.kernel_initializer)
+            self.projection = maps.Full().bind(self, "projection", self.projection_units, self.kernel_initializer)
             self.projection.build_blocks((1,), self.units)
         if self.layer_normalization:
             self.cell_norm = self.make_norm(self.units, center=True)

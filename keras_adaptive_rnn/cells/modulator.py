@@ -121,7 +121,7 @@ class CoreModulator(Modulator):
             seed = _arguments.integer("seed", own.get("seed"), minimum=0, optional=True)
             defaults = {"dtype": own.get("dtype"), "seed": None if seed is None else seed + 1}
             _arguments.reject_unknown(
-                type(self), core_arguments, [*_arguments.parameters(type(self)), *made.__signature__.parameters]
+                type(self), core_arguments, {**_arguments.parameters(type(self)), **made.accepted_arguments()}
             )
             cell = made(units, **{**defaults, **core_arguments})
             self._core_arguments = tuple(
@@ -130,6 +130,13 @@ class CoreModulator(Modulator):
         super().__init__(cell, **own)
         self.core = core
         self._made_core = bool(self._core_arguments)
+
+    @classmethod
+    def accepted_arguments(cls):
+        arguments = super().accepted_arguments()
+        for core in cls.cores.values():
+            arguments = {**arguments, **{n: p for n, p in core.accepted_arguments().items() if n not in arguments}}
+        return arguments
 
     @property
     def units(self):

@@ -99,9 +99,9 @@ class MogrifierCell(CoreModulator):
         inputs, units = input_shape[-1], self.state_size[0]
         for i in range(1, self.rounds + 1):
             read, gated = (units, inputs) if i % 2 else (inputs, units)
-            gate = maps.Full(name=f"gate_{i}") if self.rank is None else maps.LowRank(self.rank, name=f"gate_{i}")
+            gate = maps.Full() if self.rank is None else maps.LowRank(self.rank)
             initializer = initializers.fresh(self.gate_initializer, 10 * i)
-            gate.bind(self, gated, initializer, self.gate_regularizer, self.gate_constraint)
+            gate.bind(self, f"gate_{i}", gated, initializer, self.gate_regularizer, self.gate_constraint)
             gate.build_blocks((1,), read)
             self.gates.append(gate)
             if self.gate_bias:

@@ -60,11 +60,11 @@ class MultiplicativeLSTMCell(CoreModulator):
         super().__init__(units, core, cell, **kwargs)
         self.factor_bias = _arguments.boolean("factor_bias", factor_bias)
         size = self.state_size[0]
-        self.input_factor = maps.Full(name="input_factor").bind(
-            self, size, getattr(self.cell, "kernel_initializer", "glorot_uniform")
+        self.input_factor = maps.Full().bind(
+            self, "input_factor", size, getattr(self.cell, "kernel_initializer", "glorot_uniform")
         )
-        self.state_factor = maps.Full(name="state_factor").bind(
-            self, size, getattr(self.cell, "recurrent_initializer", "orthogonal")
+        self.state_factor = maps.Full().bind(
+            self, "state_factor", size, getattr(self.cell, "recurrent_initializer", "orthogonal")
         )
         self.input_bias = self.state_bias = maps.no_bias
 

@@ -3,6 +3,7 @@
 The only package that imports jax, tensorflow or torch, and only the one that Keras runs on. Each backend's file has
 
 - `scan(step, inputs, states, output, mask, return_sequences, zero_output_for_mask, unroll)`: runs `step` over time;
+- `inference()`: a context in which nothing is kept for a gradient;
 - `gradients(function, variables, tensors)`: the value of a scalar function and its gradients.
 """
 
@@ -40,6 +41,11 @@ def scan(step, inputs, states, output, *, mask, return_sequences, zero_output_fo
         `(last_output, outputs, states)`; `outputs` is `[time, batch, size]`, or `None` without `return_sequences`.
     """
     return _backend().scan(step, inputs, states, output, mask, return_sequences, zero_output_for_mask, unroll)
+
+
+def inference():
+    """Returns a context in which nothing is kept for a gradient: a loop over steps must not grow a graph."""
+    return _backend().inference()
 
 
 def gradients(function, variables, tensors):

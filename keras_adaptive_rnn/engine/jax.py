@@ -24,13 +24,16 @@ def scan(step, inputs, states, output, mask, return_sequences, zero_output_for_m
     return output, outputs, states
 
 
+inference = contextlib.nullcontext
+
+
 def gradients(function, variables, tensors):
     def stateless(values, tensors):
         with keras.StatelessScope(state_mapping=list(zip(variables, values, strict=True))):
             return function(*tensors)
 
     values = [variable.value for variable in variables]
-    value, (by_variable, by_tensor) = jax.value_and_grad(stateless, argnums=(0, 1))(
+    value, (by_variable, by_tensor) = jax.jit(jax.value_and_grad(stateless, argnums=(0, 1)))(
         values, [keras.ops.convert_to_tensor(t) for t in tensors]
     )
     return value, by_variable, by_tensor

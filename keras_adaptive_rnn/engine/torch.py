@@ -22,6 +22,9 @@ def scan(step, inputs, states, output, mask, return_sequences, zero_output_for_m
     return output, torch.stack(outputs) if outputs else output.new_zeros((0, *output.shape)), states
 
 
+inference = torch.no_grad
+
+
 def gradients(function, variables, tensors):
     tensors = [keras.ops.convert_to_tensor(t).detach().clone().requires_grad_() for t in tensors]
     value = function(*tensors)

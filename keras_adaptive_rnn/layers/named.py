@@ -20,13 +20,13 @@ class CellLayer(RNN):
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
-        cell_arguments = _arguments.parameters(cls.cell_class)
-        cls.__signature__ = _arguments.signature(cell_arguments, RNN_ARGUMENTS)
-        for name in cell_arguments:
+        cls.__signature__ = _arguments.signature(cls.cell_class.accepted_arguments(), RNN_ARGUMENTS)
+        for name in _arguments.parameters(cls.cell_class):
             if name != "cell":
                 setattr(cls, name, property(lambda self, name=name: getattr(self.cell, name)))
 
     def __init__(self, *args, activity_regularizer=None, **kwargs):
+        _arguments.reject_unknown(type(self), kwargs, type(self).__signature__.parameters)
         loop = {name: kwargs.pop(name) for name in RNN_ARGUMENTS if name in kwargs}
         layer = {name: kwargs.pop(name) for name in _arguments.LAYER_ARGUMENTS if name in kwargs}
         shared = {name: value for name, value in layer.items() if name != "name"}

@@ -87,6 +87,11 @@ class RNN(keras.layers.RNN):
                 "Argument `cell` must be a recurrent cell, callable and with `state_size`, or a list of cells. "
                 f"Received: cell={cell!r}"
             )
+        if isinstance(cell, (list, tuple)) and len({id(each) for each in cell}) < len(cell):
+            raise ValueError(
+                "Argument `cell` must hold each cell once, so that each has its own weights; make a new one for every "
+                f"layer of the stack. Received: cell={cell!r}"
+            )
         super().__init__(
             cell,
             return_sequences=return_sequences,
@@ -108,6 +113,7 @@ class RNN(keras.layers.RNN):
                 f"Layer '{self.name}' needs a known feature size, the last axis of its input. "
                 f"Received: input shape {tuple(sequences_shape)}"
             )
+        self._check_length(sequences_shape)
         if isinstance(self.cell, keras.layers.Layer) and not self.cell.built:
             self.cell.build((batch_size, features))
         self.input_spec = keras.layers.InputSpec(ndim=3, axes={-1: features})
@@ -118,6 +124,13 @@ class RNN(keras.layers.RNN):
                     f"`batch_shape` to `keras.Input`. Received: input shape {tuple(sequences_shape)}"
                 )
             self._carried.make(self, batch_size)
+
+    def _check_length(self, shape):
+        if self.unroll and shape[1] is None:
+            raise ValueError(
+                f"Layer '{self.name}' has unroll=True and needs a known number of steps. "
+                f"Received: input shape {tuple(shape)}"
+            )
 
     # States.
 
@@ -177,11 +190,7 @@ class RNN(keras.layers.RNN):
     # The pass over a sequence.
 
     def call(self, sequences, initial_state=None, mask=None, training=False):
-        if self.unroll and sequences.shape[1] is None:
-            raise ValueError(
-                f"Layer '{self.name}' has unroll=True and needs a known number of steps. "
-                f"Received: input shape {tuple(sequences.shape)}"
-            )
+        self._check_length(sequences.shape)
         batch_size = ops.shape(sequences)[0]
         if self.stateful and sequences.shape[0] not in (None, self._carried.batch_size):
             raise ValueError(
@@ -294,10 +303,9 @@ class RNN(keras.layers.RNN):
             states = self.get_initial_state(inputs.shape[0])
         states = self._check_states(tree.map_structure(ops.convert_to_tensor, states), inputs.shape[0])
         inputs = ops.cast(inputs, self._cell_dtype)
-        with AutocastScope(self._cell_dtype):
+        with AutocastScope(self._cell_dtype), engine.inference():
             inputs, step = self._split_cell(inputs, False)
-            output, states = step(inputs, states)
-        return output, states
+            return step(inputs, states)
 
     # Config.
 

@@ -10,12 +10,12 @@ from keras_adaptive_rnn.maps.low_rank import LowRank
 __all__ = ["Bias", "DropConnect", "Full", "LinearMap", "LowRank", "get", "no_bias"]
 
 
-def get(identifier, name=None):
-    """Returns a linear map from a map, its config, or the string `"full"`, which makes one called `name`."""
+def get(identifier):
+    """Returns a linear map from a map, its config, or the string `"full"`."""
     if isinstance(identifier, LinearMap):
         return identifier
     if identifier == "full":
-        return Full(name=name)
+        return Full()
     if isinstance(identifier, dict):
         return keras.saving.deserialize_keras_object(identifier)
     raise ValueError(f"Expected 'full' or an object of `keras_adaptive_rnn.maps`. Received: {identifier!r}")

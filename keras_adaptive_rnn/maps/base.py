@@ -56,8 +56,8 @@ class LinearMap(keras.layers.Layer):
         groups = blocks if isinstance(blocks, (tuple, list)) else (blocks,)
         return tuple(_arguments.integer("blocks", group) for group in groups)
 
-    def bind(self, owner, units, initializer, regularizer=None, constraint=None):
-        """Gives the map to `owner`, a cell, which decides all that the map leaves open."""
+    def bind(self, owner, name, units, initializer, regularizer=None, constraint=None):
+        """Gives the map to `owner`, a cell, which names it and decides all that the map leaves open."""
         if self._bound_to is not None:
             raise ValueError(
                 f"a map belongs to one cell, and this {type(self).__name__} belongs to {self._bound_to}; make another"
@@ -67,6 +67,7 @@ class LinearMap(keras.layers.Layer):
         names = ("units", "blocks", "initializer", "regularizer", "constraint")
         self._open = {name: getattr(self, name) for name in names}
         self._bound_to = f"{type(owner).__name__} '{owner.name}'"
+        self.name = name
         self.units = units
         self.initializer = self.initializer or initializer
         self.regularizer = self.regularizer or regularizer

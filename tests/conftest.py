@@ -1,0 +1,25 @@
+"""Settings that every test shares; read before Keras is imported."""
+
+import os
+
+# Small graphs compiled once and run once: compiling them well costs more than it saves.
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+# Test processes run side by side: threads of one would wait for those of another.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import keras
+import numpy as np
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _seed():
+    keras.utils.set_random_seed(0)
+    yield
+    keras.backend.clear_session()
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)

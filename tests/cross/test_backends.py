@@ -1,0 +1,57 @@
+"""A file written on one backend loads on the others and predicts the same; gradients agree."""
+
+import itertools
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from tests.cells import CELLS, LAYERS
+from tests.cross.worker import TOLERANCE
+
+BACKENDS = ("jax", "tensorflow", "torch")
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+def run(command, backend, folder):
+    environment = {**os.environ, "KERAS_BACKEND": backend}
+    result = subprocess.run(
+        [sys.executable, "-m", "tests.cross.worker", command, str(folder)],
+        env=environment,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, f"{command} on {backend}:\n{result.stderr[-3000:]}"
+    return result.stdout
+
+
+@pytest.fixture(scope="session")
+def written(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("files")
+    for backend in BACKENDS:
+        (folder / backend).mkdir()
+        run("write", backend, folder / backend)
+    return folder
+
+
+@pytest.mark.parametrize("reader", BACKENDS)
+def test_files_load_on_the_other_backends(written, reader):
+    differences = json.loads(run("read", reader, written / reader).splitlines()[-1])
+    assert len(differences) == 2 * (len(CELLS) + len(LAYERS))
+    wrong = {name: difference for name, difference in differences.items() if not difference < TOLERANCE}
+    assert not wrong
+
+
+@pytest.mark.parametrize(("first", "second"), itertools.combinations(BACKENDS, 2))
+@pytest.mark.parametrize("name", CELLS)
+def test_gradients_agree(written, name, first, second):
+    ours, theirs = (np.load(written / backend / f"{name}.gradients.npz") for backend in (first, second))
+    assert set(ours) == set(theirs)
+    for key in ours:
+        np.testing.assert_allclose(ours[key], theirs[key], rtol=TOLERANCE, atol=TOLERANCE)

@@ -1,0 +1,80 @@
+"""One backend's part of the tests that cross backends: `python -m tests.cross.worker write|read FOLDER`.
+
+`write` saves a model of every cell and layer with its predictions, and numbers to compare. `read` loads what the other
+backends wrote, importing nothing but the package, and prints the differences.
+"""
+
+import json
+import pathlib
+import sys
+
+import keras
+import numpy as np
+
+import keras_adaptive_rnn as kar
+
+INPUT_SHAPE = (2, 5, 4)
+TOLERANCE = 1e-5
+
+
+def inputs():
+    return np.random.default_rng(0).normal(size=INPUT_SHAPE).astype("float32")
+
+
+def set_weights(model):
+    """Gives every weight numbers that depend on its place alone, the same on every backend."""
+    rng = np.random.default_rng(1)
+    model.set_weights([0.3 * rng.normal(size=w.shape) for w in model.weights])
+
+
+def models():
+    """Yields a name and a model: each cell in a stateful layer, inside Bidirectional and in a stack; each layer."""
+    from tests.cells import CELLS, LAYERS
+
+    for name, make in CELLS.items():
+        yield (
+            f"cell_{name}",
+            [
+                kar.RNN(make(), return_sequences=True, stateful=True),
+                keras.layers.Bidirectional(kar.RNN(make(), return_sequences=True)),
+                kar.RNN([make(), make()], return_sequences=True),
+                keras.layers.RNN(make()),
+            ],
+        )
+    for name, make in LAYERS.items():
+        yield f"layer_{name}", [make()]
+
+
+def write(folder):
+    from tests.cells import CELLS
+
+    for name, layers in models():
+        model = keras.Sequential([keras.Input(INPUT_SHAPE[1:], batch_size=INPUT_SHAPE[0]), *layers])
+        set_weights(model)
+        model.save(folder / f"{name}.keras")
+        np.save(folder / f"{name}.npy", model.predict(inputs(), batch_size=INPUT_SHAPE[0], verbose=0))
+    for name, make in CELLS.items():
+        layer = kar.RNN(make(), return_sequences=True)
+        layer.build(INPUT_SHAPE)
+        set_weights(layer)
+        value, by_variable, by_tensor = kar.engine.gradients(
+            lambda x, layer=layer: keras.ops.sum(keras.ops.square(layer(x))), layer.trainable_variables, [inputs()]
+        )
+        gradients = {f"{k}": g for k, g in enumerate([value, *by_variable, *by_tensor]) if g is not None}
+        np.savez(folder / f"{name}.gradients.npz", **gradients)
+
+
+def read(folder):
+    differences = {}
+    for path in sorted(folder.parent.glob("*/*.keras")):
+        if path.parent == folder:
+            continue
+        model = keras.models.load_model(path)
+        received = model.predict(inputs(), batch_size=INPUT_SHAPE[0], verbose=0)
+        expected = np.load(path.with_suffix(".npy"))
+        differences[f"{path.parent.name}/{path.stem}"] = float(np.abs(received - expected).max())
+    print(json.dumps(differences))
+
+
+if __name__ == "__main__":
+    {"write": write, "read": read}[sys.argv[1]](pathlib.Path(sys.argv[2]))

@@ -1,0 +1,40 @@
+"""Writes a tiny `.keras` file of every cell and layer that has none yet: `python -m tests.frozen.freeze`.
+
+A file is written once, when its cell is first released, and never again: users hold files like it. A change that makes
+one unreadable is a break of the format.
+"""
+
+import pathlib
+
+import keras
+import numpy as np
+
+import keras_adaptive_rnn as kar
+from tests.cells import CELLS, LAYERS
+
+FOLDER = pathlib.Path(__file__).parent
+INPUT_SHAPE = (2, 3, 4)
+
+
+def models():
+    """Returns a function that makes the layer to freeze, by the file's name."""
+    cells = {f"cell_{name}": lambda make=make: kar.RNN(make(), return_sequences=True) for name, make in CELLS.items()}
+    return cells | {f"layer_{name}": make for name, make in LAYERS.items()}
+
+
+def freeze():
+    rng = np.random.default_rng(0)
+    for name, make in models().items():
+        path = FOLDER / f"{name}.keras"
+        if path.exists():
+            continue
+        model = keras.Sequential([keras.Input((None, INPUT_SHAPE[-1])), make()])
+        model.set_weights([0.3 * rng.normal(size=w.shape) for w in model.weights])
+        inputs = rng.normal(size=INPUT_SHAPE).astype("float32")
+        model.save(path)
+        np.savez(path.with_suffix(".npz"), inputs=inputs, outputs=model.predict(inputs, verbose=0))
+        print(f"froze {path.name}")
+
+
+if __name__ == "__main__":
+    freeze()

@@ -1,0 +1,121 @@
+"""Bad input raises before anything is built, and the message names the argument, what came and what is allowed."""
+
+import keras
+import numpy as np
+import pytest
+
+import keras_adaptive_rnn as kar
+from keras_adaptive_rnn import maps
+
+X = np.ones((2, 5, 3), "float32")
+
+# A call, the error, and words that its message must hold.
+BAD_ARGUMENTS = [
+    (lambda: kar.LSTMCell(-1), ValueError, ["`units`", "units=-1", "at least 1"]),
+    (lambda: kar.LSTMCell(0), ValueError, ["`units`", "units=0"]),
+    (lambda: kar.LSTMCell(2.5), TypeError, ["`units`", "units=2.5", "integer"]),
+    (lambda: kar.LSTMCell(True), TypeError, ["`units`", "units=True"]),
+    (lambda: kar.LSTMCell("4"), TypeError, ["`units`", "units='4'"]),
+    (lambda: kar.LSTMCell(4, dropout=5), ValueError, ["`dropout`", "dropout=5", "below 1"]),
+    (lambda: kar.LSTMCell(4, dropout=1.0), ValueError, ["`dropout`", "dropout=1.0"]),
+    (lambda: kar.LSTMCell(4, dropout=float("nan")), ValueError, ["`dropout`", "nan"]),
+    (lambda: kar.LSTMCell(4, recurrent_dropout=-0.1), ValueError, ["`recurrent_dropout`", "-0.1", "at least 0"]),
+    (lambda: kar.LSTMCell(4, recurrent_dropout="a"), TypeError, ["`recurrent_dropout`", "'a'", "number"]),
+    (lambda: kar.LSTMCell(4, update_dropout=2), ValueError, ["`update_dropout`", "update_dropout=2"]),
+    (lambda: kar.LSTMCell(4, seed="x"), TypeError, ["`seed`", "'x'"]),
+    (lambda: kar.LSTMCell(4, use_bias=1), TypeError, ["`use_bias`", "use_bias=1", "True or False"]),
+    (lambda: kar.LSTMCell(4, activation="tanhh"), ValueError, ["`activation`", "tanhh"]),
+    (lambda: kar.LSTMCell(4, recurrent_activation="s"), ValueError, ["`recurrent_activation`", "'s'"]),
+    (lambda: kar.LSTMCell(4, kernel_initializer="glorot"), ValueError, ["`kernel_initializer`", "glorot"]),
+    (lambda: kar.LSTMCell(4, recurrent_regularizer="l3"), ValueError, ["`recurrent_regularizer`", "l3"]),
+    (lambda: kar.LSTMCell(4, bias_constraint="x"), ValueError, ["`bias_constraint`", "'x'"]),
+    (lambda: kar.LSTMCell(4, cell_clip=-1.0), ValueError, ["`cell_clip`", "-1.0", "positive"]),
+    (lambda: kar.LSTMCell(4, projection_units=0), ValueError, ["`projection_units`", "projection_units=0"]),
+    (lambda: kar.LSTMCell(4, tied_gates=True, cap_input_gate=True), ValueError, ["`tied_gates`", "`cap_input_gate`"]),
+    (lambda: kar.LSTMCell(4, kernel_map="sparse"), ValueError, ["`kernel_map`", "'sparse'", "'full'"]),
+    (lambda: kar.LSTMCell(4, recurrent_map=maps.LowRank(5)), ValueError, ["`rank`", "rank=5", "at most", "4"]),
+    (lambda: kar.LSTMCell(4, recurrent_map=maps.Full(3)), ValueError, ["`recurrent_map`", "`units`", "4", "3"]),
+    (lambda: kar.LSTMCell(4, unit=3), TypeError, ["`unit`", "unit=3", "Allowed", "units"]),
+    (lambda: kar.LSTMCell(4, activity_regularizer="l2"), TypeError, ["`activity_regularizer`", "Allowed"]),
+    (lambda: kar.GRUCell(4, reset_after="yes"), TypeError, ["`reset_after`", "'yes'"]),
+    (lambda: kar.MogrifierCell(4, rounds=-1), ValueError, ["`rounds`", "rounds=-1", "at least 0"]),
+    (lambda: kar.MogrifierCell(4, rounds=2.0), TypeError, ["`rounds`", "2.0"]),
+    (lambda: kar.MogrifierCell(4, rank=0), ValueError, ["`rank`", "rank=0", "at least 1"]),
+    (lambda: kar.MogrifierCell(4, rank=5), ValueError, ["`rank`", "rank=5", "at most", "4"]),
+    (lambda: kar.MogrifierCell(4, zigzag="no"), TypeError, ["`zigzag`", "'no'"]),
+    (lambda: kar.MogrifierCell(4, core="rnn"), ValueError, ["`core`", "'rnn'", "'lstm'", "'gru'", "'elman'"]),
+    (lambda: kar.MogrifierCell(4, gate_initializer="x"), ValueError, ["`gate_initializer`", "'x'"]),
+    (lambda: kar.MogrifierCell(), ValueError, ["`units`", "`cell`"]),
+    (lambda: kar.MogrifierCell(4, cell=kar.LSTMCell(4)), ValueError, ["`units`", "`cell`", "units=4"]),
+    (lambda: kar.MogrifierCell(cell=keras.layers.Dense(4)), ValueError, ["`cell`", "state_size", "Dense"]),
+    (lambda: kar.MogrifierCell(cell=keras.layers.StackedRNNCells([kar.LSTMCell(4)])), ValueError, ["`cell`", "stack"]),
+    (lambda: kar.MogrifierCell(cell=kar.LSTMCell(4), use_bias=False), TypeError, ["use_bias", "cell"]),
+    (lambda: kar.MogrifierCell(cell=kar.LSTMCell(4), core="gru"), TypeError, ["core", "cell"]),
+    (lambda: kar.MogrifierCell(4, round=3), TypeError, ["`round`", "round=3", "rounds"]),
+    (lambda: kar.MogrifierCell(4, core="gru", tied_gates=True), TypeError, ["`tied_gates`", "reset_after"]),
+    (lambda: kar.MultiplicativeLSTMCell(4, core="gru"), ValueError, ["`core`", "'gru'", "'elman'"]),
+    (lambda: kar.MultiplicativeLSTMCell(4, factor_bias=0), TypeError, ["`factor_bias`", "factor_bias=0"]),
+    (lambda: kar.Mogrifier(-4), ValueError, ["`units`", "units=-4"]),
+    (lambda: kar.Mogrifier(4, return_sequence=True), TypeError, ["`return_sequence`", "return_sequences"]),
+    (lambda: kar.Mogrifier(4, return_sequences="all"), TypeError, ["`return_sequences`", "'all'"]),
+    (lambda: kar.RNN(keras.layers.Dense(3)), ValueError, ["`cell`", "state_size", "Dense"]),
+    (lambda: kar.RNN(kar.LSTMCell), ValueError, ["`cell`"]),
+    (lambda: kar.RNN(kar.LSTMCell(3), stateful=1), TypeError, ["`stateful`", "stateful=1"]),
+    (lambda: kar.RNN([kar.ElmanCell(3)] * 2), ValueError, ["`cell`", "own weights"]),
+    (lambda: maps.LowRank(0), ValueError, ["`rank`", "rank=0"]),
+    (lambda: maps.LowRank(2, tied=None), TypeError, ["`tied`", "None"]),
+    (lambda: maps.DropConnect(1.5), ValueError, ["`rate`", "1.5"]),
+    (lambda: maps.Full(4, blocks=0), ValueError, ["`blocks`", "blocks=0"]),
+    (lambda: maps.Full(4, initializer="x"), ValueError, ["`initializer`", "'x'"]),
+]
+BAD_USES = [
+    (lambda: kar.Mogrifier(4)(X[0]), ValueError, ["ndim=3", "ndim=2"]),
+    (lambda: _built(kar.Mogrifier(4))(X[..., :2]), ValueError, ["3", "2"]),
+    (lambda: kar.Mogrifier(4, rank=4)(X), ValueError, ["`rank`", "rank=4", "at most", "3"]),
+    (lambda: kar.Mogrifier(4)(keras.Input((None, None))), ValueError, ["feature size"]),
+    (lambda: kar.Mogrifier(4)(X, initial_state=[np.ones((2, 4))]), ValueError, ["expected states", "(2, 4)"]),
+    (lambda: kar.Mogrifier(4)(X, initial_state=[np.ones((2, 4)), np.ones((2, 3))]), ValueError, ["(2, 3)"]),
+    (lambda: kar.Mogrifier(4)(X, initial_state=[np.ones((1, 4))] * 2), ValueError, ["(2, 4)", "(1, 4)"]),
+    (lambda: kar.Mogrifier(4, stateful=True)(keras.Input((5, 3))), ValueError, ["stateful", "batch_size"]),
+    (lambda: _built(kar.Mogrifier(4, stateful=True))(X[:1]), ValueError, ["stateful", "2", "(1, 5, 3)"]),
+    (lambda: kar.Mogrifier(4, unroll=True)(keras.Input((None, 3))), ValueError, ["unroll", "number of steps"]),
+    (lambda: kar.Mogrifier(4).step(X[:, 0]), ValueError, ["built"]),
+    (lambda: _built(kar.Mogrifier(4)).step(X), ValueError, ["(batch, 3)", "(2, 5, 3)"]),
+    (lambda: _built(kar.Mogrifier(4)).step(X[:, 0], [X[:, 0]]), ValueError, ["expected states"]),
+    (
+        lambda: kar.RNN(kar.LSTMCell(4, kernel_map=maps.LowRank(2, diagonal=True)))(X),
+        ValueError,
+        ["`diagonal`", "3 inputs"],
+    ),
+    (lambda: maps.Full()(X), ValueError, ["`units`"]),
+    (lambda: _shared_map(), ValueError, ["belongs to", "LSTMCell"]),
+]
+
+
+def _built(layer):
+    layer.build(X.shape)
+    return layer
+
+
+def _shared_map():
+    shared = maps.LowRank(2)
+    kar.LSTMCell(4, kernel_map=shared)
+    kar.GRUCell(4, kernel_map=shared)
+
+
+@pytest.mark.parametrize(("call", "error", "words"), [*BAD_ARGUMENTS, *BAD_USES])
+def test_bad_input(call, error, words):
+    with pytest.raises(error) as caught:
+        call()
+    missing = [word for word in words if word not in str(caught.value)]
+    assert not missing, f"{missing} not in: {caught.value}"
+
+
+@pytest.mark.parametrize("length", [0, 100, 2000])
+def test_a_damaged_file_does_not_load(tmp_path, length):
+    path = tmp_path / "model.keras"
+    model = keras.Sequential([keras.Input((None, 3)), kar.Mogrifier(4)])
+    model.save(path)
+    path.write_bytes(path.read_bytes()[:length])
+    with pytest.raises(Exception):  # noqa: B017 - Keras's own error, whichever it is
+        keras.models.load_model(path)

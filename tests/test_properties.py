@@ -1,0 +1,106 @@
+"""Any valid configuration survives its config, and computes the same afterwards; any invalid one raises."""
+
+import json
+
+import keras
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import keras_adaptive_rnn as kar
+from keras_adaptive_rnn import maps
+
+quiet = settings(
+    max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None
+)
+flags = st.booleans()
+rates = st.sampled_from([0.0, 0.25, 0.9])
+linear_maps = st.one_of(
+    st.just("full"),
+    st.builds(maps.LowRank, rank=st.integers(1, 2), tied=flags),
+    st.builds(maps.DropConnect, rate=rates),
+)
+common = {
+    "units": st.integers(2, 5),
+    "activation": st.sampled_from(["tanh", "relu", keras.activations.elu]),
+    "use_bias": flags,
+    "kernel_initializer": st.sampled_from(["glorot_uniform", keras.initializers.RandomNormal(seed=3)]),
+    "recurrent_regularizer": st.sampled_from([None, "l2", keras.regularizers.L1(0.1)]),
+    "kernel_constraint": st.sampled_from([None, "unit_norm"]),
+    "dropout": rates,
+    "recurrent_dropout": rates,
+    "seed": st.sampled_from([None, 0, 7]),
+    "trainable_initial_state": flags,
+    "layer_normalization": flags,
+    "kernel_map": linear_maps,
+    "recurrent_map": linear_maps,
+    "dtype": st.sampled_from([None, "float32", "mixed_bfloat16"]),
+}
+lstm = {
+    **common,
+    "unit_forget_bias": flags,
+    "projection_units": st.sampled_from([None, 3]),
+    "cell_clip": st.sampled_from([None, 0.5]),
+    "update_dropout": rates,
+}
+cells = st.one_of(
+    st.builds(kar.ElmanCell, **common),
+    st.builds(kar.GRUCell, **common, reset_after=flags),
+    st.builds(kar.LSTMCell, **lstm, tied_gates=flags),
+    st.builds(kar.LSTMCell, **lstm, cap_input_gate=flags),
+)
+noise = {name: common[name] for name in ("dropout", "recurrent_dropout", "seed", "trainable_initial_state")}
+modulators = st.one_of(
+    st.builds(
+        kar.MogrifierCell,
+        cell=cells,
+        rounds=st.integers(0, 6),
+        rank=st.sampled_from([None, 1, 2]),
+        zigzag=flags,
+        gate_bias=flags,
+        **noise,
+    ),
+    st.builds(kar.MultiplicativeLSTMCell, cell=cells, factor_bias=flags, **noise),
+    st.builds(kar.MogrifierCell, **common, rounds=st.integers(0, 3), core=st.sampled_from(["lstm", "gru", "elman"])),
+)
+
+
+@quiet
+@given(cell=st.one_of(cells, modulators))
+def test_config_round_trip(cell):
+    config = keras.saving.serialize_keras_object(cell)
+    revived = keras.saving.deserialize_keras_object(json.loads(json.dumps(config)))
+    assert json.dumps(keras.saving.serialize_keras_object(revived)) == json.dumps(config)
+    x = np.random.default_rng(0).normal(size=(2, 3, 4)).astype("float32")
+    outputs = []
+    for each in (cell, revived):
+        layer = kar.RNN(each)
+        layer.build(x.shape)
+        layer.set_weights([np.linspace(-1, 1, max(1, int(np.prod(w.shape)))).reshape(w.shape) for w in layer.weights])
+        outputs.append(keras.ops.convert_to_numpy(keras.ops.cast(layer(x), "float32")))
+    np.testing.assert_array_equal(*outputs)
+    assert np.isfinite(outputs[0]).all()
+
+
+@quiet
+@given(
+    name=st.sampled_from(["units", "rounds", "rank", "dropout", "recurrent_dropout", "update_dropout", "seed"]),
+    value=st.one_of(
+        st.integers(max_value=-1),
+        st.floats(min_value=1.0),
+        st.floats(max_value=-1e-9),
+        st.just(float("nan")),
+        st.text(max_size=3),
+        st.just([]),
+        st.booleans(),
+    ),
+)
+def test_an_invalid_argument_is_named(name, value):
+    arguments = {"units": 4, name: value}
+    try:
+        kar.MogrifierCell(**arguments)
+    except (ValueError, TypeError) as error:
+        assert f"`{name}`" in str(error), error
+        assert repr(value) in str(error), error
+    else:
+        raise AssertionError(f"{name}={value!r} was taken")
