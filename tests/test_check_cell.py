@@ -110,5 +110,5 @@ def test_input_shape_is_checked(shape):
 
 
 def test_skip_is_checked():
-    with pytest.raises(ValueError, match="skip.*no_such_check"):
+    with pytest.raises(ValueError, match=r"skip.*no_such_check"):
         check_cell(Plain(4), (3, 5, 4), skip=("no_such_check",))

@@ -4,6 +4,7 @@ import json
 
 import keras
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -97,10 +98,7 @@ def test_config_round_trip(cell):
 )
 def test_an_invalid_argument_is_named(name, value):
     arguments = {"units": 4, name: value}
-    try:
+    with pytest.raises((ValueError, TypeError)) as caught:
         kar.MogrifierCell(**arguments)
-    except (ValueError, TypeError) as error:
-        assert f"`{name}`" in str(error), error
-        assert repr(value) in str(error), error
-    else:
-        raise AssertionError(f"{name}={value!r} was taken")
+    assert f"`{name}`" in str(caught.value)
+    assert repr(value) in str(caught.value)

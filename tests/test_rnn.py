@@ -39,7 +39,7 @@ def test_takes_the_weights_of_keras_as_they_are(ours, theirs, rng):
     theirs.set_weights([rng.normal(size=w.shape) for w in theirs.weights])
     ours.set_weights(theirs.get_weights())
     close(ours(X), theirs(X))
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="weight"):
         ours.set_weights(theirs.get_weights()[:-1])
 
 
@@ -229,7 +229,8 @@ def test_trainable_initial_state_is_trained_and_saved(tmp_path):
     model.compile("adam", "mse")
     model.fit(X, np.ones((3, 7)), epochs=2, verbose=0)
     rows = [array(w) for w in model.weights if "initial_state" in w.path]
-    assert len(rows) == 2 and all(np.abs(row).min() > 0 for row in rows)
+    assert len(rows) == 2
+    assert all(np.abs(row).min() > 0 for row in rows)
     model.save(tmp_path / "m.keras")
     close(keras.models.load_model(tmp_path / "m.keras").predict(X, verbose=0), model.predict(X, verbose=0))
 

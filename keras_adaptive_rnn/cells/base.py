@@ -110,7 +110,7 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
 
     def parts(self):
         """The maps of the cell, which draw and prepare with it, and the cells inside it."""
-        return [part for part in self._flatten_layers(include_self=False, recursive=False)]
+        return list(self._flatten_layers(include_self=False, recursive=False))
 
     def start_sequence(self, batch_size, training, input_size=None):
         """Draws the noise of a sequence, and prepares the weights.

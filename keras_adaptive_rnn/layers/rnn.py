@@ -8,6 +8,7 @@ from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._keras import AutocastScope
 from keras_adaptive_rnn.cells.base import Cell
 from keras_adaptive_rnn.cells.sequence import end_sequence, output_size, start_sequence
+from keras_adaptive_rnn.layers.carried import Carried
 
 
 @export
@@ -73,14 +74,15 @@ class RNN(keras.layers.RNN):
         zero_output_for_mask=False,
         **kwargs,
     ):
-        for name, value in (
-            ("return_sequences", return_sequences),
-            ("return_state", return_state),
-            ("go_backwards", go_backwards),
-            ("stateful", stateful),
-            ("unroll", unroll),
-            ("zero_output_for_mask", zero_output_for_mask),
-        ):
+        flags = {
+            "return_sequences": return_sequences,
+            "return_state": return_state,
+            "go_backwards": go_backwards,
+            "stateful": stateful,
+            "unroll": unroll,
+            "zero_output_for_mask": zero_output_for_mask,
+        }
+        for name, value in flags.items():
             _arguments.boolean(name, value)
         if not isinstance(cell, (list, tuple)) and not (callable(cell) and hasattr(cell, "state_size")):
             raise ValueError(
@@ -92,16 +94,7 @@ class RNN(keras.layers.RNN):
                 "Argument `cell` must hold each cell once, so that each has its own weights; make a new one for every "
                 f"layer of the stack. Received: cell={cell!r}"
             )
-        super().__init__(
-            cell,
-            return_sequences=return_sequences,
-            return_state=return_state,
-            go_backwards=go_backwards,
-            stateful=stateful,
-            unroll=unroll,
-            zero_output_for_mask=zero_output_for_mask,
-            **kwargs,
-        )
+        super().__init__(cell, **flags, **kwargs)
         self.supports_masking = True
         self.input_spec = keras.layers.InputSpec(ndim=3)
         self._carried = Carried()
@@ -313,59 +306,3 @@ class RNN(keras.layers.RNN):
     def from_config(cls, config, custom_objects=None):
         # Keras takes the cell out of the caller's dict.
         return super().from_config(dict(config), custom_objects=custom_objects)
-
-
-class Carried:
-    """The states that a stateful layer carries from batch to batch; a plain object, which Keras does not track."""
-
-    def __init__(self):
-        self.states = []
-        self.batch_size = None
-        self.is_fresh = None
-
-    @property
-    def variables(self):
-        return tree.flatten(self.states) + ([] if self.is_fresh is None else [self.is_fresh])
-
-    def make(self, layer, batch_size):
-        self.batch_size = batch_size
-        self.states = tree.map_structure(
-            lambda value: keras.Variable(value, trainable=False, dtype=layer.variable_dtype, name="state"),
-            layer.get_initial_state(batch_size),
-        )
-        if getattr(layer.cell, "trains_initial_state", False):
-            # A state that is a weight is read from the weight while nothing has been carried: it gets its gradient.
-            self.is_fresh = keras.Variable(1.0, trainable=False, dtype="float32", name="is_fresh")
-
-    def reset(self, layer):
-        if self.states:
-            self.write(layer.get_initial_state(self.batch_size), is_fresh=True)
-
-    def read(self, layer, batch_size):
-        # PyTorch assigns in place, which must not reach into the graph of the pass that read the old value.
-        states = tree.map_structure(lambda variable: ops.copy(variable.value), self.states)
-        if self.is_fresh is None:
-            return states
-        fresh = ops.cast(self.is_fresh.value, "bool")
-        initial = tree.map_structure(lambda s: ops.cast(s, layer.variable_dtype), layer.get_initial_state(batch_size))
-        return tree.map_structure(lambda new, old: ops.where(fresh, new, old), initial, states)
-
-    def write(self, states, is_fresh=False):
-        for variable, state in zip(tree.flatten(self.states), tree.flatten(states), strict=True):
-            variable.assign(ops.stop_gradient(ops.cast(state, variable.dtype)))
-        if self.is_fresh is not None:
-            self.is_fresh.assign(float(is_fresh))
-
-    def save(self, store):
-        for k, variable in enumerate(self.variables):
-            store[f"carried_{k}"] = variable
-
-    def load(self, layer, store):
-        names = [name for name in store.keys() if name.startswith("carried_")]
-        if names and len(names) != len(self.variables):
-            raise ValueError(
-                f"Layer '{layer.name}' carries {len(self.variables)} states. Received: a file with {len(names)}"
-            )
-        # A file of `keras.layers.RNN` holds no states: the layer keeps its initial ones.
-        for name, variable in zip(names, self.variables, strict=False):
-            variable.assign(store[name])

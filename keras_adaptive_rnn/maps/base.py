@@ -1,5 +1,7 @@
 """What every linear map shares: its blocks, its place in a cell, and its weights of one sequence."""
 
+import itertools
+
 import keras
 from keras import ops
 
@@ -87,8 +89,8 @@ class LinearMap(keras.layers.Layer):
     @property
     def group_slices(self):
         """The range of blocks, as a slice, of each group."""
-        starts = [sum(self.blocks[:k]) for k in range(len(self.blocks) + 1)]
-        return [slice(a, b) for a, b in zip(starts[:-1], starts[1:], strict=True)]
+        starts = itertools.accumulate(self.blocks, initial=0)
+        return [slice(a, b) for a, b in itertools.pairwise(starts)]
 
     def build(self, input_shape):
         if self.units is None:

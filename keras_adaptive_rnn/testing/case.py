@@ -89,6 +89,7 @@ class Case:
 def call(cell, inputs, states, training=False):
     """Returns `output, states` of one step, the states as a list, however the cell returns them."""
     is_list = isinstance(cell.state_size, (list, tuple))
+    states = list(states) if isinstance(states, (list, tuple)) else [states]
     output, states = cell(inputs, states if is_list else states[0], training=training)
     return output, list(states) if isinstance(states, (list, tuple)) else [states]
 

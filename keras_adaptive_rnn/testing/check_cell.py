@@ -85,7 +85,7 @@ def _run(checks, skip, case):
             continue
         try:
             check(case)
-        except Exception as error:  # noqa: BLE001 - a cell can fail in any way, and the user wants all of them
+        except Exception as error:  # A cell can fail in any way, and the user wants all of them.
             failures.append((check, error))
     if failures:
         lines = [

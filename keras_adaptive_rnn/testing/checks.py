@@ -12,6 +12,13 @@ from keras import ops, tree
 from keras_adaptive_rnn._keras import layer_test_case
 from keras_adaptive_rnn.cells.base import Cell
 from keras_adaptive_rnn.layers.rnn import RNN
+from keras_adaptive_rnn.testing.case import call
+
+
+def require(condition, message):
+    """Raises `AssertionError` unless `condition`; an `assert` would be gone under `python -O`."""
+    if not condition:
+        raise AssertionError(message)
 
 
 def to_numpy(structure):
@@ -36,19 +43,19 @@ def protocol(case):
     """A step returns the output and a list of states, each [batch, size], in the compute dtype, output first."""
     cell = case.cell()
     sizes = tree.flatten(cell.state_size)
-    assert all(isinstance(size, int) for size in sizes), f"state_size must hold integers, received {cell.state_size}"
+    require(all(isinstance(size, int) for size in sizes), f"state_size must hold integers, received {cell.state_size}")
     initial = cell.get_initial_state(batch_size=case.batch)
     shapes = [tuple(s.shape) for s in tree.flatten(initial)]
-    assert shapes == [(case.batch, n) for n in sizes], f"get_initial_state gives {shapes}, state_size says {sizes}"
+    require(shapes == [(case.batch, n) for n in sizes], f"get_initial_state gives {shapes}, state_size says {sizes}")
     output, states = cell(case.inputs[:, 0], case.states if len(sizes) > 1 or _is_list(cell) else case.states[0])
-    assert tuple(output.shape) == (case.batch, case.output_size), f"output of shape {tuple(output.shape)}"
+    require(tuple(output.shape) == (case.batch, case.output_size), f"output of shape {tuple(output.shape)}")
     if _is_list(cell):
-        assert isinstance(states, list), f"states must come back in a list, received {type(states).__name__}"
+        require(isinstance(states, list), f"states must come back in a list, received {type(states).__name__}")
     states = tree.flatten(states)
-    assert [tuple(s.shape) for s in states] == shapes, f"states of shapes {[tuple(s.shape) for s in states]}"
+    require([tuple(s.shape) for s in states] == shapes, f"states of shapes {[tuple(s.shape) for s in states]}")
     for tensor in [output, *states]:
         dtype = keras.backend.standardize_dtype(tensor.dtype)
-        assert dtype == cell.compute_dtype, f"a tensor of dtype {dtype}, expected {cell.compute_dtype}"
+        require(dtype == cell.compute_dtype, f"a tensor of dtype {dtype}, expected {cell.compute_dtype}")
     close(to_numpy([output]), to_numpy([states[0]]), "state 0 must be the output (JAX repeats it under a mask)")
     if isinstance(cell, Cell):
         given = [ops.convert_to_tensor(state) for state in case.states]
@@ -69,16 +76,16 @@ def config(case):
     made = keras.saving.serialize_keras_object(case.copy())
     revived = keras.saving.deserialize_keras_object(json.loads(json.dumps(made)))
     again = keras.saving.serialize_keras_object(revived)
-    assert json.dumps(made, sort_keys=True) == json.dumps(again, sort_keys=True), f"{made} became {again}"
+    require(json.dumps(made, sort_keys=True) == json.dumps(again, sort_keys=True), f"{made} became {again}")
     original, copy = case.original, case.copy()
     for name in original.get_config():
         ours, theirs = getattr(original, name, None), getattr(copy, name, None)
         if name != "name" and isinstance(ours, (int, float, str, types.FunctionType)):
-            assert ours == theirs, f"`{name}` is {ours}, and {theirs} in a cell made from the config"
+            require(ours == theirs, f"`{name}` is {ours}, and {theirs} in a cell made from the config")
     before = json.dumps(case.original.get_config(), sort_keys=True, default=str)
     case.copy()
     after = json.dumps(case.original.get_config(), sort_keys=True, default=str)
-    assert before == after, "from_config must not change the config that it is given"
+    require(before == after, "from_config must not change the config that it is given")
 
 
 def loops_agree(case):
@@ -96,7 +103,7 @@ def loops_agree(case):
         close(result, by_loop, f"loss and gradients of {name} and of a Python loop")
     dead = [v.path for v, g in zip(cell.trainable_variables, by_loop[1:], strict=False) if g is None]
     if not getattr(cell, "trains_initial_state", False):
-        assert not dead, f"no gradient reaches {dead}"
+        require(not dead, f"no gradient reaches {dead}")
 
 
 def masks_and_directions(case):
@@ -154,8 +161,9 @@ def noise(case):
         noisy = [case.run(layer, training=True)[0] for _ in range(3)]
         differs = any(np.abs(a - first[0]).max() > 1e-6 for a in noisy)
         if differs:
-            assert np.abs(noisy[0] - noisy[1]).max() > 1e-6 or np.abs(noisy[1] - noisy[2]).max() > 1e-6, (
-                f"{rnn.__module__}: two batches of training had the same noise"
+            require(
+                np.abs(noisy[0] - noisy[1]).max() > 1e-6 or np.abs(noisy[1] - noisy[2]).max() > 1e-6,
+                f"{rnn.__module__}: two batches of training had the same noise",
             )
         half = case.batch - 1
         case.run(layer, case.inputs[:half], training=True)
@@ -222,15 +230,19 @@ def mixed_precision(case):
     for name in ("mixed_bfloat16", "mixed_float16"):
         cell = case.cell(dtype=name)
         for layer in cell._flatten_layers():
-            assert layer.compute_dtype == cell.compute_dtype, f"{layer.path} computes in {layer.compute_dtype}"
+            require(layer.compute_dtype == cell.compute_dtype, f"{layer.path} computes in {layer.compute_dtype}")
         for weight in cell.weights:
-            assert weight.dtype == "float32", f"{weight.path} is {weight.dtype} under {name}"
+            require(weight.dtype == "float32", f"{weight.path} is {weight.dtype} under {name}")
+        step = call(cell, case.inputs[:, 0], cell.get_initial_state(batch_size=case.batch))
+        for tensor in tree.flatten(step):
+            dtype = keras.backend.standardize_dtype(tensor.dtype)
+            require(dtype == cell.compute_dtype, f"a step under {name} returns {dtype}")
         for rnn in (RNN, keras.layers.RNN):
             layer = case.layer(rnn, cell, dtype=name)
             result = layer(case.inputs)
             for tensor in tree.flatten(result):
                 dtype = keras.backend.standardize_dtype(tensor.dtype)
-                assert dtype == layer.compute_dtype, f"{rnn.__module__} returns {dtype} under {name}"
+                require(dtype == layer.compute_dtype, f"{rnn.__module__} returns {dtype} under {name}")
             result = [ops.convert_to_numpy(ops.cast(t, "float32")) for t in tree.flatten(result)]
             close(result, expected, f"{rnn.__module__} under {name} and float32", tolerance=0.1)
 
@@ -240,7 +252,7 @@ def unknown_sizes(case):
     inputs = keras.Input((None, case.features))
     layer = case.layer(RNN, return_state=False)
     outputs = layer(inputs)
-    assert tuple(outputs.shape) == (None, None, case.output_size), f"symbolic output of shape {tuple(outputs.shape)}"
+    require(tuple(outputs.shape) == (None, None, case.output_size), f"symbolic output of shape {tuple(outputs.shape)}")
     model = keras.Model(inputs, outputs)
     whole = case.run(layer)[0]
     for batch, time in ((case.batch, case.time), (1, case.time - 1)):
@@ -255,8 +267,8 @@ def training(case):
     model.compile("sgd", "mse")
     targets = case.normal((case.batch, case.time, case.output_size))
     history = model.fit(case.inputs, targets, epochs=2, verbose=0).history["loss"]
-    assert np.isfinite(history).all(), f"losses {history}"
-    assert all(np.isfinite(w).all() for w in model.get_weights()), "a weight is not finite after training"
+    require(np.isfinite(history).all(), f"losses {history}")
+    require(all(np.isfinite(w).all() for w in model.get_weights()), "a weight is not finite after training")
 
 
 def saving(case):

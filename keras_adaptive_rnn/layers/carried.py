@@ -1,0 +1,60 @@
+"""The states of a stateful layer."""
+
+import keras
+from keras import ops, tree
+
+
+class Carried:
+    """The states that a stateful layer carries from batch to batch; a plain object, which Keras does not track."""
+
+    def __init__(self):
+        self.states = []
+        self.batch_size = None
+        self.is_fresh = None
+
+    @property
+    def variables(self):
+        return tree.flatten(self.states) + ([] if self.is_fresh is None else [self.is_fresh])
+
+    def make(self, layer, batch_size):
+        self.batch_size = batch_size
+        self.states = tree.map_structure(
+            lambda value: keras.Variable(value, trainable=False, dtype=layer.variable_dtype, name="state"),
+            layer.get_initial_state(batch_size),
+        )
+        if getattr(layer.cell, "trains_initial_state", False):
+            # A state that is a weight is read from the weight while nothing has been carried: it gets its gradient.
+            self.is_fresh = keras.Variable(1.0, trainable=False, dtype="float32", name="is_fresh")
+
+    def reset(self, layer):
+        if self.states:
+            self.write(layer.get_initial_state(self.batch_size), is_fresh=True)
+
+    def read(self, layer, batch_size):
+        # PyTorch assigns in place, which must not reach into the graph of the pass that read the old value.
+        states = tree.map_structure(lambda variable: ops.copy(variable.value), self.states)
+        if self.is_fresh is None:
+            return states
+        fresh = ops.cast(self.is_fresh.value, "bool")
+        initial = tree.map_structure(lambda s: ops.cast(s, layer.variable_dtype), layer.get_initial_state(batch_size))
+        return tree.map_structure(lambda new, old: ops.where(fresh, new, old), initial, states)
+
+    def write(self, states, is_fresh=False):
+        for variable, state in zip(tree.flatten(self.states), tree.flatten(states), strict=True):
+            variable.assign(ops.stop_gradient(ops.cast(state, variable.dtype)))
+        if self.is_fresh is not None:
+            self.is_fresh.assign(float(is_fresh))
+
+    def save(self, store):
+        for k, variable in enumerate(self.variables):
+            store[f"carried_{k}"] = variable
+
+    def load(self, layer, store):
+        names = [name for name in list(store.keys()) if name.startswith("carried_")]
+        if names and len(names) != len(self.variables):
+            raise ValueError(
+                f"Layer '{layer.name}' carries {len(self.variables)} states. Received: a file with {len(names)}"
+            )
+        # A file of `keras.layers.RNN` holds no states: the layer keeps its initial ones.
+        for name, variable in zip(names, self.variables, strict=False):
+            variable.assign(store[name])

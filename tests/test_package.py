@@ -1,0 +1,144 @@
+"""What the package is made of: its imports, its public names, its metadata and its wheel."""
+
+import ast
+import importlib.metadata
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import zipfile
+
+import keras
+import pytest
+
+import keras_adaptive_rnn as kar
+from keras_adaptive_rnn import _export
+from keras_adaptive_rnn.cells import Cell
+
+ROOT = pathlib.Path(__file__).parent.parent
+PACKAGE = ROOT / "keras_adaptive_rnn"
+BACKENDS = ("jax", "tensorflow", "torch")
+# Tests define and register cells of their own.
+PUBLIC = [cls for cls in _export.PUBLIC if cls.__module__.startswith("keras_adaptive_rnn.")]
+
+
+def run(code, cwd=None, **environment):
+    """Returns what another Python prints."""
+    process = subprocess.run(
+        [sys.executable, "-c", code], cwd=cwd, env={**os.environ, **environment}, capture_output=True, text=True
+    )
+    assert process.returncode == 0, process.stderr
+    return process.stdout.strip()
+
+
+# Imports.
+
+
+def imports(path):
+    """Returns the modules that a file imports, functions included."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def importers(*modules):
+    """Returns the files of the package that import one of the modules, or a part of it."""
+    return {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        if any(f"{name}.".startswith(f"{module}.") for name in imports(path) for module in modules)
+    }
+
+
+def test_only_the_engine_imports_a_backend():
+    assert importers("jax", "jaxlib", "tensorflow", "torch") == {f"engine/{backend}.py" for backend in BACKENDS}
+
+
+def test_only_one_file_reaches_into_keras():
+    assert importers("keras.src", "keras._tf_keras") == {"_keras.py"}
+
+
+def test_importing_it_imports_no_more_backends_than_keras_does():
+    show = f"; import sys; print([m for m in {BACKENDS} if m in sys.modules])"
+    assert run("import keras_adaptive_rnn" + show, cwd=ROOT) == run("import keras" + show, cwd=ROOT)
+
+
+def test_importing_it_chooses_no_backend():
+    code = """
+import os
+before = dict(os.environ)
+import keras_adaptive_rnn
+print(before.get("KERAS_BACKEND") == os.environ.get("KERAS_BACKEND"))
+"""
+    assert run(code, cwd=ROOT) == "True"
+
+
+# Public names.
+
+
+@pytest.mark.parametrize("cls", PUBLIC, ids=lambda cls: cls.__name__)
+def test_a_public_class_is_in_its_namespace(cls):
+    if issubclass(cls, kar.maps.LinearMap):
+        assert getattr(kar.maps, cls.__name__) is cls
+        assert cls.__name__ in kar.maps.__all__
+    else:
+        assert getattr(kar, cls.__name__) is getattr(kar.layers, cls.__name__) is cls
+        assert cls.__name__ in kar.__all__
+        assert cls.__name__ in kar.layers.__all__
+    assert keras.saving.get_registered_object(f"keras_adaptive_rnn>{cls.__name__}") is cls
+
+
+@pytest.mark.parametrize("cls", PUBLIC, ids=lambda cls: cls.__name__)
+def test_a_public_class_has_a_docstring(cls):
+    text = cls.__doc__
+    assert "\n    Args:\n" in text
+    assert "\n    Example:\n\n    >>> " in text
+    # A cell names its paper; a layer or a map may name the class that does.
+    reference = r"\n    Reference: .*\(\d{4}\)" if issubclass(cls, Cell) else r"\(\d{4}\)|`keras(_adaptive_rnn)?\.\w"
+    assert re.search(reference, text, flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("namespace", [kar, kar.cells, kar.layers, kar.maps], ids=lambda module: module.__name__)
+def test_the_public_names_exist_and_are_sorted(namespace):
+    assert all(hasattr(namespace, name) for name in namespace.__all__)
+    assert namespace.__all__ == sorted(namespace.__all__)
+
+
+# Distribution.
+
+
+def test_the_version_is_that_of_the_metadata():
+    assert importlib.metadata.version("keras_adaptive_rnn") == kar.__version__
+
+
+def test_the_changelog_knows_the_version():
+    assert f"## [{kar.__version__}]" in (ROOT / "CHANGELOG.md").read_text()
+
+
+@pytest.mark.skipif(
+    keras.backend.backend() != "jax", reason="the wheel is the same on every backend: built once, on JAX"
+)
+def test_a_wheel_works_away_from_the_checkout(tmp_path):
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    build = [*pip, "wheel", str(ROOT), "--no-deps", "--no-build-isolation", "--wheel-dir", str(tmp_path)]
+    subprocess.run(build, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("keras_adaptive_rnn-*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "keras_adaptive_rnn/py.typed" in names
+    sources = {path.relative_to(ROOT).as_posix() for path in PACKAGE.rglob("*.py")}
+    assert {name for name in names if name.endswith(".py")} == sources
+
+    target = tmp_path / "target"
+    install = [*pip, "install", str(wheel), "--no-deps", "--no-index", "--target", str(target)]
+    subprocess.run(install, check=True, capture_output=True)
+    code = """
+import numpy as np
+import keras_adaptive_rnn
+print(keras_adaptive_rnn.__file__)
+keras_adaptive_rnn.Mogrifier(4)(np.ones((2, 3, 5)))
+"""
+    file = run(code, cwd=tmp_path, PYTHONPATH=str(target))
+    assert pathlib.Path(file) == target / "keras_adaptive_rnn" / "__init__.py"
