@@ -1,17 +1,9 @@
-"""Whole layers, and every cell under the same names as in `keras.layers`."""
+"""Whole layers, and every cell beside them, as in `keras.layers`."""
 
-from keras_adaptive_rnn.cells import ElmanCell, GRUCell, LSTMCell, MogrifierCell, MultiplicativeLSTMCell
+from keras_adaptive_rnn.cells import *
+from keras_adaptive_rnn.cells import __all__ as _cells
 from keras_adaptive_rnn.layers.named import CellLayer, Mogrifier, MultiplicativeLSTM
 from keras_adaptive_rnn.layers.rnn import RNN
 
-__all__ = [
-    "RNN",
-    "CellLayer",
-    "ElmanCell",
-    "GRUCell",
-    "LSTMCell",
-    "Mogrifier",
-    "MogrifierCell",
-    "MultiplicativeLSTM",
-    "MultiplicativeLSTMCell",
-]
+__all__ = ["RNN", "CellLayer", "Mogrifier", "MultiplicativeLSTM"]
+__all__ += _cells
