@@ -1,0 +1,84 @@
+# Everything that is done with this checkout. `make help` lists it.
+
+# The backend of `make demo`: jax, tensorflow or torch.
+KERAS_BACKEND ?= jax
+BACKENDS := jax tensorflow torch
+# Python 3.11 or later, to make the virtual environments with.
+PYTHON ?= $(shell python3.11 -c "" 2>/dev/null && echo python3.11 || echo python3)
+
+export KERAS_BACKEND
+export TF_CPP_MIN_LOG_LEVEL ?= 3
+
+BIN := .venv/bin
+# Twice quiet: pip's warnings about the machine's own settings say nothing about this project.
+PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check
+
+# The oldest versions that the package supports; PyTorch is a new one, for want of small builds of older ones.
+# Keras 3.9 and older stop on JAX 0.7 and newer, and fail some of the checks of saving and of layer normalisation.
+OLDEST := keras==3.10.0 jax==0.6.0 jaxlib==0.6.0 tensorflow==2.20.0 torch==2.13.0
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## List the commands.
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+
+.PHONY: demo
+demo: backend-is-known .venv/installed-$(KERAS_BACKEND),plot ## Train a Mogrifier and an LSTM on text. KERAS_BACKEND=torch ARGS="--text FILE"
+	$(BIN)/python examples/char_language_model.py $(ARGS)
+
+.PHONY: test
+test: .venv/installed-jax,tensorflow,torch,hub,plot,test ## Lint, and test on every backend. ARGS="jax -- -k golden" picks
+	@$(BIN)/python tools/run_tests.py $(ARGS)
+
+.PHONY: test-oldest
+test-oldest: .venv-oldest/installed ## Test on the oldest supported versions, in an environment of their own.
+	@.venv-oldest/bin/python tools/run_tests.py $(or $(ARGS),$(BACKENDS))
+
+.PHONY: lint
+lint: .venv/installed-test ## Check the code and its format.
+	@$(BIN)/python tools/run_tests.py lint
+
+.PHONY: format
+format: .venv/installed-test ## Fix what ruff can fix, and format the code.
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+.PHONY: hooks
+hooks: .venv/installed-test ## Have git check every commit.
+	@$(BIN)/python $(PIP_INSTALL) --constraint constraints.txt pre-commit
+	$(BIN)/pre-commit install
+
+.PHONY: wheel
+wheel: .venv/bin/python ## Build a wheel, in dist/.
+	$(BIN)/python -m pip wheel --quiet --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+	@ls dist/*.whl
+
+.PHONY: docs
+docs: .venv/installed-jax,docs ## Write the reference, in build/docs/.
+	KERAS_BACKEND=jax $(BIN)/pdoc --docformat google --math --output-directory build/docs keras_adaptive_rnn
+
+.PHONY: clean
+clean: ## Remove the environments and everything built.
+	rm -rf .venv .venv-oldest build dist runs .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -r {} +
+
+.PHONY: backend-is-known
+backend-is-known:
+	$(if $(filter $(KERAS_BACKEND),$(BACKENDS)),,$(error KERAS_BACKEND is '$(KERAS_BACKEND)', and must be one of: $(BACKENDS)))
+
+%/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and f"Python 3.11 or later is needed, and this is {sys.version}. Name another one: make PYTHON=...")'
+	@echo "Making $*"
+	@$(PYTHON) -m venv $*
+
+# One stamp a list of extras. What another list has installed stays, so lists add up; new pins or metadata install anew.
+.venv/installed-%: pyproject.toml constraints.txt | .venv/bin/python
+	@echo "Installing keras_adaptive_rnn[$*] into .venv (minutes, the first time)"
+	@$(BIN)/python $(PIP_INSTALL) --constraint constraints.txt --editable ".[$*]"
+	@touch $@
+
+.venv-oldest/installed: pyproject.toml Makefile | .venv-oldest/bin/python
+	@echo "Installing keras_adaptive_rnn and $(OLDEST) into .venv-oldest (minutes, the first time)"
+	@.venv-oldest/bin/python $(PIP_INSTALL) $(OLDEST) --editable ".[jax,tensorflow,torch,test]"
+	@touch $@

@@ -1,0 +1,75 @@
+"""The example runs, on a text that is too small to learn anything from."""
+
+import importlib.util
+import json
+import pathlib
+
+import keras
+import pytest
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("rich")
+PATH = pathlib.Path(__file__).parents[1] / "examples" / "char_language_model.py"
+if not PATH.exists():
+    pytest.skip("the examples are not part of the source distribution", allow_module_level=True)
+SMALL = ["--seconds", "1", "--units", "8", "--rank", "2", "--rounds", "2", "--batch", "4", "--steps", "8"]
+SENTENCE = "The quick brown fox jumps over the lazy dog.\n"
+
+
+@pytest.fixture(scope="module")
+def example():
+    spec = importlib.util.spec_from_file_location("char_language_model", PATH)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_run(example, tmp_path, capsys):
+    text, folder = tmp_path / "text.txt", tmp_path / "results"
+    text.write_text(SENTENCE * 40, encoding="utf-8")
+    example.main([*SMALL, "--text", str(text), "--output", str(folder)])
+
+    assert {path.name for path in folder.iterdir()} == {"model.keras", "curves.png", "results.json", "sample.txt"}
+    results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    assert set(results["vocabulary"]) == {example.UNKNOWN, *SENTENCE}
+    for model in results["models"].values():
+        assert model["curves"][-1]["seconds"] >= 1
+        assert model["curves"][-1]["validation"] < model["curves"][0]["validation"]
+    with (folder / "sample.txt").open(encoding="utf-8", newline="") as file:
+        sample = file.read()
+    assert len(sample) == 400
+    assert set(sample) <= set(results["vocabulary"])
+    loaded = keras.models.load_model(folder / "model.keras")
+    assert example.write(loaded, results["vocabulary"], 20, 0.7, 0) == sample[:20]
+    assert sample in capsys.readouterr().out
+
+
+def test_default_models_have_equal_weights(example):
+    models = example.make_models(100, example.parse([]))
+    ratio = models["LSTM"].count_params() / models["Mogrifier"].count_params()
+    assert abs(ratio - 1) < 0.01
+
+
+def test_reference_has_no_paragraph_twice(example):
+    paragraphs = example.read_text(None).split("\n\n")
+    assert len(paragraphs) > 1000
+    assert len(set(paragraphs)) == len(paragraphs)
+
+
+def test_streams_go_on_from_batch_to_batch(example):
+    _, (x, y), _ = example.prepare(SENTENCE * 40, 4, 8)
+    assert (x[:4, 1:] == y[:4, :-1]).all()
+    assert (y[:4, -1] == x[4:8, 0]).all()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(None, "cannot read"), (b"\xff\xfe\xfa" * 1000, "not UTF-8"), (b"short", "need at least"), (b"", "need at least")],
+)
+def test_bad_text(example, tmp_path, content, message):
+    text = tmp_path / "text.txt"
+    if content is not None:
+        text.write_bytes(content)
+    with pytest.raises(SystemExit, match=message):
+        example.main([*SMALL, "--text", str(text), "--output", str(tmp_path / "results")])
+    assert not (tmp_path / "results").exists()

@@ -1,0 +1,98 @@
+"""Runs the linter and the tests on every backend, all of it even where a part fails, and ends with one line a part.
+
+    python tools/run_tests.py [PART ...] [-- PYTEST_ARGUMENT ...]
+
+The parts are `lint`, `jax`, `tensorflow`, `torch` and `cross` (tests that move models between backends); all by
+default. The exit code is 0 if every part passed and every part of tests ran some.
+"""
+
+import dataclasses
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+from xml.etree import ElementTree
+
+SUITE = ["tests", "--ignore=tests/cross", "-n", "2"]
+TESTS = {
+    "jax": ("jax", SUITE),
+    "tensorflow": ("tensorflow", SUITE),
+    "torch": ("torch", SUITE),
+    # Each of these tests starts a process for every backend, so they run one by one.
+    "cross": ("jax", ["tests/cross"]),
+}
+PARTS = ["lint", *TESTS]
+
+
+@dataclasses.dataclass
+class Counts:
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def __add__(self, other):
+        return Counts(self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped)
+
+    def __str__(self):
+        return f"{self.passed} passed, {self.failed} failed" + (f", {self.skipped} skipped" if self.skipped else "")
+
+
+def lint():
+    """Returns whether ruff has nothing to say."""
+    codes = [run(["ruff", "check", "."]), run(["ruff", "format", "--check", "."])]
+    return not any(codes)
+
+
+def test(part, arguments):
+    """Returns the counts of one part, with a failure for a run that ends without a single test."""
+    backend, selection = TESTS[part]
+    with tempfile.TemporaryDirectory() as folder:
+        report = pathlib.Path(folder) / "report.xml"
+        code = run(["pytest", "-q", *selection, *arguments, f"--junitxml={report}"], KERAS_BACKEND=backend)
+        counts = count(report) if report.exists() else Counts()
+    if counts.failed == 0 and (code != 0 or counts.passed == 0):
+        print(f"{part}: pytest ended with code {code} and {counts}")
+        counts.failed = 1
+    return counts
+
+
+def count(report):
+    total = Counts()
+    for suite in ElementTree.parse(report).iter("testsuite"):
+        tests, failures, errors, skipped = (int(suite.get(key)) for key in ("tests", "failures", "errors", "skipped"))
+        total += Counts(tests - failures - errors - skipped, failures + errors, skipped)
+    return total
+
+
+def run(module, **environment):
+    print(f"\n$ {' '.join([*(f'{k}={v}' for k, v in environment.items()), *module])}", flush=True)
+    # One thread a worker: two workers that each take both cores slow each other down.
+    quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "OMP_NUM_THREADS": "1"}
+    return subprocess.run([sys.executable, "-m", *module], env={**quiet, **os.environ, **environment}).returncode
+
+
+def main(arguments):
+    split = arguments.index("--") if "--" in arguments else len(arguments)
+    parts, for_pytest = arguments[:split] or PARTS, arguments[split + 1 :]
+    unknown = set(parts) - set(PARTS)
+    if unknown:
+        sys.exit(f"Unknown: {', '.join(unknown)}. The parts are {', '.join(PARTS)}.")
+    lines, total = [], Counts()
+    for part in parts:
+        start = time.monotonic()
+        if part == "lint":
+            passed = lint()
+            lines.append(f"lint: {'passed' if passed else 'failed'}")
+            counts = Counts(failed=0 if passed else 1)
+        else:
+            counts = test(part, for_pytest)
+            lines.append(f"{part}: {counts} in {time.monotonic() - start:.0f} s")
+        total += counts
+    print("", *lines, "", total, sep="\n")
+    return 1 if total.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
