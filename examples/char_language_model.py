@@ -228,12 +228,13 @@ def main(argv: list[str] | None = None):
     args = parse(argv)
     try:
         vocabulary, data, validation = prepare(read_text(args.text), args.batch, args.steps)
+        models = make_models(len(vocabulary), args)
     except ValueError as error:
         sys.exit(f"error: {error}")
     folder = pathlib.Path(args.output)
     folder.mkdir(parents=True, exist_ok=True)
 
-    results, models = {}, make_models(len(vocabulary), args)
+    results = {}
     for name, model in models.items():
         print(f"\n{name}: {model.count_params():,} weights, {args.seconds:g} seconds of training", flush=True)
         results[name] = train(model, data, validation, args)

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn import _arguments, maps
 from keras_adaptive_rnn._keras import DropoutRNNCell
 
 
@@ -43,7 +43,14 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
         """Returns the parameters of the class by name, and of the cells that it makes."""
         return _arguments.parameters(cls)
 
-    def __init__(self, dropout=0.0, recurrent_dropout=0.0, seed=None, trainable_initial_state=False, **kwargs):
+    def __init__(
+        self,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        seed: int | None = None,
+        trainable_initial_state: bool = False,
+        **kwargs,
+    ):
         _arguments.reject_unknown(type(self), kwargs, type(self).__signature__.parameters)
         super().__init__(**kwargs)
         self.dropout = _arguments.rate("dropout", dropout)
@@ -109,32 +116,30 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
         return keras.random.dropout(ones, getattr(self, name), seed=self.seed_generator)
 
     def parts(self):
-        """The maps of the cell, which draw and prepare with it, and the cells inside it."""
-        return list(self._flatten_layers(include_self=False, recursive=False))
+        """The maps of the cell, which draw and prepare for a sequence with it."""
+        own = self._flatten_layers(include_self=False, recursive=False)
+        return [part for part in own if isinstance(part, (maps.LinearMap, maps.Bias))]
 
-    def start_sequence(self, batch_size, training, input_size=None):
+    def start_sequence(self, batch_size, training):
         """Draws the noise of a sequence, and prepares the weights.
 
         Args:
             batch_size: Integer or scalar tensor.
             training: Whether the sequence is one of training; `None` if that is not known yet (plain
                 `keras.layers.RNN` does not say), which draws the noise and prepares nothing.
-            input_size: Size of the inputs; the cell's own by default.
         """
         if training is not False:
             for name in self.noise_sizes:
                 if getattr(self, name) > 0 or name in self._noise.given:
                     self._noise.masks[name] = self._draw(name, batch_size)
         for part in self.parts():
-            if hasattr(part, "start_sequence") and not isinstance(part, Cell):
-                part.start_sequence(training)
+            part.start_sequence(training)
 
     def end_sequence(self):
         """Forgets the noise and the prepared weights."""
         self._noise.masks.clear()
         for part in self.parts():
-            if hasattr(part, "end_sequence"):
-                part.end_sequence()
+            part.end_sequence()
 
     # The hooks by which `keras.layers.RNN` says that a sequence begins and ends.
 

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_adaptive_rnn import _arguments, maps
+from keras_adaptive_rnn._types import Activation, Constraint, Initializer, Regularizer
 from keras_adaptive_rnn.cells.base import Cell
 
 
@@ -39,21 +40,21 @@ class Core(Cell):
 
     def __init__(
         self,
-        units,
-        activation="tanh",
-        use_bias=True,
-        kernel_initializer="glorot_uniform",
-        recurrent_initializer="orthogonal",
-        bias_initializer="zeros",
-        kernel_regularizer=None,
-        recurrent_regularizer=None,
-        bias_regularizer=None,
-        kernel_constraint=None,
-        recurrent_constraint=None,
-        bias_constraint=None,
-        kernel_map="full",
-        recurrent_map="full",
-        layer_normalization=False,
+        units: int,
+        activation: Activation = "tanh",
+        use_bias: bool = True,
+        kernel_initializer: Initializer = "glorot_uniform",
+        recurrent_initializer: Initializer = "orthogonal",
+        bias_initializer: Initializer = "zeros",
+        kernel_regularizer: Regularizer = None,
+        recurrent_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        recurrent_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
+        kernel_map: str | maps.LinearMap = "full",
+        recurrent_map: str | maps.LinearMap = "full",
+        layer_normalization: bool = False,
         **kwargs,
     ):
         super().__init__(**kwargs)

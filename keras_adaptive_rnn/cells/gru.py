@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn._types import Activation
 from keras_adaptive_rnn.cells.core import Core
 
 
@@ -47,7 +48,14 @@ class GRUCell(Core):
 
     gates = ("z", "r", "h")
 
-    def __init__(self, units, activation="tanh", recurrent_activation="sigmoid", reset_after=True, **kwargs):
+    def __init__(
+        self,
+        units: int,
+        activation: Activation = "tanh",
+        recurrent_activation: Activation = "sigmoid",
+        reset_after: bool = True,
+        **kwargs,
+    ):
         super().__init__(units, activation=activation, **kwargs)
         self.recurrent_activation = _arguments.resolve(
             "recurrent_activation", recurrent_activation, keras.activations.get

@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments, maps
 from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn._types import Activation
 from keras_adaptive_rnn.cells.core import Core
 
 
@@ -62,15 +63,15 @@ class LSTMCell(Core):
 
     def __init__(
         self,
-        units,
-        activation="tanh",
-        recurrent_activation="sigmoid",
-        unit_forget_bias=True,
-        tied_gates=False,
-        cap_input_gate=False,
-        projection_units=None,
-        cell_clip=None,
-        update_dropout=0.0,
+        units: int,
+        activation: Activation = "tanh",
+        recurrent_activation: Activation = "sigmoid",
+        unit_forget_bias: bool = True,
+        tied_gates: bool = False,
+        cap_input_gate: bool = False,
+        projection_units: int | None = None,
+        cell_clip: float | None = None,
+        update_dropout: float = 0.0,
         **kwargs,
     ):
         super().__init__(units, activation=activation, **kwargs)

@@ -1,5 +1,7 @@
 """What cells that hold a cell share."""
 
+from typing import Any
+
 import keras
 from keras import ops, tree
 
@@ -27,7 +29,7 @@ class Modulator(Cell):
 
     own_state_size = ()
 
-    def __init__(self, cell, **kwargs):
+    def __init__(self, cell: Any, **kwargs):
         super().__init__(**kwargs)
         if isinstance(cell, dict):
             cell = keras.saving.deserialize_keras_object(cell)
@@ -100,7 +102,7 @@ class CoreModulator(Modulator):
 
     cores = {"lstm": LSTMCell, "gru": GRUCell, "elman": ElmanCell}
 
-    def __init__(self, units=None, core="lstm", cell=None, **kwargs):
+    def __init__(self, units: int | None = None, core: str = "lstm", cell: Any = None, **kwargs):
         own, core_arguments = _arguments.divide(type(self), kwargs)
         if (units is None) == (cell is None):
             raise ValueError(

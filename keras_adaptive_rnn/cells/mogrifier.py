@@ -1,10 +1,13 @@
 """The Mogrifier: input and state gate each other before the step."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
 from keras_adaptive_rnn import _arguments, initializers, maps
 from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
 from keras_adaptive_rnn.cells.modulator import CoreModulator
 
 
@@ -69,16 +72,16 @@ class MogrifierCell(CoreModulator):
 
     def __init__(
         self,
-        units=None,
-        rounds=5,
-        rank=None,
-        zigzag=True,
-        gate_bias=False,
-        core="lstm",
-        cell=None,
-        gate_initializer="glorot_uniform",
-        gate_regularizer=None,
-        gate_constraint=None,
+        units: int | None = None,
+        rounds: int = 5,
+        rank: int | None = None,
+        zigzag: bool = True,
+        gate_bias: bool = False,
+        core: str = "lstm",
+        cell: Any = None,
+        gate_initializer: Initializer = "glorot_uniform",
+        gate_regularizer: Regularizer = None,
+        gate_constraint: Constraint = None,
         **kwargs,
     ):
         super().__init__(units, core, cell, **kwargs)

@@ -1,5 +1,7 @@
 """The multiplicative LSTM: a state that depends on the input enters the gates in place of the previous output."""
 
+from typing import Any
+
 import keras
 
 from keras_adaptive_rnn import _arguments, maps
@@ -56,7 +58,9 @@ class MultiplicativeLSTMCell(CoreModulator):
 
     cores = {"lstm": LSTMCell, "elman": ElmanCell}
 
-    def __init__(self, units=None, core="lstm", cell=None, factor_bias=False, **kwargs):
+    def __init__(
+        self, units: int | None = None, core: str = "lstm", cell: Any = None, factor_bias: bool = False, **kwargs
+    ):
         super().__init__(units, core, cell, **kwargs)
         self.factor_bias = _arguments.boolean("factor_bias", factor_bias)
         size = self.state_size[0]

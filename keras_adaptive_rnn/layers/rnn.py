@@ -1,11 +1,14 @@
 """`keras.layers.RNN` with the same arguments, weights and file, and a time loop of our own."""
 
+from typing import Any
+
 import keras
 from keras import ops, tree
 
 from keras_adaptive_rnn import _arguments, engine
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._keras import AutocastScope
+from keras_adaptive_rnn._types import Tensor
 from keras_adaptive_rnn.cells.base import Cell
 from keras_adaptive_rnn.cells.sequence import end_sequence, output_size, start_sequence
 from keras_adaptive_rnn.layers.carried import Carried
@@ -65,13 +68,13 @@ class RNN(keras.layers.RNN):
 
     def __init__(
         self,
-        cell,
-        return_sequences=False,
-        return_state=False,
-        go_backwards=False,
-        stateful=False,
-        unroll=False,
-        zero_output_for_mask=False,
+        cell: Any,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        zero_output_for_mask: bool = False,
         **kwargs,
     ):
         flags = {
@@ -144,7 +147,7 @@ class RNN(keras.layers.RNN):
         # The carried states are no weights, but the trainer must know them: JAX keeps only the variables it knows.
         return super().variables + self._carried.variables
 
-    def reset_state(self):
+    def reset_state(self) -> None:
         """Sets the states of a stateful layer back to the cell's initial state."""
         self._carried.reset(self)
 
@@ -257,7 +260,7 @@ class RNN(keras.layers.RNN):
         state = last_cell[0]
         return state if state.shape[-1] == size else ops.zeros((ops.shape(state)[0], size), dtype=state.dtype)
 
-    def step(self, inputs, states=None):
+    def step(self, inputs: Tensor, states: list | None = None) -> tuple[Tensor, list]:
         """Takes one step of inference, for a loop of the user's own: streaming, or text generation.
 
         Nothing is kept in the layer: give the returned states to the next call. The steps of a sequence give what one

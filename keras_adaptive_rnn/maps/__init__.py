@@ -10,7 +10,7 @@ from keras_adaptive_rnn.maps.low_rank import LowRank
 __all__ = ["Bias", "DropConnect", "Full", "LinearMap", "LowRank", "get", "no_bias"]
 
 
-def get(identifier):
+def get(identifier: str | dict | LinearMap) -> LinearMap:
     """Returns a linear map from a map, its config, or the string `"full"`."""
     if isinstance(identifier, LinearMap):
         return identifier

@@ -7,6 +7,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments, initializers
 from keras_adaptive_rnn._keras import AutocastScope
+from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
 
 
 class LinearMap(keras.layers.Layer):
@@ -36,11 +37,11 @@ class LinearMap(keras.layers.Layer):
 
     def __init__(
         self,
-        units=None,
-        blocks=1,
-        initializer=None,
-        regularizer=None,
-        constraint=None,
+        units: int | None = None,
+        blocks: int | tuple[int, ...] = 1,
+        initializer: Initializer = None,
+        regularizer: Regularizer = None,
+        constraint: Constraint = None,
         **kwargs,
     ):
         _arguments.reject_unknown(type(self), kwargs, [*_arguments.LAYER_ARGUMENTS, *_arguments.parameters(type(self))])

@@ -67,10 +67,10 @@ class DropConnect(Full):
     LSTM: Merity, Keskar, Socher, Regularizing and Optimizing LSTM Language Models (2017), section 2.
     """
 
-    def __init__(self, rate=0.5, seed=None, **kwargs):
+    def __init__(self, rate: float = 0.5, seed: int | None = None, **kwargs):
         super().__init__(**kwargs)
         self.rate = _arguments.rate("rate", rate)
-        self.seed = seed
+        self.seed = _arguments.integer("seed", seed, minimum=0, optional=True)
         self.seed_generator = keras.random.SeedGenerator(seed)
 
     def draw_noise(self):

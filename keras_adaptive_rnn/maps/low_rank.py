@@ -1,9 +1,11 @@
 """Low-rank maps, with and without a diagonal, factors free or tied over the blocks."""
 
+import keras
 from keras import ops
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn._types import Initializer
 from keras_adaptive_rnn.maps.base import LinearMap
 
 
@@ -46,12 +48,21 @@ class LowRank(LinearMap):
     Mogrifier LSTM (2020), section 2, for the gates.
     """
 
-    def __init__(self, rank, diagonal=False, tied=False, diagonal_initializer="zeros", **kwargs):
+    def __init__(
+        self,
+        rank: int,
+        diagonal: bool = False,
+        tied: bool = False,
+        diagonal_initializer: Initializer = "zeros",
+        **kwargs,
+    ):
         self.rank = _arguments.integer("rank", rank)
         self.diagonal = _arguments.boolean("diagonal", diagonal)
         self.tied = _arguments.boolean("tied", tied)
         super().__init__(**kwargs)
-        self.diagonal_initializer = diagonal_initializer
+        self.diagonal_initializer = _arguments.resolve(
+            "diagonal_initializer", diagonal_initializer, keras.initializers.get
+        )
 
     def check(self):
         if self.rank > self.units:

@@ -1,14 +1,18 @@
 """Everything that a good Keras cell must do, in one call."""
 
 import inspect
+from collections.abc import Sequence
 
+import keras
 import numpy as np
 
 from keras_adaptive_rnn.testing.case import Case
 from keras_adaptive_rnn.testing.checks import CELL_CHECKS, close, run_keras_layer_test, to_numpy
 
 
-def check_cell(cell, input_shape, seed=0, skip=()):
+def check_cell(
+    cell: keras.layers.Layer, input_shape: tuple[int, int, int], seed: int = 0, skip: Sequence[str] = ()
+) -> None:
     """Checks all that a Keras cell must do, on the backend in use, and says what it does not.
 
     One call covers: the shapes, order and dtype of what a step returns; config and file round trips; agreement of a
@@ -34,7 +38,7 @@ def check_cell(cell, input_shape, seed=0, skip=()):
     _run(CELL_CHECKS, skip, Case(cell, _input_shape(input_shape), seed))
 
 
-def check_layer(layer, input_shape, seed=0):
+def check_layer(layer: keras.layers.Layer, input_shape: tuple[int, int, int], seed: int = 0) -> None:
     """Runs Keras's own `run_layer_test` on a recurrent layer, and checks that its config makes the same layer.
 
     Args:

@@ -2,9 +2,12 @@
 
 import contextlib
 
+from keras_adaptive_rnn._types import Tensor
+from keras_adaptive_rnn.cells.base import Cell
+
 
 @contextlib.contextmanager
-def given_noise(cell, **masks):
+def given_noise(cell: Cell, **masks: Tensor):
     """Makes `cell` use these masks in place of drawn ones, so that backends can be compared.
 
     Args:
