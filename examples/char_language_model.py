@@ -208,7 +208,7 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
     add("--text", help="UTF-8 file to learn from; by default the Python language reference")
-    add("--seconds", type=float, default=140, help="training time of each model (%(default)s)")
+    add("--seconds", type=float, default=120, help="training time of each model (%(default)s)")
     add("--seed", type=int, default=0, help="of the weights and of the sample (%(default)s)")
     add("--output", default="runs/char_language_model", help="folder of the results (%(default)s)")
     add("--units", type=int, default=236, help="of each Mogrifier layer (%(default)s)")

@@ -10,6 +10,7 @@ from keras import ops
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine, maps
 from keras_adaptive_rnn.testing import given_noise
+from tests.cells import CELLS
 
 X = np.random.default_rng(1).normal(size=(3, 6, 5)).astype("float32")
 
@@ -158,6 +159,25 @@ def test_given_noise_is_used():
     close(layer(X, training=True), layer(X))
     with pytest.raises(ValueError, match="no_such_rate"), given_noise(cell, no_such_rate=mask):
         pass
+
+
+@pytest.mark.parametrize("name", ["elman", "gru_reset_before", "lstm", "mogrifier_low_rank", "multiplicative_lstm"])
+def test_both_loops_agree_under_noise(name, rng):
+    cell = CELLS[name]()
+    cell.build((3, 5))
+    masks = {rate: 2.0 * (rng.random((3, size)) < 0.5).astype("float32") for rate, size in cell.noise_sizes.items()}
+
+    def results(rnn):
+        layer = rnn(cell)
+        layer.build(X.shape)
+        with given_noise(cell, **masks):
+            return engine.gradients(lambda x: ops.sum(layer(x, training=True)), cell.trainable_variables, [X])
+
+    (value, by_variable, by_tensor), (keras_value, *keras_gradients) = results(kar.RNN), results(keras.layers.RNN)
+    close(value, keras_value)
+    for ours, theirs in zip([*by_variable, *by_tensor], [g for group in keras_gradients for g in group], strict=True):
+        close(ours, theirs)
+    assert np.abs(value - engine.gradients(lambda x: ops.sum(kar.RNN(cell)(x)), [], [X])[0]) > 1e-3
 
 
 @pytest.mark.parametrize("rnn", [kar.RNN, keras.layers.RNN])
