@@ -196,7 +196,7 @@ def plot(results: dict, path: pathlib.Path):
         axes.plot(minutes[1:], validation, "o-", color=color, markersize=4, label=f"{name}, validation")
         middles = (minutes[1:] + minutes[:-1]) / 2  # The training loss is the mean over an epoch.
         axes.plot(middles, training, "--", color=color, alpha=0.6, label=f"{name}, training (mean of an epoch)")
-    axes.set_title(f"Character language models of {results['Mogrifier']['weights']:,} weights")
+    axes.set_title(f"Character language models of about {round(results['Mogrifier']['weights'], -3):,} weights")
     axes.set_xlabel("training time (minutes)")
     axes.set_ylabel("cross-entropy (bits per character)")
     axes.grid(alpha=0.3)

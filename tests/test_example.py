@@ -12,7 +12,7 @@ pytest.importorskip("rich")
 PATH = pathlib.Path(__file__).parents[1] / "examples" / "char_language_model.py"
 if not PATH.exists():
     pytest.skip("the examples are not part of the source distribution", allow_module_level=True)
-SMALL = ["--seconds", "0.5", "--units", "8", "--rank", "2", "--rounds", "2", "--batch", "4", "--steps", "8"]
+SMALL = ["--seconds", "0.5", "--units", "8", "--rank", "2", "--rounds", "1", "--batch", "2", "--steps", "4"]
 SENTENCE = "The quick brown fox jumps over the lazy dog.\n"
 
 
@@ -26,7 +26,7 @@ def example():
 
 def test_run(example, tmp_path, capsys):
     text, folder = tmp_path / "text.txt", tmp_path / "results"
-    text.write_text(SENTENCE * 40, encoding="utf-8")
+    text.write_text(SENTENCE * 10, encoding="utf-8")
     example.main([*SMALL, "--text", str(text), "--output", str(folder)])
 
     assert {path.name for path in folder.iterdir()} == {"model.keras", "curves.png", "results.json", "sample.txt"}
@@ -63,7 +63,7 @@ def test_streams_go_on_from_batch_to_batch(example):
 
 def test_bad_rank(example, tmp_path):
     text = tmp_path / "text.txt"
-    text.write_text(SENTENCE * 40, encoding="utf-8")
+    text.write_text(SENTENCE * 10, encoding="utf-8")
     with pytest.raises(SystemExit, match="rank"):
         example.main([*SMALL, "--rank", "9", "--text", str(text)])
 
