@@ -90,7 +90,7 @@ def main(arguments):
             counts = test(part, for_pytest)
             lines.append(f"{part}: {counts} in {time.monotonic() - start:.0f} s")
         total += counts
-    print("", *lines, "", total, sep="\n")
+    print("", *lines, *(["", total] if len(parts) > 1 else []), sep="\n")
     return 1 if total.failed else 0
 
 

@@ -48,7 +48,7 @@ def test_files_load_on_the_other_backends(written, reader):
     assert not wrong
 
 
-@pytest.mark.parametrize(("first", "second"), itertools.combinations(BACKENDS, 2))
+@pytest.mark.parametrize(("first", "second"), list(itertools.combinations(BACKENDS, 2)))
 @pytest.mark.parametrize("name", CELLS)
 def test_gradients_agree(written, name, first, second):
     ours, theirs = (np.load(written / backend / f"{name}.gradients.npz") for backend in (first, second))
