@@ -195,6 +195,20 @@ def test_drop_connect_drops_weights(rnn):
     assert (noisy != array(layer(x, initial_state=[h], training=True))).any(), "two sequences had one mask"
 
 
+@pytest.mark.parametrize("name", CELLS)
+def test_what_is_hoisted_changes_no_number(name, monkeypatch):
+    layer = kar.RNN(CELLS[name](), return_sequences=True)
+    layer.build(X.shape)
+    results = []
+    for hoisted in (True, False):
+        monkeypatch.setattr(engine, "hoists", lambda weights, hoisted=hoisted: hoisted)
+        results.append(engine.gradients(lambda x: ops.sum(ops.square(layer(x))), layer.trainable_variables, [X]))
+    (value, by_variable, by_tensor), (other, *groups) = results
+    close(value, other)
+    for ours, theirs in zip([*by_variable, *by_tensor], [g for group in groups for g in group], strict=True):
+        close(ours, theirs)
+
+
 # States.
 
 

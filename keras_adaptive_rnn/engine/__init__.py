@@ -3,6 +3,7 @@
 The only package that imports jax, tensorflow or torch, and only the one that Keras runs on. Each backend's file has
 
 - `scan(step, inputs, states, output, mask, return_sequences, zero_output_for_mask, unroll)`: runs `step` over time;
+- `hoists(weights)`: whether one product before the loop beats many small ones in it;
 - `inference()`: a context in which nothing is kept for a gradient;
 - `gradients(function, variables, tensors)`: the value of a scalar function and its gradients.
 """
@@ -41,6 +42,11 @@ def scan(step, inputs, states, output, *, mask, return_sequences, zero_output_fo
         `(last_output, outputs, states)`; `outputs` is `[time, batch, size]`, or `None` without `return_sequences`.
     """
     return _backend().scan(step, inputs, states, output, mask, return_sequences, zero_output_for_mask, unroll)
+
+
+def hoists(weights):
+    """Returns whether a cell of so many weights is faster with what needs no state computed before the loop."""
+    return _backend().hoists(weights)
 
 
 def inference():

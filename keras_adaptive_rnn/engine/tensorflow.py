@@ -50,6 +50,10 @@ def scan(step, inputs, states, output, mask, return_sequences, zero_output_for_m
     return output, outputs.stack() if return_sequences else None, states
 
 
+def hoists(weights):
+    return True
+
+
 inference = contextlib.nullcontext
 
 

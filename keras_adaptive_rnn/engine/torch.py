@@ -22,6 +22,10 @@ def scan(step, inputs, states, output, mask, return_sequences, zero_output_for_m
     return output, torch.stack(outputs) if outputs else output.new_zeros((0, *output.shape)), states
 
 
+def hoists(weights):
+    return True
+
+
 inference = torch.no_grad
 
 

@@ -20,7 +20,8 @@ class RNN(keras.layers.RNN):
 
     It takes any cell that `keras.layers.RNN` takes. For the cells of this package it computes everything that needs no
     state (`cell.project`) for the whole sequence at once, prepares the weights once, and runs `cell.step` alone
-    inside the loop. Weights and `.keras` files are those of `keras.layers.RNN`.
+    inside the loop (on JAX on a CPU only for wide cells, as two small products of one step run side by side there).
+    Weights and `.keras` files are those of `keras.layers.RNN`.
 
     What differs from Keras 3.15, on purpose:
         - A masked first step repeats the first initial state on every backend (in Keras, on JAX only).
@@ -243,7 +244,9 @@ class RNN(keras.layers.RNN):
         """Returns what the loop runs over, and the step that it runs."""
         cell = self.cell
         if isinstance(cell, Cell):
-            return cell.project(sequences, training), lambda inputs, states: cell.step(inputs, states, training)
+            if engine.hoists(cell.count_params()):
+                return cell.project(sequences, training), lambda inputs, states: cell.step(inputs, states, training)
+            return sequences, lambda inputs, states: cell.call(inputs, states, training)
         kwargs = {"training": training} if getattr(cell, "_call_has_training_arg", False) else {}
 
         def step(inputs, states):
