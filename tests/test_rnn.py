@@ -199,7 +199,8 @@ def test_drop_connect_drops_weights(rnn):
 def test_what_is_hoisted_changes_no_number(name, monkeypatch, rng):
     layer = kar.RNN(CELLS[name](), return_sequences=True)
     layer.build(X.shape)
-    # Not from zeros, where layer normalisation multiplies rounding errors by thousands; elsewhere it magnifies them too,
+    # Not from zeros, where layer normalisation multiplies rounding errors by thousands. Elsewhere it magnifies them
+    # too: hence the tolerance.
     # hence the tolerance.
     tensors = [X, *(rng.normal(size=(3, size)).astype("float32") for size in layer.state_size)]
 
