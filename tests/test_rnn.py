@@ -195,7 +195,7 @@ def test_drop_connect_drops_weights(rnn):
     assert (noisy != array(layer(x, initial_state=[h], training=True))).any(), "two sequences had one mask"
 
 
-@pytest.mark.parametrize("name", CELLS)
+@pytest.mark.parametrize("name", ["gru", "lstm_low_rank", "lstm_drop_connect", "mogrifier_gru", "multiplicative_rnn"])
 def test_what_is_hoisted_changes_no_number(name, monkeypatch, rng):
     layer = kar.RNN(CELLS[name](), return_sequences=True)
     layer.build(X.shape)
