@@ -32,20 +32,30 @@ def run(command, backend, folder):
     return result.stdout
 
 
+def run_all(command, folder):
+    """Returns what each backend's worker prints. Two run at a time, for two cores; JAX takes as long as the others."""
+    with ThreadPoolExecutor(2) as pool:
+        outputs = pool.map(lambda backend: run(command, backend, folder / backend), BACKENDS)
+        return dict(zip(BACKENDS, outputs, strict=True))
+
+
 @pytest.fixture(scope="session")
 def written(tmp_path_factory):
     folder = tmp_path_factory.mktemp("files")
     for backend in BACKENDS:
         (folder / backend).mkdir()
-    # Two at a time, for two cores; JAX takes as long as the other two.
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(lambda backend: run("write", backend, folder / backend), BACKENDS))
+    run_all("write", folder)
     return folder
 
 
+@pytest.fixture(scope="session")
+def read(written):
+    return run_all("read", written)
+
+
 @pytest.mark.parametrize("reader", BACKENDS)
-def test_files_load_on_the_other_backends(written, reader):
-    differences = json.loads(run("read", reader, written / reader).splitlines()[-1])
+def test_files_load_on_the_other_backends(read, reader):
+    differences = json.loads(read[reader].splitlines()[-1])
     assert len(differences) == 2 * (len(CELLS) + len(LAYERS))
     wrong = {name: difference for name, difference in differences.items() if not difference < TOLERANCE}
     assert not wrong
