@@ -284,6 +284,15 @@ def test_a_checkpoint_of_a_stateful_model_goes_on_with_the_same_numbers(tmp_path
     close(loaded.predict(X, batch_size=3, verbose=0), model.predict(X, batch_size=3, verbose=0))
 
 
+def test_a_file_of_more_than_ten_states_keeps_their_order(tmp_path):
+    cells = [kar.LSTMCell(2) for _ in range(6)]
+    model = keras.Sequential([keras.Input((6, 5), batch_size=3), kar.RNN(cells, stateful=True)])
+    model.predict(X, batch_size=3, verbose=0)
+    model.save(tmp_path / "m.keras")
+    loaded = keras.models.load_model(tmp_path / "m.keras")
+    close(loaded.predict(X, batch_size=3, verbose=0), model.predict(X, batch_size=3, verbose=0), tolerance=1e-7)
+
+
 def test_loads_the_weights_file_of_a_keras_rnn(tmp_path):
     def model(rnn):
         return keras.Sequential([keras.Input((6, 5), batch_size=3), rnn(kar.MogrifierCell(7), stateful=True, name="r")])

@@ -50,11 +50,14 @@ class Carried:
             store[f"carried_{k}"] = variable
 
     def load(self, layer, store):
-        names = [name for name in list(store.keys()) if name.startswith("carried_")]
-        if names and len(names) != len(self.variables):
+        count = sum(name.startswith("carried_") for name in list(store.keys()))
+        if count == 0:
+            # A file of `keras.layers.RNN` holds no states: the layer keeps its initial ones.
+            return
+        if count != len(self.variables):
             raise ValueError(
-                f"Layer '{layer.name}' carries {len(self.variables)} states. Received: a file with {len(names)}"
+                f"Layer '{layer.name}' carries {len(self.variables)} states. Received: a file with {count}"
             )
-        # A file of `keras.layers.RNN` holds no states: the layer keeps its initial ones.
-        for name, variable in zip(names, self.variables, strict=False):
-            variable.assign(store[name])
+        # By number: the file lists `carried_10` before `carried_2`.
+        for k, variable in enumerate(self.variables):
+            variable.assign(store[f"carried_{k}"])

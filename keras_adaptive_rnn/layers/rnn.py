@@ -225,7 +225,8 @@ class RNN(keras.layers.RNN):
         with AutocastScope(self._cell_dtype):
             try:
                 start_sequence(self.cell, ops.shape(sequences)[0], training, sequences.shape[-1])
-                inputs, step = self._split_cell(time_first, training)
+                hoist = isinstance(self.cell, Cell) and engine.hoists(self.cell.count_params())
+                inputs, step = self._split_cell(time_first, training, hoist)
                 last_output, outputs, states = engine.scan(
                     step,
                     inputs,
@@ -240,11 +241,11 @@ class RNN(keras.layers.RNN):
                 end_sequence(self.cell)
         return last_output, None if outputs is None else ops.transpose(outputs, (1, 0, 2)), states
 
-    def _split_cell(self, sequences, training):
+    def _split_cell(self, sequences, training, hoist):
         """Returns what the loop runs over, and the step that it runs."""
         cell = self.cell
         if isinstance(cell, Cell):
-            if engine.hoists(cell.count_params()):
+            if hoist:
                 return cell.project(sequences, training), lambda inputs, states: cell.step(inputs, states, training)
             return sequences, lambda inputs, states: cell.call(inputs, states, training)
         kwargs = {"training": training} if getattr(cell, "_call_has_training_arg", False) else {}
@@ -303,7 +304,7 @@ class RNN(keras.layers.RNN):
         states = self._check_states(tree.map_structure(ops.convert_to_tensor, states), inputs.shape[0])
         inputs = ops.cast(inputs, self._cell_dtype)
         with AutocastScope(self._cell_dtype), engine.inference():
-            inputs, step = self._split_cell(inputs, False)
+            inputs, step = self._split_cell(inputs, False, hoist=False)
             return step(inputs, states)
 
     # Config.

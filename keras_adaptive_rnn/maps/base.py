@@ -52,7 +52,7 @@ class LinearMap(keras.layers.Layer):
         self.regularizer = _arguments.resolve("regularizer", regularizer, keras.regularizers.get)
         self.constraint = _arguments.resolve("constraint", constraint, keras.constraints.get)
         self._bound_to = None
-        self._sequence = _Sequence()
+        self._sequence = Sequence()
 
     @staticmethod
     def _groups(blocks):
@@ -173,7 +173,7 @@ class LinearMap(keras.layers.Layer):
         return {**super().get_config(), **config}
 
 
-class _Sequence:
+class Sequence:
     """What a map keeps for the length of a sequence; a plain object, so that Keras does not track its tensors."""
 
     def __init__(self):

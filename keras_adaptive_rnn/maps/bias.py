@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_adaptive_rnn._keras import AutocastScope
+from keras_adaptive_rnn.maps.base import Sequence
 
 
 class Bias(keras.layers.Layer):
@@ -26,7 +27,7 @@ class Bias(keras.layers.Layer):
         self.rows = rows
         self.regularizer = regularizer
         self.constraint = constraint
-        self._prepared = [None]
+        self._sequence = Sequence()
 
     def build(self, input_shape=None):
         def draw(shape, dtype=None):
@@ -44,17 +45,17 @@ class Bias(keras.layers.Layer):
 
     def start_sequence(self, training):
         if training is not None:
-            self._prepared = [self._value()]
+            self._sequence.prepared = self._value()
 
     def end_sequence(self):
-        self._prepared = [None]
+        self._sequence.clear()
 
     def _value(self):
         with AutocastScope(self.compute_dtype):
             return ops.convert_to_tensor(self.bias)
 
     def __call__(self, inputs, row=0):
-        value = self._prepared[0]
+        value = self._sequence.prepared
         if value is None:
             value = self._value()
         return inputs + (value if self.rows == 1 else value[row])
