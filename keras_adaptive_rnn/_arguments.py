@@ -13,21 +13,25 @@ def parameters(cls):
     """Returns the `inspect.Parameter` of every argument of `cls`, by name, its own first.
 
     Classes of this package take what their bases take through `**kwargs`; this walks the bases, so that one
-    declaration of an argument serves the signature, the config and the error messages of every subclass.
+    declaration of an argument serves the signature, the config and the error messages of every subclass. A class that
+    decides an argument of its bases for itself names it in `fixed_arguments`: it is then no argument of the class.
     """
-    found = {}
+    found, fixed = {}, set()
     for base in cls.__mro__:
         if base.__module__.startswith("keras."):
             break
         init = vars(base).get("__init__")
         if init is None:
+            fixed.update(vars(base).get("fixed_arguments", ()))
             continue
         own = list(inspect.signature(init).parameters.values())[1:]
         named = [p for p in own if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
         for parameter in named:
-            found.setdefault(parameter.name, parameter)
+            if parameter.name not in fixed:
+                found.setdefault(parameter.name, parameter)
         if len(named) == len(own):
             break
+        fixed.update(vars(base).get("fixed_arguments", ()))
     return found
 
 

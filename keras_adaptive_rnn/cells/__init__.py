@@ -1,22 +1,42 @@
 """Recurrent cells, each a `keras.layers.Layer` for `keras.layers.RNN`."""
 
+from keras_adaptive_rnn.cells.adaptive import AdaptiveLSTMCell, AdaptiveRNNCell
+from keras_adaptive_rnn.cells.adaptive_stack import StackedAdaptiveLSTMCells, StackedAdaptiveRNNCells
 from keras_adaptive_rnn.cells.base import Cell
 from keras_adaptive_rnn.cells.core import Core
 from keras_adaptive_rnn.cells.elman import ElmanCell
+from keras_adaptive_rnn.cells.grid import GridLSTMBlock, GridLSTMCell
 from keras_adaptive_rnn.cells.gru import GRUCell
+from keras_adaptive_rnn.cells.low_rank import LowRankGRUCell, LowRankLSTMCell
 from keras_adaptive_rnn.cells.lstm import LSTMCell
 from keras_adaptive_rnn.cells.modulator import CoreModulator, Modulator
 from keras_adaptive_rnn.cells.mogrifier import MogrifierCell
 from keras_adaptive_rnn.cells.multiplicative import MultiplicativeLSTMCell
+from keras_adaptive_rnn.cells.recurrent_highway import RecurrentHighwayCell
+from keras_adaptive_rnn.cells.stacked import StackedCells
+from keras_adaptive_rnn.cells.weight_drop import WeightDropLSTMCell
+from keras_adaptive_rnn.cells.zoneout import ZoneoutCell
 
 __all__ = [
+    "AdaptiveLSTMCell",
+    "AdaptiveRNNCell",
     "Cell",
     "Core",
     "CoreModulator",
     "ElmanCell",
     "GRUCell",
+    "GridLSTMBlock",
+    "GridLSTMCell",
     "LSTMCell",
+    "LowRankGRUCell",
+    "LowRankLSTMCell",
     "Modulator",
     "MogrifierCell",
     "MultiplicativeLSTMCell",
+    "RecurrentHighwayCell",
+    "StackedAdaptiveLSTMCells",
+    "StackedAdaptiveRNNCells",
+    "StackedCells",
+    "WeightDropLSTMCell",
+    "ZoneoutCell",
 ]

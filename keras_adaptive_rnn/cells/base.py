@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments, maps
 from keras_adaptive_rnn._keras import DropoutRNNCell
+from keras_adaptive_rnn.cells.noise import Noise, uniform
 
 
 class Cell(DropoutRNNCell, keras.layers.Layer):
@@ -22,7 +23,11 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
     `state_size` (a list) and `output_size`, and makes its weights in `build`, which ends with `super().build(...)`.
 
     Noise is drawn once a sequence and named after its rate: `self.drop(x, "dropout", training)` multiplies by the mask
-    of `self.dropout`. A subclass that wants another mask adds its size to `noise_sizes`.
+    of `self.dropout`. A subclass that wants another mask adds its size to `noise_sizes`. One that wants new noise in
+    every step lists it in `step_noise_sizes`, keeps a count in a state of `noise.DIGITS` entries (`cells/noise.py`),
+    and calls `self.uniform(name, digits)`.
+
+    Cells and maps that a cell holds as attributes, or in lists, start and end their sequences with it.
 
     Args:
         dropout: Float in `[0, 1)`, share of the inputs to drop; one mask a sequence. Defaults to `0.0`.
@@ -34,6 +39,10 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
         name, dtype, trainable: As in `keras.layers.Layer`.
     """
 
+    # Whether the first state, the output, is read by the next step. Where it is not, nothing can be done to the state
+    # through it, and the modulators that would refuse the cell.
+    reads_output = True
+
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         cls.__signature__ = _arguments.signature(cls.accepted_arguments())
@@ -43,6 +52,10 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
         """Returns the parameters of the class by name, and of the cells that it makes."""
         return _arguments.parameters(cls)
 
+    def __new__(cls, *args, **kwargs):
+        _arguments.reject_unknown(cls, kwargs, cls.__signature__.parameters)
+        return super().__new__(cls, *args, **kwargs)
+
     def __init__(
         self,
         dropout: float = 0.0,
@@ -51,7 +64,6 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
         trainable_initial_state: bool = False,
         **kwargs,
     ):
-        _arguments.reject_unknown(type(self), kwargs, type(self).__signature__.parameters)
         super().__init__(**kwargs)
         self.dropout = _arguments.rate("dropout", dropout)
         self.recurrent_dropout = _arguments.rate("recurrent_dropout", recurrent_dropout)
@@ -81,6 +93,7 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
             self.initial_state = [
                 self.add_weight(name=f"initial_state_{k}", shape=(size,), initializer="zeros")
                 for k, size in enumerate(self.state_size)
+                if self.memory_states[k]
             ]
 
     def _set_input_size(self, input_shape):
@@ -96,29 +109,55 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
 
     @property
     def noise_sizes(self):
-        """The size of each mask, by the name of its rate."""
+        """The size of each mask, an integer or a tuple of them, by the name of its rate."""
         return {"dropout": self.input_size, "recurrent_dropout": self.state_size[0]}
 
+    @property
+    def step_noise_sizes(self):
+        """The size of each noise that differs from step to step, by the name of its rate."""
+        return {}
+
     def drop(self, x, name, training):
-        """Returns `x` times the sequence's mask of the rate called `name`; `x` itself in inference."""
-        if not training or (getattr(self, name) == 0 and name not in self._noise.given):
+        """Returns `x` times the sequence's mask of the rate called `name`; `x` itself in inference.
+
+        A mask of size `(n, size)` makes `[..., n, size]` of `[..., size]`: every one of the n is dropped by itself.
+        """
+        if not training or not self._is_drawn(name):
             return x
-        mask = self._noise.masks.get(name)
+        mask = self._noise.drawn.get(name)
         if mask is None:
             # Called without a sequence around it (a cell by itself): a mask for this call.
             mask = self._draw(name, ops.shape(x)[-2])
-        return x * ops.cast(mask, x.dtype)
+        return (ops.expand_dims(x, -2) if len(mask.shape) == 3 else x) * ops.cast(mask, x.dtype)
+
+    def uniform(self, name, digits):
+        """Returns uniform numbers in [0, 1), `[batch, step_noise_sizes[name]]`, new ones at each count."""
+        keys = self._noise.drawn.get(name)
+        return uniform(self._draw_keys(name, ops.shape(digits)[0]) if keys is None else keys, digits)
+
+    def _is_drawn(self, name):
+        return getattr(self, name) > 0 or name in self._noise.given
+
+    def _draw_keys(self, name, batch_size):
+        if name in self._noise.given:
+            return ops.convert_to_tensor(self._noise.given[name], dtype="int32")
+        shape = (batch_size, self.step_noise_sizes[name])
+        return keras.random.randint(shape, 0, 2**31 - 1, dtype="int32", seed=self.seed_generator)
 
     def _draw(self, name, batch_size):
         if name in self._noise.given:
             return ops.convert_to_tensor(self._noise.given[name], dtype=self.compute_dtype)
-        ones = ops.ones((batch_size, self.noise_sizes[name]), dtype=self.compute_dtype)
+        size = self.noise_sizes[name]
+        ones = ops.ones((batch_size, *(size if isinstance(size, tuple) else (size,))), dtype=self.compute_dtype)
         return keras.random.dropout(ones, getattr(self, name), seed=self.seed_generator)
 
     def parts(self):
-        """The maps of the cell, which draw and prepare for a sequence with it."""
+        """Returns the maps of the cell, and the cells in it, which draw and prepare for a sequence with it."""
         own = self._flatten_layers(include_self=False, recursive=False)
-        return [part for part in own if isinstance(part, (maps.LinearMap, maps.Bias))]
+        return (
+            [part for part in own if isinstance(part, (maps.LinearMap, maps.Bias))],
+            [part for part in own if isinstance(part, Cell)],
+        )
 
     def start_sequence(self, batch_size, training):
         """Draws the noise of a sequence, and prepares the weights.
@@ -130,15 +169,20 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
         """
         if training is not False:
             for name in self.noise_sizes:
-                if getattr(self, name) > 0 or name in self._noise.given:
-                    self._noise.masks[name] = self._draw(name, batch_size)
-        for part in self.parts():
+                if self._is_drawn(name):
+                    self._noise.drawn[name] = self._draw(name, batch_size)
+            for name in self.step_noise_sizes:
+                self._noise.drawn[name] = self._draw_keys(name, batch_size)
+        own_maps, own_cells = self.parts()
+        for part in own_maps:
             part.start_sequence(training)
+        for cell in own_cells:
+            cell.start_sequence(batch_size, training)
 
     def end_sequence(self):
         """Forgets the noise and the prepared weights."""
-        self._noise.masks.clear()
-        for part in self.parts():
+        self._noise.drawn.clear()
+        for part in [*self.parts()[0], *self.parts()[1]]:
             part.end_sequence()
 
     # The hooks by which `keras.layers.RNN` says that a sequence begins and ends.
@@ -157,12 +201,21 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
 
     # States and config.
 
+    @property
+    def memory_states(self):
+        """For each state, whether it is memory; else it is book-keeping, such as a count, which nobody may change."""
+        return [True] * len(self.state_size)
+
     def get_initial_state(self, batch_size=None):
+        states = [ops.zeros((batch_size, size), dtype=self.compute_dtype) for size in self.state_size]
         if self.trainable_initial_state:
             # A product, not a broadcast: PyTorch cannot assign to a tensor whose rows share memory.
             ones = ops.ones((batch_size, 1), dtype=self.compute_dtype)
-            return [ones * ops.cast(ops.convert_to_tensor(row), self.compute_dtype) for row in self.initial_state]
-        return [ops.zeros((batch_size, size), dtype=self.compute_dtype) for size in self.state_size]
+            rows = iter(self.initial_state)
+            for k, is_memory in enumerate(self.memory_states):
+                if is_memory:
+                    states[k] = ones * ops.cast(ops.convert_to_tensor(next(rows)), self.compute_dtype)
+        return states
 
     @property
     def trains_initial_state(self):
@@ -171,14 +224,3 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
 
     def get_config(self):
         return {**super().get_config(), **_arguments.config(self, _arguments.parameters(type(self)))}
-
-
-class Noise:
-    """The masks of one sequence; a plain object, so that Keras does not track its tensors.
-
-    `given` holds masks to use in place of drawn ones, by name: tests put the same mask on every backend.
-    """
-
-    def __init__(self):
-        self.masks = {}
-        self.given = {}

@@ -11,9 +11,12 @@ from keras_adaptive_rnn.cells.base import Cell
 class Core(Cell):
     r"""A cell whose gates are affine in input and state: $a = x W + h U + b$, joined over the gates.
 
-    A subclass lists its gates (`gates`), and writes `step`. `self.kernel_map` is $W$, `self.recurrent_map` $U$ and
-    `project` has already computed $x W + b$; `self.recurrent(h, training)` is $h U$. Where gates read different
-    vectors, `groups` says how many gates each product serves, and `self.recurrent(h, training, k)` serves group $k$.
+    A subclass lists its gates (`gates`), and writes `update(a, states, training)`, which returns `output, states` of a
+    step from $a$.
+
+    Where the gates read different vectors, it writes `step` instead. `self.kernel_map` is $W$, `self.recurrent_map`
+    $U$ and `project` has already computed $x W + b$; `self.recurrent(h, training)` is $h U$. `groups` says how many
+    gates each recurrent product serves, and `self.recurrent(h, training, k)` serves group $k$.
 
     Weights, in order: those of `kernel_map`, those of `recurrent_map`, `bias`, the gains of the norms. The trained
     initial state comes before them all.
@@ -31,6 +34,8 @@ class Core(Cell):
         layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a gain and no
             centre, before they are added. Defaults to `False`.
         dropout, recurrent_dropout, seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
+        per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default) for one
+            mask that the gates share.
         name, dtype, trainable: As in `keras.layers.Layer`.
     """
 
@@ -55,6 +60,7 @@ class Core(Cell):
         kernel_map: str | maps.LinearMap = "full",
         recurrent_map: str | maps.LinearMap = "full",
         layer_normalization: bool = False,
+        per_gate_dropout: bool = False,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -70,6 +76,7 @@ class Core(Cell):
                 name = f"{role}_{kind}"
                 setattr(self, name, _arguments.resolve(name, value, getattr(keras, f"{kind}s").get))
         self.layer_normalization = _arguments.boolean("layer_normalization", layer_normalization)
+        self.per_gate_dropout = _arguments.boolean("per_gate_dropout", per_gate_dropout)
         self.kernel_map = self._bind("kernel", kernel_map)
         self.recurrent_map = self._bind("recurrent", recurrent_map)
         self.bias = maps.no_bias
@@ -85,9 +92,7 @@ class Core(Cell):
 
     def build(self, input_shape):
         self._set_input_size(input_shape)
-        groups = self.groups or (len(self.gates),)
-        self.kernel_map.build_blocks((len(self.gates),), self.input_size)
-        self.recurrent_map.build_blocks(groups, self.state_size[0])
+        self.build_maps()
         if self.use_bias:
             self.bias = maps.Bias(
                 self.units,
@@ -101,8 +106,13 @@ class Core(Cell):
             self.bias.build()
         if self.layer_normalization:
             self.kernel_norm = self.make_norm(len(self.gates) * self.units)
-            self.recurrent_norms = [self.make_norm(gates * self.units) for gates in groups]
+            self.recurrent_norms = [self.make_norm(gates * self.units) for gates in self.recurrent_map.blocks]
         super().build(input_shape)
+
+    def build_maps(self):
+        """Makes the weights of $W$ and $U$."""
+        self.kernel_map.build_blocks((len(self.gates),), self.input_size)
+        self.recurrent_map.build_blocks(self.groups or (len(self.gates),), self.state_size[0])
 
     def make_norm(self, size, center=False):
         """Returns a built layer normalisation of `size` entries; the bias of the gates is the centre."""
@@ -114,15 +124,36 @@ class Core(Cell):
         """The initializer of each gate's bias."""
         return [self.bias_initializer] * len(self.gates)
 
+    @property
+    def noise_sizes(self):
+        sizes = super().noise_sizes
+        if self.per_gate_dropout:
+            blocks = {"dropout": sum(self.kernel_map.blocks), "recurrent_dropout": sum(self.recurrent_map.blocks)}
+            sizes = {name: (blocks[name], size) for name, size in sizes.items()}
+        return sizes
+
     def project(self, inputs, training=False):
-        x = self.drop(inputs, "dropout", training)
-        product = self.kernel_map(x, training=training)
+        product = self._product(self.kernel_map, inputs, "dropout", training)
         return self.bias(self.kernel_norm(product) if self.layer_normalization else product)
 
     def recurrent(self, h, training, group=0):
         """Returns $h U$ for one group of gates: dropped out, multiplied, normalised."""
-        product = self.recurrent_map(self.drop(h, "recurrent_dropout", training), group, training=training)
+        product = self._product(self.recurrent_map, h, "recurrent_dropout", training, group)
         return self.recurrent_norms[group](product) if self.layer_normalization else product
+
+    def _product(self, linear_map, x, rate, training, group=0):
+        dropped = self.drop(x, rate, training)
+        each = len(dropped.shape) > len(x.shape)
+        if each:
+            dropped = dropped[..., linear_map.group_slices[group], :]
+        return linear_map(dropped, group, training=training, each=each)
+
+    def step(self, projected, states, training=False):
+        return self.update(projected + self.recurrent(states[0], training), states, training)
+
+    def update(self, a, states, training):
+        """Returns `output, states` from the joined affine parts of the gates."""
+        raise NotImplementedError
 
     def split(self, joined):
         """Returns the gates' pieces of a joined tensor."""

@@ -36,7 +36,6 @@ class ElmanCell(Core):
 
     gates = ("h",)
 
-    def step(self, projected, states, training=False):
-        (h,) = states
-        h = self.activation(projected + self.recurrent(h, training))
+    def update(self, a, states, training):
+        h = self.activation(a)
         return h, [h]

@@ -113,9 +113,9 @@ class LSTMCell(Core):
         if self.layer_normalization:
             self.cell_norm = self.make_norm(self.units, center=True)
 
-    def step(self, projected, states, training=False):
-        h, c = states
-        *i, f, j, o = self.split(projected + self.recurrent(h, training))
+    def update(self, a, states, training):
+        _, c = states
+        *i, f, j, o = self.split(a)
         f = self.recurrent_activation(f)
         i = 1 - f if self.tied_gates else self.recurrent_activation(i[0])
         if self.cap_input_gate:

@@ -2,18 +2,15 @@
 
 from typing import Any
 
-import keras
-from keras import ops, tree
-
 from keras_adaptive_rnn import _arguments
-from keras_adaptive_rnn.cells.base import Cell
 from keras_adaptive_rnn.cells.elman import ElmanCell
 from keras_adaptive_rnn.cells.gru import GRUCell
+from keras_adaptive_rnn.cells.holder import Holder
+from keras_adaptive_rnn.cells.inner import as_list, check_cell, project, step
 from keras_adaptive_rnn.cells.lstm import LSTMCell
-from keras_adaptive_rnn.cells.sequence import end_sequence, start_sequence
 
 
-class Modulator(Cell):
+class Modulator(Holder):
     """A cell around a cell, of ours, of Keras or of the user.
 
     It hands on what the inner cell needs of the sequence (noise, prepared weights, initial state) and keeps the states
@@ -28,22 +25,25 @@ class Modulator(Cell):
     """
 
     own_state_size = ()
+    # Whether the modulator changes the inner cell's output state on its way to the next step.
+    changes_output_state = True
 
     def __init__(self, cell: Any, **kwargs):
         super().__init__(**kwargs)
-        if isinstance(cell, dict):
-            cell = keras.saving.deserialize_keras_object(cell)
-        self.cell = check_cell_argument("cell", cell)
-        inner = cell.state_size
-        inner = list(inner) if isinstance(inner, (list, tuple)) else [inner]
-        self._inner_is_list = isinstance(cell.state_size, (list, tuple))
-        self._inner_states = len(inner)
+        self.cell = check_cell("cell", cell)
+        if self.changes_output_state and not getattr(self.cell, "reads_output", True):
+            raise ValueError(
+                f"Argument `cell` of {type(self).__name__} must be a cell that reads its output in the next step, and "
+                f"{type(self.cell).__name__}, as it is made here, does not; modulate the cells inside it. "
+                f"Received: cell={cell!r}"
+            )
+        self.hold([self.cell])
+        inner = as_list(self.cell.state_size)
         self.state_size = [*inner, *self.own_state_size]
         self.output_size = inner[0]
 
     def build(self, input_shape):
-        if not self.cell.built:
-            self.cell.build(input_shape)
+        self.build_held(self.cell, input_shape)
         super().build(input_shape)
 
     def inner(self, inputs, states, training):
@@ -52,42 +52,16 @@ class Modulator(Cell):
 
     def inner_project(self, inputs, training):
         """Returns what the inner cell can compute without its state."""
-        return self.cell.project(inputs, training) if self._calls_parts else inputs
+        return project(self.cell, inputs, training, self.compute_dtype)
 
     def inner_step(self, projected, states, training):
         """Returns `output, states` of the inner cell's step from what `inner_project` gave."""
-        states = list(states[: self._inner_states])
-        if self._calls_parts:
-            return self.cell.step(projected, states, training)
-        kwargs = {"training": training} if getattr(self.cell, "_call_has_training_arg", False) else {}
-        output, states = self.cell(projected, states if self._inner_is_list else states[0], **kwargs)
-        states = list(states) if isinstance(states, (list, tuple)) else [states]
-        return tree.map_structure(lambda t: ops.cast(t, self.compute_dtype), (output, states))
+        (inner,) = self.divide_states(states)
+        return step(self.cell, projected, inner, training, self.compute_dtype)
 
     @property
-    def _calls_parts(self):
-        # A cell of another library, or of another dtype policy, goes through its `__call__`, which casts.
-        return isinstance(self.cell, Cell) and self.cell.compute_dtype == self.compute_dtype
-
-    def start_sequence(self, batch_size, training):
-        super().start_sequence(batch_size, training)
-        start_sequence(self.cell, batch_size, training, self.input_size)
-
-    def end_sequence(self):
-        super().end_sequence()
-        end_sequence(self.cell)
-
-    def get_initial_state(self, batch_size=None):
-        own = super().get_initial_state(batch_size)
-        if self.trainable_initial_state or not hasattr(self.cell, "get_initial_state"):
-            return own
-        inner = self.cell.get_initial_state(batch_size=batch_size)
-        inner = list(inner) if isinstance(inner, (list, tuple)) else [inner]
-        return [ops.cast(state, self.compute_dtype) for state in inner] + own[self._inner_states :]
-
-    @property
-    def trains_initial_state(self):
-        return self.trainable_initial_state or getattr(self.cell, "trains_initial_state", False)
+    def reads_output(self):
+        return getattr(self.cell, "reads_output", True)
 
 
 class CoreModulator(Modulator):
@@ -149,25 +123,3 @@ class CoreModulator(Modulator):
         if self._made_core:
             config |= {"cell": None, **_arguments.config(self.cell, self._core_arguments)}
         return config
-
-
-def check_cell_argument(name, cell):
-    """Returns `cell` if a modulator can hold it, or raises an error that says why not."""
-    size = getattr(cell, "state_size", None)
-    if not callable(cell) or size is None:
-        raise ValueError(
-            f"Argument `{name}` must be a recurrent cell: callable, with `state_size`. Received: {name}={cell!r}"
-        )
-    sizes = size if isinstance(size, (list, tuple)) else [size]
-    if not sizes or any(not isinstance(s, int) for s in sizes):
-        raise ValueError(
-            f"Argument `{name}` must have a flat `state_size`, an integer or a list of them; modulate the cells of a "
-            f"stack one by one. Received: a {type(cell).__name__} with state_size={size}"
-        )
-    output_size = getattr(cell, "output_size", None)
-    if output_size not in (None, sizes[0]):
-        raise ValueError(
-            f"Argument `{name}` must be a cell whose first state is its output. "
-            f"Received: a {type(cell).__name__} with state_size={size} and output_size={output_size}"
-        )
-    return cell

@@ -1,12 +1,23 @@
 """Layers that are an `RNN` around a cell of their own, and take the arguments of both."""
 
-from keras_adaptive_rnn import _arguments
+import inspect
+
+import keras
+from keras import ops
+
+from keras_adaptive_rnn import _arguments, cells
 from keras_adaptive_rnn._export import export
-from keras_adaptive_rnn.cells.mogrifier import MogrifierCell
-from keras_adaptive_rnn.cells.multiplicative import MultiplicativeLSTMCell
 from keras_adaptive_rnn.layers.rnn import RNN
 
-RNN_ARGUMENTS = {name: p for name, p in _arguments.parameters(RNN).items() if name != "cell"}
+COMMON_DOCUMENTATION = """
+Args:
+    *args, **kwargs: All arguments of {cells}, where the equations are.
+    return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask: As in
+        `keras_adaptive_rnn.layers.RNN`.
+    name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+
+Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+"""
 
 
 class CellLayer(RNN):
@@ -20,19 +31,26 @@ class CellLayer(RNN):
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
-        cls.__signature__ = _arguments.signature(cls.cell_class.accepted_arguments(), RNN_ARGUMENTS)
+        cls.own_arguments = {name: p for name, p in _arguments.parameters(cls).items() if name != "cell"}
+        cls.__signature__ = _arguments.signature(cls.cell_class.accepted_arguments(), cls.own_arguments)
         for name in _arguments.parameters(cls.cell_class):
-            if name != "cell":
+            if name not in {"cell", *cls.own_arguments}:
                 setattr(cls, name, property(lambda self, name=name: getattr(self.cell, name)))
+        if "Args:" not in (doc := inspect.cleandoc(cls.__doc__)):
+            common = COMMON_DOCUMENTATION.format(cells=f"`keras_adaptive_rnn.{cls.cell_class.__name__}`")
+            cls.__doc__ = doc.replace("\n\nExample:", f"\n{common}\nExample:")
 
     def __init__(self, *args, activity_regularizer=None, **kwargs):
         _arguments.reject_unknown(type(self), kwargs, type(self).__signature__.parameters)
-        loop = {name: kwargs.pop(name) for name in RNN_ARGUMENTS if name in kwargs}
+        loop = {name: kwargs.pop(name) for name in type(self).own_arguments if name in kwargs}
         layer = {name: kwargs.pop(name) for name in _arguments.LAYER_ARGUMENTS if name in kwargs}
         shared = {name: value for name, value in layer.items() if name != "name"}
-        super().__init__(
-            type(self).cell_class(*args, **kwargs, **shared), activity_regularizer=activity_regularizer, **loop, **layer
-        )
+        cell = self.make_cell(*args, **kwargs, **shared)
+        super().__init__(cell, activity_regularizer=activity_regularizer, **loop, **layer)
+
+    def make_cell(self, *args, **kwargs):
+        """Returns the cell that the arguments ask for."""
+        return type(self).cell_class(*args, **kwargs)
 
     def get_config(self):
         config = super().get_config()
@@ -46,16 +64,50 @@ class CellLayer(RNN):
 
 
 @export
+class Elman(CellLayer):
+    """The Elman network as a layer: `RNN(ElmanCell(...))`, in the place of `keras.layers.SimpleRNN`.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.Elman(8, activation="relu", recurrent_initializer="identity")  # an IRNN
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+    """
+
+    cell_class = cells.ElmanCell
+
+
+@export
+class GRU(CellLayer):
+    """The gated recurrent unit as a layer: `RNN(GRUCell(...))`, in the place of `keras.layers.GRU`.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.GRU(8, layer_normalization=True)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+    """
+
+    cell_class = cells.GRUCell
+
+
+@export
+class LSTM(CellLayer):
+    """The long short-term memory as a layer: `RNN(LSTMCell(...))`, in the place of `keras.layers.LSTM`.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.LSTM(8, tied_gates=True, projection_units=4)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 4)
+    """
+
+    cell_class = cells.LSTMCell
+
+
+@export
 class Mogrifier(CellLayer):
     """The Mogrifier (Melis et al., 2020) as a layer: `RNN(MogrifierCell(...))`, in the place of `keras.layers.LSTM`.
-
-    Args:
-        units, rounds, rank, ...: All arguments of `keras_adaptive_rnn.MogrifierCell`, equations there.
-        return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask: As in
-            `keras_adaptive_rnn.layers.RNN`.
-        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
-
-    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are $h$ and $c$.
 
     Example:
 
@@ -64,20 +116,12 @@ class Mogrifier(CellLayer):
     (2, 5, 8)
     """
 
-    cell_class = MogrifierCell
+    cell_class = cells.MogrifierCell
 
 
 @export
 class MultiplicativeLSTM(CellLayer):
     """The multiplicative LSTM (Krause et al., 2016) as a layer: `RNN(MultiplicativeLSTMCell(...))`.
-
-    Args:
-        units, core, factor_bias, ...: All arguments of `keras_adaptive_rnn.MultiplicativeLSTMCell`, equations there.
-        return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask: As in
-            `keras_adaptive_rnn.layers.RNN`.
-        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
-
-    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are $h$ and $c$.
 
     Example:
 
@@ -86,4 +130,175 @@ class MultiplicativeLSTM(CellLayer):
     (2, 8)
     """
 
-    cell_class = MultiplicativeLSTMCell
+    cell_class = cells.MultiplicativeLSTMCell
+
+
+@export
+class LowRankGRU(CellLayer):
+    """The GRU with low-rank passthrough (Miceli Barone, 2016) as a layer: `RNN(LowRankGRUCell(...))`.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.LowRankGRU(8, rank=2, carry_bias=4.0)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+    """
+
+    cell_class = cells.LowRankGRUCell
+
+
+@export
+class LowRankLSTM(CellLayer):
+    """The LSTM with low-rank passthrough (Miceli Barone, 2016) as a layer: `RNN(LowRankLSTMCell(...))`.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.LowRankLSTM(8, rank=2)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+    """
+
+    cell_class = cells.LowRankLSTMCell
+
+
+@export
+class RecurrentHighway(CellLayer):
+    """The recurrent highway (Zilly et al., 2017) as a layer: `RNN(RecurrentHighwayCell(...))`.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.RecurrentHighway(8, depth=3)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+    """
+
+    cell_class = cells.RecurrentHighwayCell
+
+
+@export
+class GridLSTM(CellLayer):
+    """The grid LSTM over depth and time (Kalchbrenner et al., 2015) as a layer: `RNN(GridLSTMCell(...))`.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.GridLSTM(8, depth=2)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+    """
+
+    cell_class = cells.GridLSTMCell
+
+
+@export
+class WeightDropLSTM(CellLayer):
+    """The LSTM of AWD-LSTM (Merity et al., 2018) as a layer: `RNN(WeightDropLSTMCell(...))`.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.WeightDropLSTM(8, recurrent_weight_dropout=0.5)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+    """
+
+    cell_class = cells.WeightDropLSTMCell
+
+
+@export
+class Zoneout(CellLayer):
+    """A recurrent network with zoneout (Krueger et al., 2017) as a layer: `RNN(ZoneoutCell(...))`.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.Zoneout(8, zoneout=[0.05, 0.5])
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+    """
+
+    cell_class = cells.ZoneoutCell
+
+
+class AdaptiveLayer(CellLayer):
+    """The layer of an adaptive cell, or of a stack of them.
+
+    Args:
+        units: Positive integer, or a list of them: a stack in the hybrid wiring, `stack_class`.
+        output_dropout: Float in `[0, 1)`, share of the output to drop, by one mask a sequence. Defaults to `0.0`.
+    """
+
+    cell_class = cells.AdaptiveLSTMCell
+    stack_class = cells.StackedAdaptiveLSTMCells
+
+    def __init__(self, units: int | list[int], *args, output_dropout: float = 0.0, **kwargs):
+        super().__init__(units, *args, **kwargs)
+        self.output_dropout = _arguments.rate("output_dropout", output_dropout)
+        self.output_noise = keras.random.SeedGenerator(self.seed)
+
+    def make_cell(self, units, *args, **kwargs):
+        cls = type(self)
+        return (cls.stack_class if isinstance(units, (list, tuple)) else cls.cell_class)(units, *args, **kwargs)
+
+    def call(self, sequences, initial_state=None, mask=None, training=False):
+        result = super().call(sequences, initial_state=initial_state, mask=mask, training=training)
+        if not training or self.output_dropout == 0:
+            return result
+        output, *states = result if self.return_state else (result,)
+        shape = [ops.shape(output)[0], *([1] if self.return_sequences else []), output.shape[-1]]
+        mask = keras.random.dropout(ops.ones(shape, output.dtype), self.output_dropout, seed=self.output_noise)
+        return (output * mask, *states) if self.return_state else output * mask
+
+    def get_config(self):
+        return {**super().get_config(), "output_dropout": self.output_dropout}
+
+
+@export
+class AdaptiveLSTM(AdaptiveLayer):
+    """The adaptive LSTM (Flennerhag et al., 2018) as a layer, of one cell or of a stack of them.
+
+    Args:
+        units: Positive integer, `RNN(AdaptiveLSTMCell(units, ...))`, or a list of them, the size of each layer of a
+            stack, `RNN(StackedAdaptiveLSTMCells(units, ...))`.
+        output_dropout: Float in `[0, 1)`, share of the output to drop while training, by one mask a sequence: with
+            `dropout`, `recurrent_dropout` and `policy_dropout` the points of the paper. The states are not dropped.
+            Defaults to `0.0`.
+        *args, **kwargs: All arguments of `keras_adaptive_rnn.AdaptiveLSTMCell`, where the equations are.
+        return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask: As in
+            `keras_adaptive_rnn.layers.RNN`.
+        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.AdaptiveLSTM([8, 6], policy_units=4, output_dropout=0.6)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 6)
+    """
+
+    cell_class = cells.AdaptiveLSTMCell
+    stack_class = cells.StackedAdaptiveLSTMCells
+
+
+@export
+class AdaptiveRNN(AdaptiveLayer):
+    """The adaptive Elman network (Flennerhag et al., 2018) as a layer, of one cell or of a stack of them.
+
+    Args:
+        units: Positive integer, `RNN(AdaptiveRNNCell(units, ...))`, or a list of them, the size of each layer of a
+            stack, `RNN(StackedAdaptiveRNNCells(units, ...))`.
+        output_dropout: As in `keras_adaptive_rnn.layers.AdaptiveLSTM`. Defaults to `0.0`.
+        *args, **kwargs: All arguments of `keras_adaptive_rnn.AdaptiveRNNCell`, where the equations are.
+        return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask: As in
+            `keras_adaptive_rnn.layers.RNN`.
+        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.AdaptiveRNN(8, policy_units=4)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+    """
+
+    cell_class = cells.AdaptiveRNNCell
+    stack_class = cells.StackedAdaptiveRNNCells

@@ -10,7 +10,7 @@ from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._keras import AutocastScope
 from keras_adaptive_rnn._types import Tensor
 from keras_adaptive_rnn.cells.base import Cell
-from keras_adaptive_rnn.cells.sequence import end_sequence, output_size, start_sequence
+from keras_adaptive_rnn.cells.inner import as_list, end_sequence, output_size, start_sequence
 from keras_adaptive_rnn.layers.carried import Carried
 
 
@@ -137,7 +137,7 @@ class RNN(keras.layers.RNN):
             states = self.cell.get_initial_state(batch_size=batch_size)
         else:
             states = [ops.zeros((batch_size, size), dtype=self._cell_dtype) for size in self.state_size]
-        return list(states) if isinstance(states, (list, tuple)) else [states]
+        return as_list(states)
 
     @property
     def _cell_dtype(self):
@@ -169,7 +169,7 @@ class RNN(keras.layers.RNN):
 
     def _check_states(self, states, batch_size):
         """Returns `states` as nested as the cell's and in its dtype, or raises an error that says what was expected."""
-        states = list(states) if isinstance(states, (list, tuple)) else [states]
+        states = as_list(states)
         sizes, received = tree.flatten(self.state_size), tree.flatten(states)
         shapes = [tuple(state.shape) for state in received]
         fits = len(shapes) == len(sizes) and all(

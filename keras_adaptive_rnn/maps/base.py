@@ -23,7 +23,8 @@ class LinearMap(keras.layers.Layer):
 
     A subclass writes two methods: `build`, which makes the weights, and `prepare`, which turns them into what one
     sequence multiplies by. `prepare` runs once a sequence, outside the time loop, so casts, masks and normalisations
-    of weights belong there. `product` multiplies, inside the loop.
+    of weights belong there. `product` multiplies, inside the loop; `product_each` where every block reads a vector of
+    its own.
 
     Args:
         units: Positive integer, entries of one output block; `None` leaves it to the cell.
@@ -31,7 +32,10 @@ class LinearMap(keras.layers.Layer):
         initializer: Initializer of the weights, as in `keras.initializers.get`. `None` (default) takes the cell's, or
             `"glorot_uniform"` where there is no cell.
         regularizer: Regularizer of the weights. Defaults to `None`, the cell's.
-        constraint: Constraint of the weights. Defaults to `None`, the cell's.
+        constraint: Constraint of the weights. Defaults to `None`, the cell's. It is applied to each matrix as it stands
+            in the equations, `[inputs, outputs]`, also where several are stored as one weight.
+        weight_normalization: Whether each column of a matrix is $g\, v / \lVert v \rVert$, with $g$ and $v$ learned;
+            $g$ starts as $\lVert v \rVert$. Defaults to `False`.
         name, dtype, trainable: As in `keras.layers.Layer`.
     """
 
@@ -42,6 +46,7 @@ class LinearMap(keras.layers.Layer):
         initializer: Initializer = None,
         regularizer: Regularizer = None,
         constraint: Constraint = None,
+        weight_normalization: bool = False,
         **kwargs,
     ):
         _arguments.reject_unknown(type(self), kwargs, [*_arguments.LAYER_ARGUMENTS, *_arguments.parameters(type(self))])
@@ -51,6 +56,7 @@ class LinearMap(keras.layers.Layer):
         self.initializer = _arguments.resolve("initializer", initializer, keras.initializers.get)
         self.regularizer = _arguments.resolve("regularizer", regularizer, keras.regularizers.get)
         self.constraint = _arguments.resolve("constraint", constraint, keras.constraints.get)
+        self.weight_normalization = _arguments.boolean("weight_normalization", weight_normalization)
         self._bound_to = None
         self._sequence = Sequence()
 
@@ -118,8 +124,25 @@ class LinearMap(keras.layers.Layer):
             shape=shape if copies == 1 else (copies, *shape),
             initializer=draw,
             regularizer=self.regularizer,
-            constraint=self.constraint,
+            constraint=self.constraint if copies == 1 or self.constraint is None else Each(self.constraint),
         )
+
+    def add_gain(self, name, kernel):
+        """Makes the trained norms of the columns of `kernel`."""
+
+        def norms(shape, dtype=None):
+            return ops.cast(ops.norm(ops.convert_to_tensor(kernel), axis=-2), dtype)
+
+        return self.add_weight(name=name, shape=(*kernel.shape[:-2], kernel.shape[-1]), initializer=norms)
+
+    def normalized(self, kernel, gain=None):
+        """Returns `kernel` with columns of norm `gain`, or one."""
+        # Squares of half precision would overflow or vanish.
+        wide = ops.cast(kernel, "float32")
+        wide = wide / ops.norm(wide, axis=-2, keepdims=True)
+        if gain is not None:
+            wide = wide * ops.expand_dims(ops.cast(gain, "float32"), -2)
+        return ops.cast(wide, kernel.dtype)
 
     def prepare(self, training):
         """Returns what one sequence multiplies by: for each group, anything that `product` understands."""
@@ -128,6 +151,10 @@ class LinearMap(keras.layers.Layer):
     def product(self, inputs, prepared):
         """Returns the product of `inputs` and one group of `prepare`."""
         return ops.matmul(inputs, prepared)
+
+    def product_each(self, inputs, prepared):
+        """Returns `[blocks, rows, units]`, each block's product with inputs of its own, `[blocks, rows, inputs]`."""
+        raise NotImplementedError
 
     def draw_noise(self):
         """Draws what is random in the weights, once for a sequence. Nothing by default."""
@@ -153,11 +180,17 @@ class LinearMap(keras.layers.Layer):
             return self.call(inputs, *args, **kwargs)
         return super().__call__(inputs, *args, **kwargs)
 
-    def call(self, inputs, group=0, training=False):
+    def call(self, inputs, group=0, training=False, each=False):
         prepared = self._sequence.prepared
         if prepared is None:
             prepared = self._prepare(training)
-        return self.product(inputs, prepared[group])
+        if not each:
+            return self.product(inputs, prepared[group])
+        # `[..., blocks, inputs]`: one batched product for all blocks.
+        *leading, blocks, size = ops.shape(inputs)
+        flat = ops.transpose(ops.reshape(inputs, (-1, blocks, size)), (1, 0, 2))
+        outputs = ops.transpose(self.product_each(flat, prepared[group]), (1, 0, 2))
+        return ops.reshape(outputs, (*leading, blocks * self.units))
 
     def compute_output_shape(self, input_shape):
         return (*input_shape[:-1], self.units * self.blocks[0])
@@ -173,10 +206,25 @@ class LinearMap(keras.layers.Layer):
         return {**super().get_config(), **config}
 
 
+class Each(keras.constraints.Constraint):
+    """A constraint on each of the matrices that are stored as one weight."""
+
+    def __init__(self, constraint):
+        self.constraint = constraint
+
+    def __call__(self, w):
+        return ops.stack([self.constraint(w[k]) for k in range(w.shape[0])])
+
+
 class Sequence:
-    """What a map keeps for the length of a sequence; a plain object, so that Keras does not track its tensors."""
+    """What a map keeps for the length of a sequence; a plain object, so that Keras does not track its tensors.
+
+    `given` holds masks to use in place of drawn ones, by the name of their rate, and outlives the sequence: tests put
+    the same mask on every backend.
+    """
 
     def __init__(self):
+        self.given = {}
         self.clear()
 
     def clear(self):

@@ -45,20 +45,24 @@ class Bias(keras.layers.Layer):
 
     def start_sequence(self, training):
         if training is not None:
-            self._sequence.prepared = self._value()
+            self._sequence.prepared = self._cast()
 
     def end_sequence(self):
         self._sequence.clear()
 
-    def _value(self):
+    def value(self, row=0):
+        """Returns one bias, `[blocks * units]`."""
+        value = self._sequence.prepared
+        if value is None:
+            value = self._cast()
+        return value if self.rows == 1 else value[row]
+
+    def _cast(self):
         with AutocastScope(self.compute_dtype):
             return ops.convert_to_tensor(self.bias)
 
     def __call__(self, inputs, row=0):
-        value = self._sequence.prepared
-        if value is None:
-            value = self._value()
-        return inputs + (value if self.rows == 1 else value[row])
+        return inputs + self.value(row)
 
 
 def no_bias(inputs, row=0):

@@ -12,10 +12,13 @@ from keras_adaptive_rnn.maps.base import LinearMap
 class Full(LinearMap):
     r"""A full matrix: $y = x W$.
 
-    Weight: `kernel`, `[inputs, blocks * units]`, blocks joined as in Keras's own cells.
+    Weights: `kernel`, `[inputs, blocks * units]`, blocks joined as in Keras's own cells; with `weight_normalization`
+        also
+    `gain`, `[blocks * units]`.
 
     Args:
-        units, blocks, initializer, regularizer, constraint: As in `keras_adaptive_rnn.maps.LinearMap`.
+        units, blocks, initializer, regularizer, constraint, weight_normalization: As in
+            `keras_adaptive_rnn.maps.LinearMap`.
 
     Call arguments:
         inputs: Tensor `[..., inputs]`.
@@ -32,15 +35,22 @@ class Full(LinearMap):
     def build(self, input_shape):
         super().build(input_shape)
         self.kernel = self.add_kernel("kernel", (input_shape[-1], self.units * sum(self.blocks)))
+        if self.weight_normalization:
+            self.gain = self.add_gain("gain", self.kernel)
 
     def effective_kernel(self, training):
-        return ops.convert_to_tensor(self.kernel)
+        kernel = ops.convert_to_tensor(self.kernel)
+        return self.normalized(kernel, ops.convert_to_tensor(self.gain)) if self.weight_normalization else kernel
 
     def prepare(self, training):
         kernel = self.effective_kernel(training)
         if len(self.blocks) == 1:
             return [kernel]
         return [kernel[:, s.start * self.units : s.stop * self.units] for s in self.group_slices]
+
+    def product_each(self, inputs, prepared):
+        blocks = ops.reshape(prepared, (prepared.shape[0], -1, self.units))
+        return ops.matmul(inputs, ops.transpose(blocks, (1, 0, 2)))
 
 
 @export
@@ -50,12 +60,16 @@ class DropConnect(Full):
     $M_{ij} = 0$ with probability `rate` and $1 / (1 - \text{rate})$ else. One $M$ holds for a whole sequence and
     batch; inference uses $W$ as it is.
 
-    Weight: `kernel`, `[inputs, blocks * units]`.
+    Weights: as of `keras_adaptive_rnn.maps.Full`.
 
     Args:
         rate: Float in `[0, 1)`. Defaults to `0.5`.
+        variational: Whether whole columns are dropped, each an output of the map, in place of single entries. (The
+            authors' code, which has this option, goes on dropping in inference; this one does not.) Defaults to
+            `False`.
         seed: Integer seed of the masks, or `None` (default).
-        units, blocks, initializer, regularizer, constraint: As in `keras_adaptive_rnn.maps.LinearMap`.
+        units, blocks, initializer, regularizer, constraint, weight_normalization: As in
+            `keras_adaptive_rnn.maps.LinearMap`.
 
     Example:
 
@@ -67,9 +81,10 @@ class DropConnect(Full):
     LSTM: Merity, Keskar, Socher, Regularizing and Optimizing LSTM Language Models (2017), section 2.
     """
 
-    def __init__(self, rate: float = 0.5, seed: int | None = None, **kwargs):
+    def __init__(self, rate: float = 0.5, variational: bool = False, seed: int | None = None, **kwargs):
         super().__init__(**kwargs)
         self.rate = _arguments.rate("rate", rate)
+        self.variational = _arguments.boolean("variational", variational)
         self.seed = _arguments.integer("seed", seed, minimum=0, optional=True)
         self.seed_generator = keras.random.SeedGenerator(seed)
 
@@ -78,7 +93,10 @@ class DropConnect(Full):
             self._sequence.mask = self._draw()
 
     def _draw(self):
-        ones = ops.ones(self.kernel.shape, dtype=self.compute_dtype)
+        if "rate" in self._sequence.given:
+            return ops.convert_to_tensor(self._sequence.given["rate"], dtype=self.compute_dtype)
+        inputs, outputs = self.kernel.shape
+        ones = ops.ones((1 if self.variational else inputs, outputs), dtype=self.compute_dtype)
         return keras.random.dropout(ones, self.rate, seed=self.seed_generator)
 
     def effective_kernel(self, training):

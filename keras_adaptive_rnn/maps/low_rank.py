@@ -20,13 +20,16 @@ class LowRank(LinearMap):
         `right`: `[blocks, inputs, rank]`, without the first axis if `tied` or if there is one block.
         `left`: `[blocks, rank, units]`, without the first axis if there is one block.
         `diagonal_kernel`: `[blocks * units]`, only with `diagonal`.
+        `gain`: the norms of the columns of `left`, only with `weight_normalization`, which also gives the columns of
+            `right` norm one and leaves the diagonal as it is.
 
     Args:
         rank: Positive integer, at most the smaller of inputs and units.
         diagonal: Whether to add the diagonal, for which inputs and units must be equal. Defaults to `False`.
         tied: Whether the blocks share `right`. Defaults to `False`.
         diagonal_initializer: Initializer of the diagonal. Defaults to `"zeros"`.
-        units, blocks, initializer, regularizer, constraint: As in `keras_adaptive_rnn.maps.LinearMap`.
+        units, blocks, initializer, regularizer, constraint, weight_normalization: As in
+            `keras_adaptive_rnn.maps.LinearMap`.
 
     Call arguments:
         inputs: Tensor `[..., inputs]`.
@@ -88,6 +91,8 @@ class LowRank(LinearMap):
             self.diagonal_kernel = self.add_weight(
                 name="diagonal_kernel", shape=(blocks * self.units,), initializer=self.diagonal_initializer
             )
+        if self.weight_normalization:
+            self.gain = self.add_gain("gain", self.left)
 
     def prepare(self, training):
         return [self._factors(s.start, s.stop) for s in self.group_slices]
@@ -95,6 +100,8 @@ class LowRank(LinearMap):
     def _factors(self, start, stop):
         """Returns the factors of one group: each a matrix, or `[blocks, ., .]` where every block has its own right."""
         right, left = ops.convert_to_tensor(self.right), ops.convert_to_tensor(self.left)
+        if self.weight_normalization:
+            right, left = self.normalized(right), self.normalized(left, ops.convert_to_tensor(self.gain))
         diagonal = None
         if self.diagonal:
             diagonal = ops.convert_to_tensor(self.diagonal_kernel)[start * self.units : stop * self.units]
@@ -114,7 +121,7 @@ class LowRank(LinearMap):
         if len(right.shape) == 2:
             outputs = ops.matmul(ops.matmul(inputs, right), left)
         else:
-            # [blocks, 1..., ., .] against [..., inputs]: one batched product for all blocks.
+            # [blocks, ., .] against [rows, inputs]: one batched product for all blocks.
             flat = ops.reshape(inputs, (-1, inputs.shape[-1]))
             pieces = ops.matmul(ops.matmul(flat, right), left)
             outputs = ops.reshape(
@@ -123,3 +130,10 @@ class LowRank(LinearMap):
         if diagonal is None:
             return outputs
         return outputs + ops.concatenate([inputs] * (diagonal.shape[0] // self.units), axis=-1) * diagonal
+
+    def product_each(self, inputs, prepared):
+        right, left, diagonal = prepared
+        if len(left.shape) == 2:
+            left = ops.transpose(ops.reshape(left, (self.rank, -1, self.units)), (1, 0, 2))
+        outputs = ops.matmul(ops.matmul(inputs, right), left)
+        return outputs if diagonal is None else outputs + inputs * ops.reshape(diagonal, (-1, 1, self.units))

@@ -4,7 +4,7 @@ import numpy as np
 from keras import ops, tree
 
 from keras_adaptive_rnn import engine
-from keras_adaptive_rnn.cells.sequence import output_size
+from keras_adaptive_rnn.cells.inner import as_list, output_size
 
 
 class Case:
@@ -89,9 +89,9 @@ class Case:
 def call(cell, inputs, states, training=False):
     """Returns `output, states` of one step, the states as a list, however the cell returns them."""
     is_list = isinstance(cell.state_size, (list, tuple))
-    states = list(states) if isinstance(states, (list, tuple)) else [states]
+    states = as_list(states)
     output, states = cell(inputs, states if is_list else states[0], training=training)
-    return output, list(states) if isinstance(states, (list, tuple)) else [states]
+    return output, as_list(states)
 
 
 def _with_dtype(config, dtype):

@@ -4,22 +4,27 @@ import contextlib
 
 from keras_adaptive_rnn._types import Tensor
 from keras_adaptive_rnn.cells.base import Cell
+from keras_adaptive_rnn.maps import DropConnect
 
 
 @contextlib.contextmanager
-def given_noise(cell: Cell, **masks: Tensor):
-    """Makes `cell` use these masks in place of drawn ones, so that backends can be compared.
+def given_noise(drawer: Cell | DropConnect, **masks: Tensor):
+    """Makes a cell or a map use these masks in place of drawn ones, so that backends can be compared.
 
     Args:
-        cell: A cell of this package.
-        **masks: For each rate's name, such as `dropout`, an array `[batch, size]` that holds the factors: 0 for what
-            is dropped, `1 / (1 - rate)` for what is kept.
+        drawer: A built cell of this package, or the `DropConnect` map of one.
+        **masks: For each rate's name, such as `dropout`, an array that holds the factors: 0 for what is dropped,
+            `1 / (1 - rate)` for what is kept. `[batch, size]` for a cell, the shape of the kernel for the `rate` of a
+            map. Of a noise that differs from step to step, such as `zoneout`, integers of type int32 from which the
+            noise of every step is made.
     """
-    unknown = set(masks) - set(cell.noise_sizes)
+    given = drawer._sequence.given if isinstance(drawer, DropConnect) else drawer._noise.given
+    names = ["rate"] if isinstance(drawer, DropConnect) else [*drawer.noise_sizes, *drawer.step_noise_sizes]
+    unknown = set(masks) - set(names)
     if unknown:
-        raise ValueError(f"{type(cell).__name__} draws {sorted(cell.noise_sizes)}. Received: {sorted(unknown)}")
-    cell._noise.given.update(masks)
+        raise ValueError(f"{type(drawer).__name__} draws {sorted(names)}. Received: {sorted(unknown)}")
+    given.update(masks)
     try:
-        yield cell
+        yield drawer
     finally:
-        cell._noise.given.clear()
+        given.clear()

@@ -1,0 +1,267 @@
+"""Adaptive cells: in every step a small policy network rescales the linear maps of a core."""
+
+import keras
+from keras import ops
+
+from keras_adaptive_rnn import _arguments, initializers, maps
+from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn._types import Initializer
+from keras_adaptive_rnn.cells.core import Core
+from keras_adaptive_rnn.cells.elman import ElmanCell
+from keras_adaptive_rnn.cells.inner import split_sizes
+from keras_adaptive_rnn.cells.lstm import LSTMCell
+
+POLICIES = ("static", "recurrent")
+ADAPTATIONS = ("io", "input", "output", "sva")
+
+
+class AdaptiveCore(Core):
+    r"""A core whose gates are affine in input and state through maps that a policy rescales in every step.
+
+    $$a = D^{x,2} W D^{x,1} x_t + D^{h,2} V D^{h,1} h_{t-1} + D^b b, \qquad D^k = \mathrm{diag}(\tanh(z_t U^k))$$
+
+    Args:
+        units, policy_units, policy, adaptation, tied, rank, policy_dropout, policy_initializer, kernel_initializer: As
+            in `keras_adaptive_rnn.AdaptiveLSTMCell`.
+        **kwargs: As in `keras_adaptive_rnn.cells.Core`.
+    """
+
+    fixed_arguments = ("layer_normalization", "per_gate_dropout")
+
+    def __init__(
+        self,
+        units: int,
+        policy_units: int = 100,
+        policy: str = "recurrent",
+        adaptation: str = "io",
+        tied: bool = True,
+        rank: int | None = None,
+        policy_dropout: float = 0.0,
+        policy_initializer: Initializer = "orthogonal",
+        kernel_initializer: Initializer = "orthogonal",
+        **kwargs,
+    ):
+        super().__init__(units, kernel_initializer=kernel_initializer, **kwargs)
+        self.policy_units = _arguments.integer("policy_units", policy_units)
+        self.policy = _arguments.choice("policy", policy, POLICIES)
+        self.adaptation = _arguments.choice("adaptation", adaptation, ADAPTATIONS)
+        self.tied = _arguments.boolean("tied", tied)
+        self.rank = _arguments.integer("rank", rank, optional=True)
+        if rank is not None and adaptation != "sva":
+            raise ValueError(
+                "Argument `rank` is the size of the adaptation space of adaptation='sva', and must be None without it. "
+                f"Received: rank={rank!r}, adaptation={adaptation!r}"
+            )
+        self.policy_dropout = _arguments.rate("policy_dropout", policy_dropout)
+        self.policy_initializer = _arguments.resolve("policy_initializer", policy_initializer, keras.initializers.get)
+        self.core_state_size = list(self.state_size)
+        self.context_size = 0
+        if self.policy == "recurrent":
+            seed = None if self.seed is None else self.seed + 1
+            self.policy_cell = LSTMCell(self.policy_units, seed=seed, dtype=self.dtype_policy)
+            self.state_size = [*self.core_state_size, *self.policy_cell.state_size]
+        else:
+            self.policy_map = maps.Full().bind(self, "policy_map", self.policy_units, "glorot_uniform")
+            self.policy_bias = maps.Bias(
+                self.policy_units, [keras.initializers.Zeros()], name="policy_bias", dtype=self.dtype_policy
+            )
+
+    # Weights.
+
+    def build_maps(self):
+        sizes = {"x": self.input_size, "h": self.state_size[0]}
+        self.bases = {}
+        if self.adaptation == "sva":
+            first = {"x": self.kernel_initializer, "h": self.recurrent_initializer}
+            for name, size in sizes.items():
+                rank = self.rank or min(size, self.units)
+                basis = maps.Full().bind(self, f"{name}_basis", rank, initializers.fresh(first[name], 1))
+                basis.build_blocks((1 if self.tied else len(self.gates),), size)
+                self.bases[name], sizes[name] = basis, rank
+        self.kernel_map.build_blocks((len(self.gates),), sizes["x"])
+        self.recurrent_map.build_blocks((len(self.gates),), sizes["h"])
+        self._build_policy(self._sub_policy_sizes(sizes))
+
+    def _sub_policy_sizes(self, sizes):
+        """Returns the size of each sub-policy, in the order in which their projections are joined."""
+        joined = len(self.gates) * self.units
+        first = {f"{name}1": size * (1 if self.tied else len(self.gates)) for name, size in sizes.items()}
+        second = {"x2": joined, "h2": joined}
+        return {
+            **({} if self.adaptation == "output" else first),
+            **(second if self.adaptation in ("io", "output") else {}),
+            **({"b": joined} if self.use_bias else {}),
+        }
+
+    def _build_policy(self, sizes):
+        self.policy_sizes = sizes
+        summary = self.input_size + self.state_size[0] + self.context_size
+        if self.policy == "recurrent":
+            self.policy_cell.build((None, summary))
+        else:
+            self.policy_map.build_blocks((1,), summary)
+            self.policy_bias.build()
+        self.sub_policies = maps.Full().bind(self, "sub_policies", sum(sizes.values()), self.policy_initializer)
+        self.sub_policies.build_blocks((1,), self.policy_units)
+
+    @property
+    def noise_sizes(self):
+        return {**super().noise_sizes, "policy_dropout": self.policy_units}
+
+    # The equations.
+
+    def project(self, inputs, training=False):
+        x = self.drop(inputs, "dropout", training)
+        return [x] if self.adaptation in ("io", "input") else [x, self._before(x, "x", training)]
+
+    def step(self, projected, states, training=False, context=()):
+        """Returns `output, states`; `context` is a list of what the policy reads beside input and state."""
+        core, policy = states[: len(self.core_state_size)], states[len(self.core_state_size) :]
+        x, h = projected[0], self.drop(core[0], "recurrent_dropout", training)
+        z, policy = self.latent(ops.concatenate([x, h, *context], axis=-1), policy, training)
+        d = self.sub_policies_of(z, training)
+        a = self._after(projected[-1], "x", d, training) + self._after(self._before(h, "h", training), "h", d, training)
+        if self.use_bias:
+            a = a + d["b"] * self.bias.value()
+        output, core = self.update(a, core, training)
+        return output, [*core, *policy]
+
+    def latent(self, v, states, training):
+        """Returns the policy latent $z_t$ of the summary $v_t$, and the states of the policy."""
+        if self.policy == "static":
+            z = ops.relu(self.policy_bias(self.policy_map(v, training=training)))
+        else:
+            z, c = states
+            z, states = self.policy_cell.call(v, [self.drop(z, "policy_dropout", training), c], training)
+        return self.drop(z, "policy_dropout", training), states
+
+    def sub_policies_of(self, z, training):
+        """Returns the diagonals $D^k$ as vectors, by name: `x1`, `h1`, `x2`, `h2`, `b`."""
+        pi = ops.tanh(self.sub_policies(z, training=training))
+        return dict(zip(self.policy_sizes, split_sizes(pi, self.policy_sizes.values()), strict=True))
+
+    def _before(self, v, name, training):
+        """Returns what can be done to an operand without the policy."""
+        if self.adaptation == "sva":
+            return self.bases[name](v, training=training)
+        return self._map(name)(v, training=training) if self.adaptation == "output" else v
+
+    def _after(self, v, name, d, training):
+        """Returns $D^2 W D^1 v$ from what `_before` gave."""
+        if self.adaptation == "output":
+            return d[f"{name}2"] * v
+        first = d[f"{name}1"]
+        if not self.tied:
+            # Every gate reads a vector of its own.
+            first = ops.reshape(first, (-1, len(self.gates), first.shape[-1] // len(self.gates)))
+            v = ops.reshape(v, (-1, v.shape[-1] // first.shape[-1], first.shape[-1]))
+        product = self._map(name)(first * v, training=training, each=not self.tied)
+        return d[f"{name}2"] * product if self.adaptation == "io" else product
+
+    def _map(self, name):
+        return self.kernel_map if name == "x" else self.recurrent_map
+
+
+@export
+class AdaptiveLSTMCell(AdaptiveCore, LSTMCell):
+    r"""An LSTM whose matrices and biases a small policy network rescales in every step.
+
+    A latent $z_t$ of `policy_units` entries is computed from $v_t = [x_t; h_{t-1}]$, by a static policy,
+    $z_t = \mathrm{ReLU}(v_t W_z + b_z)$, or a recurrent one, $z_t = \mathrm{LSTM}(v_t, z_{t-1})$. Each sub-policy is
+    $\pi^k = \tanh(z_t U^k)$, $D^k = \mathrm{diag}(\pi^k)$, and with IO-adaptation, for each gate
+    $s \in \{i, f, c, o\}$:
+
+    $$u^s = D^{s,x,2} W^s D^{s,x,1} x_t + D^{s,h,2} V^s D^{s,h,1} h_{t-1} + D^{s,b} b^s$$
+    $$c_t = \sigma(u^f) \odot c_{t-1} + \sigma(u^i) \odot \phi(u^c), \qquad h_t = \sigma(u^o) \odot \phi(c_t)$$
+
+    `adaptation="input"` leaves out the second $D$, `"output"` the first; `"sva"` has $L^s D^{s,x} R^s x_t$ in place of
+    $D W D x_t$, and alike for $h$, which adapts singular values.
+
+    Weights, in order, gates joined as i, f, c, o: those of `kernel_map` $W$ `[inputs, 4 units]` and `recurrent_map` $V$
+    `[units, 4 units]` (with `"sva"`, $L$, and the bases $R$ `[inputs, rank]` and `[units, rank]` after the policy's),
+    `bias` `[4 units]`, those of the policy, and `sub_policies` $U$ `[policy_units, size]`, joined as x1, h1, x2, h2, b;
+    the size is inputs + 13 units with IO-adaptation, tied.
+
+    Args:
+        units: Positive integer, size of the output.
+        policy_units: Positive integer, size of $z$. Defaults to `100`.
+        policy: `"recurrent"` (default, equation 8) or `"static"` (equation 7).
+        adaptation: `"io"` (default), `"input"`, `"output"` or `"sva"`.
+        tied: Whether the gates share the first $D$ (and with `"sva"` $R$ and $D$), which takes half the time. Defaults
+            to `True`.
+        rank: Positive integer, with `"sva"` the number of singular values; `None` (default) for as many as there can
+            be.
+        policy_dropout: Float in `[0, 1)`, share of $z$ to drop wherever it is read; one mask a sequence. Defaults to
+            `0.0`.
+        policy_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
+        kernel_initializer, recurrent_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal
+            over the joined gates, as in the authors' code.
+        dropout, recurrent_dropout: Float in `[0, 1)`, share of $x_t$ and of $h_{t-1}$ to drop wherever they are read;
+            one mask a sequence. Default to `0.0`. The paper also drops the output of the top layer: there is an
+            argument of the layer `keras_adaptive_rnn.layers.AdaptiveLSTM` for that.
+        **kwargs: As in `keras_adaptive_rnn.LSTMCell`, but for `layer_normalization` and `per_gate_dropout`.
+
+    Call arguments:
+        inputs: Tensor `[batch, features]`.
+        states: List of tensors, $h$ and $c$, each `[batch, units]`, and with a recurrent policy $z$ and the policy's
+            own memory, each `[batch, policy_units]`.
+        training: Whether dropout is on.
+
+    Returns: `output, states`; the output is $h$.
+
+    Raises:
+        ValueError: an argument is out of its range, or `rank` is given without `adaptation="sva"`.
+        TypeError: an argument is unknown, or of the wrong type.
+
+    Example:
+
+    >>> cell = keras_adaptive_rnn.AdaptiveLSTMCell(8, policy_units=4)
+    >>> tuple(keras.layers.RNN(cell)(np.ones((2, 5, 3))).shape)
+    (2, 8)
+    >>> cell.sub_policies.units == 3 + 13 * 8
+    True
+
+    Reference: Flennerhag, Yin, Keane, Elliot, Breaking the Activation Function Bottleneck through Adaptive
+    Parameterization (2018), section 3, equations 6 to 9. The authors' code cuts the policy vector at other places than
+    the paper says; this is the paper's form.
+    """
+
+
+@export
+class AdaptiveRNNCell(AdaptiveCore, ElmanCell):
+    r"""An Elman cell whose matrices and bias a small policy network rescales in every step.
+
+    $$h_t = \phi(D^{x,2} W D^{x,1} x_t + D^{h,2} V D^{h,1} h_{t-1} + D^b b)$$
+
+    with the policies and adaptations of `keras_adaptive_rnn.AdaptiveLSTMCell`.
+
+    Weights: as of `keras_adaptive_rnn.AdaptiveLSTMCell`, with one gate in place of four.
+
+    Args:
+        units: Positive integer, size of the output.
+        policy_units, policy, adaptation, tied, rank, policy_dropout, policy_initializer: As in
+            `keras_adaptive_rnn.AdaptiveLSTMCell`. `tied` makes no difference with one gate.
+        kernel_initializer: Defaults to `"orthogonal"`.
+        **kwargs: As in `keras_adaptive_rnn.ElmanCell`, but for `layer_normalization` and `per_gate_dropout`.
+
+    Call arguments:
+        inputs: Tensor `[batch, features]`.
+        states: List of tensors, $h$ `[batch, units]`, and with a recurrent policy $z$ and the policy's own memory, each
+            `[batch, policy_units]`.
+        training: Whether dropout is on.
+
+    Returns: `output, states`; the output is $h$.
+
+    Raises:
+        ValueError: an argument is out of its range, or `rank` is given without `adaptation="sva"`.
+        TypeError: an argument is unknown, or of the wrong type.
+
+    Example:
+
+    >>> cell = keras_adaptive_rnn.AdaptiveRNNCell(8, policy_units=4, policy="static")
+    >>> tuple(keras.layers.RNN(cell)(np.ones((2, 5, 3))).shape)
+    (2, 8)
+
+    Reference: Flennerhag, Yin, Keane, Elliot, Breaking the Activation Function Bottleneck through Adaptive
+    Parameterization (2018), section 3, over the Elman cell, as in the authors' code.
+    """

@@ -1,0 +1,141 @@
+"""Adaptive cells one above the other, whose policies read each other."""
+
+from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn.cells.adaptive import AdaptiveCore, AdaptiveLSTMCell, AdaptiveRNNCell
+from keras_adaptive_rnn.cells.composite import Composite
+from keras_adaptive_rnn.cells.inner import divide_states
+
+
+class StackedAdaptiveCells(Composite):
+    """A stack of adaptive cells in the hybrid wiring; a subclass names their class."""
+
+    part_class = AdaptiveCore
+    fixed_arguments = ("dropout", "recurrent_dropout")
+
+    def __init__(self, units: list[int], **kwargs):
+        super().__init__(**kwargs)
+        if not isinstance(units, (list, tuple)) or not units:
+            raise TypeError(f"Argument `units` must be a list of positive integers. Received: units={units!r}")
+        self.units = [_arguments.integer("units", size) for size in units]
+        # Between the layers, what a layer drops of its output is what it drops of its state.
+        self.cells = [self.make(k, size, **({"dropout": 0.0} if k else {})) for k, size in enumerate(self.units)]
+        self.state_size = [size for cell in reversed(self.cells) for size in cell.state_size]
+        self.output_size = self.cells[-1].output_size
+
+    def first_part(self):
+        return self.cells[0]
+
+    def build(self, input_shape):
+        size = input_shape[-1]
+        for cell in self.cells:
+            cell.context_size = cell.policy_units if cell.policy == "recurrent" else 0
+            cell.build((None, size))
+            size = cell.output_size
+        super().build(input_shape)
+
+    def project(self, inputs, training=False):
+        return self.cells[0].project(inputs, training)
+
+    def step(self, projected, states, training=False):
+        states = divide_states(states, self.cells[::-1])[::-1]
+        z, output = self._latent(self.cells[-1], states[-1], training), None
+        for k, cell in enumerate(self.cells):
+            if k > 0:
+                projected = cell.project(self.cells[k - 1].drop(output, "recurrent_dropout", training), training)
+            output, states[k] = cell.step(projected, states[k], training, context=z)
+            z = self._latent(cell, states[k], training)
+        return output, [state for of_cell in reversed(states) for state in of_cell]
+
+    def _latent(self, cell, states, training):
+        """Returns what the next policy reads of this one: nothing of a static policy, which has no memory."""
+        if cell.policy == "static":
+            return []
+        return [cell.drop(states[len(cell.core_state_size)], "policy_dropout", training)]
+
+
+@export
+class StackedAdaptiveLSTMCells(StackedAdaptiveCells):
+    r"""Adaptive LSTMs one above the other, in the hybrid wiring: each policy reads the policy below it.
+
+    In layer $l = 1, \dots, L$ the policy reads
+
+    $$v^l_t = [h^{l-1}_t;\; h^l_{t-1};\; z^{l-1}_t], \qquad h^0_t = x_t, \quad z^0_t = z^L_{t-1}$$
+
+    and $z^l_t = \mathrm{LSTM}(v^l_t, z^l_{t-1})$, so that the lowest policy reads the highest one's latent of the step
+    before. The rest is `keras_adaptive_rnn.AdaptiveLSTMCell`. With `policy="static"`, which has no memory, the policies
+    read inputs and states alone.
+
+    Weights: those of the cells, from the lowest to the highest.
+
+    Args:
+        units: List of positive integers, the size of each layer, the lowest first.
+        policy_units, policy, adaptation, tied, ...: As in `keras_adaptive_rnn.AdaptiveLSTMCell`, the same in every
+            layer.
+        dropout: Float in `[0, 1)`, share of $x_t$ to drop; one mask a sequence. Defaults to `0.0`.
+        recurrent_dropout: Float in `[0, 1)`, share of each $h^l$ to drop, by one mask a sequence both where layer $l$
+            reads it in the next step and where layer $l + 1$ does in this one, as in the authors' code. Defaults to
+            `0.0`.
+        seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
+
+    Call arguments:
+        inputs: Tensor `[batch, features]`.
+        states: List of the states of the cells, those of the highest first: $h$, $c$, $z$ and the policy's memory of
+            each.
+        training: Whether dropout is on.
+
+    Returns: `output, states`; the output is $h^L$.
+
+    Raises:
+        ValueError: an argument is out of its range.
+        TypeError: an argument is unknown, or of the wrong type.
+
+    Example:
+
+    >>> cell = keras_adaptive_rnn.StackedAdaptiveLSTMCells([8, 6], policy_units=4)
+    >>> tuple(keras.layers.RNN(cell)(np.ones((2, 5, 3))).shape)
+    (2, 6)
+
+    Reference: Flennerhag, Yin, Keane, Elliot, Breaking the Activation Function Bottleneck through Adaptive
+    Parameterization (2018), section 3, equation 10.
+    """
+
+    part_class = AdaptiveLSTMCell
+
+
+@export
+class StackedAdaptiveRNNCells(StackedAdaptiveCells):
+    r"""Adaptive Elman cells one above the other, in the hybrid wiring of `keras_adaptive_rnn.StackedAdaptiveLSTMCells`.
+
+    $$v^l_t = [h^{l-1}_t;\; h^l_{t-1};\; z^{l-1}_t], \qquad h^0_t = x_t, \quad z^0_t = z^L_{t-1}$$
+
+    Weights: those of the cells, from the lowest to the highest.
+
+    Args:
+        units: List of positive integers, the size of each layer, the lowest first.
+        policy_units, policy, adaptation, tied, ...: As in `keras_adaptive_rnn.AdaptiveRNNCell`, the same in every
+            layer.
+        dropout, recurrent_dropout, seed, trainable_initial_state: As in `keras_adaptive_rnn.StackedAdaptiveLSTMCells`.
+
+    Call arguments:
+        inputs: Tensor `[batch, features]`.
+        states: List of the states of the cells, those of the highest first: $h$, $z$ and the policy's memory of each.
+        training: Whether dropout is on.
+
+    Returns: `output, states`; the output is $h^L$.
+
+    Raises:
+        ValueError: an argument is out of its range.
+        TypeError: an argument is unknown, or of the wrong type.
+
+    Example:
+
+    >>> cell = keras_adaptive_rnn.StackedAdaptiveRNNCells([8, 6], policy_units=4)
+    >>> tuple(keras.layers.RNN(cell)(np.ones((2, 5, 3))).shape)
+    (2, 6)
+
+    Reference: Flennerhag, Yin, Keane, Elliot, Breaking the Activation Function Bottleneck through Adaptive
+    Parameterization (2018), section 3, equation 10, over the Elman cell.
+    """
+
+    part_class = AdaptiveRNNCell

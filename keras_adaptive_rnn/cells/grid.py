@@ -1,0 +1,197 @@
+"""Grid LSTM: LSTMs along every dimension of a grid, each of which reads the outputs of all."""
+
+import keras
+from keras import ops
+
+from keras_adaptive_rnn import _arguments, maps
+from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn.cells.composite import Composite
+from keras_adaptive_rnn.cells.inner import sibling
+from keras_adaptive_rnn.cells.lstm import LSTMCell
+
+
+def grid_block(cells, hidden, memory, training):
+    """Returns the hidden and memory vectors that leave a block of one LSTM a dimension.
+
+    The paper's $LSTM(H, m_k, W_k)$ is an LSTM cell whose own state is $h_k$ and whose inputs are the other $h$: its
+    matrices $W$ and $U$ are the rows of $W_k$.
+    """
+    pairs = []
+    for k, cell in enumerate(cells):
+        others = ops.concatenate([h for j, h in enumerate(hidden) if j != k], axis=-1)
+        pairs.append(cell.call(others, [hidden[k], memory[k]], training)[1])
+    return [h for h, _ in pairs], [m for _, m in pairs]
+
+
+@export
+class GridLSTMCell(Composite):
+    r"""LSTMs along time and along depth, at every point of a grid.
+
+    The input starts the dimension of depth, $[h^0; m^0] = x_t W$. In layer $l = 1, \dots, L$, with $\hat h^l, \hat m^l$
+    the vectors along time:
+
+    $$H = [\hat h^l_{t-1}; h^{l-1}_t]$$
+    $$\hat h^l_t, \hat m^l_t = \mathrm{LSTM}(H, \hat m^l_{t-1}, \hat W^l), \qquad
+      h^l_t, m^l_t = \mathrm{LSTM}(H, m^{l-1}_t, W^l)$$
+
+    The output is $h^L_t$.
+
+    Weights, in order: those of `kernel_map` $W$ `[inputs, 2 units]`; then those of the LSTMs along time, from the
+        lowest
+    layer to the highest, and of those along depth, each as in `keras_adaptive_rnn.LSTMCell`: its kernel holds the
+    rows of the paper's matrix that the other dimension's vector meets, its recurrent kernel those of its own.
+
+    Args:
+        units: Positive integer, size of every vector.
+        depth: Positive integer, $L$.
+        tied: Whether all layers share their weights. Defaults to `False`.
+        kernel_initializer: Initializer of $W$, and of the kernels of the LSTMs. Defaults to `"glorot_uniform"`.
+        dropout: Float in `[0, 1)`, share of $x_t$ to drop; one mask a sequence. Defaults to `0.0`.
+        recurrent_dropout: Float in `[0, 1)`, share of each $\hat h^l_{t-1}$ to drop; one mask a sequence, the same in
+            every layer. Defaults to `0.0`.
+        seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
+        **kwargs: Arguments of the LSTMs, as in `keras_adaptive_rnn.LSTMCell`, but for `projection_units`.
+
+    Call arguments:
+        inputs: Tensor `[batch, features]`.
+        states: List of tensors `[batch, units]`: the output, which the next step does not read, and $\hat h$ and
+            $\hat m$ of each layer, the lowest first.
+        training: Whether dropout is on.
+
+    Returns: `output, states`; the output is $h^L$.
+
+    Raises:
+        ValueError: an argument is out of its range.
+        TypeError: an argument is unknown, or of the wrong type.
+
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.GridLSTMCell(8, depth=2))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+
+    Reference: Kalchbrenner, Danihelka, Graves, Grid Long Short-Term Memory (2015), section 3.
+    """
+
+    part_class = LSTMCell
+    refused_arguments = ("projection_units",)
+    reads_output = False
+
+    def __init__(self, units: int, depth: int, tied: bool = False, **kwargs):
+        super().__init__(**kwargs)
+        self.units = _arguments.integer("units", units)
+        self.depth = _arguments.integer("depth", depth)
+        self.tied = _arguments.boolean("tied", tied)
+        layers = 1 if self.tied else self.depth
+        self.time_cells = [self.make(2 * k, self.units) for k in range(layers)]
+        self.depth_cells = [self.make(2 * k + 1, self.units) for k in range(layers)]
+        self.kernel_map = maps.Full().bind(self, "kernel_map", self.units, self.first_part().kernel_initializer)
+        self.state_size = [self.units] * (1 + 2 * self.depth)
+        self.output_size = self.units
+
+    def first_part(self):
+        return self.time_cells[0]
+
+    @property
+    def memory_states(self):
+        return [False] + [True] * (2 * self.depth)
+
+    @property
+    def noise_sizes(self):
+        return {**super().noise_sizes, "recurrent_dropout": self.units}
+
+    def build(self, input_shape):
+        self._set_input_size(input_shape)
+        self.kernel_map.build_blocks((2,), self.input_size)
+        for cell in [*self.time_cells, *self.depth_cells]:
+            cell.build((None, self.units))
+        super().build(input_shape)
+
+    def project(self, inputs, training=False):
+        return self.kernel_map(self.drop(inputs, "dropout", training), training=training)
+
+    def step(self, projected, states, training=False):
+        h, m = ops.split(projected, 2, axis=-1)
+        along_time = []
+        for layer in range(self.depth):
+            h_time = self.drop(states[1 + 2 * layer], "recurrent_dropout", training)
+            m_time = states[2 + 2 * layer]
+            cells = [of_layer[0 if self.tied else layer] for of_layer in (self.time_cells, self.depth_cells)]
+            (h_time, h), (m_time, m) = grid_block(cells, [h_time, h], [m_time, m], training)
+            along_time += [h_time, m_time]
+        return h, [h, *along_time]
+
+
+@export
+class GridLSTMBlock(keras.layers.Layer):
+    r"""An N-dimensional grid LSTM block: one LSTM a dimension, each on the hidden vectors of all.
+
+    $$H = [h_1; \dots; h_N], \qquad h'_k, m'_k = \mathrm{LSTM}(H, m_k, W_k) \;\text{ for } k = 1, \dots, N$$
+
+    Weights: those of the N LSTMs, each as in `keras_adaptive_rnn.LSTMCell`: its kernel holds the rows of $W_k$ that the
+    other dimensions' vectors meet, in their order, its recurrent kernel those of its own.
+
+    Args:
+        units: Positive integer, size of every vector.
+        dimensions: Integer of at least 2, N. Defaults to `2`.
+        name, dtype, trainable: As in `keras.layers.Layer`.
+        **kwargs: Arguments of the LSTMs, as in `keras_adaptive_rnn.LSTMCell`, but for `projection_units` and
+            `trainable_initial_state`.
+
+    Call arguments:
+        hidden: List of N tensors `[batch, units]`, $h_1, \dots, h_N$.
+        memory: List of N tensors `[batch, units]`, $m_1, \dots, m_N$.
+        training: Whether dropout is on.
+
+    Returns: `hidden, memory`, lists as they came in.
+
+    Raises:
+        ValueError: an argument is out of its range, or there are not N vectors of `units` entries in a list.
+        TypeError: an argument is unknown, or of the wrong type.
+
+    Example:
+
+    >>> block = keras_adaptive_rnn.GridLSTMBlock(4, dimensions=3)
+    >>> hidden, memory = block([np.ones((2, 4))] * 3, [np.zeros((2, 4))] * 3)
+    >>> len(hidden), tuple(memory[0].shape)
+    (3, (2, 4))
+
+    Reference: Kalchbrenner, Danihelka, Graves, Grid Long Short-Term Memory (2015), section 3.1.
+    """
+
+    def __init__(self, units: int, dimensions: int = 2, **kwargs):
+        layer = {name: kwargs.pop(name) for name in _arguments.LAYER_ARGUMENTS if name in kwargs}
+        allowed = {"units": None, "dimensions": None, **self._cell_arguments()}
+        _arguments.reject_unknown(type(self), kwargs, [*allowed, *_arguments.LAYER_ARGUMENTS])
+        super().__init__(**layer)
+        self.units = _arguments.integer("units", units)
+        self.dimensions = _arguments.integer("dimensions", dimensions, minimum=2)
+        self.cells = [
+            LSTMCell(self.units, dtype=self.dtype_policy, **sibling(kwargs, k)) for k in range(self.dimensions)
+        ]
+
+    @staticmethod
+    def _cell_arguments():
+        refused = ("units", "projection_units", "trainable_initial_state")
+        return {name: p for name, p in _arguments.parameters(LSTMCell).items() if name not in refused}
+
+    def build(self, hidden_shape, memory_shape):
+        for name, shapes in (("hidden", hidden_shape), ("memory", memory_shape)):
+            sizes = [shape[-1] for shape in shapes] if isinstance(shapes[0], (list, tuple)) else None
+            if sizes != [self.units] * self.dimensions:
+                raise ValueError(
+                    f"Argument `{name}` must be a list of {self.dimensions} tensors (batch, {self.units}). "
+                    f"Received: shapes {shapes}"
+                )
+        for cell in self.cells:
+            cell.build((None, self.units * (self.dimensions - 1)))
+
+    def call(self, hidden, memory, training=False):
+        return grid_block(self.cells, hidden, memory, training)
+
+    def compute_output_shape(self, hidden_shape, memory_shape):
+        return hidden_shape, memory_shape
+
+    def get_config(self):
+        own = {"units": self.units, "dimensions": self.dimensions}
+        return {**super().get_config(), **own, **_arguments.config(self.cells[0], self._cell_arguments())}

@@ -1,0 +1,148 @@
+"""What our cells and layers ask of any cell: ours, Keras's, stacks and strangers."""
+
+import itertools
+
+import keras
+from keras import ops, tree
+
+from keras_adaptive_rnn import initializers, maps
+from keras_adaptive_rnn._keras import DropoutRNNCell
+from keras_adaptive_rnn.cells.base import Cell
+
+
+def as_list(states):
+    """Returns `states` as a list, which Keras lets a cell of one state leave out."""
+    return list(states) if isinstance(states, (list, tuple)) else [states]
+
+
+def output_size(cell):
+    """Returns the size of a cell's output, which Keras lets a cell leave out."""
+    size = getattr(cell, "output_size", None)
+    return as_list(cell.state_size)[0] if size is None else size
+
+
+# One step, of a cell whose states are flat.
+
+
+def _in_parts(cell, dtype):
+    # A cell of another library, or of another dtype policy, goes through its `__call__`, which casts.
+    return isinstance(cell, Cell) and cell.compute_dtype == dtype
+
+
+def project(cell, inputs, training, dtype):
+    """Returns what `cell`, inside a cell that computes in `dtype`, can compute without its state."""
+    return cell.project(inputs, training) if _in_parts(cell, dtype) else inputs
+
+
+def step(cell, projected, states, training, dtype):
+    """Returns `output, states` of one step from what `project` gave, the states as a list."""
+    if _in_parts(cell, dtype):
+        return cell.step(projected, states, training)
+    kwargs = {"training": training} if getattr(cell, "_call_has_training_arg", False) else {}
+    output, states = cell(projected, states if isinstance(cell.state_size, (list, tuple)) else states[0], **kwargs)
+    return tree.map_structure(lambda t: ops.cast(t, dtype), (output, as_list(states)))
+
+
+def initial_states(cell, batch_size, dtype):
+    """Returns the states of `cell` before the first step, as a list, of `dtype`."""
+    if hasattr(cell, "get_initial_state"):
+        states = as_list(cell.get_initial_state(batch_size=batch_size))
+        return [ops.cast(state, dtype) for state in states]
+    return [ops.zeros((batch_size, size), dtype=dtype) for size in as_list(cell.state_size)]
+
+
+def memory_states(cell):
+    """Returns for each state whether it is memory, or else the cell's book-keeping."""
+    return cell.memory_states if isinstance(cell, Cell) else [True] * len(as_list(cell.state_size))
+
+
+def divide_states(states, cells, start=0):
+    """Returns the states of each of `cells`, a list for each, out of a flat list that holds them from `start` on."""
+    divided = []
+    for cell in cells:
+        end = start + len(as_list(cell.state_size))
+        divided.append(list(states[start:end]))
+        start = end
+    return divided
+
+
+def split_sizes(joined, sizes):
+    """Returns the pieces of a tensor, of these sizes along its last axis."""
+    ends = list(itertools.accumulate(sizes, initial=0))
+    return [joined[..., start:end] for start, end in itertools.pairwise(ends)]
+
+
+# The start and the end of a sequence.
+
+
+def start_sequence(cell, batch_size, training, input_size):
+    """Draws all that is random in `cell`, once for a sequence, and prepares its weights.
+
+    Args:
+        cell: Any built cell.
+        batch_size: Integer or scalar tensor.
+        training: Whether the sequence is one of training; `None` where that is not known.
+        input_size: Integer, features of the cell's input.
+    """
+    if isinstance(cell, Cell):
+        cell.start_sequence(batch_size, training)
+    elif isinstance(cell, keras.layers.StackedRNNCells):
+        for inner in cell.cells:
+            start_sequence(inner, batch_size, training, input_size)
+            input_size = output_size(inner)
+    elif isinstance(cell, DropoutRNNCell) and training is not False:
+        cell.get_dropout_mask(ops.ones((batch_size, input_size), dtype=cell.compute_dtype))
+        cell.get_recurrent_dropout_mask(ops.ones((batch_size, output_size(cell)), dtype=cell.compute_dtype))
+
+
+def end_sequence(cell):
+    """Forgets what `start_sequence` drew and prepared."""
+    if isinstance(cell, Cell):
+        cell.end_sequence()
+    elif isinstance(cell, keras.layers.StackedRNNCells):
+        for inner in cell.cells:
+            end_sequence(inner)
+    elif isinstance(cell, DropoutRNNCell):
+        cell.reset_dropout_mask()
+        cell.reset_recurrent_dropout_mask()
+
+
+# Cells as arguments.
+
+
+def check_cell(name, cell):
+    """Returns `cell` if our cells can hold it, or raises an error that names the argument and says why not."""
+    if isinstance(cell, dict):
+        cell = keras.saving.deserialize_keras_object(cell)
+    size = getattr(cell, "state_size", None)
+    if not callable(cell) or size is None:
+        raise ValueError(
+            f"Argument `{name}` must be a recurrent cell: callable, with `state_size`. Received: {name}={cell!r}"
+        )
+    sizes = as_list(size)
+    if not sizes or any(not isinstance(s, int) for s in sizes):
+        raise ValueError(
+            f"Argument `{name}` must have a flat `state_size`, an integer or a list of them; stack cells in "
+            f"`keras_adaptive_rnn.StackedCells`. Received: a {type(cell).__name__} with state_size={size}"
+        )
+    if output_size(cell) != sizes[0]:
+        raise ValueError(
+            f"Argument `{name}` must be a cell whose first state is its output. "
+            f"Received: a {type(cell).__name__} with state_size={size} and output_size={cell.output_size}"
+        )
+    return cell
+
+
+def sibling(arguments, index):
+    """Returns the arguments of the `index`-th of several alike cells: it shares no map, and draws other numbers."""
+
+    def vary(name, value):
+        if name == "seed" and value is not None:
+            return value + 100 * index
+        if isinstance(value, keras.initializers.Initializer):
+            return initializers.fresh(value, 10_000 * index)
+        if isinstance(value, maps.LinearMap) and index > 0:
+            return type(value).from_config(value.get_config())
+        return value
+
+    return {name: vary(name, value) for name, value in arguments.items()}

@@ -1,0 +1,176 @@
+"""GRU and LSTM with low-rank passthrough: the recurrent matrices are thin products, with a diagonal if asked."""
+
+import keras
+
+from keras_adaptive_rnn import _arguments, maps
+from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn._types import Initializer
+from keras_adaptive_rnn.cells.core import Core
+from keras_adaptive_rnn.cells.gru import GRUCell
+from keras_adaptive_rnn.cells.lstm import LSTMCell
+
+
+class LowRankCore(Core):
+    """A core whose recurrent map is `keras_adaptive_rnn.maps.LowRank`. A subclass names its carry gate.
+
+    Args:
+        units: Positive integer, $n$.
+        rank: Positive integer, at most `units`, $d$.
+        diagonal: Whether each product has a diagonal added. Defaults to `True`.
+        tied: Whether the gates share $R$. Defaults to `False`.
+        carry_bias: Number at which the bias of the carry gate starts.
+        weight_normalization: Whether the matrices are normalised: the columns of $W$ and $L$ with trained norms, those
+            of $R$ to norm one. Defaults to `False`.
+        diagonal_initializer: Initializer of the diagonals. Defaults to `"zeros"`.
+        kernel_map: As in `keras_adaptive_rnn.cells.Core`.
+    """
+
+    carry_gate = None
+    fixed_arguments = ("recurrent_map",)
+
+    def __init__(
+        self,
+        units: int,
+        rank: int,
+        diagonal: bool = True,
+        tied: bool = False,
+        carry_bias: float = 0.0,
+        weight_normalization: bool = False,
+        diagonal_initializer: Initializer = "zeros",
+        kernel_map: str | maps.LinearMap = "full",
+        **kwargs,
+    ):
+        _arguments.boolean("weight_normalization", weight_normalization)
+        if kernel_map == "full":
+            kernel_map = maps.Full(weight_normalization=weight_normalization)
+        elif weight_normalization and not getattr(kernel_map, "weight_normalization", True):
+            raise ValueError(
+                "Argument `kernel_map` must have weight_normalization=True where the cell has it. "
+                f"Received: kernel_map={kernel_map!r}, weight_normalization=True"
+            )
+        recurrent_map = maps.LowRank(
+            rank,
+            diagonal=diagonal,
+            tied=tied,
+            diagonal_initializer=diagonal_initializer,
+            weight_normalization=weight_normalization,
+        )
+        super().__init__(units, kernel_map=kernel_map, recurrent_map=recurrent_map, **kwargs)
+        self.rank, self.diagonal, self.tied = recurrent_map.rank, recurrent_map.diagonal, recurrent_map.tied
+        self.diagonal_initializer = recurrent_map.diagonal_initializer
+        self.weight_normalization = weight_normalization
+        self.carry_bias = _arguments.number("carry_bias", carry_bias)
+
+    def bias_initializers(self):
+        carry = keras.initializers.Constant(self.carry_bias)
+        return [carry if gate == self.carry_gate else self.bias_initializer for gate in self.gates]
+
+
+@export
+class LowRankGRUCell(LowRankCore, GRUCell):
+    r"""A GRU each of whose recurrent matrices is a product of two thin ones, plus a diagonal.
+
+    $$U_g = R_g L_g + \mathrm{diag}(d_g), \qquad R_g: [n, d],\; L_g: [d, n]$$
+    $$z = \sigma(x W_z + h_{t-1} U_z + b_z), \qquad r = \sigma(x W_r + h_{t-1} U_r + b_r)$$
+    $$h_t = z \odot h_{t-1} + (1 - z) \odot \phi(x W_h + (r \odot h_{t-1}) U_h + b_h)$$
+
+    With `reset_after` the last line has $r \odot (h_{t-1} U_h + b'_h)$. The paper's update gate $u$, which carries the
+    state, is $z$ here, and its matrices are transposed, $L = \theta^{(R)T}$ on the left of the state.
+
+    Weights, in order, gates joined as z, r, h: those of `kernel_map` $W$ `[inputs, 3 units]`, `right` $R$
+    `[3, units, rank]` (`[units, rank]` if `tied`), `left` $L$ `[3, rank, units]`, the diagonals `[3 units]`, with
+    `weight_normalization` the norms of the columns of $W$ and of $L$ after each, and `bias` `[3 units]`, or
+    `[2, 3 units]` with `reset_after`.
+
+    Args:
+        units: Positive integer, $n$, size of the output.
+        rank: Positive integer, at most `units`, $d$.
+        diagonal: Whether to add the diagonals, "LRD" in the paper. Defaults to `True`.
+        tied: Whether the gates share one $R$. Defaults to `False`.
+        reset_after: Whether the reset gate acts after the recurrent product (equation 7) or before it (equation 6).
+            Defaults to `False`.
+        carry_bias: Number at which the bias of $z$ starts; the paper has 4 and 5. Defaults to `0.0`.
+        weight_normalization: Whether $W$, $L$ and $R$ are normalised, $R$ without trained norms (appendix A.2).
+            Defaults to `False`.
+        diagonal_initializer: Initializer of the diagonals. Defaults to `"zeros"`; the authors' code draws them from
+            `keras.initializers.RandomUniform(-0.01, 0.01)`.
+        recurrent_constraint: Constraint of each $R$ and $L$, `None` by default. The paper's bound on the norms of rows
+            is `keras.constraints.MaxNorm(10)`: rows there are columns here.
+        trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`; the paper trains it. Defaults to `False`.
+        **kwargs: As in `keras_adaptive_rnn.GRUCell`, but for `recurrent_map`.
+
+    Call arguments:
+        inputs: Tensor `[batch, features]`.
+        states: List of one tensor, $h$ `[batch, units]`.
+        training: Whether dropout is on.
+
+    Returns: `output, [h]`, each `[batch, units]`; the output is $h$.
+
+    Raises:
+        ValueError: `rank` is larger than `units`, or an argument is out of its range.
+        TypeError: an argument is unknown, or of the wrong type.
+
+    Example:
+
+    >>> cell = keras_adaptive_rnn.LowRankGRUCell(128, rank=50, carry_bias=4.0)
+    >>> cell.build((None, 10))
+    >>> cell.recurrent_map.count_params() + 3 * 128  # as in section 3.0.1 of the paper
+    39168
+
+    Reference: Miceli Barone, Low-rank passthrough neural networks (2016), sections 2 and 3, equations 6 and 7, appendix
+    A.2.
+    """
+
+    carry_gate = "z"
+
+    def __init__(self, units: int, rank: int, reset_after: bool = False, **kwargs):
+        super().__init__(units, rank, reset_after=reset_after, **kwargs)
+
+
+@export
+class LowRankLSTMCell(LowRankCore, LSTMCell):
+    r"""An LSTM each of whose recurrent matrices is a product of two thin ones, plus a diagonal.
+
+    $$U_g = R_g L_g + \mathrm{diag}(d_g), \qquad R_g: [n, d],\; L_g: [d, n], \qquad g \in \{i, f, c, o\}$$
+
+    in the equations of `keras_adaptive_rnn.LSTMCell`.
+
+    Weights, in order, gates joined as i, f, c, o: those of `kernel_map` $W$ `[inputs, 4 units]`, `right` $R$
+    `[4, units, rank]` (`[units, rank]` if `tied`), `left` $L$ `[4, rank, units]`, the diagonals `[4 units]`, with
+    `weight_normalization` the norms of the columns of $W$ and of $L$ after each, and `bias` `[4 units]`.
+
+    Args:
+        units: Positive integer, $n$, size of the memory.
+        rank: Positive integer, at most `units`, $d$.
+        diagonal: Whether to add the diagonals. Defaults to `True`.
+        tied: Whether the gates share one $R$. Defaults to `False`.
+        carry_bias: Number at which the bias of the forget gate starts. Defaults to `1.0`.
+        weight_normalization, diagonal_initializer, recurrent_constraint: As in `keras_adaptive_rnn.LowRankGRUCell`.
+        per_gate_dropout: As in `keras_adaptive_rnn.cells.Core`; the authors' code has `True`. Defaults to `False`.
+        **kwargs: As in `keras_adaptive_rnn.LSTMCell`, but for `recurrent_map` and `unit_forget_bias`.
+
+    Call arguments:
+        inputs: Tensor `[batch, features]`.
+        states: List of two tensors, $h$ and $c$, each `[batch, units]`.
+        training: Whether dropout is on.
+
+    Returns: `output, [h, c]`; the output is $h$.
+
+    Raises:
+        ValueError: `rank` is larger than `units`, or an argument is out of its range.
+        TypeError: an argument is unknown, or of the wrong type.
+
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.LowRankLSTMCell(8, rank=2, tied=True))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+
+    Reference: Miceli Barone, Low-rank passthrough neural networks (2016), section 3, equations 8 and 9.
+    """
+
+    carry_gate = "f"
+    fixed_arguments = ("unit_forget_bias",)
+
+    def __init__(self, units: int, rank: int, carry_bias: float = 1.0, **kwargs):
+        super().__init__(units, rank, carry_bias=carry_bias, **kwargs)

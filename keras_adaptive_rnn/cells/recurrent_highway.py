@@ -1,0 +1,102 @@
+"""The recurrent highway: several micro-layers between two steps in time."""
+
+import keras
+
+from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn._types import Activation
+from keras_adaptive_rnn.cells.core import Core
+
+
+@export
+class RecurrentHighwayCell(Core):
+    r"""A recurrent step of `depth` highway layers.
+
+    With $s^0 = s_{t-1}$, for $l = 1, \dots, L$, the input in the first layer only:
+
+    $$h^l = \phi(x_t W_h [l = 1] + s^{l-1} U^l_h + b^l_h), \qquad
+      t^l = \sigma(x_t W_t [l = 1] + s^{l-1} U^l_t + b^l_t)$$
+    $$s^l = h^l \odot t^l + s^{l-1} \odot c^l, \qquad c^l = 1 - t^l$$
+
+    and $s_t = s^L$. With `coupled=False` the carry gate is free: $c^l = \sigma(x_t W_c [l = 1] + s^{l-1} U^l_c +
+    b^l_c)$.
+
+    Weights, in order, gates joined as h, t(, c): those of `kernel_map` $W$ `[inputs, gates * units]`, of
+    `recurrent_map` $U$ `[units, depth * gates * units]`, layer after layer, and `bias` `[depth, gates * units]`
+    (without the first axis if `depth` is one).
+
+    Args:
+        units: Positive integer, size of the state and of the output.
+        depth: Positive integer, $L$. Defaults to `5`.
+        coupled: Whether $c = 1 - t$. Defaults to `True`.
+        transform_bias: Number at which the bias of $t$ starts; a free carry gate starts at its negative, with which
+            $c = 1 - t$ holds at zero input. Defaults to `-2.0`, which carries most of the state.
+        activation: $\phi$. Defaults to `"tanh"`.
+        recurrent_activation: $\sigma$. Defaults to `"sigmoid"`.
+        recurrent_dropout: As in `keras_adaptive_rnn.cells.Cell`; the mask acts on what every layer reads, and not on
+            what is carried.
+        **kwargs: As in `keras_adaptive_rnn.cells.Core`.
+
+    Call arguments:
+        inputs: Tensor `[batch, features]`.
+        states: List of one tensor, $s$ `[batch, units]`.
+        training: Whether dropout is on.
+
+    Returns: `output, [s]`, each `[batch, units]`; the output is $s$.
+
+    Raises:
+        ValueError: an argument is out of its range.
+        TypeError: an argument is unknown, or of the wrong type.
+
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.RecurrentHighwayCell(8, depth=3))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+
+    Reference: Zilly, Srivastava, Koutnik, Schmidhuber, Recurrent Highway Networks (2017), section 4, equations 6 to 9.
+    """
+
+    def __init__(
+        self,
+        units: int,
+        depth: int = 5,
+        coupled: bool = True,
+        transform_bias: float = -2.0,
+        activation: Activation = "tanh",
+        recurrent_activation: Activation = "sigmoid",
+        **kwargs,
+    ):
+        super().__init__(units, activation=activation, **kwargs)
+        self.depth = _arguments.integer("depth", depth)
+        self.coupled = _arguments.boolean("coupled", coupled)
+        self.transform_bias = _arguments.number("transform_bias", transform_bias)
+        self.recurrent_activation = _arguments.resolve(
+            "recurrent_activation", recurrent_activation, keras.activations.get
+        )
+
+    @property
+    def gates(self):
+        return ("h", "t") if self.coupled else ("h", "t", "c")
+
+    @property
+    def groups(self):
+        return (len(self.gates),) * self.depth
+
+    @property
+    def bias_rows(self):
+        return self.depth
+
+    def bias_initializers(self):
+        start = {"t": self.transform_bias, "c": -self.transform_bias}
+        return [keras.initializers.Constant(start[g]) if g in start else self.bias_initializer for g in self.gates]
+
+    def step(self, projected, states, training=False):
+        (s,) = states
+        for layer in range(self.depth):
+            a = self.recurrent(s, training, group=layer)
+            h, t, *c = self.split(a + projected if layer == 0 else self.bias(a, row=layer))
+            t = self.recurrent_activation(t)
+            c = 1 - t if self.coupled else self.recurrent_activation(c[0])
+            s = self.activation(h) * t + s * c
+        return s, [s]

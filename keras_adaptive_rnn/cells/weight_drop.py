@@ -1,0 +1,61 @@
+"""The LSTM of AWD-LSTM: DropConnect on the recurrent matrix."""
+
+from keras_adaptive_rnn import _arguments, maps
+from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn.cells.lstm import LSTMCell
+
+
+@export
+class WeightDropLSTMCell(LSTMCell):
+    r"""An LSTM that drops entries of its recurrent matrix while training.
+
+    $$a = x W + h_{t-1} (U \odot M) + b, \qquad M_{ij} \in \{0, 1 / (1 - p)\}$$
+
+    in the equations of `keras_adaptive_rnn.LSTMCell`. One $M$ holds for a whole sequence and batch; inference uses $U$
+    as it is. Any other core does the same with `recurrent_map=keras_adaptive_rnn.maps.DropConnect(p)`.
+
+    Weights: those of `keras_adaptive_rnn.LSTMCell`.
+
+    Args:
+        units: Positive integer, size of the output.
+        recurrent_weight_dropout: Float in `[0, 1)`, $p$. Defaults to `0.5`.
+        variational: Whether whole columns of $U$ are dropped, each of them what one gate of one unit reads. (The
+            authors' code goes on dropping in inference with this option; this one does not.) Defaults to `False`.
+        **kwargs: As in `keras_adaptive_rnn.LSTMCell`, but for `recurrent_map`.
+
+    Call arguments:
+        inputs: Tensor `[batch, features]`.
+        states: List of two tensors, $h$ and $c$, each `[batch, units]`.
+        training: Whether dropout is on.
+
+    Returns: `output, [h, c]`; the output is $h$.
+
+    Raises:
+        ValueError: an argument is out of its range.
+        TypeError: an argument is unknown, or of the wrong type.
+
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.WeightDropLSTMCell(8, recurrent_weight_dropout=0.5))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+
+    Reference: Merity, Keskar, Socher, Regularizing and Optimizing LSTM Language Models (2018), section 2.
+    """
+
+    fixed_arguments = ("recurrent_map",)
+
+    def __init__(
+        self,
+        units: int,
+        recurrent_weight_dropout: float = 0.5,
+        variational: bool = False,
+        seed: int | None = None,
+        **kwargs,
+    ):
+        rate = _arguments.rate("recurrent_weight_dropout", recurrent_weight_dropout)
+        seed = _arguments.integer("seed", seed, minimum=0, optional=True)
+        # The cell's own masks and the map's must differ, and both be repeatable.
+        recurrent_map = maps.DropConnect(rate, variational=variational, seed=None if seed is None else seed + 2)
+        super().__init__(units, recurrent_map=recurrent_map, seed=seed, **kwargs)
+        self.recurrent_weight_dropout, self.variational = recurrent_map.rate, recurrent_map.variational
