@@ -1,5 +1,6 @@
 """Outputs, states and gradients of other people's implementations (see golden/README.md)."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -10,7 +11,8 @@ import pytest
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine
-from tests.golden_layouts import LAYOUTS
+from keras_adaptive_rnn.testing import given_noise
+from tests.layouts import LAYOUTS
 
 FOLDER = pathlib.Path(os.environ.get("KAR_GOLDEN_DIR", pathlib.Path(__file__).parent / "golden"))
 FILES = sorted(FOLDER.glob("*.npz"))
@@ -25,35 +27,62 @@ def test_the_folder_has_files():
 def test_golden(path, rnn):
     data = np.load(path)
     meta = json.loads(str(data["meta"]))
-    assert meta["system"] in LAYOUTS, f"unknown system {meta['system']!r}: add it to tests/golden_layouts.py"
-    golden = LAYOUTS[meta["system"]](data, meta["config"])
+    assert meta["system"] in LAYOUTS, f"unknown system {meta['system']!r}: add it to tests/layouts"
+    golden = LAYOUTS[meta["system"]](data, {**meta["config"], "name": meta["name"]})
     layer = rnn(golden.cell, return_sequences=True, return_state=True)
-    layer.build(data["x"].shape)
+    layer.build(golden.inputs.shape)
     layer.cell.set_weights([w.astype("float32") for w in golden.weights])
-    states = [data[f"s0.{name}"] for name in golden.states]
     training = bool(golden.masks)
-    for cell, masks in golden.masks:
-        cell._noise.given.update({name: mask.astype("float32") for name, mask in masks.items()})
+    # A state that the source does not have: whatever it is, it must change nothing.
+    anything = np.full(data["y"][:, 0].shape, 0.5)
+    states = [anything if name is None else data[f"s0.{name}"] for name in golden.states]
 
     def forward(x, *states):
-        return layer(x, initial_state=list(states), training=training)
+        if golden.dropped_states:
+            return first_step_apart(layer, x, list(states))
+        return layer(x, initial_state=list(states) or None, training=training)
 
     def loss(x, *states):
         return keras.ops.sum(keras.ops.square(forward(x, *states)[0]))
 
-    tensors = [array.astype("float32") for array in (data["x"], *states)]
-    outputs, *last = forward(*tensors)
-    close(outputs, data["y"], "outputs")
-    for name, state in zip(golden.states, last, strict=True):
-        close(state, data[f"s1.{name}"], f"state {name}")
+    tensors = [keras.ops.convert_to_tensor(array.astype("float32")) for array in (golden.inputs, *states)]
     variables = layer.cell.trainable_variables
-    value, by_variable, by_tensor = engine.gradients(loss, variables, tensors)
+    with contextlib.ExitStack() as stack:
+        for drawer, masks in golden.masks:
+            stack.enter_context(given_noise(drawer, **{n: mask.astype("float32") for n, mask in masks.items()}))
+        outputs, *last = forward(*tensors)
+        value, by_variable, by_tensor = engine.gradients(loss, variables, tensors)
+    close(outputs, data["y"], "outputs")
+    for name, state in zip(golden.states, last[: len(golden.states)], strict=True):
+        if name is not None:
+            state = keras.ops.convert_to_numpy(state) * golden.dropped_states.get(name, 1.0)
+            close(state, data[f"s1.{name}"], f"state {name}")
     close(value, data["loss"], "loss")
-    for name, gradient in zip(["x", *(f"s0.{name}" for name in golden.states)], by_tensor, strict=True):
-        close(gradient, data[f"g.{name}"], f"gradient of {name}")
+    close(by_tensor[0][..., : data["x"].shape[-1]], data["g.x"], "gradient of x")
+    for name, gradient in zip(golden.states, by_tensor[1:], strict=True):
+        if name is not None:
+            close(gradient, data[f"g.s0.{name}"], f"gradient of state {name}")
     for variable, gradient, expected in zip(variables, by_variable, golden.gradients, strict=True):
-        close(gradient, expected, f"gradient of {variable.path}")
+        close(np.zeros(variable.shape) if gradient is None else gradient, expected, f"gradient of {variable.path}")
+
+
+def first_step_apart(layer, x, states):
+    """Runs a layer whose source drops a state when it is computed: the initial state is not dropped."""
+    cells = [part for part in layer.cell._flatten_layers() if isinstance(part, kar.cells.Cell)]
+    with contextlib.ExitStack() as stack:
+        for cell in cells:
+
+            def drop(t, *rest, usual=cell.drop):
+                return t if any(t is state for state in states) else usual(t, *rest)
+
+            cell.__dict__["drop"] = drop
+            stack.callback(cell.__dict__.pop, "drop")
+        output, states = layer.cell.call(x[:, 0], states, True)
+    outputs, *last = layer(x[:, 1:], initial_state=states, training=True)
+    return keras.ops.concatenate([output[:, None], outputs], axis=1), *last
 
 
 def close(ours, theirs, what):
-    np.testing.assert_allclose(keras.ops.convert_to_numpy(ours), theirs, rtol=1e-5, atol=1e-5, err_msg=what)
+    """Compares with what the source has; NaN is what it does not know."""
+    ours = np.where(np.isnan(theirs), np.nan, keras.ops.convert_to_numpy(ours))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5, err_msg=what)

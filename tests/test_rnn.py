@@ -161,11 +161,25 @@ def test_given_noise_is_used():
         pass
 
 
-@pytest.mark.parametrize("name", ["elman", "gru_reset_before", "lstm", "mogrifier_low_rank", "multiplicative_lstm"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "elman",
+        "gru_reset_before",
+        "lstm",
+        "mogrifier_low_rank",
+        "multiplicative_lstm",
+        "recurrent_highway",
+        "grid_lstm",
+        "adaptive_lstm",
+    ],
+)
 def test_both_loops_agree_under_noise(name, rng):
     cell = CELLS[name]()
     cell.build((3, 5))
-    masks = {rate: 2.0 * (rng.random((3, size)) < 0.5).astype("float32") for rate, size in cell.noise_sizes.items()}
+    cell.set_weights([0.5 * rng.normal(size=w.shape) for w in cell.weights])
+    sizes = {rate: size if isinstance(size, tuple) else (size,) for rate, size in cell.noise_sizes.items()}
+    masks = {rate: 2.0 * (rng.random((3, *size)) < 0.5).astype("float32") for rate, size in sizes.items()}
 
     def results(rnn):
         layer = rnn(cell)
@@ -195,13 +209,14 @@ def test_drop_connect_drops_weights(rnn):
     assert (noisy != array(layer(x, initial_state=[h], training=True))).any(), "two sequences had one mask"
 
 
-@pytest.mark.parametrize("name", ["gru", "lstm_low_rank", "lstm_drop_connect", "mogrifier_gru", "multiplicative_rnn"])
+@pytest.mark.parametrize(
+    "name", ["gru", "low_rank_gru", "weight_drop_lstm", "adaptive_lstm_sva", "grid_lstm", "mogrifier_gru"]
+)
 def test_what_is_hoisted_changes_no_number(name, monkeypatch, rng):
     layer = kar.RNN(CELLS[name](), return_sequences=True)
     layer.build(X.shape)
     # Not from zeros, where layer normalisation multiplies rounding errors by thousands. Elsewhere it magnifies them
     # too: hence the tolerance.
-    # hence the tolerance.
     tensors = [X, *(rng.normal(size=(3, size)).astype("float32") for size in layer.state_size)]
 
     def loss(x, *states):

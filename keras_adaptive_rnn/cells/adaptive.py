@@ -58,7 +58,7 @@ class AdaptiveCore(Core):
         self.context_size = 0
         if self.policy == "recurrent":
             seed = None if self.seed is None else self.seed + 1
-            self.policy_cell = LSTMCell(self.policy_units, seed=seed, dtype=self.dtype_policy)
+            self.policy_cell = LSTMCell(self.policy_units, seed=seed, name="policy", dtype=self.dtype_policy)
             self.state_size = [*self.core_state_size, *self.policy_cell.state_size]
         else:
             self.policy_map = maps.Full().bind(self, "policy_map", self.policy_units, "glorot_uniform")
@@ -178,9 +178,9 @@ class AdaptiveLSTMCell(AdaptiveCore, LSTMCell):
     $D W D x_t$, and alike for $h$, which adapts singular values.
 
     Weights, in order, gates joined as i, f, c, o: those of `kernel_map` $W$ `[inputs, 4 units]` and `recurrent_map` $V$
-    `[units, 4 units]` (with `"sva"`, $L$, and the bases $R$ `[inputs, rank]` and `[units, rank]` after the policy's),
-    `bias` `[4 units]`, those of the policy, and `sub_policies` $U$ `[policy_units, size]`, joined as x1, h1, x2, h2, b;
-    the size is inputs + 13 units with IO-adaptation, tied.
+    `[units, 4 units]`; those of the policy, as of an LSTM or a dense layer; with `"sva"`, whose $L$ the first two are,
+    the bases $R$ `[inputs, rank]` and `[units, rank]`; `sub_policies` $U$ `[policy_units, size]`, joined as x1, h1, x2,
+    h2, b, of size inputs + 13 units with IO-adaptation, tied; `bias` `[4 units]`.
 
     Args:
         units: Positive integer, size of the output.

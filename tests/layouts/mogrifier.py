@@ -1,41 +1,7 @@
-"""For each system of the golden files, the cell that computes it and where each array goes in its weights."""
-
-import dataclasses
-
-import numpy as np
+"""The Mogrifier, the multiplicative LSTM, the LSTM that they share, and stacks of Mogrifiers."""
 
 import keras_adaptive_rnn as kar
-
-
-@dataclasses.dataclass
-class Golden:
-    """A cell, its weights and their gradients in its order, its states' names, and masks as `(cell, masks)` pairs."""
-
-    cell: object
-    weights: list
-    gradients: list
-    states: list
-    masks: list = dataclasses.field(default_factory=list)
-
-
-def golden(data, cell, layout, states=("h", "c"), masks=()):
-    """Returns the `Golden` whose weights and gradients `layout(read, add)` arranges.
-
-    A gradient is arranged like its weight, but where the source adds two biases each has the gradient of the sum.
-    """
-    weights = layout(lambda name: data[f"w.{name}"], np.add)
-    gradients = layout(lambda name: data[f"g.w.{name}"], lambda a, b: a)
-    return Golden(cell, weights, gradients, list(states), list(masks))
-
-
-def join(pieces):
-    return np.concatenate([np.asarray(p) for p in pieces], axis=-1)
-
-
-def reorder(array, source, target, axis=-1):
-    """Returns `array` with the blocks named by `source` in the order of `target`."""
-    blocks = dict(zip(source, np.split(array, len(source), axis=axis), strict=True))
-    return np.concatenate([blocks[gate] for gate in target], axis=axis)
+from tests.layouts.base import golden, join, reorder, torch_lstm
 
 
 def lamb_lstm(data, config):
@@ -45,7 +11,7 @@ def lamb_lstm(data, config):
     inputs = data["x"].shape[-1]
     norm = config.get("layer_norm", False)
 
-    def layout(read, add):
+    def layout(read):
         if norm:
             kernel = [join(read(f"W_{side}_{gate}") for gate in target) for side in "xh"]
         else:
@@ -69,11 +35,6 @@ def lamb_lstm(data, config):
     return arguments, layout
 
 
-def torch_lstm(read, add, ih, hh):
-    """The LSTM of PyTorch: `x @ W.T`, blocks i, f, g, o as ours, two biases that add up."""
-    return [read(f"{ih[0]}").T, read(f"{hh[0]}").T, add(read(ih[1]), read(hh[1]))]
-
-
 def lstm(data, config):
     arguments, layout = lamb_lstm(data, config)
     return golden(data, kar.LSTMCell(data["s0.c"].shape[-1], **arguments), layout)
@@ -91,8 +52,8 @@ def mogrifier(data, config):
 
     if "w.lstm.weight_ih" in data:  # fawazsammani
 
-        def layout(read, add):
-            weights = torch_lstm(read, add, ("lstm.weight_ih", "lstm.bias_ih"), ("lstm.weight_hh", "lstm.bias_hh"))
+        def layout(read):
+            weights = torch_lstm(read.inside("lstm."))
             gates = [read(f"mogrifier_list.{k}.weight").T for k in range(rounds)]
             biases = [read(f"mogrifier_list.{k}.bias") for k in range(rounds)]
             return [*weights, *gate_weights([[gate] for gate in gates], biases)]
@@ -101,7 +62,7 @@ def mogrifier(data, config):
 
     if "w.W_xi" in data:  # the paper's notation, one matrix a gate
 
-        def layout(read, add):
+        def layout(read):
             kernel, recurrent = (join(read(f"W_{side}{gate}") for gate in "ifjo") for side in "xh")
             gates = [read(f"{'RQ'[k % 2]}{k}") for k in range(1, rounds + 1)]
             return [kernel, recurrent, join(read(f"b_{gate}") for gate in "ifjo"), *gates]
@@ -110,14 +71,14 @@ def mogrifier(data, config):
 
     core_arguments, core_layout = lamb_lstm(data, config)
 
-    def layout(read, add):
+    def layout(read):
         if rank is None:
             gates = [[read(f"fm_{k}.kernel")] for k in range(rounds)]
             biases = [read(f"fm_{k}.bias") for k in range(rounds)]
         else:
             gates = [[read(f"fm_{k}_weight_a"), read(f"fm_{k}_weight_b")] for k in range(rounds)]
             biases = [read(f"fm_{k}_bias") for k in range(rounds)]
-        return [*core_layout(read, add), *gate_weights(gates, biases)]
+        return [*core_layout(read), *gate_weights(gates, biases)]
 
     cell = kar.MogrifierCell(units, gate_bias=config["gate_bias"], **arguments, **core_arguments)
     masks = []
@@ -133,7 +94,7 @@ def mlstm(data, config):
     units = data["s0.h"].shape[-1]
     if "s0.c" not in data:  # the multiplicative RNN
 
-        def layout(read, add):
+        def layout(read):
             return [read("W_hx"), read("W_hm"), read("b"), read("W_mx"), read("W_mh")]
 
         return golden(data, kar.MultiplicativeLSTMCell(units, core="elman"), layout, states=("h",))
@@ -141,19 +102,19 @@ def mlstm(data, config):
     if "w.weight_ih" not in data:  # the paper's notation, one matrix a gate
         (candidate,) = {key[4] for key in data if key.startswith("w.W_") and key.endswith("x")} - set("mifo")
 
-        def layout(read, add):
+        def layout(read):
             gates = f"if{candidate}o"
             kernel, recurrent = (join(read(f"W_{gate}{side}") for gate in gates) for side in "xm")
             return [kernel, recurrent, join(read(f"b_{gate}") for gate in gates), read("W_mx"), read("W_mh")]
 
         return golden(data, kar.MultiplicativeLSTMCell(units), layout)
 
-    def layout(read, add):
+    def layout(read):
         kernel, bias = read("weight_ih").T, read("bias_ih")
         weights = [
             kernel[:, units:],
             read("weight_mh").T,
-            add(bias[units:], read("bias_mh")),
+            read.add(bias[units:], read("bias_mh")),
             kernel[:, :units],
             read("weight_hh").T,
         ]
@@ -162,4 +123,20 @@ def mlstm(data, config):
     return golden(data, kar.MultiplicativeLSTMCell(units, factor_bias=config["m_bias"]), layout)
 
 
-LAYOUTS = {"lstm": lstm, "mlstm": mlstm, "mogrifier": mogrifier}
+def stack(data, config):
+    """A stack of lamb's Mogrifiers: `cell_l` is layer l, the lowest first."""
+    units, layers, rounds = data["s0.h0"].shape[-1], config["layers"], config["rounds"]
+
+    def layout(read):
+        weights = []
+        for layer in range(layers):
+            inside = read.inside(f"cell_{layer}.")
+            inputs = units if layer else data["x"].shape[-1]
+            joined = reorder(inside("W"), "jofi", "ifjo")
+            weights += [joined[:inputs], joined[inputs:], join(inside(f"B_{gate}") for gate in "ifjo")]
+            weights += [inside(f"fm_{k}.{part}") for k in range(rounds) for part in ("kernel", "bias")]
+        return weights
+
+    cells = [kar.MogrifierCell(units, rounds=rounds, gate_bias=True, cap_input_gate=True) for _ in range(layers)]
+    cell = kar.StackedCells(cells, connection=config["name"].rpartition("_")[2])
+    return golden(data, cell, layout, states=[None, *(f"{s}{k}" for k in reversed(range(layers)) for s in "hc")])

@@ -1,0 +1,16 @@
+"""For each system of the golden files, the cell that computes it and where each array goes in its weights."""
+
+from tests.layouts import adaptive, cores, mogrifier
+
+LAYOUTS = {
+    "alstm": adaptive.alstm,
+    "arnn": adaptive.arnn,
+    "awd": cores.weight_drop,
+    "baseline": cores.baseline,
+    "lowrank": cores.low_rank,
+    "lstm": mogrifier.lstm,
+    "mlstm": mogrifier.mlstm,
+    "mogrifier": mogrifier.mogrifier,
+    "rhn": cores.recurrent_highway,
+    "stack": mogrifier.stack,
+}
