@@ -2,6 +2,7 @@
 
 import ast
 import importlib.metadata
+import inspect
 import os
 import pathlib
 import re
@@ -84,11 +85,11 @@ def test_a_public_class_is_in_its_namespace(cls):
 
 @pytest.mark.parametrize("cls", PUBLIC, ids=lambda cls: cls.__name__)
 def test_a_public_class_has_a_docstring(cls):
-    text = cls.__doc__
-    assert "\n    Args:\n" in text
-    assert "\n    Example:\n\n    >>> " in text
+    text = inspect.getdoc(cls)
+    assert "\nArgs:\n" in text
+    assert "\nExample:\n\n>>> " in text
     # A cell names its paper; a layer or a map may name the class that does.
-    reference = r"\n    Reference: .*\(\d{4}\)" if issubclass(cls, Cell) else r"\(\d{4}\)|`keras(_adaptive_rnn)?\.\w"
+    reference = r"\nReference: .*\(\d{4}\)" if issubclass(cls, Cell) else r"\(\d{4}\)|`keras(_adaptive_rnn)?\.\w"
     assert re.search(reference, text, flags=re.DOTALL)
 
 

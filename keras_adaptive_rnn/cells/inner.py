@@ -137,6 +137,10 @@ def sibling(arguments, index):
     """Returns the arguments of the `index`-th of several alike cells: it shares no map, and draws other numbers."""
 
     def vary(name, value):
+        if isinstance(value, dict) and "class_name" in value:
+            # Without the mark by which Keras would make one object for all.
+            unshared = {key: part for key, part in value.items() if key != "shared_object_id"}
+            value = keras.saving.deserialize_keras_object(unshared)
         if name == "seed" and value is not None:
             return value + 100 * index
         if isinstance(value, keras.initializers.Initializer):
