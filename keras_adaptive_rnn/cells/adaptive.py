@@ -120,6 +120,7 @@ class AdaptiveCore(Core):
         x, h = projected[0], self.drop(core[0], "recurrent_dropout", training)
         z, policy = self.latent(ops.concatenate([x, h, *context], axis=-1), policy, training)
         d = self.sub_policies_of(z, training)
+        self.expose(z=z, **{f"policy_{name}": pi for name, pi in d.items()})
         a = self._after(projected[-1], "x", d, training) + self._after(self._before(h, "h", training), "h", d, training)
         if self.use_bias:
             a = a + d["b"] * self.bias.value()

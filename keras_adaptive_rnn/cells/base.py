@@ -17,7 +17,8 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
       `keras_adaptive_rnn.layers.RNN` calls it once for a whole sequence, `[time, batch, features]`, outside the loop.
       It may return any structure of tensors. Identity by default.
     - `step(projected, states, training)`: the rest, for one time step; returns `output, [output, ...]`. The first
-      state is the output, every state is `[batch, size]`, and the list comes back as it went in.
+      state is the output, every state is `[batch, size]`, and the list comes back as it went in. `self.expose(f=f)`
+      names a gate for those who want to look at it.
 
     `call = step(project(.))` makes it a Keras cell, which `keras.layers.RNN` takes as it is. A subclass sets
     `state_size` (a list) and `output_size`, and makes its weights in `build`, which ends with `super().build(...)`.
@@ -72,6 +73,7 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
         self.seed_generator = keras.random.SeedGenerator(seed)
         self.input_size = None
         self._noise = Noise()
+        self._watched = Watched()
 
     # The equations.
 
@@ -83,6 +85,11 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
 
     def call(self, inputs, states, training=False):
         return self.step(self.project(inputs, training), states, training)
+
+    def expose(self, **values):
+        """Shows named values of a step, its gates, to `keras_adaptive_rnn.analysis.trace` while that looks on."""
+        if self._watched.values is not None:
+            self._watched.values.update(values)
 
     # Weights.
 
@@ -224,3 +231,10 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
 
     def get_config(self):
         return {**super().get_config(), **_arguments.config(self, _arguments.parameters(type(self)))}
+
+
+class Watched:
+    """Where a cell shows the values of a step; a plain object, so that Keras does not track them."""
+
+    def __init__(self):
+        self.values = None

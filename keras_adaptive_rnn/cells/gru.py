@@ -80,5 +80,7 @@ class GRUCell(Core):
         z = self.recurrent_activation(x_z + u_z)
         r = self.recurrent_activation(x_r + u_r)
         candidate = x_h + (r * u_h if self.reset_after else self.recurrent(r * h, training, group=1))
-        h = z * h + (1 - z) * self.activation(candidate)
+        candidate = self.activation(candidate)
+        h = z * h + (1 - z) * candidate
+        self.expose(z=z, r=r, candidate=candidate)
         return h, [h]

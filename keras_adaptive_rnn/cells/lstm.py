@@ -121,8 +121,10 @@ class LSTMCell(Core):
         if self.cap_input_gate:
             i = ops.minimum(i, 1 - f)
         j = self.drop(self.activation(j), "update_dropout", training)
+        o = self.recurrent_activation(o)
         c = f * c + i * j
-        h = self.recurrent_activation(o) * self.activation(self.cell_norm(c) if self.layer_normalization else c)
+        h = o * self.activation(self.cell_norm(c) if self.layer_normalization else c)
+        self.expose(i=i, f=f, j=j, o=o)
         if self.projection_units:
             h = self.projection(h)
         if self.cell_clip is not None:

@@ -127,4 +127,6 @@ class MogrifierCell(CoreModulator):
 
     def _gate(self, i, read, training):
         a = self.gates[i - 1](read, training=training)
-        return 2 * ops.sigmoid(self.gate_biases[i - 1](a) if self.gate_bias else a)
+        gate = 2 * ops.sigmoid(self.gate_biases[i - 1](a) if self.gate_bias else a)
+        self.expose(**{f"gate_{i}": gate})
+        return gate

@@ -93,4 +93,5 @@ class MultiplicativeLSTMCell(CoreModulator):
         factor, x = projected
         h = self.drop(states[0], "recurrent_dropout", training)
         m = factor * self.state_bias(self.state_factor(h, training=training))
+        self.expose(m=m)
         return self.inner_step(x, [m, *states[1:]], training)

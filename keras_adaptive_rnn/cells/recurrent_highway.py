@@ -99,4 +99,5 @@ class RecurrentHighwayCell(Core):
             t = self.recurrent_activation(t)
             c = 1 - t if self.coupled else self.recurrent_activation(c[0])
             s = self.activation(h) * t + s * c
+            self.expose(**{f"t_{layer + 1}": t, f"c_{layer + 1}": c, f"s_{layer + 1}": s})
         return s, [s]

@@ -92,6 +92,7 @@ class ZoneoutCell(CoreModulator):
         kept = self._kept([old[k].shape[-1] for k in memory], digits, training)
         for k, z in zip(memory, kept, strict=True):
             new[k] = z * old[k] + (1 - z) * new[k]
+            self.expose(**{f"kept_{k}": z})
         return new[0], [*new, next_digits(digits) if training else digits]
 
     def _kept(self, sizes, digits, training):
