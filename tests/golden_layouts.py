@@ -1,7 +1,9 @@
-"""For each system of the golden files, the cell that computes it and where each array goes in its weights."""
+"""For each system of the golden files, the cell or layer that computes it and where each array goes in its weights."""
 
 import dataclasses
+import json
 
+import keras
 import numpy as np
 
 import keras_adaptive_rnn as kar
@@ -9,7 +11,10 @@ import keras_adaptive_rnn as kar
 
 @dataclasses.dataclass
 class Golden:
-    """A cell, its weights and their gradients in its order, its states' names, and masks as `(cell, masks)` pairs."""
+    """A cell, its weights and their gradients in its order, its states' names, and masks as `(cell, masks)` pairs.
+
+    A feed-forward layer stands in the place of the cell, and has no states.
+    """
 
     cell: object
     weights: list
@@ -162,4 +167,31 @@ def mlstm(data, config):
     return golden(data, kar.MultiplicativeLSTMCell(units, factor_bias=config["m_bias"]), layout)
 
 
-LAYOUTS = {"lstm": lstm, "mlstm": mlstm, "mogrifier": mogrifier}
+def highway(data, config):
+    blocks = "ht" if config["coupled"] else "htc"
+
+    def layout(read, add):
+        if config["rank"] is None:
+            weights = [join(read(f"W_{block}") for block in blocks)]
+        else:
+            weights = [np.stack([read(f"{side}_{block}") for block in blocks]) for side in "RL"]
+            if config["diagonal"]:
+                weights.append(join(read(f"D_{block}") for block in blocks))
+        return [*weights, join(read(f"b_{block}") for block in blocks)]
+
+    return golden(data, kar.layers.Highway(**config), layout, states=())
+
+
+def bipolar(data, config):
+    name = json.loads(str(data["meta"]))["name"]
+    if name in ("crelu", "oplu"):
+        layer = {"crelu": kar.layers.CReLU, "oplu": kar.layers.OPLU}[name]()
+        return golden(data, layer, lambda read, add: [], states=())
+    f = {"brelu": "relu", "belu": "elu", "bleaky": keras.layers.LeakyReLU(0.1)}[name.split("_")[1]]
+    layer = kar.layers.Bipolar(f, axis=config.get("axis", -1), layout=config["layout"])
+    return golden(data, layer, lambda read, add: [], states=())
+
+
+LAYOUTS = {"bipolar": bipolar, "highway": highway, "lstm": lstm, "mlstm": mlstm, "mogrifier": mogrifier}
+# Systems whose layers are no cells.
+FEED_FORWARD = {"bipolar", "highway"}
