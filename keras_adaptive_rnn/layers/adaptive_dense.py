@@ -44,9 +44,9 @@ class AdaptiveDense(Affine):
 
     The last term is that of the bias, and falls away without one. `[]` is `"io"`.
 
-    Weights, in order: $W^{(1)}, W^{(2)}, \dots$, each `[in, out]` (two thin factors where `rank` makes it low-rank);
-    the bias `[units]`; those of the policy, for a policy by name a kernel `[inputs, entries]` and a bias `[entries]`,
-    twice the entries for `"glu"`.
+    Weights, in order: the bias `[units]`; those of a policy layer of yours; $W^{(1)}, W^{(2)}, \dots$, each `[in, out]`
+    (two thin factors where `rank` makes it low-rank); of a policy by name, a kernel `[inputs, entries]` and a bias
+    `[entries]`, twice the entries for `"glu"`.
 
     Args:
         units: Positive integer, size of the output.
@@ -140,6 +140,8 @@ class AdaptiveDense(Affine):
                 constraint=self.bias_constraint,
             )
         self.policy_layer = self._make_policy(len(widths))
+        # A mask passes through this layer whatever the policy does with it: Keras need not warn of its loss.
+        self.policy_layer.supports_masking = True
         if not self.policy_layer.built:
             # A call builds any layer, also one that has no `build` of its own.
             self.policy_layer(keras.KerasTensor(input_shape, dtype=self.compute_dtype))

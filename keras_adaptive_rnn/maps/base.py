@@ -51,6 +51,7 @@ class LinearMap(keras.layers.Layer):
         self.initializer = _arguments.resolve("initializer", initializer, keras.initializers.get)
         self.regularizer = _arguments.resolve("regularizer", regularizer, keras.regularizers.get)
         self.constraint = _arguments.resolve("constraint", constraint, keras.constraints.get)
+        self.supports_masking = True
         self._bound_to = None
         self._sequence = Sequence()
 
