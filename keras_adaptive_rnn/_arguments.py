@@ -5,6 +5,8 @@ import numbers
 
 import keras
 
+from keras_adaptive_rnn import activations
+
 # What `keras.layers.Layer` itself takes and every layer of ours hands on.
 LAYER_ARGUMENTS = ("name", "dtype", "trainable")
 
@@ -68,13 +70,14 @@ def divide(cls, received):
 
 
 def integer(name, value, minimum=1, optional=False):
-    """Returns `value` as an `int`, or raises an error that names the argument."""
+    """Returns `value` as an `int`, or raises an error that names the argument; `minimum=None` allows any integer."""
     if value is None and optional:
         return None
-    allowed = f"an integer of at least {minimum}" + (", or None" if optional else "")
+    allowed = "an integer" if minimum is None else f"an integer of at least {minimum}"
+    allowed += ", or None" if optional else ""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise TypeError(f"Argument `{name}` must be {allowed}. Received: {name}={value!r}")
-    if value < minimum:
+    if minimum is not None and value < minimum:
         raise ValueError(f"Argument `{name}` must be {allowed}. Received: {name}={value!r}")
     return int(value)
 
@@ -139,5 +142,5 @@ def config(instance, names):
 
 def serialize(value):
     if inspect.isfunction(value) or inspect.isbuiltin(value):
-        return keras.activations.serialize(value)
+        return activations.serialize(value)
     return keras.saving.serialize_keras_object(value)

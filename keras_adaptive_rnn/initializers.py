@@ -1,6 +1,16 @@
 """Initializers, as in `keras.initializers`."""
 
+import math
+import random
+
 import keras
+import numpy as np
+from keras import ops
+
+from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn._types import Initializer
+
+_register = keras.saving.register_keras_serializable(package="keras_adaptive_rnn")
 
 
 def fresh(initializer, index):
@@ -9,10 +19,134 @@ def fresh(initializer, index):
     A Keras initializer returns the same numbers whenever it is called, so two weights of one shape must not share one.
     An initializer with an integer seed gives a copy with another integer seed, so that a seeded layer stays repeatable.
     """
-    initializer = keras.initializers.get(initializer)
+    initializer = get(initializer)
     if index == 0 or not isinstance(initializer, keras.initializers.Initializer):
         return initializer
     config = initializer.get_config()
     if isinstance(config.get("seed"), int):
         config["seed"] += index
     return type(initializer).from_config(config)
+
+
+def drawn_seed(seed):
+    """Returns `seed`, or if that is `None` a drawn one, which `keras.utils.set_random_seed` decides."""
+    return random.randrange(2**31) if seed is None else seed
+
+
+@_register
+class SemiOrthogonal(keras.initializers.Initializer):
+    r"""Draws matrices whose rows or columns, whichever are fewer, are orthonormal: $W^T W = g^2 I$ or $W W^T = g^2 I$.
+
+    Unlike `keras.initializers.Orthogonal` it gives the same numbers on every backend, also in half precision, and it
+    can draw the gates of a joined kernel one by one.
+
+    Args:
+        gain: Number, $g$, which multiplies the matrix. Defaults to `1.0`.
+        blocks: Positive integer: the columns are this many matrices side by side, each semi-orthogonal by itself, such
+            as the gates of a cell. Defaults to `1`, the whole matrix.
+        seed: Non-negative integer seed; `None` (default) draws one, which `keras.utils.set_random_seed` decides.
+
+    Call arguments:
+        shape: At least two sizes. All but the last are taken together as rows.
+        dtype: As in `keras.initializers`.
+
+    Raises:
+        ValueError: `shape` has fewer than two sizes, or its last one cannot be divided into `blocks`.
+
+    Example:
+
+    >>> w = keras.ops.convert_to_numpy(keras_adaptive_rnn.initializers.SemiOrthogonal(seed=0)((5, 3)))
+    >>> np.allclose(w.T @ w, np.eye(3), atol=1e-6)
+    True
+
+    Reference: Saxe, McClelland, Ganguli, Exact solutions to the nonlinear dynamics of learning in deep linear neural
+    networks (2013).
+    """
+
+    def __init__(self, gain: float = 1.0, blocks: int = 1, seed: int | None = None):
+        self.gain = _arguments.number("gain", gain)
+        self.blocks = _arguments.integer("blocks", blocks)
+        self.seed = _arguments.integer("seed", seed, minimum=0, optional=True)
+        self._seed = drawn_seed(self.seed)
+
+    def __call__(self, shape, dtype=None):
+        drawn = self.draw(tuple(shape)).astype("float32")
+        return ops.cast(ops.convert_to_tensor(drawn), dtype or keras.config.floatx())
+
+    def draw(self, shape):
+        if len(shape) < 2:
+            raise ValueError(f"Argument `shape` must have at least two sizes. Received: shape={shape}")
+        *rows, columns = shape
+        if columns % self.blocks:
+            raise ValueError(
+                f"Argument `blocks` must divide the last size of the shape. Received: blocks={self.blocks}, "
+                f"shape={shape}"
+            )
+        rng = np.random.default_rng(self._seed)
+        pieces = [self._orthonormal(rng, math.prod(rows), columns // self.blocks) for _ in range(self.blocks)]
+        return self.gain * np.concatenate(pieces, axis=1).reshape(shape)
+
+    @staticmethod
+    def _orthonormal(rng, rows, columns):
+        q, r = np.linalg.qr(rng.normal(size=(max(rows, columns), min(rows, columns))))
+        # LAPACK fixes signs that ought to be random: undo them, and the draw is uniform over such matrices.
+        q = q * np.where(np.diag(r) < 0, -1.0, 1.0)
+        return q if rows >= columns else q.T
+
+    def get_config(self):
+        return {"gain": self.gain, "blocks": self.blocks, "seed": self.seed}
+
+
+@_register
+class MirroredOrthogonal(SemiOrthogonal):
+    r"""Draws $[W; -W]$ with $W$ semi-orthogonal, so that a layer which reads a CReLU starts linear.
+
+    $$W \max(x, 0) - W \max(-x, 0) = W x$$
+
+    Args:
+        gain, blocks, seed: As in `keras_adaptive_rnn.initializers.SemiOrthogonal`.
+
+    Call arguments:
+        shape: At least two sizes; the last but one, the features that a CReLU doubled, is even.
+        dtype: As in `keras.initializers`.
+
+    Raises:
+        ValueError: the last but one size of `shape` is odd, and as in `SemiOrthogonal`.
+
+    Example:
+
+    >>> dense = keras.layers.Dense(3, kernel_initializer=keras_adaptive_rnn.initializers.MirroredOrthogonal())
+    >>> f = lambda x: keras.ops.convert_to_numpy(dense(keras_adaptive_rnn.activations.crelu(x)))
+    >>> np.allclose(f(np.ones((1, 4))), -f(-np.ones((1, 4))), atol=1e-6)
+    True
+
+    Reference: Balduzzi et al., The Shattered Gradients Problem (2017), section 4.
+    """
+
+    def draw(self, shape):
+        if len(shape) < 2 or shape[-2] % 2:
+            raise ValueError(f"Argument `shape` must have an even last but one size. Received: shape={shape}")
+        half = super().draw((*shape[:-2], shape[-2] // 2, shape[-1]))
+        return np.concatenate([half, -half], axis=-2)
+
+
+NAMES = {"semi_orthogonal": SemiOrthogonal, "mirrored_orthogonal": MirroredOrthogonal}
+
+
+def get(identifier: Initializer) -> keras.initializers.Initializer | None:
+    """Returns the initializer of a name, ours or Keras's, of a config, or of an object.
+
+    Args:
+        identifier: `"semi_orthogonal"`, `"mirrored_orthogonal"`, or whatever `keras.initializers.get` takes.
+
+    Raises:
+        ValueError: nothing goes by that name.
+
+    Example:
+
+    >>> keras_adaptive_rnn.initializers.get("semi_orthogonal").gain
+    1.0
+    """
+    if isinstance(identifier, str) and identifier in NAMES:
+        return NAMES[identifier]()
+    return keras.initializers.get(identifier)

@@ -3,7 +3,7 @@
 import keras
 
 import keras_adaptive_rnn as kar
-from keras_adaptive_rnn import maps
+from keras_adaptive_rnn import activations, maps
 
 CELLS = {
     "elman": lambda: kar.ElmanCell(4, dropout=0.2, recurrent_dropout=0.3),
@@ -25,6 +25,7 @@ CELLS = {
     ),
     "adaptive_rnn": lambda: kar.AdaptiveRNNCell(4, policy_units=3, adaptation="output", recurrent_dropout=0.3),
     "stacked_adaptive_lstm": lambda: kar.StackedAdaptiveLSTMCells([3, 4], policy_units=2, recurrent_dropout=0.3),
+    "lstm_belu": lambda: kar.LSTMCell(4, activation="belu"),
     "mogrifier": lambda: kar.MogrifierCell(4),
     "mogrifier_low_rank": lambda: kar.MogrifierCell(4, rank=2, gate_bias=True, dropout=0.2, recurrent_dropout=0.3),
     "mogrifier_gru": lambda: kar.MogrifierCell(4, rounds=4, core="gru", zigzag=False, trainable_initial_state=True),
@@ -37,6 +38,11 @@ CELLS = {
         [kar.LSTMCell(4, tied_gates=True), keras.layers.GRUCell(4, dropout=0.2)], connection="skip"
     ),
 }
+
+
+def policy(size):
+    return keras.Sequential([keras.layers.Dense(2, activation="relu"), keras.layers.Dense(size)])
+
 
 LAYERS = {
     "rnn": lambda: kar.RNN(kar.ElmanCell(4), return_sequences=True),
@@ -53,4 +59,17 @@ LAYERS = {
     "zoneout": lambda: kar.Zoneout(4),
     "adaptive_lstm": lambda: kar.AdaptiveLSTM([3, 4], policy_units=2, output_dropout=0.3, return_sequences=True),
     "adaptive_rnn": lambda: kar.AdaptiveRNN(4, policy_units=2),
+    "dense_belu": lambda: keras.layers.Dense(4, activation=activations.belu),
+    "bipolar": lambda: kar.Bipolar("elu", axis=1, layout="halves"),
+    "bipolar_prelu": lambda: kar.Bipolar(keras.layers.PReLU(shared_axes=[1])),
+    "crelu": lambda: kar.CReLU(),
+    "oplu": lambda: kar.OPLU(),
+    "maxout": lambda: kar.Maxout(3, pieces=2),
+    "highway": lambda: kar.Highway(),
+    "highway_low_rank": lambda: kar.Highway(coupled=False, rank=2, diagonal=True, activation="belu"),
+    "adaptive_io": lambda: kar.AdaptiveDense(3, policy="glu"),
+    "adaptive_input": lambda: kar.AdaptiveDense(3, "input", policy="tanh", rank=2, kernel_regularizer="l2"),
+    "adaptive_output": lambda: kar.AdaptiveDense(3, "output", activation="belu", use_bias=False),
+    "adaptive_sva": lambda: kar.AdaptiveDense(3, "sva", policy=policy(3 + 3)),
+    "adaptive_blocks": lambda: kar.AdaptiveDense(3, [5, 2], policy="relu", bias_initializer="ones"),
 }

@@ -1,14 +1,14 @@
 """Settings that every test shares; read before Keras is imported."""
 
 import os
-import pathlib
 
 # Small graphs compiled once and run once: compiling them well costs more than it saves.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
-# The same loop is compiled again for every call of a layer, and every run of the tests. A folder for each process, which
-# must not read what another is writing.
-CACHE = pathlib.Path(__file__).parents[1] / ".pytest_cache" / "xla" / os.environ.get("PYTEST_XDIST_WORKER", "main")
-os.environ["JAX_COMPILATION_CACHE_DIR"] = str(CACHE)
+# The same loop is compiled again for every call of a layer, and for every run of the tests: keep what was compiled,
+# each process in a folder of its own, which no other is writing to.
+os.environ["JAX_COMPILATION_CACHE_DIR"] = os.path.join(
+    os.path.dirname(__file__), "..", ".pytest_cache", "xla", os.environ.get("PYTEST_XDIST_WORKER", "main")
+)
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")

@@ -12,7 +12,7 @@ import pytest
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine
 from keras_adaptive_rnn.testing import given_noise
-from tests.layouts import LAYOUTS
+from tests.layouts import FEED_FORWARD, LAYOUTS
 
 FOLDER = pathlib.Path(os.environ.get("KAR_GOLDEN_DIR", pathlib.Path(__file__).parent / "golden"))
 FILES = sorted(FOLDER.glob("*.npz"))
@@ -22,16 +22,32 @@ def test_the_folder_has_files():
     assert FILES, f"no .npz file in {FOLDER}"
 
 
+def read_meta(path):
+    return json.loads(str(np.load(path)["meta"]))
+
+
+RECURRENT = [path for path in FILES if read_meta(path)["system"] not in FEED_FORWARD]
+OTHERS = [path for path in FILES if path not in RECURRENT]
+
+
 @pytest.mark.parametrize("rnn", [kar.RNN, keras.layers.RNN], ids=["ours", "keras"])
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", RECURRENT, ids=lambda path: path.stem)
 def test_golden(path, rnn):
-    data = np.load(path)
-    meta = json.loads(str(data["meta"]))
+    check(path, lambda cell: rnn(cell, return_sequences=True, return_state=True))
+
+
+@pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.stem)
+def test_golden_layer(path):
+    check(path, lambda layer: layer)
+
+
+def check(path, wrap):
+    data, meta = np.load(path), read_meta(path)
     assert meta["system"] in LAYOUTS, f"unknown system {meta['system']!r}: add it to tests/layouts"
     golden = LAYOUTS[meta["system"]](data, {**meta["config"], "name": meta["name"]})
-    layer = rnn(golden.cell, return_sequences=True, return_state=True)
+    layer = wrap(golden.cell)
     layer.build(golden.inputs.shape)
-    layer.cell.set_weights([w.astype("float32") for w in golden.weights])
+    golden.cell.set_weights([w.astype("float32") for w in golden.weights])
     training = bool(golden.masks)
     # A state that the source does not have: whatever it is, it must change nothing.
     anything = np.full(data["y"][:, 0].shape, 0.5)
@@ -40,13 +56,15 @@ def test_golden(path, rnn):
     def forward(x, *states):
         if golden.dropped_states:
             return first_step_apart(layer, x, list(states))
+        if layer is golden.cell:
+            return [layer(x)]
         return layer(x, initial_state=list(states) or None, training=training)
 
     def loss(x, *states):
         return keras.ops.sum(keras.ops.square(forward(x, *states)[0]))
 
     tensors = [keras.ops.convert_to_tensor(array.astype("float32")) for array in (golden.inputs, *states)]
-    variables = layer.cell.trainable_variables
+    variables = golden.cell.trainable_variables
     with contextlib.ExitStack() as stack:
         for drawer, masks in golden.masks:
             stack.enter_context(given_noise(drawer, **{n: mask.astype("float32") for n, mask in masks.items()}))

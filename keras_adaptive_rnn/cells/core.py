@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, maps
+from keras_adaptive_rnn import _arguments, activations, maps
 from keras_adaptive_rnn._types import Activation, Constraint, Initializer, Regularizer
 from keras_adaptive_rnn.cells.base import Cell
 
@@ -65,7 +65,7 @@ class Core(Cell):
     ):
         super().__init__(**kwargs)
         self.units = _arguments.integer("units", units)
-        self.activation = _arguments.resolve("activation", activation, keras.activations.get)
+        self.activation = _arguments.resolve("activation", activation, activations.get)
         self.use_bias = _arguments.boolean("use_bias", use_bias)
         for role, initializer, regularizer, constraint in (
             ("kernel", kernel_initializer, kernel_regularizer, kernel_constraint),

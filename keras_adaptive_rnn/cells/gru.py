@@ -1,9 +1,8 @@
 """The gated recurrent unit, resetting before or after the recurrent product."""
 
-import keras
 from keras import ops
 
-from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn import _arguments, activations
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Activation
 from keras_adaptive_rnn.cells.core import Core
@@ -57,9 +56,7 @@ class GRUCell(Core):
         **kwargs,
     ):
         super().__init__(units, activation=activation, **kwargs)
-        self.recurrent_activation = _arguments.resolve(
-            "recurrent_activation", recurrent_activation, keras.activations.get
-        )
+        self.recurrent_activation = _arguments.resolve("recurrent_activation", recurrent_activation, activations.get)
         self.reset_after = _arguments.boolean("reset_after", reset_after)
 
     @property

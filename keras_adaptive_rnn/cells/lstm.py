@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, maps
+from keras_adaptive_rnn import _arguments, activations, maps
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Activation
 from keras_adaptive_rnn.cells.core import Core
@@ -75,9 +75,7 @@ class LSTMCell(Core):
         **kwargs,
     ):
         super().__init__(units, activation=activation, **kwargs)
-        self.recurrent_activation = _arguments.resolve(
-            "recurrent_activation", recurrent_activation, keras.activations.get
-        )
+        self.recurrent_activation = _arguments.resolve("recurrent_activation", recurrent_activation, activations.get)
         self.unit_forget_bias = _arguments.boolean("unit_forget_bias", unit_forget_bias)
         self.tied_gates = _arguments.boolean("tied_gates", tied_gates)
         self.cap_input_gate = _arguments.boolean("cap_input_gate", cap_input_gate)

@@ -2,6 +2,11 @@
 
 from keras_adaptive_rnn.cells import *
 from keras_adaptive_rnn.cells import __all__ as _cells
+from keras_adaptive_rnn.layers.adaptive_dense import AdaptiveDense
+from keras_adaptive_rnn.layers.bipolar import OPLU, Bipolar, CReLU
+from keras_adaptive_rnn.layers.embedding import FixedEmbedding
+from keras_adaptive_rnn.layers.highway import Highway
+from keras_adaptive_rnn.layers.maxout import Maxout
 from keras_adaptive_rnn.layers.named import (
     GRU,
     LSTM,
@@ -23,14 +28,21 @@ from keras_adaptive_rnn.layers.rnn import RNN
 __all__ = [
     "GRU",
     "LSTM",
+    "OPLU",
     "RNN",
+    "AdaptiveDense",
     "AdaptiveLSTM",
     "AdaptiveRNN",
+    "Bipolar",
+    "CReLU",
     "CellLayer",
     "Elman",
+    "FixedEmbedding",
     "GridLSTM",
+    "Highway",
     "LowRankGRU",
     "LowRankLSTM",
+    "Maxout",
     "Mogrifier",
     "MultiplicativeLSTM",
     "RecurrentHighway",

@@ -57,6 +57,7 @@ class LinearMap(keras.layers.Layer):
         self.regularizer = _arguments.resolve("regularizer", regularizer, keras.regularizers.get)
         self.constraint = _arguments.resolve("constraint", constraint, keras.constraints.get)
         self.weight_normalization = _arguments.boolean("weight_normalization", weight_normalization)
+        self.supports_masking = True
         self._bound_to = None
         self._sequence = Sequence()
 

@@ -1,12 +1,14 @@
 """For each system of the golden files, the cell that computes it and where each array goes in its weights."""
 
-from tests.layouts import adaptive, cores, mogrifier
+from tests.layouts import adaptive, cores, feed_forward, mogrifier
 
 LAYOUTS = {
     "alstm": adaptive.alstm,
     "arnn": adaptive.arnn,
     "awd": cores.weight_drop,
     "baseline": cores.baseline,
+    "bipolar": feed_forward.bipolar,
+    "highway": feed_forward.highway,
     "lowrank": cores.low_rank,
     "lstm": mogrifier.lstm,
     "mlstm": mogrifier.mlstm,
@@ -14,3 +16,5 @@ LAYOUTS = {
     "rhn": cores.recurrent_highway,
     "stack": mogrifier.stack,
 }
+# Systems whose layers are no cells.
+FEED_FORWARD = {"bipolar", "highway"}

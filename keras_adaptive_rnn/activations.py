@@ -1,0 +1,239 @@
+"""Activations whose mean stays near zero, as in `keras.activations`."""
+
+from collections.abc import Callable
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_adaptive_rnn._types import Activation, Tensor
+
+_register = keras.saving.register_keras_serializable(package="keras_adaptive_rnn")
+
+# Which entries of an axis are flipped, from the index of each and the size of the axis.
+LAYOUTS = {
+    "interleaved": lambda index, size: index % 2 == 1,
+    "halves": lambda index, size: index < size // 2,
+}
+
+
+def bipolar(f: Callable[[Tensor], Tensor], axis: int = -1, layout: str = "interleaved") -> Callable[[Tensor], Tensor]:
+    r"""Returns the bipolar version of an activation, which flips it for every other entry.
+
+    $$f_B(x_i) = f(x_i) \text{ for even } i, \qquad f_B(x_i) = -f(-x_i) \text{ for odd } i$$
+
+    Independent entries of mean zero then keep their mean.
+
+    What it returns cannot be saved with a model, unless it is registered as `brelu`, `belu` and `bleaky_relu` are;
+    the layer `keras_adaptive_rnn.layers.Bipolar` can, with any `f`.
+
+    Args:
+        f: An activation of single entries, of the ReLU family: a function from tensor to tensor.
+        axis: Integer, the axis that $i$ counts along. Its size must be known. Defaults to `-1`.
+        layout: `"interleaved"` (default), or `"halves"`: the first half of the entries is flipped (the smaller one
+            of an odd number), as in the authors' code.
+
+    Returns: A function from tensor to tensor, of any shape that has the axis.
+
+    Raises:
+        ValueError: `layout` is not known, or a tensor without the axis, or of unknown size along it, comes in.
+
+    Example:
+
+    >>> f = keras_adaptive_rnn.activations.bipolar(keras.activations.relu)
+    >>> f(np.array([-1.0, -1.0, 2.0, -2.0])).tolist()
+    [0.0, -1.0, 2.0, -2.0]
+
+    Reference: Eidnes and Nøkland, Shifting Mean Activation Towards Zero with Bipolar Activation Functions (2018),
+    section 2, equation 2.
+    """
+    if not callable(f):
+        raise ValueError(f"Argument `f` must be a function from tensor to tensor. Received: f={f!r}")
+    if layout not in LAYOUTS:
+        raise ValueError(
+            f"Argument `layout` must be one of {', '.join(map(repr, LAYOUTS))}. Received: layout={layout!r}"
+        )
+
+    def f_bipolar(x):
+        x = ops.convert_to_tensor(x)
+        size = axis_size(x.shape, axis)
+        signs = np.where(LAYOUTS[layout](np.arange(size), size), -1.0, 1.0)
+        signs = signs.reshape([size if k == axis % len(x.shape) else 1 for k in range(len(x.shape))])
+        signs = ops.cast(ops.convert_to_tensor(signs.astype("float32")), x.dtype)
+        # A layer in the place of f may compute in a dtype of its own.
+        return signs * ops.cast(f(signs * x), x.dtype)
+
+    return f_bipolar
+
+
+def axis_size(shape, axis):
+    """Returns the size of an axis, which must be there and known."""
+    if not -len(shape) <= axis < len(shape) or shape[axis] is None:
+        raise ValueError(
+            f"Argument `axis` must name an axis of known size. Received: axis={axis}, inputs of shape {tuple(shape)}"
+        )
+    return shape[axis]
+
+
+@_register
+def brelu(x: Tensor, axis: int = -1) -> Tensor:
+    r"""Returns the bipolar ReLU: $\max(x_i, 0)$ for even $i$, $\min(x_i, 0)$ for odd $i$.
+
+    Args:
+        x: Tensor of any shape.
+        axis: Integer, the axis that $i$ counts along. Defaults to `-1`.
+
+    Output shape: As `x`.
+
+    Example:
+
+    >>> keras_adaptive_rnn.activations.brelu(np.array([-1.0, -1.0, 2.0, -2.0])).tolist()
+    [0.0, -1.0, 2.0, -2.0]
+
+    Reference: Eidnes and Nøkland, Shifting Mean Activation Towards Zero with Bipolar Activation Functions (2018),
+    section 2, equation 2.
+    """
+    return bipolar(keras.activations.relu, axis)(x)
+
+
+@_register
+def belu(x: Tensor, alpha: float = 1.0, axis: int = -1) -> Tensor:
+    r"""Returns the bipolar ELU: $f(x_i)$ for even $i$, $-f(-x_i)$ for odd $i$, where $f(x) = \alpha (e^x - 1)$ below 0.
+
+    Args:
+        x: Tensor of any shape.
+        alpha: Number, $\alpha$, where the ELU saturates. Defaults to `1.0`.
+        axis: Integer, the axis that $i$ counts along. Defaults to `-1`.
+
+    Output shape: As `x`.
+
+    Example:
+
+    >>> layer = keras.layers.Dense(8, activation=keras_adaptive_rnn.activations.belu)
+    >>> cell = keras_adaptive_rnn.LSTMCell(8, activation="belu")
+
+    Reference: Eidnes and Nøkland, Shifting Mean Activation Towards Zero with Bipolar Activation Functions (2018),
+    section 2, equation 2.
+    """
+    return bipolar(lambda y: keras.activations.elu(y, alpha), axis)(x)
+
+
+@_register
+def bleaky_relu(x: Tensor, negative_slope: float = 0.2, axis: int = -1) -> Tensor:
+    r"""Returns the bipolar leaky ReLU: $f(x_i)$ for even $i$, $-f(-x_i)$ for odd $i$, where $f(x) = s x$ below 0.
+
+    Args:
+        x: Tensor of any shape.
+        negative_slope: Number, $s$. Defaults to `0.2`, as in `keras.activations.leaky_relu`.
+        axis: Integer, the axis that $i$ counts along. Defaults to `-1`.
+
+    Output shape: As `x`.
+
+    Example:
+
+    >>> keras_adaptive_rnn.activations.bleaky_relu(np.array([-1.0, -1.0, 2.0, 2.0]), negative_slope=0.5).tolist()
+    [-0.5, -1.0, 2.0, 1.0]
+
+    Reference: Eidnes and Nøkland, Shifting Mean Activation Towards Zero with Bipolar Activation Functions (2018),
+    section 2, equation 2.
+    """
+    return bipolar(lambda y: keras.activations.leaky_relu(y, negative_slope), axis)(x)
+
+
+@_register
+def crelu(x: Tensor, axis: int = -1) -> Tensor:
+    r"""Returns the concatenated ReLU: $[\max(x, 0), \max(-x, 0)]$, twice as long along `axis`.
+
+    `keras_adaptive_rnn.initializers.MirroredOrthogonal` makes the layer that reads it start linear.
+
+    Args:
+        x: Tensor of any shape.
+        axis: Integer, the axis to join along. Defaults to `-1`.
+
+    Output shape: As `x`, but for twice the size along `axis`.
+
+    Example:
+
+    >>> keras_adaptive_rnn.activations.crelu(np.array([-1.0, 2.0])).tolist()
+    [0.0, 2.0, 1.0, 0.0]
+
+    Reference: Shang et al., Understanding and Improving Convolutional Neural Networks via Concatenated Rectified
+    Linear Units (2016), section 2.
+    """
+    x = ops.convert_to_tensor(x)
+    return ops.concatenate([ops.relu(x), ops.relu(-x)], axis=axis)
+
+
+@_register
+def oplu(x: Tensor, axis: int = -1) -> Tensor:
+    r"""Returns each pair of neighbours sorted: $z_{2k} = \max(x_{2k}, x_{2k+1})$, $z_{2k+1} = \min(x_{2k}, x_{2k+1})$.
+
+    Norm and mean stay what they are.
+
+    Args:
+        x: Tensor of any shape whose size along `axis` is even.
+        axis: Integer, the axis of the pairs. Defaults to `-1`.
+
+    Output shape: As `x`.
+
+    Raises:
+        ValueError: the size along `axis` is odd or unknown.
+
+    Example:
+
+    >>> keras_adaptive_rnn.activations.oplu(np.array([1.0, 3.0, 4.0, 2.0])).tolist()
+    [3.0, 1.0, 4.0, 2.0]
+
+    Reference: Chernodub and Nowicki, Norm-preserving Orthogonal Permutation Linear Unit Activation Functions (2016),
+    section 2.
+    """
+    x = ops.convert_to_tensor(x)
+    size = axis_size(x.shape, axis)
+    if size % 2:
+        raise ValueError(
+            f"Argument `axis` must name an axis of even size. Received: axis={axis}, inputs of shape {tuple(x.shape)}"
+        )
+    first, second = (ops.take(x, np.arange(start, size, 2), axis=axis) for start in (0, 1))
+    axis %= len(x.shape)
+    pairs = ops.stack([ops.maximum(first, second), ops.minimum(first, second)], axis=axis + 1)
+    return ops.reshape(pairs, ops.shape(x))
+
+
+FUNCTIONS = {f.__name__: f for f in (brelu, belu, bleaky_relu, crelu, oplu)}
+
+
+def get(identifier: Activation) -> Callable[..., Tensor]:
+    """Returns the activation of a name, ours or Keras's, of a config, or of a function.
+
+    Args:
+        identifier: `"brelu"`, `"belu"`, `"bleaky_relu"`, `"crelu"`, `"oplu"`, or what `keras.activations.get` takes.
+
+    Raises:
+        ValueError: nothing goes by that name.
+
+    Example:
+
+    >>> keras_adaptive_rnn.activations.get("belu").__name__
+    'belu'
+    >>> keras_adaptive_rnn.activations.get("tanh").__name__
+    'tanh'
+    """
+    if isinstance(identifier, str) and identifier in FUNCTIONS:
+        return FUNCTIONS[identifier]
+    return keras.activations.get(identifier)
+
+
+def serialize(activation: Callable[..., Tensor]) -> str | dict:
+    """Returns what `get` turns into the same activation: a name for ours, else as `keras.activations.serialize`.
+
+    Args:
+        activation: A function, or an object with a config.
+
+    Example:
+
+    >>> keras_adaptive_rnn.activations.serialize(keras_adaptive_rnn.activations.belu)
+    'belu'
+    """
+    if activation in FUNCTIONS.values():
+        return activation.__name__
+    return keras.activations.serialize(activation)

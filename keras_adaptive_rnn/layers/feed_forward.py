@@ -1,0 +1,98 @@
+"""What the feed-forward layers share: arguments declared once, and those of kernel and bias."""
+
+import keras
+
+from keras_adaptive_rnn import _arguments, initializers, maps
+from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
+
+
+class FeedForward(keras.layers.Layer):
+    """A layer that treats every position of its input alike: any leading axes, and a mask passes through it.
+
+    Args:
+        activity_regularizer: Regularizer of the output. Defaults to `None`.
+        name, dtype, trainable: As in `keras.layers.Layer`.
+    """
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        cls.__signature__ = _arguments.signature(_arguments.parameters(cls))
+
+    def __init__(self, activity_regularizer: Regularizer = None, **kwargs):
+        _arguments.reject_unknown(type(self), kwargs, type(self).__signature__.parameters)
+        regularizer = _arguments.resolve("activity_regularizer", activity_regularizer, keras.regularizers.get)
+        super().__init__(activity_regularizer=regularizer, **kwargs)
+        self.supports_masking = True
+
+    def compute_output_shape(self, input_shape):
+        return tuple(input_shape)
+
+    def get_config(self):
+        return {**super().get_config(), **_arguments.config(self, _arguments.parameters(type(self)))}
+
+
+class Affine(FeedForward):
+    """A feed-forward layer with kernels and a bias.
+
+    Args:
+        kernel_initializer: Initializer of the kernels. Defaults to `"glorot_uniform"`.
+        bias_initializer: Initializer of the bias. Defaults to `"zeros"`.
+        kernel_regularizer, bias_regularizer: Regularizers, `None` by default.
+        kernel_constraint, bias_constraint: Constraints, `None` by default.
+        activity_regularizer, name, dtype, trainable: As in `FeedForward`.
+    """
+
+    def __init__(
+        self,
+        kernel_initializer: Initializer = "glorot_uniform",
+        bias_initializer: Initializer = "zeros",
+        kernel_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        for name, value, get in (
+            ("kernel_initializer", kernel_initializer, initializers.get),
+            ("bias_initializer", bias_initializer, initializers.get),
+            ("kernel_regularizer", kernel_regularizer, keras.regularizers.get),
+            ("bias_regularizer", bias_regularizer, keras.regularizers.get),
+            ("kernel_constraint", kernel_constraint, keras.constraints.get),
+            ("bias_constraint", bias_constraint, keras.constraints.get),
+        ):
+            setattr(self, name, _arguments.resolve(name, value, get))
+
+    def build(self, input_shape):
+        """Checks the input size; a subclass calls this first."""
+        if input_shape[-1] is None:
+            raise ValueError(
+                f"Layer '{self.name}' needs a known feature size, the last axis of its input. "
+                f"Received: input shape {tuple(input_shape)}"
+            )
+        self.input_spec = keras.layers.InputSpec(min_ndim=2, axes={-1: input_shape[-1]})
+
+    def make_map(self, units, blocks=1, rank=None, diagonal=False, index=0):
+        """Returns a map with the kernel arguments of this layer; maps of another `index` draw other numbers."""
+        arguments = {
+            "units": units,
+            "blocks": blocks,
+            "initializer": initializers.fresh(self.kernel_initializer, index),
+            "regularizer": self.kernel_regularizer,
+            "constraint": self.kernel_constraint,
+            "dtype": self.dtype_policy,
+        }
+        return maps.Full(**arguments) if rank is None else maps.LowRank(rank, diagonal=diagonal, **arguments)
+
+    def make_bias(self, units, initializers):
+        """Returns a built bias with the bias arguments of this layer, a block an initializer."""
+        bias = maps.Bias(
+            units,
+            initializers,
+            regularizer=self.bias_regularizer,
+            constraint=self.bias_constraint,
+            name="bias",
+            dtype=self.dtype_policy,
+        )
+        bias.build()
+        return bias
