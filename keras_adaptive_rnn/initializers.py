@@ -28,6 +28,16 @@ def fresh(initializer, index):
     return type(initializer).from_config(config)
 
 
+def joined(initializer, widths):
+    """Returns an initializer that draws matrices of these widths, one by one, and joins their columns."""
+
+    def draw(shape, dtype=None):
+        pieces = [fresh(initializer, k)((*shape[:-1], width), dtype=dtype) for k, width in enumerate(widths)]
+        return ops.concatenate(pieces, axis=-1)
+
+    return draw
+
+
 def drawn_seed(seed):
     """Returns `seed`, or if that is `None` a drawn one, which `keras.utils.set_random_seed` decides."""
     return random.randrange(2**31) if seed is None else seed

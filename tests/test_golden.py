@@ -50,8 +50,11 @@ def check(path, wrap):
     golden.cell.set_weights([w.astype("float32") for w in golden.weights])
     training = bool(golden.masks)
     # A state that the source does not have: whatever it is, it must change nothing.
-    anything = np.full(data["y"][:, 0].shape, 0.5)
-    states = [anything if name is None else data[f"s0.{name}"] for name in golden.states]
+    sizes = keras.tree.flatten(getattr(golden.cell, "state_size", []))
+    states = [
+        np.full((len(data["x"]), size), 0.5) if name is None else data[f"s0.{name}"]
+        for name, size in zip(golden.states, sizes, strict=False)
+    ]
 
     def forward(x, *states):
         if golden.dropped_states:

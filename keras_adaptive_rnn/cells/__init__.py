@@ -4,6 +4,7 @@ from keras_adaptive_rnn.cells.adaptive import AdaptiveLSTMCell, AdaptiveRNNCell
 from keras_adaptive_rnn.cells.adaptive_stack import StackedAdaptiveLSTMCells, StackedAdaptiveRNNCells
 from keras_adaptive_rnn.cells.base import Cell
 from keras_adaptive_rnn.cells.core import Core
+from keras_adaptive_rnn.cells.deep import DeepRNNCell
 from keras_adaptive_rnn.cells.elman import ElmanCell
 from keras_adaptive_rnn.cells.grid import GridLSTMBlock, GridLSTMCell
 from keras_adaptive_rnn.cells.gru import GRUCell
@@ -23,6 +24,7 @@ __all__ = [
     "Cell",
     "Core",
     "CoreModulator",
+    "DeepRNNCell",
     "ElmanCell",
     "GRUCell",
     "GridLSTMBlock",

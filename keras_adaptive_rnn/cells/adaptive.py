@@ -53,7 +53,7 @@ class AdaptiveCore(Core):
                 f"Received: rank={rank!r}, adaptation={adaptation!r}"
             )
         self.policy_dropout = _arguments.rate("policy_dropout", policy_dropout)
-        self.policy_initializer = _arguments.resolve("policy_initializer", policy_initializer, keras.initializers.get)
+        self.policy_initializer = _arguments.resolve("policy_initializer", policy_initializer, initializers.get)
         self.core_state_size = list(self.state_size)
         self.context_size = 0
         if self.policy == "recurrent":

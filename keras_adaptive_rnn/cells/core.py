@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, activations, maps
+from keras_adaptive_rnn import _arguments, activations, initializers, maps
 from keras_adaptive_rnn._types import Activation, Constraint, Initializer, Regularizer
 from keras_adaptive_rnn.cells.base import Cell
 
@@ -41,6 +41,8 @@ class Core(Cell):
 
     gates = ()
     groups = None
+    # How many blocks each draw of the recurrent initializer covers; `None` for one draw for all.
+    drawn = None
     bias_rows = 1
 
     def __init__(
@@ -74,7 +76,8 @@ class Core(Cell):
         ):
             for kind, value in (("initializer", initializer), ("regularizer", regularizer), ("constraint", constraint)):
                 name = f"{role}_{kind}"
-                setattr(self, name, _arguments.resolve(name, value, getattr(keras, f"{kind}s").get))
+                get = initializers.get if kind == "initializer" else getattr(keras, f"{kind}s").get
+                setattr(self, name, _arguments.resolve(name, value, get))
         self.layer_normalization = _arguments.boolean("layer_normalization", layer_normalization)
         self.per_gate_dropout = _arguments.boolean("per_gate_dropout", per_gate_dropout)
         self.kernel_map = self._bind("kernel", kernel_map)
@@ -112,7 +115,7 @@ class Core(Cell):
     def build_maps(self):
         """Makes the weights of $W$ and $U$."""
         self.kernel_map.build_blocks((len(self.gates),), self.input_size)
-        self.recurrent_map.build_blocks(self.groups or (len(self.gates),), self.state_size[0])
+        self.recurrent_map.build_blocks(self.groups or (len(self.gates),), self.state_size[0], self.drawn)
 
     def make_norm(self, size, center=False):
         """Returns a built layer normalisation of `size` entries; the bias of the gates is the centre."""

@@ -93,7 +93,7 @@ class MogrifierCell(CoreModulator):
             )
         self.zigzag = _arguments.boolean("zigzag", zigzag)
         self.gate_bias = _arguments.boolean("gate_bias", gate_bias)
-        self.gate_initializer = _arguments.resolve("gate_initializer", gate_initializer, keras.initializers.get)
+        self.gate_initializer = _arguments.resolve("gate_initializer", gate_initializer, initializers.get)
         self.gate_regularizer = _arguments.resolve("gate_regularizer", gate_regularizer, keras.regularizers.get)
         self.gate_constraint = _arguments.resolve("gate_constraint", gate_constraint, keras.constraints.get)
         self.gates, self.gate_biases = [], []

@@ -2,7 +2,7 @@
 
 import keras
 
-from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn import _arguments, activations
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Activation
 from keras_adaptive_rnn.cells.core import Core
@@ -71,9 +71,7 @@ class RecurrentHighwayCell(Core):
         self.depth = _arguments.integer("depth", depth)
         self.coupled = _arguments.boolean("coupled", coupled)
         self.transform_bias = _arguments.number("transform_bias", transform_bias)
-        self.recurrent_activation = _arguments.resolve(
-            "recurrent_activation", recurrent_activation, keras.activations.get
-        )
+        self.recurrent_activation = _arguments.resolve("recurrent_activation", recurrent_activation, activations.get)
 
     @property
     def gates(self):
@@ -82,6 +80,10 @@ class RecurrentHighwayCell(Core):
     @property
     def groups(self):
         return (len(self.gates),) * self.depth
+
+    @property
+    def drawn(self):
+        return self.groups
 
     @property
     def bias_rows(self):

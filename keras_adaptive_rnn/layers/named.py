@@ -190,6 +190,20 @@ class GridLSTM(CellLayer):
 
 
 @export
+class DeepRNN(CellLayer):
+    """A deep stack of vanilla layers (Eidnes and Nokland, 2018) as a layer: `RNN(DeepRNNCell(...))`.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.DeepRNN(8, depth=12)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+    """
+
+    cell_class = cells.DeepRNNCell
+
+
+@export
 class WeightDropLSTM(CellLayer):
     """The LSTM of AWD-LSTM (Merity et al., 2018) as a layer: `RNN(WeightDropLSTMCell(...))`.
 

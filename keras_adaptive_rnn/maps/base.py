@@ -53,12 +53,13 @@ class LinearMap(keras.layers.Layer):
         super().__init__(**kwargs)
         self.units = _arguments.integer("units", units, optional=True)
         self.blocks = self._groups(blocks)
-        self.initializer = _arguments.resolve("initializer", initializer, keras.initializers.get)
+        self.initializer = _arguments.resolve("initializer", initializer, initializers.get)
         self.regularizer = _arguments.resolve("regularizer", regularizer, keras.regularizers.get)
         self.constraint = _arguments.resolve("constraint", constraint, keras.constraints.get)
         self.weight_normalization = _arguments.boolean("weight_normalization", weight_normalization)
         self.supports_masking = True
         self._bound_to = None
+        self._drawn = None
         self._sequence = Sequence()
 
     @staticmethod
@@ -86,9 +87,14 @@ class LinearMap(keras.layers.Layer):
         self.check()
         return self
 
-    def build_blocks(self, blocks, input_size):
-        """Builds a bound map for the gates of its cell."""
+    def build_blocks(self, blocks, input_size, drawn=None):
+        """Builds a bound map for the gates of its cell.
+
+        `drawn` says how many blocks each draw of the initializer covers, where they are stored as one matrix; `None`
+        for one draw for all, as Keras's cells have it.
+        """
         self.blocks = self._groups(blocks)
+        self._drawn = drawn
         self.build((None, input_size))
 
     def check(self):

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn import _arguments, initializers
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn.maps.base import LinearMap
 
@@ -34,6 +34,8 @@ class Full(LinearMap):
 
     def build(self, input_shape):
         super().build(input_shape)
+        if self._drawn:
+            self.initializer = initializers.joined(self.initializer, [self.units * blocks for blocks in self._drawn])
         self.kernel = self.add_kernel("kernel", (input_shape[-1], self.units * sum(self.blocks)))
         if self.weight_normalization:
             self.gain = self.add_gain("gain", self.kernel)

@@ -1,9 +1,8 @@
 """Low-rank maps, with and without a diagonal, factors free or tied over the blocks."""
 
-import keras
 from keras import ops
 
-from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn import _arguments, initializers
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Initializer
 from keras_adaptive_rnn.maps.base import LinearMap
@@ -63,9 +62,7 @@ class LowRank(LinearMap):
         self.diagonal = _arguments.boolean("diagonal", diagonal)
         self.tied = _arguments.boolean("tied", tied)
         super().__init__(**kwargs)
-        self.diagonal_initializer = _arguments.resolve(
-            "diagonal_initializer", diagonal_initializer, keras.initializers.get
-        )
+        self.diagonal_initializer = _arguments.resolve("diagonal_initializer", diagonal_initializer, initializers.get)
 
     def check(self):
         if self.rank > self.units:

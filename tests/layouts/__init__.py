@@ -8,6 +8,7 @@ LAYOUTS = {
     "awd": cores.weight_drop,
     "baseline": cores.baseline,
     "bipolar": feed_forward.bipolar,
+    "deep_rnn": cores.deep_rnn,
     "highway": feed_forward.highway,
     "lowrank": cores.low_rank,
     "lstm": mogrifier.lstm,

@@ -1,5 +1,6 @@
 """Low-rank passthrough, recurrent highways, weight drop, and the simple baselines."""
 
+import keras
 import numpy as np
 
 import keras_adaptive_rnn as kar
@@ -109,3 +110,39 @@ def weight_drop(data, config):
 
     cell = kar.GRUCell(units, recurrent_map=maps.DropConnect(**arguments))
     return golden(data, cell, layout, states=["h"], masks=[(cell.recurrent_map, {"rate": gates(mask)})])
+
+
+class GivenBlocks(kar.DeepRNNCell):
+    """A deep stack that is told with its inputs which blocks are kept, `[x; kept]`."""
+
+    def build(self, input_shape):
+        super().build((None, self.units))
+        self.input_spec = None
+
+    def project(self, inputs, training=False):
+        return [inputs]
+
+    def step(self, projected, states, training=False):
+        x, self.given = projected[0][..., : self.units], projected[0][..., self.units :]
+        return super().step([x], states, True)
+
+    def kept_blocks(self, digits, training):
+        return keras.ops.split(self.given, len(self._blocks()), axis=-1)
+
+
+def deep_rnn(data, config):
+    """A stack of vanilla layers, `z = x @ U_l + h_l @ W_l + b_l`."""
+    units, depth = data["w.b0"].shape[0], config["depth"]
+
+    def layout(read):
+        above = join(read(f"U{k}") for k in range(1, depth))
+        bias = np.stack([read(f"b{k}") for k in range(depth)])
+        return [read("U0"), join(read(f"W{k}") for k in range(depth)), above, bias]
+
+    arguments = {"depth": depth, "skip_scale": config["skip_scale"]}
+    states = [f"h{k}" for k in reversed(range(depth))]
+    if "aux.block_gates" not in data:
+        return golden(data, kar.DeepRNNCell(units, **arguments), layout, states=states)
+    gates = np.tile(data["aux.block_gates"], (len(data["x"]), 1, 1))
+    cell = GivenBlocks(units, block_dropout=0.5, **arguments)
+    return golden(data, cell, layout, states=[None, *states, None], inputs=join([data["x"], gates]))

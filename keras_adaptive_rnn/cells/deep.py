@@ -1,0 +1,195 @@
+"""Deep stacks of vanilla recurrent layers, with skip connections and stochastic depth."""
+
+from keras import ops
+
+from keras_adaptive_rnn import _arguments, initializers
+from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn._types import Activation
+from keras_adaptive_rnn.cells.core import Core
+from keras_adaptive_rnn.cells.inner import split_sizes
+from keras_adaptive_rnn.cells.noise import DIGITS, next_digits
+
+
+@export
+class DeepRNNCell(Core):
+    r"""A stack of Elman layers as one cell, to 144 layers and more.
+
+    With $x_1 = x_t$ and $x_i = h_{i-1}(t)$ above it, for $i = 1, \dots, L$:
+
+    $$h_i(t) = f(x_i(t) U_i + h_i(t-1) W_i + b_i) \; (+ \; \alpha h_{i-k}(t) \;\text{ for } i = k, 2k, 3k, \dots)$$
+
+    The output is $h_L$. For $i = k$ the skip connection comes from $x_t$, if that has `units` features; else there is
+    none. With `block_dropout`, a block of $k$ layers may be left out of a step: its states stay as they are, and it
+    puts out what it reads.
+
+    Weights, in order: `kernel_map` $U_1$ `[inputs, units]`, `recurrent_map` $W$ `[units, depth * units]`, block after
+        block
+    those of the layers, `inner_map` $U_2, \dots, U_L$ `[units, (depth - 1) * units]`, `bias` `[depth, units]` (without
+    the first axis if `depth` is one).
+
+    Args:
+        units: Positive integer, size of every layer.
+        depth: Positive integer, $L$.
+        activation: $f$. Defaults to `"belu"`, the bipolar ELU.
+        skip_every: Positive integer, $k$; `None` for no skip connections. Defaults to `4`.
+        skip_scale: Number, $\alpha$. Defaults to `0.99`, so that a layer whose output has unit variance has something
+            left to add.
+        dropout: Float in `[0, 1)`, share of each $x_i$ to drop, anew in every step. Defaults to `0.0`.
+        recurrent_dropout: Float in `[0, 1)`, share of each $h_i(t-1)$ to drop where it is read, one mask a sequence and
+            layer (rnnDrop). Defaults to `0.0`.
+        block_dropout: Float in `[0, 1)`, probability that a block of `skip_every` layers is left out of a step, drawn
+            for every sample and step. Nothing is rescaled in inference. The lowest block is never left out where it
+            reads inputs of another size. Defaults to `0.0`.
+        **kwargs: As in `keras_adaptive_rnn.cells.Core`, but for `layer_normalization` and `per_gate_dropout`.
+
+    Call arguments:
+        inputs: Tensor `[batch, features]`.
+        states: List of $h_L, \dots, h_1$, each `[batch, units]`; with `block_dropout` the output before them, which the
+            next step does not read; with `dropout` or `block_dropout` a count of the steps, `[batch, 3]`, after them.
+        training: Whether anything is dropped.
+
+    Returns: `output, states`; the output is $h_L$.
+
+    Raises:
+        ValueError: an argument is out of its range, or `block_dropout` is given without `skip_every`.
+        TypeError: an argument is unknown, or of the wrong type.
+
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.DeepRNNCell(8, depth=12))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+
+    Reference: Eidnes, Nokland, Shifting Mean Activation Towards Zero with Bipolar Activation Functions (2018), section
+        3,
+    equations 3 and 4, and section 4.1. In the authors' code a dropped block adds its skip connection to what it passes
+    on, and is drawn for the whole batch; this is the paper's form.
+    """
+
+    gates = ("h",)
+    fixed_arguments = ("layer_normalization", "per_gate_dropout")
+
+    def __init__(
+        self,
+        units: int,
+        depth: int,
+        activation: Activation = "belu",
+        skip_every: int | None = 4,
+        skip_scale: float = 0.99,
+        block_dropout: float = 0.0,
+        **kwargs,
+    ):
+        super().__init__(units, activation=activation, **kwargs)
+        self.depth = _arguments.integer("depth", depth)
+        self.skip_every = _arguments.integer("skip_every", skip_every, optional=True)
+        self.skip_scale = _arguments.number("skip_scale", skip_scale)
+        self.block_dropout = _arguments.rate("block_dropout", block_dropout)
+        if self.block_dropout > 0 and self.skip_every is None:
+            raise ValueError(
+                "Argument `skip_every` must be an integer where blocks of so many layers are dropped. "
+                f"Received: skip_every=None, block_dropout={block_dropout}"
+            )
+        self.inner_map = type(self.kernel_map).from_config(self.kernel_map.get_config())
+        self.inner_map.bind(
+            self,
+            "inner_map",
+            self.units,
+            initializers.fresh(self.kernel_initializer, 1),
+            self.kernel_regularizer,
+            self.kernel_constraint,
+        )
+        self.reads_output = self.block_dropout == 0
+        self._counts = self.dropout > 0 or self.block_dropout > 0
+        output = [] if self.reads_output else [self.units]
+        self.state_size = [*output, *([self.units] * self.depth), *([DIGITS] if self._counts else [])]
+
+    # Weights and noise.
+
+    def build_maps(self):
+        each = (1,) * self.depth
+        self.kernel_map.build_blocks((1,), self.input_size)
+        self.recurrent_map.build_blocks((self.depth,), self.units, drawn=each)
+        if self.depth > 1:
+            self.inner_map.build_blocks(each[1:], self.units, drawn=each[1:])
+
+    @property
+    def bias_rows(self):
+        return self.depth
+
+    @property
+    def memory_states(self):
+        return [*([] if self.reads_output else [False]), *([True] * self.depth), *([False] if self._counts else [])]
+
+    @property
+    def noise_sizes(self):
+        return {"recurrent_dropout": self.depth * self.units}
+
+    @property
+    def step_noise_sizes(self):
+        sizes = {"dropout": self.input_size + (self.depth - 1) * self.units, "block_dropout": len(self._blocks())}
+        return {name: size for name, size in sizes.items() if getattr(self, name) > 0}
+
+    def _blocks(self):
+        """Returns the layers of each block, as ranges."""
+        size = self.skip_every or self.depth
+        return [range(k, min(k + size, self.depth)) for k in range(0, self.depth, size)]
+
+    # The equations.
+
+    def project(self, inputs, training=False):
+        # What is dropped anew in every step is multiplied in the step.
+        drops = training and self.dropout > 0
+        return [inputs] if drops else [inputs, self.kernel_map(inputs, training=training)]
+
+    def step(self, projected, states, training=False):
+        start = 0 if self.reads_output else 1
+        old = list(states[start : start + self.depth])[::-1]
+        digits = states[-1]
+        kept_inputs = self._kept_inputs(digits, training)
+        kept_blocks = self.kept_blocks(digits, training)
+        recurrent = self._recurrent_products(old, training)
+        new, x = [], projected[0]
+        for k, block in enumerate(self._blocks()):
+            block_input = x
+            for i in block:
+                read = x if kept_inputs is None else x * kept_inputs[i]
+                if i == 0:
+                    below = self.kernel_map(read, training=training) if len(projected) == 1 else projected[1]
+                else:
+                    below = self.inner_map(read, i - 1, training=training)
+                a = below + recurrent[i]
+                x = self.activation(self.bias(a, row=i) if self.use_bias else a)
+                if self.skip_every and i + 1 == block.start + self.skip_every and self._is_square(block_input):
+                    x = x + self.skip_scale * block_input
+                new.append(x)
+            if kept_blocks is not None and self._is_square(block_input):
+                kept = kept_blocks[k]
+                for i in block:
+                    new[i] = kept * new[i] + (1 - kept) * old[i]
+                x = kept * x + (1 - kept) * block_input
+        states = [*([] if self.reads_output else [x]), *new[::-1]]
+        return x, [*states, next_digits(digits) if training else digits] if self._counts else states
+
+    def _is_square(self, x):
+        # Only inputs of another size cannot be added to a layer, or stand in its place.
+        return x.shape[-1] == self.units
+
+    def _recurrent_products(self, h, training):
+        """Returns $h_i W_i$ for all layers: one batched product, as all the states are known."""
+        joined = self.drop(ops.concatenate(h, axis=-1), "recurrent_dropout", training)
+        apart = ops.reshape(joined, (-1, self.depth, self.units))
+        return ops.split(self.recurrent_map(apart, training=training, each=True), self.depth, axis=-1)
+
+    def _kept_inputs(self, digits, training):
+        """Returns for each layer what to multiply its inputs by, or `None` if nothing is dropped."""
+        if not training or self.dropout == 0:
+            return None
+        kept = ops.cast(self.uniform("dropout", digits) >= self.dropout, self.compute_dtype) / (1 - self.dropout)
+        return split_sizes(kept, [self.input_size, *([self.units] * (self.depth - 1))])
+
+    def kept_blocks(self, digits, training):
+        """Returns for each block whether it is kept, `[batch, 1]`, or `None` if none is dropped."""
+        if not training or self.block_dropout == 0:
+            return None
+        kept = ops.cast(self.uniform("block_dropout", digits) >= self.block_dropout, self.compute_dtype)
+        return ops.split(kept, len(self._blocks()), axis=-1)
