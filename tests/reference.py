@@ -115,3 +115,174 @@ def multiplicative(core, w, x, states):
     m_x = x @ w["input_factor/kernel"] + w.get("input_bias/bias", 0.0)
     m_h = h @ w["state_factor/kernel"] + w.get("state_bias/bias", 0.0)
     return core(inside(w, "core"), x, [m_x * m_h, *rest])
+
+
+def weight_normalized(w, name):
+    """Returns the weights with the matrices of one map replaced by their normalised ones (appendix A.2)."""
+
+    def unit(v):
+        return v / np.sqrt((v**2).sum(-2, keepdims=True))
+
+    w = dict(w)
+    if f"{name}/kernel" in w:
+        w[f"{name}/kernel"] = unit(w[f"{name}/kernel"]) * w[f"{name}/gain"]
+    else:
+        w[f"{name}/right"] = unit(w[f"{name}/right"])
+        w[f"{name}/left"] = unit(w[f"{name}/left"]) * w[f"{name}/gain"][..., None, :]
+    return w
+
+
+def normalized(step, w, x, states, **options):
+    return step(weight_normalized(weight_normalized(w, "kernel_map"), "recurrent_map"), x, states, **options)
+
+
+def recurrent_highway(w, x, states, depth=5, coupled=True):
+    (s,) = states
+    gates = 2 if coupled else 3
+    layers = np.split(matrix(w, "recurrent_map"), depth, axis=1)
+    bias = np.reshape(w["bias/bias"], (depth, -1))
+    for layer in range(depth):
+        a = s @ layers[layer] + bias[layer]
+        if layer == 0:
+            a = a + x @ matrix(w, "kernel_map")
+        h, t, *c = np.split(a, gates, axis=1)
+        t = sigmoid(t)
+        c = 1 - t if coupled else sigmoid(c[0])
+        s = np.tanh(h) * t + s * c
+    return s, [s]
+
+
+def grid_transform(w, own, others, memory):
+    """Returns one LSTM transform of a grid: gates from all hidden vectors, the memory of its own dimension."""
+    a = np.concatenate(others, 1) @ w["kernel_map/kernel"] + own @ w["recurrent_map/kernel"] + w["bias/bias"]
+    i, f, j, o = np.split(a, 4, axis=1)
+    memory = sigmoid(f) * memory + sigmoid(i) * np.tanh(j)
+    return sigmoid(o) * np.tanh(memory), memory
+
+
+def grid(w, x, states, depth=2, tied=False):
+    _, *along_time = states
+    h, m = np.split(x @ w["kernel_map/kernel"], 2, axis=1)
+    new = []
+    for layer in range(depth):
+        h_time, m_time = along_time[2 * layer : 2 * layer + 2]
+        k = 0 if tied else layer
+        time = grid_transform(inside(w, f"time_{k}"), h_time, [h], m_time)
+        h, m = grid_transform(inside(w, f"depth_{k}"), h, [h_time], m)
+        new += time
+    return h, [h, *new]
+
+
+def policy(w, v, states, kind):
+    """Returns the latent and the states of a policy: equation 7 or 8."""
+    if kind == "static":
+        return np.maximum(v @ w["policy_map/kernel"] + w["policy_bias/bias"], 0.0), []
+    return lstm(inside(w, "policy"), v, states)
+
+
+def adaptive(core, w, x, states, kind="recurrent", adaptation="io", tied=True, context=()):
+    """Equation 9, gate by gate. `core` is `lstm` or `elman`, of which only the gates' functions are left to it."""
+    gates = 4 if core is lstm else 1
+    own, policy_states = (states[:-2], states[-2:]) if kind == "recurrent" else (states, [])
+    h = own[0]
+    z, policy_states = policy(w, np.concatenate([x, h, *context], 1), policy_states, kind)
+    pi = np.tanh(z @ w["sub_policies/kernel"])
+    units = w["recurrent_map/kernel"].shape[1] // gates
+    operands = {"x": x, "h": h}
+    inner = {
+        k: w[f"{k}_basis/kernel"].shape[1] // (1 if tied else gates) if adaptation == "sva" else v.shape[1]
+        for k, v in operands.items()
+    }
+    sizes = []
+    if adaptation != "output":
+        sizes += [(f"{k}1", inner[k] if tied else gates * inner[k]) for k in "xh"]
+    if adaptation in ("io", "output"):
+        sizes += [("x2", gates * units), ("h2", gates * units)]
+    if "bias/bias" in w:
+        sizes.append(("b", gates * units))
+    ends = np.cumsum([size for _, size in sizes])
+    assert ends[-1] == pi.shape[1]
+    d = dict(zip([name for name, _ in sizes], np.split(pi, ends[:-1], axis=1), strict=True))
+
+    def of_gate(s, name):
+        if name not in d:
+            return 1.0
+        return d[name] if tied and name[1:] == "1" else np.split(d[name], gates, axis=1)[s]
+
+    pieces = []
+    for s in range(gates):
+        u = 0.0
+        for k, kernel in (("x", "kernel_map"), ("h", "recurrent_map")):
+            v, W = operands[k], np.split(w[f"{kernel}/kernel"], gates, axis=1)[s]
+            if adaptation == "sva":
+                R = w[f"{k}_basis/kernel"]
+                v = v @ (R if tied else np.split(R, gates, axis=1)[s])
+            u = u + of_gate(s, f"{k}2") * ((of_gate(s, f"{k}1") * v) @ W)
+        if "b" in d:
+            u = u + of_gate(s, "b") * np.split(w["bias/bias"], gates)[s]
+        pieces.append(u)
+    if core is lstm:
+        i, f, j, o = pieces
+        c = sigmoid(f) * own[1] + sigmoid(i) * np.tanh(j)
+        h = sigmoid(o) * np.tanh(c)
+        return h, [h, c, *policy_states]
+    h = np.tanh(pieces[0])
+    return h, [h, *policy_states]
+
+
+def adaptive_stack(core, w, x, states, layers=2, kind="recurrent"):
+    """Equation 10: each policy also reads the latent below, the lowest the highest one's of the step before."""
+    size = len(states) // layers
+    of_layer = [states[size * (layers - 1 - k) : size * (layers - k)] for k in range(layers)]
+    z = [of_layer[-1][-2]] if kind == "recurrent" else []
+    for k in range(layers):
+        x, of_layer[k] = adaptive(core, inside(w, f"layer_{k}"), x, of_layer[k], kind, context=z)
+        z = [of_layer[k][-2]] if kind == "recurrent" else []
+    return x, [s for states in reversed(of_layer) for s in states]
+
+
+def zoneout(core, w, x, states, rates=(0.1,)):
+    """The expectation, which holds in inference. The last state is the count."""
+    *old, count = states
+    _, new = core(inside(w, "core"), x, old)
+    rates = list(rates) * (len(old) if len(rates) == 1 else 1)
+    new = [z * before + (1 - z) * after for z, before, after in zip(rates, old, new, strict=True)]
+    return new[0], [*new, count]
+
+
+def stacked(cores, w, x, states, connection=None):
+    """`cores` are pairs of a step and its number of states, the lowest first."""
+    states, outputs = list(states), []
+    new = []
+    below = x
+    for k, (core, count) in enumerate(cores):
+        own = [states.pop() for _ in range(count)][::-1]
+        h, own = core(inside(w, f"layer_{k}"), below, own)
+        below = h + below if connection == "residual" and k > 0 else h
+        outputs.append(h)
+        new = own + new
+    output = sum(outputs) if connection == "skip" else below
+    return output, new if connection is None else [output, *new]
+
+
+def belu(x):
+    def elu(v):
+        return np.where(v > 0, v, np.exp(np.minimum(v, 0)) - 1)
+
+    odd = np.arange(x.shape[1]) % 2 == 1
+    return np.where(odd, -elu(-x), elu(x))
+
+
+def deep(w, x, states, depth=4, skip_every=4, skip_scale=0.99):
+    h = states[::-1]
+    units = h[0].shape[1]
+    W = np.split(w["recurrent_map/kernel"], depth, axis=1)
+    U = [w["kernel_map/kernel"], *(np.split(w["inner_map/kernel"], depth - 1, axis=1) if depth > 1 else [])]
+    bias = np.reshape(w["bias/bias"], (depth, -1))
+    outputs = [x]
+    for k in range(depth):
+        out = belu(outputs[-1] @ U[k] + h[k] @ W[k] + bias[k])
+        if skip_every and (k + 1) % skip_every == 0 and outputs[k + 1 - skip_every].shape[1] == units:
+            out = out + skip_scale * outputs[k + 1 - skip_every]
+        outputs.append(out)
+    return outputs[-1], outputs[:0:-1]

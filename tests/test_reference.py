@@ -20,6 +20,24 @@ lstm_rows = {
     "low_rank": ({"kernel_map": maps.LowRank(2), "recurrent_map": maps.LowRank(2, diagonal=True)}, {}),
     "low_rank_tied": ({"recurrent_map": maps.LowRank(2, diagonal=True, tied=True)}, {}),
 }
+low_rank = {"diagonal": True, "weight_normalization": True}
+adaptive_rows = {
+    "recurrent": {},
+    "recurrent_untied": {"tied": False},
+    "recurrent_input": {"adaptation": "input"},
+    "recurrent_output": {"adaptation": "output"},
+    "recurrent_sva": {"adaptation": "sva"},
+    "static": {"policy": "static"},
+    "static_untied_input": {"policy": "static", "tied": False, "adaptation": "input"},
+    "static_untied_sva": {"policy": "static", "tied": False, "adaptation": "sva", "rank": 2},
+    "no_bias": {"use_bias": False},
+}
+
+
+def adaptive(core, policy="recurrent", adaptation="io", tied=True, **_):
+    return functools.partial(ref.adaptive, core, kind=policy, adaptation=adaptation, tied=tied)
+
+
 gru_rows = {
     "after": ({}, {}),
     "before": ({"reset_after": False}, {"reset_after": False}),
@@ -37,6 +55,8 @@ gru_rows = {
     ),
 }
 mogrifier = functools.partial(functools.partial, ref.mogrifier)
+zoneout = functools.partial(functools.partial, ref.zoneout)
+two_lstms = [(ref.lstm, 2), (ref.lstm, 2)]
 ROWS = {
     "elman": (kar.ElmanCell(4), ref.elman),
     **{
@@ -60,6 +80,69 @@ ROWS = {
         mogrifier(functools.partial(ref.lstm, tied=True)),
     ),
     "multiplicative_lstm": (kar.MultiplicativeLSTMCell(4), functools.partial(ref.multiplicative, ref.lstm)),
+    **{
+        f"adaptive_lstm_{name}": (kar.AdaptiveLSTMCell(4, policy_units=3, **ours), adaptive(ref.lstm, **ours))
+        for name, ours in adaptive_rows.items()
+    },
+    **{
+        f"adaptive_rnn_{name}": (kar.AdaptiveRNNCell(4, policy_units=3, **ours), adaptive(ref.elman, **ours))
+        for name, ours in adaptive_rows.items()
+    },
+    "adaptive_lstm_stack": (
+        kar.StackedAdaptiveLSTMCells([3, 4], policy_units=2),
+        functools.partial(ref.adaptive_stack, ref.lstm),
+    ),
+    "adaptive_rnn_stack": (
+        kar.StackedAdaptiveRNNCells([3, 5, 4], policy_units=2),
+        functools.partial(ref.adaptive_stack, ref.elman, layers=3),
+    ),
+    "adaptive_stack_static": (
+        kar.StackedAdaptiveLSTMCells([3, 4], policy_units=2, policy="static"),
+        functools.partial(ref.adaptive_stack, ref.lstm, kind="static"),
+    ),
+    "low_rank_gru": (kar.LowRankGRUCell(4, 2), functools.partial(ref.gru, reset_after=False)),
+    "low_rank_gru_after": (kar.LowRankGRUCell(4, 2, tied=True, reset_after=True), ref.gru),
+    "low_rank_gru_normalised": (
+        kar.LowRankGRUCell(4, 2, weight_normalization=True),
+        functools.partial(ref.normalized, ref.gru, reset_after=False),
+    ),
+    "low_rank_lstm": (kar.LowRankLSTMCell(4, 2, diagonal=False), ref.lstm),
+    "low_rank_lstm_normalised": (
+        kar.LowRankLSTMCell(4, 2, tied=True, weight_normalization=True),
+        functools.partial(ref.normalized, ref.lstm),
+    ),
+    "weight_drop_lstm": (kar.WeightDropLSTMCell(4), ref.lstm),
+    **{
+        f"recurrent_highway_{depth}_{'coupled' if coupled else 'free'}": (
+            kar.RecurrentHighwayCell(4, depth=depth, coupled=coupled),
+            functools.partial(ref.recurrent_highway, depth=depth, coupled=coupled),
+        )
+        for depth in (1, 3, 10)
+        for coupled in (True, False)
+    },
+    "grid_1": (kar.GridLSTMCell(4, depth=1), functools.partial(ref.grid, depth=1)),
+    "grid_3": (kar.GridLSTMCell(4, depth=3), functools.partial(ref.grid, depth=3)),
+    "grid_3_tied": (kar.GridLSTMCell(4, depth=3, tied=True), functools.partial(ref.grid, depth=3, tied=True)),
+    "zoneout": (kar.ZoneoutCell(4, zoneout=0.3), zoneout(ref.lstm, rates=[0.3])),
+    "zoneout_rates": (kar.ZoneoutCell(4, zoneout=[0.1, 0.6]), zoneout(ref.lstm, rates=[0.1, 0.6])),
+    **{
+        f"stack_{connection}": (
+            kar.StackedCells([kar.LSTMCell(4), kar.LSTMCell(4)], connection=connection),
+            functools.partial(ref.stacked, two_lstms, connection=connection),
+        )
+        for connection in (None, "skip", "residual")
+    },
+    "stack_of_sizes": (
+        kar.StackedCells([kar.ElmanCell(3), kar.LSTMCell(5), kar.GRUCell(4)]),
+        functools.partial(ref.stacked, [(ref.elman, 1), (ref.lstm, 2), (ref.gru, 1)]),
+    ),
+    **{
+        f"deep_{depth}_{skip}": (
+            kar.DeepRNNCell(units, depth=depth, skip_every=skip),
+            functools.partial(ref.deep, depth=depth, skip_every=skip),
+        )
+        for units, depth, skip in ((4, 1, 4), (4, 5, 2), (5, 5, 2), (4, 6, None))
+    },
     "multiplicative_rnn": (
         kar.MultiplicativeLSTMCell(4, core="elman", factor_bias=True),
         functools.partial(ref.multiplicative, ref.elman),
@@ -67,14 +150,20 @@ ROWS = {
 }
 
 
+def inner_cells(cell):
+    """Yields the cells inside a cell, with the names by which the references call them."""
+    if hasattr(cell, "cell"):
+        yield "core", cell.cell
+    for attribute, name in (("cells", "layer"), ("time_cells", "time"), ("depth_cells", "depth")):
+        yield from ((f"{name}_{k}", inner) for k, inner in enumerate(getattr(cell, attribute, ())))
+
+
 def named_weights(cell):
-    """Returns the weights in float64 by their path inside the cell; an inner cell is called `core`."""
-    core = getattr(cell, "cell", None)
+    """Returns the weights in float64 by their path inside the cell, the cells in it called as in the references."""
+    called = {inner.name: name for name, inner in inner_cells(cell)}
     names = {}
     for weight in cell.weights:
-        name = weight.path.removeprefix(f"{cell.name}/")
-        if core is not None and name.startswith(f"{core.name}/"):
-            name = "core" + name.removeprefix(core.name)
+        name = "/".join(called.get(part, part) for part in weight.path.removeprefix(f"{cell.name}/").split("/"))
         *folders, last = name.split("/")
         # Keras numbers layer names over a session; the number inside the cell is the order of creation.
         if folders and folders[-1].startswith("layer_normalization"):

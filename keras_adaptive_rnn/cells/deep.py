@@ -89,21 +89,19 @@ class DeepRNNCell(Core):
                 "Argument `skip_every` must be an integer where blocks of so many layers are dropped. "
                 f"Received: skip_every=None, block_dropout={block_dropout}"
             )
-        self.inner_map = type(self.kernel_map).from_config(self.kernel_map.get_config())
-        self.inner_map.bind(
-            self,
-            "inner_map",
-            self.units,
-            initializers.fresh(self.kernel_initializer, 1),
-            self.kernel_regularizer,
-            self.kernel_constraint,
-        )
+        if self.depth > 1:
+            self.inner_map = self._bind_like("inner_map", self.kernel_map)
         self.reads_output = self.block_dropout == 0
         self._counts = self.dropout > 0 or self.block_dropout > 0
         output = [] if self.reads_output else [self.units]
         self.state_size = [*output, *([self.units] * self.depth), *([DIGITS] if self._counts else [])]
 
     # Weights and noise.
+
+    def _bind_like(self, name, other):
+        made = type(other).from_config(other.get_config())
+        initializer = initializers.fresh(self.kernel_initializer, 1)
+        return made.bind(self, name, self.units, initializer, self.kernel_regularizer, self.kernel_constraint)
 
     def build_maps(self):
         each = (1,) * self.depth

@@ -40,6 +40,8 @@ class LowRankCore(Core):
         kernel_map: str | maps.LinearMap = "full",
         **kwargs,
     ):
+        if _arguments.integer("rank", rank) > _arguments.integer("units", units):
+            raise ValueError(f"Argument `rank` must be at most `units`, {units}. Received: rank={rank}")
         _arguments.boolean("weight_normalization", weight_normalization)
         if kernel_map == "full":
             kernel_map = maps.Full(weight_normalization=weight_normalization)
