@@ -12,7 +12,7 @@ import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import maps
 
 quiet = settings(
-    max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None
+    max_examples=8, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None
 )
 flags = st.booleans()
 
@@ -33,7 +33,8 @@ rates = st.sampled_from([0.0, 0.25, 0.9])
 linear_maps = st.one_of(
     st.just("full"),
     made_of(maps.LowRank, rank=st.integers(1, 2), tied=flags),
-    made_of(maps.DropConnect, rate=rates),
+    made_of(maps.DropConnect, rate=rates, variational=flags),
+    made_of(maps.Full, weight_normalization=flags),
 )
 common = {
     "units": st.integers(2, 5),
@@ -58,12 +59,49 @@ lstm = {
     "cell_clip": st.sampled_from([None, 0.5]),
     "update_dropout": rates,
 }
-cells = st.one_of(
-    made_of(kar.ElmanCell, **common),
-    made_of(kar.GRUCell, **common, reset_after=flags),
+low_rank = {name: value for name, value in common.items() if name not in ("kernel_map", "recurrent_map")}
+low_rank |= {
+    "rank": st.integers(1, 2),
+    "diagonal": flags,
+    "tied": flags,
+    "carry_bias": st.sampled_from([0.0, 4.0]),
+    "weight_normalization": flags,
+}
+adaptive = {name: value for name, value in common.items() if name != "layer_normalization"}
+adaptive |= {
+    "policy_units": st.integers(1, 3),
+    "policy": st.sampled_from(["static", "recurrent"]),
+    "adaptation": st.sampled_from(["io", "input", "output", "sva"]),
+    "tied": flags,
+    "policy_dropout": rates,
+}
+depth = st.integers(1, 3)
+cores = st.one_of(
+    made_of(kar.ElmanCell, **common, per_gate_dropout=flags),
+    made_of(kar.GRUCell, **common, reset_after=flags, per_gate_dropout=flags),
     made_of(kar.LSTMCell, **lstm, tied_gates=flags),
     made_of(kar.LSTMCell, **lstm, cap_input_gate=flags),
 )
+new_cells = st.one_of(
+    made_of(kar.LowRankGRUCell, **low_rank, reset_after=flags),
+    made_of(kar.LowRankLSTMCell, **low_rank, tied_gates=flags),
+    made_of(kar.AdaptiveLSTMCell, **adaptive),
+    made_of(kar.AdaptiveRNNCell, **adaptive),
+    made_of(kar.RecurrentHighwayCell, **common, depth=depth, coupled=flags),
+    made_of(kar.WeightDropLSTMCell, units=st.integers(2, 5), recurrent_weight_dropout=rates, variational=flags),
+    made_of(
+        kar.DeepRNNCell,
+        **{name: value for name, value in common.items() if name != "layer_normalization"},
+        depth=depth,
+        skip_every=st.integers(1, 3),
+        block_dropout=rates,
+    ),
+)
+composites = st.one_of(
+    made_of(kar.GridLSTMCell, **{k: v for k, v in common.items() if k != "seed"}, depth=depth, tied=flags),
+    made_of(kar.StackedAdaptiveLSTMCells, **adaptive | {"units": st.lists(st.integers(2, 4), min_size=1, max_size=3)}),
+)
+cells = st.one_of(cores, new_cells)
 noise = {name: common[name] for name in ("dropout", "recurrent_dropout", "seed", "trainable_initial_state")}
 modulators = st.one_of(
     made_of(
@@ -76,14 +114,16 @@ modulators = st.one_of(
         **noise,
     ),
     made_of(kar.MultiplicativeLSTMCell, cell=cells, factor_bias=flags, **noise),
+    made_of(kar.ZoneoutCell, cell=cells, zoneout=rates, seed=common["seed"]),
     made_of(kar.MogrifierCell, **common, rounds=st.integers(0, 3), core=st.sampled_from(["lstm", "gru", "elman"])),
 )
 
 
+@pytest.mark.parametrize("kind", [cores, new_cells, composites, modulators], ids=["cores", "new", "made", "modulators"])
+@given(data=st.data())
 @quiet
-@given(cell=st.one_of(cells, modulators))
-def test_config_round_trip(cell):
-    cell = make(cell)
+def test_config_round_trip(kind, data):
+    cell = make(data.draw(kind))
     config = keras.saving.serialize_keras_object(cell)
     revived = keras.saving.deserialize_keras_object(json.loads(json.dumps(config)))
     assert json.dumps(keras.saving.serialize_keras_object(revived)) == json.dumps(config)

@@ -144,9 +144,9 @@ class LinearMap(keras.layers.Layer):
 
     def normalized(self, kernel, gain=None):
         """Returns `kernel` with columns of norm `gain`, or one."""
-        # Squares of half precision would overflow or vanish.
+        # Squares of half precision would overflow or vanish. A column of zeros stays one.
         wide = ops.cast(kernel, "float32")
-        wide = wide / ops.norm(wide, axis=-2, keepdims=True)
+        wide = wide * ops.rsqrt(ops.maximum(ops.sum(ops.square(wide), axis=-2, keepdims=True), 1e-24))
         if gain is not None:
             wide = wide * ops.expand_dims(ops.cast(gain, "float32"), -2)
         return ops.cast(wide, kernel.dtype)
