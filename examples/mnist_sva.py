@@ -11,7 +11,7 @@ The run prints a table and leaves `results.json` and `mnist.png` in `runs/mnist_
 (`KERAS_BACKEND=jax`, `tensorflow` or `torch`).
 
 Reference: Flennerhag et al., Breaking the Activation Function Bottleneck through Adaptive Parameterization (2018),
-section 5.2. It gives sizes, rate, batch and steps. The widths, the linear policies without an adapted bias, standardised
+section 5.2. It gives sizes, rate, batch and steps. The widths, linear policies without an adapted bias, standardised
 pixels and the activation of the networks of three layers are choices of this example.
 """
 
