@@ -1,0 +1,56 @@
+"""The examples of feed-forward layers run, for a few steps."""
+
+import importlib.util
+import json
+import pathlib
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("rich")
+FOLDER = pathlib.Path(__file__).parents[1] / "examples"
+if not FOLDER.exists():
+    pytest.skip("the examples are not part of the source distribution", allow_module_level=True)
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def results(folder):
+    return json.loads((folder / "results.json").read_text(encoding="utf-8"))["models"]
+
+
+def test_extreme_tail_regression(tmp_path, capsys):
+    example = load("extreme_tail_regression")
+    example.main(["--seeds", "1", "--steps", "7", "--output", str(tmp_path)])
+    assert {path.name for path in tmp_path.iterdir()} == {"results.json", "tail.png"}
+    weights = {name: runs["0"]["weights"] for name, runs in results(tmp_path).items()}
+    assert weights["adaptive"] < weights["static"] / 3
+    assert "of the error in the tail" in capsys.readouterr().out
+
+
+def test_mnist_sva(tmp_path, rng):
+    parts = {
+        f"{kind}_{part}": rng.integers(0, top, shape, dtype="uint8")
+        for part in ("train", "test")
+        for kind, top, shape in (("x", 256, (300, 28, 28)), ("y", 10, 300))
+    }
+    np.savez(tmp_path / "mnist.npz", **parts)
+    example, folder = load("mnist_sva"), tmp_path / "results"
+    arguments = ["--steps", "2", "--at-once", "1", "--output", str(folder)]
+    example.main([*arguments, "--data", str(tmp_path / "mnist.npz"), "--rows", "logistic", "sva_8k"])
+    assert {path.name for path in folder.iterdir()} == {"results.json", "mnist.png"}
+    assert all(0 <= row["test"] <= 100 for row in results(folder).values())
+    with pytest.raises(SystemExit, match="cannot read MNIST"):
+        example.main([*arguments, "--data", str(tmp_path / "none.npz")])
+
+
+def test_the_models_of_mnist_have_the_sizes_of_the_paper():
+    example = load("mnist_sva")
+    for row, (_, size, _, _) in example.ROWS.items():
+        assert abs(example.make_model(row).count_params() / 1000 / int(size[:-1]) - 1) < 0.03
