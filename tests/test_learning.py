@@ -26,9 +26,11 @@ ROWS = {
     "adaptive_lstm_static": (lambda: kar.AdaptiveLSTMCell(16, policy="static", **adaptive), 0.02, 1200),
     "adaptive_rnn": (lambda: kar.AdaptiveRNNCell(32, adaptation="output", **adaptive), 0.01, 600),
     "stacked_adaptive_lstm": (
-        lambda: kar.StackedAdaptiveLSTMCells([16, 16], adaptation="output", **adaptive),
+        lambda: kar.StackedAdaptiveLSTMCells(
+            [16, 16], policy_initializer=keras.initializers.Orthogonal(gain=4.0), **adaptive
+        ),
         0.01,
-        900,
+        1000,
     ),
     "low_rank_gru": (lambda: kar.LowRankGRUCell(32, rank=8), 0.02, 900),
     "low_rank_lstm": (lambda: kar.LowRankLSTMCell(32, rank=8), 0.02, 500),
