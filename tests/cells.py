@@ -1,44 +1,49 @@
-"""The table of tests: one line a cell, each run through every test that cells share."""
+"""The tables of tests: one line a cell or layer, each run through every test that they share."""
 
 import keras
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import activations, maps
 
+# Every class of cells.
 CELLS = {
     "elman": lambda: kar.ElmanCell(4, dropout=0.2, recurrent_dropout=0.3),
     "gru": lambda: kar.GRUCell(4),
-    "gru_reset_before": lambda: kar.GRUCell(4, reset_after=False, recurrent_dropout=0.3, layer_normalization=True),
     "lstm": lambda: kar.LSTMCell(4, dropout=0.2, recurrent_dropout=0.3, update_dropout=0.2, per_gate_dropout=True),
-    "lstm_tied_projected": lambda: kar.LSTMCell(4, tied_gates=True, projection_units=3, layer_normalization=True),
-    "lstm_capped_clipped": lambda: kar.LSTMCell(4, cap_input_gate=True, cell_clip=0.3, trainable_initial_state=True),
     "low_rank_gru": lambda: kar.LowRankGRUCell(4, rank=2, weight_normalization=True, trainable_initial_state=True),
     "low_rank_lstm": lambda: kar.LowRankLSTMCell(4, rank=2, tied=True, kernel_map=maps.LowRank(2)),
     "weight_drop_lstm": lambda: kar.WeightDropLSTMCell(4, recurrent_weight_dropout=0.5),
     "recurrent_highway": lambda: kar.RecurrentHighwayCell(4, depth=3, dropout=0.2, recurrent_dropout=0.3),
-    "recurrent_highway_free": lambda: kar.RecurrentHighwayCell(4, depth=1, coupled=False),
+    "deep_rnn_dropped": lambda: kar.DeepRNNCell(4, depth=4, skip_every=2, dropout=0.2, block_dropout=0.3),
     "grid_lstm": lambda: kar.GridLSTMCell(4, depth=2, dropout=0.2, recurrent_dropout=0.3),
     "adaptive_lstm": lambda: kar.AdaptiveLSTMCell(4, policy_units=3, dropout=0.2, policy_dropout=0.3),
+    "adaptive_rnn": lambda: kar.AdaptiveRNNCell(4, policy_units=3, adaptation="output", recurrent_dropout=0.3),
+    "stacked_adaptive_lstm": lambda: kar.StackedAdaptiveLSTMCells([3, 4], policy_units=2, recurrent_dropout=0.3),
+    "mogrifier_low_rank": lambda: kar.MogrifierCell(4, rank=2, gate_bias=True, dropout=0.2, recurrent_dropout=0.3),
+    "multiplicative_lstm": lambda: kar.MultiplicativeLSTMCell(4, dropout=0.2, recurrent_dropout=0.3),
+    "zoneout": lambda: kar.ZoneoutCell(4, zoneout=[0.2, 0.5]),
+    "stack_skip": lambda: kar.StackedCells(
+        [kar.LSTMCell(4, tied_gates=True), keras.layers.GRUCell(4, dropout=0.2)], connection="skip"
+    ),
+}
+# Further options of these cells: the equations are tried, and not again all that Keras does around them.
+OPTIONS = {
+    "gru_reset_before": lambda: kar.GRUCell(4, reset_after=False, recurrent_dropout=0.3, layer_normalization=True),
+    "lstm_tied_projected": lambda: kar.LSTMCell(4, tied_gates=True, projection_units=3, layer_normalization=True),
+    "lstm_capped_clipped": lambda: kar.LSTMCell(4, cap_input_gate=True, cell_clip=0.3, trainable_initial_state=True),
+    "recurrent_highway_free": lambda: kar.RecurrentHighwayCell(4, depth=1, coupled=False),
     "adaptive_lstm_static": lambda: kar.AdaptiveLSTMCell(4, policy_units=3, policy="static", tied=False),
     "adaptive_lstm_sva": lambda: kar.AdaptiveLSTMCell(
         4, policy_units=3, adaptation="sva", trainable_initial_state=True
     ),
-    "adaptive_rnn": lambda: kar.AdaptiveRNNCell(4, policy_units=3, adaptation="output", recurrent_dropout=0.3),
-    "stacked_adaptive_lstm": lambda: kar.StackedAdaptiveLSTMCells([3, 4], policy_units=2, recurrent_dropout=0.3),
     "lstm_belu": lambda: kar.LSTMCell(4, activation="belu"),
     "deep_rnn": lambda: kar.DeepRNNCell(4, depth=5, recurrent_dropout=0.3),
-    "deep_rnn_dropped": lambda: kar.DeepRNNCell(4, depth=4, skip_every=2, dropout=0.2, block_dropout=0.3),
     "mogrifier": lambda: kar.MogrifierCell(4),
-    "mogrifier_low_rank": lambda: kar.MogrifierCell(4, rank=2, gate_bias=True, dropout=0.2, recurrent_dropout=0.3),
     "mogrifier_gru": lambda: kar.MogrifierCell(4, rounds=4, core="gru", zigzag=False, trainable_initial_state=True),
     "mogrifier_around_keras": lambda: kar.MogrifierCell(cell=keras.layers.GRUCell(4, dropout=0.2), rounds=2),
-    "multiplicative_lstm": lambda: kar.MultiplicativeLSTMCell(4, dropout=0.2, recurrent_dropout=0.3),
     "multiplicative_rnn": lambda: kar.MultiplicativeLSTMCell(4, core="elman", factor_bias=True),
-    "zoneout": lambda: kar.ZoneoutCell(4, zoneout=[0.2, 0.5]),
     "zoneout_around_adaptive": lambda: kar.ZoneoutCell(cell=kar.AdaptiveLSTMCell(4, policy_units=3), zoneout=0.3),
-    "stack_skip": lambda: kar.StackedCells(
-        [kar.LSTMCell(4, tied_gates=True), keras.layers.GRUCell(4, dropout=0.2)], connection="skip"
-    ),
+    "stacked_adaptive_rnn": lambda: kar.StackedAdaptiveRNNCells([3, 4], policy_units=2, policy_dropout=0.3),
 }
 
 

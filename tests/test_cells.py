@@ -3,14 +3,21 @@
 import pytest
 
 from keras_adaptive_rnn.testing import check_cell, check_layer
-from tests.cells import CELLS, LAYERS
+from tests.cells import CELLS, LAYERS, OPTIONS
 
 INPUT_SHAPE = (3, 5, 4)
+# What does not depend on the options of a cell.
+AROUND = ("streaming", "wrappers", "unknown_sizes", "training", "keras_layer_test")
 
 
 @pytest.mark.parametrize("name", CELLS)
 def test_cell(name):
     check_cell(CELLS[name](), INPUT_SHAPE)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_options(name):
+    check_cell(OPTIONS[name](), INPUT_SHAPE, skip=AROUND)
 
 
 @pytest.mark.parametrize("name", LAYERS)

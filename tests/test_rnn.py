@@ -10,7 +10,7 @@ from keras import ops
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine, maps
 from keras_adaptive_rnn.testing import given_noise
-from tests.cells import CELLS
+from tests.cells import CELLS, OPTIONS
 
 X = np.random.default_rng(1).normal(size=(3, 6, 5)).astype("float32")
 
@@ -175,7 +175,7 @@ def test_given_noise_is_used():
     ],
 )
 def test_both_loops_agree_under_noise(name, rng):
-    cell = CELLS[name]()
+    cell = (CELLS | OPTIONS)[name]()
     cell.build((3, 5))
     cell.set_weights([0.5 * rng.normal(size=w.shape) for w in cell.weights])
     sizes = {rate: size if isinstance(size, tuple) else (size,) for rate, size in cell.noise_sizes.items()}
@@ -213,7 +213,7 @@ def test_drop_connect_drops_weights(rnn):
     "name", ["gru", "low_rank_gru", "weight_drop_lstm", "adaptive_lstm_sva", "grid_lstm", "mogrifier_gru"]
 )
 def test_what_is_hoisted_changes_no_number(name, monkeypatch, rng):
-    layer = kar.RNN(CELLS[name](), return_sequences=True)
+    layer = kar.RNN((CELLS | OPTIONS)[name](), return_sequences=True)
     layer.build(X.shape)
     # Not from zeros, where layer normalisation multiplies rounding errors by thousands. Elsewhere it magnifies them
     # too: hence the tolerance.

@@ -15,6 +15,8 @@ import keras_adaptive_rnn as kar
 
 INPUT_SHAPE = (2, 5, 4)
 TOLERANCE = 1e-5
+# The cells that are also tried inside `Bidirectional` and in a stack of Keras: a core, cells of cells, and a count.
+WRAPPED = ("lstm", "mogrifier", "stacked_adaptive_lstm", "zoneout")
 
 
 def inputs():
@@ -28,19 +30,16 @@ def set_weights(model):
 
 
 def models():
-    """Yields a name and a model: each cell in a stateful layer, inside Bidirectional and in a stack; each layer."""
+    """Yields a name and the layers of a model: each cell in our `RNN` and in Keras's, some wrapped; each layer."""
     from tests.cells import CELLS, LAYERS
 
     for name, make in CELLS.items():
-        yield (
-            f"cell_{name}",
-            [
-                kar.RNN(make(), return_sequences=True, stateful=True),
-                keras.layers.Bidirectional(kar.RNN(make(), return_sequences=True)),
-                kar.RNN([make(), make()], return_sequences=True),
-                keras.layers.RNN(make()),
-            ],
-        )
+        wrapped = [
+            keras.layers.Bidirectional(kar.RNN(make(), return_sequences=True)),
+            kar.RNN([make(), make()], return_sequences=True),
+        ]
+        stateful = kar.RNN(make(), return_sequences=True, stateful=True)
+        yield f"cell_{name}", [stateful, *(wrapped if name in WRAPPED else []), keras.layers.RNN(make())]
     for name, make in LAYERS.items():
         yield f"layer_{name}", [make()]
 

@@ -10,7 +10,7 @@ import keras
 import numpy as np
 
 import keras_adaptive_rnn as kar
-from tests.cells import CELLS, LAYERS
+from tests.cells import CELLS, LAYERS, OPTIONS
 
 FOLDER = pathlib.Path(__file__).parent
 INPUT_SHAPE = (2, 3, 4)
@@ -18,8 +18,9 @@ INPUT_SHAPE = (2, 3, 4)
 
 def models():
     """Returns a function that makes the layer to freeze, by the file's name."""
-    cells = {f"cell_{name}": lambda make=make: kar.RNN(make(), return_sequences=True) for name, make in CELLS.items()}
-    return cells | {f"layer_{name}": make for name, make in LAYERS.items()}
+    cells = CELLS | OPTIONS
+    layers = {f"cell_{name}": lambda make=make: kar.RNN(make(), return_sequences=True) for name, make in cells.items()}
+    return layers | {f"layer_{name}": make for name, make in LAYERS.items()}
 
 
 def freeze():
