@@ -32,7 +32,7 @@ ROWS = {
         0.01,
         1000,
     ),
-    "low_rank_gru": (lambda: kar.LowRankGRUCell(32, rank=8), 0.02, 900),
+    "low_rank_gru": (lambda: kar.LowRankGRUCell(32, rank=8, carry_bias=1.0), 0.02, 500),
     "low_rank_lstm": (lambda: kar.LowRankLSTMCell(32, rank=8), 0.02, 500),
     "recurrent_highway": (lambda: kar.RecurrentHighwayCell(32, depth=2), 0.01, 500),
     "grid_lstm": (lambda: kar.GridLSTMCell(16, depth=1), 0.02, 700),
