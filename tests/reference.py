@@ -31,6 +31,14 @@ def layer_norm(a, gain, bias=0.0):
     return (a - a.mean(-1, keepdims=True)) / np.sqrt(a.var(-1, keepdims=True) + 1e-9) * gain + bias
 
 
+def product(x, W, mask=None):
+    """Returns `x W`, or with a mask `[batch, gates, size]` each gate's part of it, with what is left of `x` to it."""
+    if mask is None:
+        return x @ W
+    gates = np.split(W, mask.shape[1], axis=1)
+    return np.concatenate([(x * mask[:, g]) @ gate for g, gate in enumerate(gates)], axis=1)
+
+
 def norms(w, prefix=""):
     """Returns the gains of the layer norms in order of creation: kernel, recurrent groups."""
     names = [n for n in w if n.startswith(f"{prefix}layer_normalization") and n.endswith("gamma")]
@@ -43,33 +51,48 @@ def elman(w, x, states):
     return h, [h]
 
 
-def gru(w, x, states, reset_after=True, layer_normalization=False):
+def gru(w, x, states, reset_after=True, layer_normalization=False, dropout=None, recurrent_dropout=None):
+    """The masks are of `per_gate_dropout`."""
     (h,) = states
+    first, last = (None, None) if recurrent_dropout is None else np.split(recurrent_dropout, [2], axis=1)
     kernel, recurrent, bias = matrix(w, "kernel_map"), matrix(w, "recurrent_map"), w["bias/bias"]
     gains = norms(w)
     n = h.shape[-1]
-    a = x @ kernel
+    a = product(x, kernel, dropout)
     a = layer_norm(a, gains[0]) if layer_normalization else a
     if reset_after:
-        u = h @ recurrent + bias[1]
+        u = product(h, recurrent, recurrent_dropout) + bias[1]
         a = a + bias[0]
         z, r = sigmoid(a[:, :n] + u[:, :n]), sigmoid(a[:, n : 2 * n] + u[:, n : 2 * n])
         candidate = np.tanh(a[:, 2 * n :] + r * u[:, 2 * n :])
     else:
         a = a + bias
-        u = h @ recurrent[:, : 2 * n]
+        u = product(h, recurrent[:, : 2 * n], first)
         u = layer_norm(u, gains[1]) if layer_normalization else u
         z, r = sigmoid(a[:, :n] + u[:, :n]), sigmoid(a[:, n : 2 * n] + u[:, n:])
-        u = (r * h) @ recurrent[:, 2 * n :]
+        u = product(r * h, recurrent[:, 2 * n :], last)
         u = layer_norm(u, gains[2]) if layer_normalization else u
         candidate = np.tanh(a[:, 2 * n :] + u)
     h = z * h + (1 - z) * candidate
     return h, [h]
 
 
-def lstm(w, x, states, tied=False, cap=False, clip=None, layer_normalization=False):
+def lstm(
+    w,
+    x,
+    states,
+    tied=False,
+    cap=False,
+    clip=None,
+    layer_normalization=False,
+    dropout=None,
+    recurrent_dropout=None,
+    update_dropout=1.0,
+):
+    """The masks of input and state are of `per_gate_dropout`."""
     h, c = states
-    a, u = x @ matrix(w, "kernel_map"), h @ matrix(w, "recurrent_map")
+    a = product(x, matrix(w, "kernel_map"), dropout)
+    u = product(h, matrix(w, "recurrent_map"), recurrent_dropout)
     if layer_normalization:
         gains = norms(w)
         a, u = layer_norm(a, gains[0]), layer_norm(u, gains[1])
@@ -83,7 +106,7 @@ def lstm(w, x, states, tied=False, cap=False, clip=None, layer_normalization=Fal
         i, f = sigmoid(i), sigmoid(f)
     if cap:
         i = np.minimum(i, 1 - f)
-    c = f * c + i * np.tanh(j)
+    c = f * c + i * np.tanh(j) * update_dropout
     normed = layer_norm(c, norms(w)[2], w["layer_normalization_2/beta"]) if layer_normalization else c
     h = sigmoid(o) * np.tanh(normed)
     if "projection/kernel" in w:
@@ -136,6 +159,11 @@ def normalized(step, w, x, states, **options):
     return step(weight_normalized(weight_normalized(w, "kernel_map"), "recurrent_map"), x, states, **options)
 
 
+def weight_drop(w, x, states, rate):
+    """An LSTM some of whose recurrent weights are dropped: `rate` is their mask."""
+    return lstm({**w, "recurrent_map/kernel": w["recurrent_map/kernel"] * rate}, x, states)
+
+
 def recurrent_highway(w, x, states, depth=5, coupled=True):
     (s,) = states
     gates = 2 if coupled else 3
@@ -171,6 +199,19 @@ def grid(w, x, states, depth=2, tied=False):
         h, m = grid_transform(inside(w, f"depth_{k}"), h, [h_time], m)
         new += time
     return h, [h, *new]
+
+
+def grid_block(w, hidden, memory):
+    """Section 3.1: one LSTM a dimension, `W_k` of the shape `[N units, 4 units]`, on all hidden vectors joined."""
+    units = hidden[0].shape[1]
+    pairs = []
+    for k, m in enumerate(memory):
+        inner = inside(w, f"layer_{k}")
+        W = np.insert(inner["kernel_map/kernel"], [k * units] * units, inner["recurrent_map/kernel"], axis=0)
+        i, f, j, o = np.split(np.concatenate(hidden, 1) @ W + inner["bias/bias"], 4, axis=1)
+        m = sigmoid(f) * m + sigmoid(i) * np.tanh(j)
+        pairs.append((sigmoid(o) * np.tanh(m), m))
+    return [h for h, _ in pairs], [m for _, m in pairs]
 
 
 def policy(w, v, states, kind):
@@ -241,13 +282,39 @@ def adaptive_stack(core, w, x, states, layers=2, kind="recurrent"):
     return x, [s for states in reversed(of_layer) for s in states]
 
 
-def zoneout(core, w, x, states, rates=(0.1,)):
-    """The expectation, which holds in inference. The last state is the count."""
-    *old, count = states
+def hashed(keys, digits):
+    """Returns numbers in [0, 1) for keys `[batch, size]` at the count that digits of base 128 spell.
+
+    The 32 bits of the key, moved on by the golden ratio at each count, go through the hash "triple32" without its last
+    round: shifts of 16, 15 and 15 and two odd factors; the first 24 bits of it are the number.
+    """
+    count = digits.astype("int64") @ np.array([1, 128, 128**2])
+    bits = (keys.astype("int64") + count[:, None] * 0x9E3779B9) % 2**32
+    for shift, factor in ((16, 0x21F0AAAD), (15, 0x735A2D97)):
+        bits = ((bits ^ (bits >> shift)) * factor) % 2**32
+    return ((bits ^ (bits >> 15)) >> 8) / 2**24
+
+
+def zoneout(core, w, x, states, rates=(0.1,), keys=None):
+    """Equations 2 to 4, with `keys` those of training, without them the expectation. The last state is the count."""
+    *old, digits = states
     _, new = core(inside(w, "core"), x, old)
     rates = list(rates) * (len(old) if len(rates) == 1 else 1)
-    new = [z * before + (1 - z) * after for z, before, after in zip(rates, old, new, strict=True)]
-    return new[0], [*new, count]
+    if keys is None:
+        kept = rates
+    else:
+        ends = np.cumsum([s.shape[1] for s in old])[:-1]
+        kept = [u < z for u, z in zip(np.split(hashed(keys, digits), ends, axis=1), rates, strict=True)]
+        # One is added to the last of the digits that can still count.
+        digits = digits.copy()
+        for row in digits:
+            place = 0
+            while row[place] == 127:
+                row[place] = 0
+                place += 1
+            row[place] += 1
+    new = [z * before + (1 - z) * after for z, before, after in zip(kept, old, new, strict=True)]
+    return new[0], [*new, digits]
 
 
 def stacked(cores, w, x, states, connection=None):

@@ -1,0 +1,79 @@
+"""How the gradient of the last step flows back through layers and time."""
+
+from collections.abc import Callable
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_adaptive_rnn import engine
+from keras_adaptive_rnn._types import Tensor
+from keras_adaptive_rnn.analysis.loop import chain_of, check_inputs, levels_of, run_chain
+
+
+def gradient_flow(
+    layers: keras.layers.Layer | list[keras.layers.Layer],
+    inputs: Tensor,
+    loss: Callable[[Tensor], Tensor] | None = None,
+) -> np.ndarray:
+    r"""Returns the norm of the gradient of a loss at the last step, at each layer and time step.
+
+    $$G_{l,t} = \frac{1}{B} \sum_b \Big\lVert \frac{\partial L}{\partial h^{(b)}_l(t)} \Big\rVert_2$$
+
+    with $h_l(t)$ the output of layer $l$, over all paths on which it reaches the loss: through the layers above it, its
+    own next step, and skip connections. The layers are those of a `DeepRNNCell`, the cells of a stack (`StackedCells`,
+    `StackedAdaptiveLSTMCells`, those of Keras), the recurrent layers of a model, or all of these one above the other.
+    Everything runs in inference, without dropout; masks are ignored.
+
+    Args:
+        layers: A built recurrent layer, a `keras.Sequential`, or a list of layers called one after the other, such as
+            an `Embedding`, two `LSTM` and a `Dense`.
+        inputs: Tensor or array, the inputs of the first layer.
+        loss: Function from the last output `[batch, size]` (of the last step, if the last layer puts out sequences) to
+            a scalar $L$; it should be a sum over the batch, for norms that do not depend on the batch size. `None`
+            (default) for $\frac{1}{2} \lVert y \rVert^2$.
+
+    Returns: Array `[layers, time]`, the lowest layer first.
+
+    Raises:
+        ValueError: there is no recurrent layer, a layer is not built, or a shape does not fit.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.RNN(keras_adaptive_rnn.DeepRNNCell(8, depth=6))
+    >>> x = np.random.default_rng(0).normal(size=(2, 5, 3))
+    >>> _ = layer(x)
+    >>> keras_adaptive_rnn.analysis.gradient_flow(layer, x).shape
+    (6, 5)
+
+    Reference: Eidnes, Nokland, Shifting Mean Activation Towards Zero with Bipolar Activation Functions (2018),
+    section 3, figure 4.
+    """
+    chain = chain_of(layers)
+    recurrent = [layer for layer in chain if isinstance(layer, keras.layers.RNN)]
+    if not recurrent:
+        raise ValueError(f"Argument `layers` must hold a recurrent layer. Received: layers={layers!r}")
+    inputs = check_inputs(inputs, chain[0]) if recurrent[0] is chain[0] else ops.convert_to_tensor(inputs)
+    batch, steps = inputs.shape[:2]
+    sizes = [(layer, level, size) for layer in recurrent for level, size in enumerate(levels_of(layer.cell))]
+
+    def value(*added):
+        # A tensor of zeros is added to every output of every level: its gradient is that with respect to the output.
+        waiting = {
+            (id(layer), level): iter(ops.unstack(zeros, steps))
+            for (layer, level, _), zeros in zip(sizes, added, strict=True)
+        }
+
+        def add(layer, level, output):
+            return output + ops.cast(next(waiting[id(layer), level]), output.dtype)
+
+        output = run_chain(chain, inputs, add)
+        output = ops.cast(output[:, -1] if len(output.shape) == 3 else output, "float32")
+        return ops.sum(ops.square(output)) / 2 if loss is None else loss(output)
+
+    zeros = [np.zeros((steps, batch, size), "float32") for *_, size in sizes]
+    _, _, gradients = engine.gradients(value, [], zeros)
+    norms = [np.zeros((steps, batch)) if g is None else np.linalg.norm(g, axis=-1) for g in gradients]
+    flow = np.stack([norm.mean(axis=1) for norm in norms])
+    backwards = [layer.go_backwards for layer, *_ in sizes]
+    return np.stack([row[::-1] if flip else row for row, flip in zip(flow, backwards, strict=True)])

@@ -1,0 +1,226 @@
+"""The pictures of this package, each on one pair of axes of matplotlib.
+
+Every function draws on `axes`, or on a new figure, and returns the axes: `plot(...).figure.savefig("picture.png")`.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from keras_adaptive_rnn.analysis.dynamics import Dynamics
+from keras_adaptive_rnn.analysis.gersgorin import gersgorin_discs
+from keras_adaptive_rnn.analysis.statistics import LayerStatistics
+
+
+def matplotlib_figure():
+    """Returns the class `matplotlib.figure.Figure`, or raises an error that says how to install it."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError('Pictures need matplotlib: pip install "keras_adaptive_rnn[plot]"') from error
+    return Figure
+
+
+def _axes(axes):
+    figure = matplotlib_figure()
+    return figure(layout="constrained").subplots() if axes is None else axes
+
+
+def plot_activation_dynamics(dynamics: dict[str, Dynamics], what: str = "variances", axes: Any = None) -> Any:
+    """Draws the means or variances of several activations over the iterations: median and middle 80 % of the runs.
+
+    Args:
+        dynamics: Dict of `Dynamics` by name, as `activation_dynamics` gives them.
+        what: `"means"` or `"variances"` (default, on a logarithmic axis).
+        axes: Axes to draw on; `None` (default) for new ones.
+
+    Returns: The axes.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+        ValueError: `what` is unknown.
+
+    Example:
+
+    >>> seen = {"belu": keras_adaptive_rnn.analysis.activation_dynamics("belu", units=16, steps=5, runs=3)}
+    >>> keras_adaptive_rnn.analysis.plot_activation_dynamics(seen, "means").get_xlabel()
+    'iteration i'
+    """
+    if what not in ("means", "variances"):
+        raise ValueError(f"Argument `what` must be 'means' or 'variances'. Received: what={what!r}")
+    axes = _axes(axes)
+    for name, seen in dynamics.items():
+        values = getattr(seen, what)
+        steps = np.arange(values.shape[1])
+        (line,) = axes.plot(steps, np.median(values, axis=0), label=name)
+        low, high = np.quantile(values, [0.1, 0.9], axis=0)
+        axes.fill_between(steps, low, high, color=line.get_color(), alpha=0.15, linewidth=0)
+    axes.set_yscale("log" if what == "variances" else "symlog", **({} if what == "variances" else {"linthresh": 1.0}))
+    axes.set_xlabel("iteration i")
+    axes.set_ylabel(f"{what.removesuffix('s')} of the entries of $x_i$")
+    axes.grid(alpha=0.3)
+    axes.legend()
+    return axes
+
+
+def plot_gradient_flow(flow: np.ndarray, axes: Any = None) -> Any:
+    """Draws the gradient norms of `gradient_flow` as a heat map, layer over time; full red is the largest norm.
+
+    Args:
+        flow: Array `[layers, time]`, as `gradient_flow` gives it, or a mean of several.
+        axes: Axes to draw on; `None` (default) for new ones.
+
+    Returns: The axes.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+
+    Example:
+
+    >>> keras_adaptive_rnn.analysis.plot_gradient_flow(np.eye(4)).get_ylabel()
+    'layer'
+    """
+    axes = _axes(axes)
+    layers, steps = flow.shape
+    extent = (-steps + 0.5, 0.5, 0.5, layers + 0.5)
+    image = axes.imshow(
+        flow, origin="lower", aspect="auto", cmap="Reds", vmin=0, extent=extent, interpolation="nearest"
+    )
+    axes.figure.colorbar(image, ax=axes, label="gradient norm")
+    axes.set_xlabel("time step (0: the last one, where the loss is)")
+    axes.set_ylabel("layer")
+    return axes
+
+
+def plot_layer_statistics(statistics: dict[str, LayerStatistics], what: str = "means", axes: Any = None) -> Any:
+    """Draws the means or standard deviations of several models over their layers.
+
+    Args:
+        statistics: Dict of `LayerStatistics` by name, as `layer_statistics` gives them.
+        what: `"means"` (default) or `"deviations"`.
+        axes: Axes to draw on; `None` (default) for new ones.
+
+    Returns: The axes.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+        ValueError: `what` is unknown.
+
+    Example:
+
+    >>> seen = keras_adaptive_rnn.analysis.LayerStatistics(["a", "b"], np.zeros(2), np.ones(2))
+    >>> keras_adaptive_rnn.analysis.plot_layer_statistics({"tanh": seen}).get_ylabel()
+    'mean activation'
+    """
+    labels = {"means": "mean activation", "deviations": "standard deviation of the activations"}
+    if what not in labels:
+        raise ValueError(f"Argument `what` must be 'means' or 'deviations'. Received: what={what!r}")
+    axes = _axes(axes)
+    for name, seen in statistics.items():
+        values = getattr(seen, what)
+        axes.plot(np.arange(1, len(values) + 1), values, "o-", markersize=3, label=name)
+    axes.set_xlabel("layer")
+    axes.set_ylabel(labels[what])
+    axes.grid(alpha=0.3)
+    axes.legend()
+    return axes
+
+
+def plot_gersgorin_discs(matrix: np.ndarray, axes: Any = None) -> Any:
+    """Draws the Gersgorin discs of a matrix, its eigenvalues, and the unit circle, in the complex plane.
+
+    Args:
+        matrix: Array `[n, n]`.
+        axes: Axes to draw on; `None` (default) for new ones.
+
+    Returns: The axes.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+        ValueError: the matrix is not square.
+
+    Example:
+
+    >>> keras_adaptive_rnn.analysis.plot_gersgorin_discs(np.eye(4)).get_xlabel()
+    'real part'
+    """
+    centres, radii = gersgorin_discs(matrix)
+    axes = _axes(axes)
+    from matplotlib.patches import Circle
+
+    for k, (centre, radius) in enumerate(zip(centres, radii, strict=True)):
+        place = (centre.real, centre.imag)
+        label = "disc of a row" if k == 0 else None
+        # However many discs lie above each other, none hides the others.
+        color = ("tab:blue", 1 / (len(radii) + 4))
+        axes.add_patch(Circle(place, radius, facecolor=color, edgecolor=("tab:blue", 0.4), label=label))
+    turn = np.exp(2j * np.pi * np.linspace(0, 1, 200))
+    axes.plot(turn.real, turn.imag, "--", color="black", linewidth=1, label="unit circle")
+    eigenvalues = np.linalg.eigvals(matrix)
+    axes.plot(eigenvalues.real, eigenvalues.imag, "x", color="tab:red", label="eigenvalue")
+    reach = 1.05 * max(1.0, (np.abs(centres) + radii).max())
+    axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xlabel="real part", ylabel="imaginary part")
+    axes.grid(alpha=0.3)
+    axes.legend(loc="upper right")
+    return axes
+
+
+def plot_singular_values(history: dict[str, list[float]], axes: Any = None) -> Any:
+    """Draws the largest singular values that the callback `SingularValues` has recorded, over the epochs.
+
+    Args:
+        history: Dict of lists, `SingularValues.history`.
+        axes: Axes to draw on; `None` (default) for new ones.
+
+    Returns: The axes.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+
+    Example:
+
+    >>> keras_adaptive_rnn.analysis.plot_singular_values({"h": [1.0, 1.1]}).get_xlabel()
+    'epoch (0: before training)'
+    """
+    axes = _axes(axes)
+    for gate, values in history.items():
+        axes.plot(values, "o-", markersize=3, label=gate)
+    axes.axhline(1.0, color="black", linestyle="--", linewidth=0.8)
+    axes.set_xlabel("epoch (0: before training)")
+    axes.set_ylabel("largest singular value")
+    axes.grid(alpha=0.3)
+    axes.legend()
+    return axes
+
+
+def plot_adaptation_spectrum(values: np.ndarray, bins: int = 60, axes: Any = None) -> Any:
+    """Draws how often each adaptive singular value takes which value, over all examples.
+
+    Args:
+        values: Array `[..., rank]`, one of those of `adaptation_spectrum`.
+        bins: Positive integer, bins of the histogram. Defaults to `60`.
+        axes: Axes to draw on; `None` (default) for new ones.
+
+    Returns: The axes.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+
+    Example:
+
+    >>> values = np.random.default_rng(0).normal(size=(100, 2))
+    >>> keras_adaptive_rnn.analysis.plot_adaptation_spectrum(values).get_ylabel()
+    'share of the examples'
+    """
+    axes = _axes(axes)
+    flat = np.reshape(values, (-1, values.shape[-1]))
+    edges = np.linspace(flat.min(), flat.max() or 1.0, bins + 1) if np.ptp(flat) else bins
+    weights = np.full(len(flat), 1 / len(flat))
+    for k, column in enumerate(flat.T):
+        axes.hist(column, edges, weights=weights, histtype="stepfilled", alpha=0.5, label=f"value {k + 1}")
+    axes.set_xlabel("adaptive singular value")
+    axes.set_ylabel("share of the examples")
+    axes.grid(alpha=0.3)
+    if flat.shape[1] <= 10:
+        axes.legend()
+    return axes

@@ -1,0 +1,169 @@
+"""The recurrent matrices of a cell, however they are parameterised, and their singular values."""
+
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_adaptive_rnn import engine
+from keras_adaptive_rnn.analysis.tracing import to_numpy
+
+# The gates of Keras's cells, in the order of their kernels.
+KERAS_GATES = {
+    keras.layers.SimpleRNNCell: ("h",),
+    keras.layers.GRUCell: ("z", "r", "h"),
+    keras.layers.LSTMCell: ("i", "f", "c", "o"),
+}
+
+
+def recurrent_matrices(cell: Any) -> dict[str, np.ndarray]:
+    r"""Returns the dense recurrent matrix $U_g$ of each gate of a cell, by the name of the gate.
+
+    $$U_g = I U_g$$
+
+    that is, the cell's map is applied to the identity, whatever its parameters are: low-rank factors, diagonals,
+    normalised weights. It is what multiplies the state before any layer normalisation, without dropout. Of a cell
+    around a core (a Mogrifier) it is that of the core; of an adaptive cell with `"sva"` it is $L$, `[rank, units]`.
+
+    Args:
+        cell: A built cell of this package with one recurrent map, its layer, or an LSTM, GRU or SimpleRNN of Keras. Of
+            a stack give one of its `cells`.
+
+    Returns: Dict of arrays `[state, units]`. Where every layer of a cell has its own (`RecurrentHighwayCell`,
+        `DeepRNNCell`), the names count from one, the lowest first: `"h_1"`, `"h_2"`.
+
+    Raises:
+        ValueError: the cell is not built, or has no one recurrent map.
+
+    Example:
+
+    >>> cell = keras_adaptive_rnn.LowRankGRUCell(4, rank=2)
+    >>> cell.build((None, 3))
+    >>> {gate: u.shape for gate, u in keras_adaptive_rnn.analysis.recurrent_matrices(cell).items()}
+    {'z': (4, 4), 'r': (4, 4), 'h': (4, 4)}
+    """
+    core = _core(cell)
+    if not getattr(core, "built", False):
+        raise ValueError(f"Argument `cell` must be built. Received: cell={cell!r}")
+    if hasattr(core, "recurrent_map"):
+        gates, matrix = core.gates, _dense(core.recurrent_map)
+    else:
+        gates = next(gates for cls, gates in KERAS_GATES.items() if isinstance(core, cls))
+        matrix = to_numpy(core.recurrent_kernel)
+    blocks = matrix.shape[1] // core.units
+    names = list(gates)
+    if blocks > len(gates):
+        names = [f"{gate}_{k + 1}" for k in range(blocks // len(gates)) for gate in gates]
+    return dict(zip(names, np.split(matrix, blocks, axis=1), strict=True))
+
+
+def _core(cell):
+    """Returns the cell inside a layer and inside modulators that has a recurrent map."""
+    inner = cell.cell if isinstance(cell, keras.layers.RNN) else cell
+    while not hasattr(inner, "recurrent_map") and hasattr(inner, "cell"):
+        inner = inner.cell
+    if not hasattr(inner, "recurrent_map") and not isinstance(inner, tuple(KERAS_GATES)):
+        raise ValueError(
+            "Argument `cell` must be a cell with one recurrent map, or the layer of one; of a stack give one of its "
+            f"`cells`. Received: cell={cell!r}"
+        )
+    return inner
+
+
+def _dense(linear_map):
+    """Returns the matrix of a map, its groups side by side."""
+    identity = ops.eye(linear_map.input_spec.axes[-1], dtype=linear_map.compute_dtype)
+    with engine.inference():
+        return np.concatenate([to_numpy(linear_map(identity, k)) for k in range(len(linear_map.blocks))], axis=1)
+
+
+def recurrent_matrix(cell: Any, gate: str | None = None) -> np.ndarray:
+    """Returns the dense recurrent matrix of one gate of a cell, or of all of them.
+
+    Args:
+        cell: As in `keras_adaptive_rnn.analysis.recurrent_matrices`.
+        gate: Name of a gate, a key of `recurrent_matrices(cell)`; `None` (default) for all side by side, as a Keras
+            cell stores them.
+
+    Returns: Array `[state, units]`, `[state, gates * units]` without `gate`.
+
+    Raises:
+        ValueError: the cell is not built, has no one recurrent map, or has no such gate.
+
+    Example:
+
+    >>> cell = keras_adaptive_rnn.LSTMCell(4)
+    >>> cell.build((None, 3))
+    >>> keras_adaptive_rnn.analysis.recurrent_matrix(cell, "f").shape
+    (4, 4)
+    """
+    matrices = recurrent_matrices(cell)
+    if gate is None:
+        return np.concatenate(list(matrices.values()), axis=1)
+    if gate not in matrices:
+        raise ValueError(f"Argument `gate` must be one of {', '.join(map(repr, matrices))}. Received: gate={gate!r}")
+    return matrices[gate]
+
+
+def singular_values(cell: Any, gate: str | None = None) -> np.ndarray:
+    r"""Returns the singular values of a recurrent matrix, the largest first.
+
+    With $\gamma$ the largest slope of the activation, gradients of an Elman cell vanish over time where
+    $\gamma \sigma_{max} < 1$, and can explode only where it is larger.
+
+    Args:
+        cell, gate: As in `keras_adaptive_rnn.analysis.recurrent_matrix`.
+
+    Returns: Array `[min(state, columns)]`.
+
+    Raises:
+        ValueError: as in `keras_adaptive_rnn.analysis.recurrent_matrix`.
+
+    Example:
+
+    >>> cell = keras_adaptive_rnn.ElmanCell(4, recurrent_initializer="identity")
+    >>> cell.build((None, 3))
+    >>> keras_adaptive_rnn.analysis.singular_values(cell).tolist()
+    [1.0, 1.0, 1.0, 1.0]
+
+    Reference: Pascanu, Mikolov, Bengio, On the difficulty of training recurrent neural networks (2013), section 2.
+    """
+    return np.linalg.svd(recurrent_matrix(cell, gate), compute_uv=False)
+
+
+class SingularValues(keras.callbacks.Callback):
+    """Records the largest singular value of every gate's recurrent matrix while a model trains.
+
+    Args:
+        cell: As in `keras_adaptive_rnn.analysis.recurrent_matrices`; built when the training begins.
+
+    Attributes:
+        history: Dict of lists, by gate: the value before the first epoch, and after each.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.GRU(4)
+    >>> model = keras.Sequential([keras.Input((5, 3)), layer])
+    >>> model.compile("sgd", "mse")
+    >>> values = keras_adaptive_rnn.analysis.SingularValues(layer)
+    >>> x, y = np.ones((2, 5, 3)), np.ones((2, 4))
+    >>> _ = model.fit(x, y, epochs=2, verbose=0, callbacks=[values])
+    >>> {gate: len(largest) for gate, largest in values.history.items()}
+    {'z': 3, 'r': 3, 'h': 3}
+    """
+
+    def __init__(self, cell: Any):
+        super().__init__()
+        self.cell, self.history = cell, {}
+
+    def on_train_begin(self, logs=None):
+        self.history = {}
+        self._record()
+
+    def on_epoch_end(self, epoch, logs=None):
+        self._record()
+
+    def _record(self):
+        for gate, matrix in recurrent_matrices(self.cell).items():
+            self.history.setdefault(gate, []).append(float(np.linalg.norm(matrix, 2)))

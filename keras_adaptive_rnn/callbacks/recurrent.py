@@ -1,0 +1,200 @@
+"""LSUV inside recurrent layers: one time step, with standard normal numbers in the place of the states."""
+
+import keras
+import numpy as np
+from keras import ops, tree
+
+from keras_adaptive_rnn.callbacks.matrices import LayerMatrices, MapMatrices, is_known_map, own_kernels
+from keras_adaptive_rnn.cells.core import Core
+from keras_adaptive_rnn.cells.deep import DeepRNNCell
+from keras_adaptive_rnn.cells.elman import ElmanCell
+from keras_adaptive_rnn.cells.gru import GRUCell
+from keras_adaptive_rnn.cells.inner import as_list, memory_states
+from keras_adaptive_rnn.cells.lstm import LSTMCell
+from keras_adaptive_rnn.layers.rnn import RNN
+
+KERAS_CELLS = keras.layers.SimpleRNNCell, keras.layers.LSTMCell, keras.layers.GRUCell
+LARGE = 1e4
+
+
+def watch(layer, run):
+    """Has the cells in a recurrent layer scaled when the data reaches them, in one time step."""
+    cells = [cell for cell in layer.cell._flatten_layers() if is_known_cell(cell)]
+    for cell in cells:
+        watch_cell(cell, run)
+    if cells:
+        call = layer.call
+
+        def scaled(sequences, initial_state=None, mask=None, training=False):
+            if run.is_first(layer):
+                return one_step(layer, sequences, mask, run)
+            return call(sequences, initial_state=initial_state, mask=mask, training=training)
+
+        run.replace(layer, call=scaled)
+
+
+def one_step(layer, sequences, mask, run):
+    """Returns what `layer` would, with each time step a sample of one and the same step."""
+    batch, time, features = sequences.shape
+    mask = getattr(sequences, "_keras_mask", None) if mask is None else mask
+    if mask is not None:
+        run.rows = ops.convert_to_numpy(mask).reshape(-1).astype(bool)
+    step = layer.step if isinstance(layer, RNN) else layer.cell
+    output, states = step(ops.reshape(sequences, (batch * time, features)), normal_states(layer, batch * time, run))
+    run.rows = None
+    output, *states = [ops.reshape(t, (batch, time, -1)) for t in (output, *tree.flatten(states))]
+    output = output if layer.return_sequences else output[:, -1]
+    return (output, *(state[:, -1] for state in states)) if layer.return_state else output
+
+
+def normal_states(layer, size, run):
+    states = layer.get_initial_state(size)
+    flat = [
+        ops.cast(run.normal(state.shape), state.dtype) if is_memory else state
+        for state, is_memory in zip(tree.flatten(states), flags(layer.cell), strict=True)
+    ]
+    return tree.pack_sequence_as(states, flat)
+
+
+def flags(cell):
+    """Returns for each state of a cell, flat, whether it is memory."""
+    if isinstance(cell, keras.layers.StackedRNNCells):
+        return [flag for inner in cell.cells for flag in flags(inner)]
+    return memory_states(cell)
+
+
+def is_known_cell(cell):
+    """Returns whether all that a cell does with its matrices is $x U + h W + b$."""
+    if isinstance(cell, KERAS_CELLS):
+        return len(own_kernels(cell)) == 2
+    if not isinstance(cell, (ElmanCell, GRUCell, LSTMCell, DeepRNNCell)) or cell.layer_normalization:
+        return False
+    # Cells that adapt their matrices are of these classes too.
+    affine = isinstance(cell, DeepRNNCell) or type(cell).project is Core.project
+    every = [cell.kernel_map, cell.recurrent_map, *([cell.inner_map] if isinstance(cell, DeepRNNCell) else [])]
+    return affine and all(map(is_known_map, every))
+
+
+def is_bounded(cell):
+    """Returns whether the output of a cell stays within -1 and 1, where no variance is 1: gates and tanh do that."""
+    if (isinstance(cell, Core) and len(cell.gates) > 1) or isinstance(cell, KERAS_CELLS[1:]):
+        return True
+    signs = np.where(np.arange(2 * cell.units).reshape(2, -1) % 3 == 0, LARGE, -LARGE).astype("float32")
+    return float(ops.max(ops.abs(cell.activation(ops.convert_to_tensor(signs))))) <= 1
+
+
+def watch_cell(cell, run):
+    """Has a cell scaled in its first step."""
+    if isinstance(cell, KERAS_CELLS):
+        call = cell.call
+
+        def called(inputs, states, training=False):
+            if run.is_first(cell):
+                scale_keras(cell, inputs, states, run)
+            return call(inputs, states, training=training)
+
+        run.replace(cell, call=called)
+        return
+
+    project, step, read = cell.project, cell.step, []
+
+    def projected_(inputs, training=False):
+        read[:] = [inputs]
+        return project(inputs, training)
+
+    def stepped(projected, states, training=False):
+        if read and run.is_first(cell):
+            scale = scale_deep if isinstance(cell, DeepRNNCell) else scale_core
+            scale(cell, read[0], states, run)
+            projected = project(read[0], training)
+        return step(projected, states, training)
+
+    run.replace(cell, project=projected_, step=stepped)
+
+
+def scale_both(name, kernel, recurrent, output, run):
+    """Scales both matrices of a cell together, then trades the one for the other."""
+    if run.settings.orthogonal:
+        kernel.make_orthonormal()
+        recurrent.make_orthonormal()
+
+    def scale(factor):
+        kernel.scale(factor)
+        recurrent.scale(factor)
+
+    run.scale(name, output, scale)
+    if run.settings.horizon is not None:
+        of_input, of_state = horizon_factors(run)
+        kernel.scale(of_input)
+        recurrent.scale(of_state)
+
+
+def horizon_factors(run):
+    """Returns what `horizon` multiplies the matrices by: of the input, of the state."""
+    gamma = run.settings.horizon
+    return (1.0, 1.0) if gamma is None else ((2 * (1 - gamma)) ** 0.5, (2 * gamma) ** 0.5)
+
+
+def scale_core(cell, inputs, states, run):
+    step, project = type(cell).step, type(cell).project
+    groups = range(len(cell.recurrent_map.blocks))
+
+    def output():
+        if is_bounded(cell):
+            products = [cell.recurrent(states[0], False, group=group) for group in groups]
+            return project(cell, inputs) + ops.concatenate(products, axis=-1)
+        return step(cell, project(cell, inputs), states)[0]
+
+    scale_both(cell.path, MapMatrices(cell.kernel_map), MapMatrices(cell.recurrent_map), output, run)
+
+
+def scale_keras(cell, inputs, states, run):
+    h = as_list(states)[0]
+    blocks = cell.kernel.shape[-1] // cell.units
+    matrices = [LayerMatrices(cell, [kernel], blocks) for kernel in (cell.kernel, cell.recurrent_kernel)]
+
+    def output():
+        if is_bounded(cell):
+            return ops.matmul(inputs, cell.kernel) + ops.matmul(h, cell.recurrent_kernel)
+        return type(cell).call(cell, inputs, states)[0]
+
+    scale_both(cell.path, *matrices, output, run)
+
+
+def scale_deep(cell, inputs, states, run):
+    """Goes up the layers of a deep cell, each of which is linear in its matrices: no product is computed twice."""
+    recurrent, of_state = MapMatrices(cell.recurrent_map), np.ones(cell.depth)
+    kernels = [MapMatrices(cell.kernel_map), *([MapMatrices(cell.inner_map)] if cell.depth > 1 else [])]
+    of_input = np.ones(cell.depth)
+    if run.settings.orthogonal:
+        for matrices in (*kernels, recurrent):
+            matrices.make_orthonormal()
+    first = 0 if cell.reads_output else 1
+    old = list(states[first : first + cell.depth])[::-1]
+    products, bounded = cell._recurrent_products(old, False), is_bounded(cell)
+    h = skipped = inputs
+    for i in range(cell.depth):
+        product = cell.kernel_map(h) if i == 0 else cell.inner_map(h, i - 1)
+        ends_block = cell.skip_every and (i + 1) % cell.skip_every == 0
+
+        def affine(i=i, product=product):
+            a = float(of_input[i]) * product + float(of_state[i]) * products[i]
+            return cell.bias(a, row=i) if cell.use_bias else a
+
+        def activated(affine=affine, skipped=skipped, ends_block=ends_block):
+            h = cell.activation(affine())
+            return h + cell.skip_scale * skipped if ends_block and skipped.shape[-1] == cell.units else h
+
+        def scale(factor, i=i):
+            of_input[i] *= factor
+            of_state[i] *= factor
+
+        run.scale(f"{cell.path}[{i + 1}]", affine if bounded else activated, scale)
+        trade = horizon_factors(run)
+        of_input[i] *= trade[0]
+        of_state[i] *= trade[1]
+        h = activated()
+        skipped = h if ends_block else skipped
+    for matrices, factors in zip(kernels, (of_input[:1], of_input[1:]), strict=False):
+        matrices.scale(factors)
+    recurrent.scale(of_state)
