@@ -80,5 +80,5 @@ backend-is-known:
 
 .venv-oldest/installed: pyproject.toml Makefile | .venv-oldest/bin/python
 	@echo "Installing keras_adaptive_rnn and $(OLDEST) into .venv-oldest (minutes, the first time)"
-	@.venv-oldest/bin/python $(PIP_INSTALL) $(OLDEST) --editable ".[jax,tensorflow,torch,test]"
+	@.venv-oldest/bin/python $(PIP_INSTALL) $(OLDEST) --editable ".[jax,tensorflow,torch,plot,test]"
 	@touch $@
