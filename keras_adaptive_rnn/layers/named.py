@@ -36,9 +36,11 @@ class CellLayer(RNN):
         for name in _arguments.parameters(cls.cell_class):
             if name not in {"cell", *cls.own_arguments}:
                 setattr(cls, name, property(lambda self, name=name: getattr(self.cell, name)))
-        if "Args:" not in (doc := inspect.cleandoc(cls.__doc__)):
+        doc = inspect.cleandoc(cls.__doc__ or "")
+        if doc and "Args:" not in doc:
+            before, example, after = doc.partition("\n\nExample:")
             common = COMMON_DOCUMENTATION.format(cells=f"`keras_adaptive_rnn.{cls.cell_class.__name__}`")
-            cls.__doc__ = doc.replace("\n\nExample:", f"\n{common}\nExample:")
+            cls.__doc__ = f"{before}\n{common}{example[1:]}{after}"
 
     def __init__(self, *args, activity_regularizer=None, **kwargs):
         _arguments.reject_unknown(type(self), kwargs, type(self).__signature__.parameters)
