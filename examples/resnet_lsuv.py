@@ -1,6 +1,6 @@
 """ResNet-110 without batch normalization: bipolar ELUs, and weights that LSUV has scaled.
 
-The variance of 109 convolutions, and of the classifier, for one batch of images, as Keras initializes them and after
+The variance of every convolution, and of the classifier, for one batch of images, as Keras initializes them and after
 LSUV, and a few steps of training from both:
 
     python examples/resnet_lsuv.py

@@ -171,7 +171,7 @@ def scale_deep(cell, inputs, states, run):
             matrices.make_orthonormal()
     first = 0 if cell.reads_output else 1
     old = list(states[first : first + cell.depth])[::-1]
-    products, bounded = cell._recurrent_products(old, False), is_bounded(cell)
+    products, bounded = cell.recurrent_products(old, False), is_bounded(cell)
     h = skipped = inputs
     for i in range(cell.depth):
         product = cell.kernel_map(h) if i == 0 else cell.inner_map(h, i - 1)

@@ -145,7 +145,7 @@ class DeepRNNCell(Core):
         digits = states[-1]
         kept_inputs = self._kept_inputs(digits, training)
         kept_blocks = self.kept_blocks(digits, training)
-        recurrent = self._recurrent_products(old, training)
+        recurrent = self.recurrent_products(old, training)
         new, x = [], projected[0]
         for k, block in enumerate(self._blocks()):
             block_input = x
@@ -172,7 +172,7 @@ class DeepRNNCell(Core):
         # Only inputs of another size cannot be added to a layer, or stand in its place.
         return x.shape[-1] == self.units
 
-    def _recurrent_products(self, h, training):
+    def recurrent_products(self, h, training):
         """Returns $h_i W_i$ for all layers: one batched product, as all the states are known."""
         joined = self.drop(ops.concatenate(h, axis=-1), "recurrent_dropout", training)
         apart = ops.reshape(joined, (-1, self.depth, self.units))
