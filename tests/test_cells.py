@@ -7,7 +7,16 @@ from tests.cells import CELLS, LAYERS, OPTIONS
 
 INPUT_SHAPE = (3, 5, 4)
 # What does not depend on the options of a cell.
-AROUND = ("streaming", "wrappers", "unknown_sizes", "training", "keras_layer_test")
+AROUND = (
+    "masks_and_directions",
+    "noise",
+    "streaming",
+    "stateful",
+    "wrappers",
+    "unknown_sizes",
+    "training",
+    "keras_layer_test",
+)
 
 
 @pytest.mark.parametrize("name", CELLS)

@@ -15,7 +15,7 @@ import tempfile
 import time
 from xml.etree import ElementTree
 
-SUITE = ["tests", "--ignore=tests/cross", "-n", "2"]
+SUITE = ["tests", "--ignore=tests/cross", "-n", "2", "--dist", "worksteal"]
 TESTS = {
     "jax": ("jax", SUITE),
     "tensorflow": ("tensorflow", SUITE),

@@ -160,18 +160,17 @@ def noise(case):
     """Noise is fresh for every batch, absent in inference, and nothing of it stays behind."""
     for rnn in (RNN, keras.layers.RNN):
         layer = case.layer(rnn)
-        first, again = case.run(layer), case.run(layer)
-        close(first, again, f"inference of {rnn.__module__} repeats itself")
-        noisy = [case.run(layer, training=True)[0] for _ in range(3)]
-        differs = any(np.abs(a - first[0]).max() > 1e-6 for a in noisy)
-        if differs:
+        first = case.run(layer)
+        noisy = [case.run(layer, training=True)[0] for _ in range(2)]
+        if any(np.abs(a - first[0]).max() > 1e-6 for a in noisy):
+            # Two draws of a few masks may be the same by chance, three hardly.
+            noisy.append(case.run(layer, training=True)[0])
             require(
                 np.abs(noisy[0] - noisy[1]).max() > 1e-6 or np.abs(noisy[1] - noisy[2]).max() > 1e-6,
                 f"{rnn.__module__}: two batches of training had the same noise",
             )
-        half = case.batch - 1
-        case.run(layer, case.inputs[:half], training=True)
-        close(case.run(layer), first, f"inference of {rnn.__module__} after training")
+            case.run(layer, case.inputs[: case.batch - 1], training=True)
+        close(case.run(layer), first, f"inference of {rnn.__module__} before and after training")
 
 
 def streaming(case):
