@@ -285,8 +285,8 @@ def adaptive_stack(core, w, x, states, layers=2, kind="recurrent"):
 def hashed(keys, digits):
     """Returns numbers in [0, 1) for keys `[batch, size]` at the count that digits of base 128 spell.
 
-    The 32 bits of the key, moved on by the golden ratio at each count, go through the hash "triple32" without its last
-    round: shifts of 16, 15 and 15 and two odd factors; the first 24 bits of it are the number.
+    The 32 bits of the key, moved on by the golden ratio at each count, are mixed in two rounds: shifts of 16, 15 and 15
+    with two odd factors between them. The first 24 bits of the result are the number.
     """
     count = digits.astype("int64") @ np.array([1, 128, 128**2])
     bits = (keys.astype("int64") + count[:, None] * 0x9E3779B9) % 2**32

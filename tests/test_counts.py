@@ -130,6 +130,23 @@ def test_zoneout_keeps_its_share_of_units_and_others_in_every_step():
     assert kept.mean((1, 2)).std() < 0.02, "every step keeps about as many"
 
 
+def test_units_that_are_kept_have_the_value_of_the_step_before(rng):
+    cell = kar.ZoneoutCell(50, core="elman", zoneout=0.3)
+    x = rng.normal(size=(20, 41, 3)).astype("float32")
+    h = array(kar.RNN(cell, return_sequences=True)(x, training=True))
+    kept = h[:, 1:] == h[:, :-1]
+    assert abs(kept.mean() - 0.3) < 0.012, "40,000 draws"
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_the_loop_counts_its_steps_in_half_precision(training):
+    cell = kar.ZoneoutCell(2, core="elman", zoneout=0.5, dtype="mixed_bfloat16")
+    layer = kar.RNN(cell, return_state=True, dtype="mixed_bfloat16")
+    digits = layer(np.ones((1, 300, 1), "float32"), training=training)[-1]
+    expected = [300 % 128, 300 // 128, 0] if training else [0, 0, 0]
+    np.testing.assert_array_equal(array(ops.cast(digits, "float32")), [expected])
+
+
 def test_the_count_goes_on_in_half_precision():
     kept = kept_units(kar.ZoneoutCell(10, zoneout=0.3, dtype="mixed_bfloat16"), 400)
     assert len({step.tobytes() for step in kept}) == 400

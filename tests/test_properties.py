@@ -23,6 +23,8 @@ def made_of(cls, **arguments):
 
 
 def make(value):
+    if isinstance(value, list):
+        return [make(each) for each in value]
     if isinstance(value, tuple):
         cls, arguments = value
         return cls(**{name: make(argument) for name, argument in arguments.items()})
@@ -74,7 +76,9 @@ adaptive |= {
     "adaptation": st.sampled_from(["io", "input", "output", "sva"]),
     "tied": flags,
     "policy_dropout": rates,
+    "policy_initializer": st.sampled_from(["orthogonal", keras.initializers.RandomNormal(seed=5)]),
 }
+sva = adaptive | {"adaptation": st.just("sva"), "rank": st.just(2)}
 depth = st.integers(1, 3)
 cores = st.one_of(
     made_of(kar.ElmanCell, **common, per_gate_dropout=flags),
@@ -87,8 +91,22 @@ new_cells = st.one_of(
     made_of(kar.LowRankLSTMCell, **low_rank, tied_gates=flags),
     made_of(kar.AdaptiveLSTMCell, **adaptive),
     made_of(kar.AdaptiveRNNCell, **adaptive),
-    made_of(kar.RecurrentHighwayCell, **common, depth=depth, coupled=flags),
-    made_of(kar.WeightDropLSTMCell, units=st.integers(2, 5), recurrent_weight_dropout=rates, variational=flags),
+    made_of(kar.AdaptiveLSTMCell, **sva),
+    made_of(
+        kar.RecurrentHighwayCell,
+        **common,
+        depth=depth,
+        coupled=flags,
+        transform_bias=st.sampled_from([-2.0, 1.0]),
+        per_gate_dropout=flags,
+    ),
+    made_of(
+        kar.WeightDropLSTMCell,
+        **{name: value for name, value in lstm.items() if name != "recurrent_map"},
+        recurrent_weight_dropout=rates,
+        variational=flags,
+        per_gate_dropout=flags,
+    ),
     made_of(
         kar.DeepRNNCell,
         **{name: value for name, value in common.items() if name != "layer_normalization"},
@@ -97,11 +115,27 @@ new_cells = st.one_of(
         block_dropout=rates,
     ),
 )
+sizes = st.lists(st.integers(2, 4), min_size=1, max_size=3)
+plain = [kar.ElmanCell, kar.GRUCell, kar.LSTMCell, keras.layers.GRUCell]
+cells = st.one_of(cores, new_cells)
 composites = st.one_of(
     made_of(kar.GridLSTMCell, **{k: v for k, v in common.items() if k != "seed"}, depth=depth, tied=flags),
-    made_of(kar.StackedAdaptiveLSTMCells, **adaptive | {"units": st.lists(st.integers(2, 4), min_size=1, max_size=3)}),
+    made_of(kar.StackedAdaptiveLSTMCells, **adaptive | {"units": sizes}),
+    made_of(kar.StackedAdaptiveRNNCells, **adaptive | {"units": sizes}),
+    made_of(kar.StackedCells, cells=st.lists(cells, min_size=1, max_size=3), trainable_initial_state=flags),
+    # The connections ask for outputs of one size.
+    st.integers(2, 4).flatmap(
+        lambda units: made_of(
+            kar.StackedCells,
+            cells=st.lists(
+                st.one_of([made_of(cell, units=st.just(units), dropout=rates) for cell in plain]),
+                min_size=1,
+                max_size=3,
+            ),
+            connection=st.sampled_from(["skip", "residual"]),
+        )
+    ),
 )
-cells = st.one_of(cores, new_cells)
 noise = {name: common[name] for name in ("dropout", "recurrent_dropout", "seed", "trainable_initial_state")}
 modulators = st.one_of(
     made_of(
@@ -115,6 +149,7 @@ modulators = st.one_of(
     ),
     made_of(kar.MultiplicativeLSTMCell, cell=cells, factor_bias=flags, **noise),
     made_of(kar.ZoneoutCell, cell=cells, zoneout=rates, seed=common["seed"]),
+    made_of(kar.ZoneoutCell, **lstm, zoneout=st.lists(rates, min_size=2, max_size=2)),
     made_of(kar.MogrifierCell, **common, rounds=st.integers(0, 3), core=st.sampled_from(["lstm", "gru", "elman"])),
 )
 
@@ -138,22 +173,42 @@ def test_config_round_trip(kind, data):
     assert np.isfinite(outputs[0]).all()
 
 
-@quiet
-@given(
-    name=st.sampled_from(["units", "rounds", "rank", "dropout", "recurrent_dropout", "update_dropout", "seed"]),
-    value=st.one_of(
-        st.integers(max_value=-1),
-        st.floats(min_value=1.0),
-        st.floats(max_value=-1e-9),
-        st.just(float("nan")),
-        st.text(max_size=3),
-        st.just([]),
-        st.booleans(),
-    ),
+INVALID = st.one_of(
+    st.integers(max_value=-1),
+    st.floats(min_value=1.0),
+    st.floats(max_value=-1e-9),
+    st.just(float("nan")),
+    st.text(max_size=3),
+    st.just([]),
+    st.booleans(),
 )
-def test_an_invalid_argument_is_named(name, value):
-    arguments = {"units": 4, name: value}
+# Arguments that take a positive integer or a rate, and what their class needs beside them.
+CHECKED = [
+    *(
+        (kar.MogrifierCell, name, {})
+        for name in ("units", "rounds", "rank", "dropout", "recurrent_dropout", "update_dropout", "seed")
+    ),
+    (kar.AdaptiveLSTMCell, "policy_units", {}),
+    (kar.AdaptiveLSTMCell, "policy_dropout", {}),
+    (kar.AdaptiveRNNCell, "rank", {"adaptation": "sva"}),
+    (kar.AdaptiveLSTM, "output_dropout", {}),
+    (kar.LowRankGRUCell, "rank", {}),
+    (kar.RecurrentHighwayCell, "depth", {}),
+    (kar.GridLSTMCell, "depth", {}),
+    (kar.GridLSTMBlock, "dimensions", {}),
+    (kar.WeightDropLSTMCell, "recurrent_weight_dropout", {}),
+    (kar.ZoneoutCell, "zoneout", {}),
+    (kar.DeepRNNCell, "depth", {}),
+    (kar.DeepRNNCell, "skip_every", {"depth": 2}),
+    (kar.DeepRNNCell, "block_dropout", {"depth": 2}),
+]
+
+
+@settings(quiet, max_examples=60)
+@given(checked=st.sampled_from(CHECKED), value=INVALID)
+def test_an_invalid_argument_is_named(checked, value):
+    cls, name, needed = checked
     with pytest.raises((ValueError, TypeError)) as caught:
-        kar.MogrifierCell(**arguments)
+        cls(**{"units": 4, **needed, name: value})
     assert f"`{name}`" in str(caught.value)
     assert repr(value) in str(caught.value)
