@@ -14,6 +14,7 @@ import keras_adaptive_rnn as kar
 LENGTH, BATCH, STEPS_A_ROUND, SOLVED = 50, 64, 25, 0.01
 # An adaptive bias of zero would stay zero, whatever the policy says.
 adaptive = {"policy_units": 16, "bias_initializer": "ones"}
+bold = {**adaptive, "policy_initializer": keras.initializers.Orthogonal(gain=4.0)}
 
 # A cell, the learning rate, and the training steps in which it must be done.
 ROWS = {
@@ -22,17 +23,10 @@ ROWS = {
     "lstm": (lambda: kar.LSTMCell(16), 0.02, 500),
     "mogrifier": (lambda: kar.MogrifierCell(16, rounds=2), 0.02, 800),
     "multiplicative_lstm": (lambda: kar.MultiplicativeLSTMCell(16), 0.02, 800),
-    "adaptive_lstm": (lambda: kar.AdaptiveLSTMCell(16, **adaptive), 0.02, 900),
-    "adaptive_lstm_static": (lambda: kar.AdaptiveLSTMCell(16, policy="static", **adaptive), 0.02, 1200),
+    "adaptive_lstm": (lambda: kar.AdaptiveLSTMCell(16, **bold), 0.02, 800),
     "adaptive_rnn": (lambda: kar.AdaptiveRNNCell(32, adaptation="output", **adaptive), 0.01, 600),
-    "stacked_adaptive_lstm": (
-        lambda: kar.StackedAdaptiveLSTMCells(
-            [16, 16], policy_initializer=keras.initializers.Orthogonal(gain=4.0), **adaptive
-        ),
-        0.01,
-        1000,
-    ),
-    "low_rank_gru": (lambda: kar.LowRankGRUCell(32, rank=8, carry_bias=1.0), 0.02, 500),
+    "stacked_adaptive_lstm": (lambda: kar.StackedAdaptiveLSTMCells([16, 16], policy="static", **bold), 0.01, 600),
+    "low_rank_gru": (lambda: kar.LowRankGRUCell(32, rank=8, carry_bias=1.0), 0.01, 400),
     "low_rank_lstm": (lambda: kar.LowRankLSTMCell(32, rank=8), 0.02, 500),
     "recurrent_highway": (lambda: kar.RecurrentHighwayCell(32, depth=2), 0.01, 500),
     "grid_lstm": (lambda: kar.GridLSTMCell(16, depth=1), 0.02, 700),

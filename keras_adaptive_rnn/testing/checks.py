@@ -117,11 +117,7 @@ def masks_and_directions(case):
     mask[:, 0] = True
     # The last read step backwards is the first in time, and Keras's backends disagree on a masked first step.
     mask[:, -1] = True
-    for arguments in (
-        {"zero_output_for_mask": True},
-        {"go_backwards": True, "return_sequences": False},
-        {"unroll": True},
-    ):
+    for arguments in ({"zero_output_for_mask": True}, {"go_backwards": True, "unroll": True}):
         keras_arguments = {**arguments, "unroll": False}
         close(
             case.run(case.layer(RNN, ours, **arguments), states=case.states, mask=mask),
@@ -131,7 +127,7 @@ def masks_and_directions(case):
 
 
 def padding(case):
-    """Steps that are masked change nothing: left, right, in between, backwards, and all of them."""
+    """Steps that are masked change nothing: left, right, in between, and all of them."""
     layer = case.layer(RNN)
     plain = case.run(layer, states=case.states)
     noise = 1e3 * np.ones((case.batch, 2, case.features), "float32")
@@ -142,18 +138,15 @@ def padding(case):
     mask = np.tile(holes, (case.batch, 1))
     outputs, *states = case.run(layer, padded, states=case.states, mask=mask)
     close([outputs[:, holes], *states], plain, "masked padding changes outputs or states")
-    outputs, *states = case.run(layer, states=case.states, mask=np.zeros((case.batch, case.time), bool))
-    close(states, case.states, "a sequence that is all masked changes the states")
-    close([outputs[:, -1]], [case.states[0]], "a sequence that is all masked repeats the first state")
     rows = np.ones((case.batch, case.time), bool)
     rows[0, cut:] = False
+    rows[1] = False
     short = case.run(layer, x[:, :cut], states=case.states)
-    ragged = case.run(layer, states=case.states, mask=rows)
-    close([s[0] for s in ragged[1:]], [s[0] for s in short[1:]], "a row's own padding changes its states")
-    close([s[1] for s in ragged[1:]], [s[1] for s in plain[1:]], "a row's padding changes another row")
-    backwards = case.layer(RNN, go_backwards=True)
-    reversed_ = case.run(layer, np.flip(x, 1).copy(), states=case.states)
-    close(case.run(backwards, states=case.states), reversed_, "go_backwards differs from reversed inputs")
+    outputs, *states = case.run(layer, states=case.states, mask=rows)
+    close([s[0] for s in states], [s[0] for s in short[1:]], "a row's own padding changes its states")
+    close([s[1] for s in states], [s[1] for s in case.states], "a sequence that is all masked changes the states")
+    close([outputs[1, -1]], [case.states[0][1]], "a sequence that is all masked repeats the first state")
+    close([s[2:] for s in states], [s[2:] for s in plain[1:]], "a row's padding changes another row")
 
 
 def noise(case):
@@ -163,12 +156,11 @@ def noise(case):
         first = case.run(layer)
         noisy = [case.run(layer, training=True)[0] for _ in range(2)]
         if any(np.abs(a - first[0]).max() > 1e-6 for a in noisy):
-            # Two draws of a few masks may be the same by chance, three hardly.
-            noisy.append(case.run(layer, training=True)[0])
-            require(
-                np.abs(noisy[0] - noisy[1]).max() > 1e-6 or np.abs(noisy[1] - noisy[2]).max() > 1e-6,
-                f"{rnn.__module__}: two batches of training had the same noise",
-            )
+            if np.abs(noisy[0] - noisy[1]).max() <= 1e-6:
+                # Two draws of a few masks may be the same by chance, three hardly.
+                again = case.run(layer, training=True)[0]
+                same = np.abs(again - noisy[0]).max() <= 1e-6
+                require(not same, f"{rnn.__module__}: two batches of training had the same noise")
             case.run(layer, case.inputs[: case.batch - 1], training=True)
         close(case.run(layer), first, f"inference of {rnn.__module__} before and after training")
 
@@ -283,7 +275,7 @@ def saving(case):
             model = keras.Sequential([keras.Input((None, case.features)), layer])
             model.save(path)
             loaded = keras.models.load_model(path)
-            expected, received = (m.predict(case.inputs, verbose=0) for m in (model, loaded))
+            expected, received = (ops.convert_to_numpy(m(case.inputs)) for m in (model, loaded))
             close([received], [expected], f"{rnn.__module__}: a loaded model and the saved one")
 
 
