@@ -16,6 +16,7 @@ AROUND = (
     "wrappers",
     "unknown_sizes",
     "training",
+    "saving",
     "keras_layer_test",
 )
 
