@@ -41,7 +41,7 @@ def bipolar(f: Callable[[Tensor], Tensor], axis: int = -1, layout: str = "interl
     Example:
 
     >>> f = keras_adaptive_rnn.activations.bipolar(keras.activations.relu)
-    >>> np.asarray(f(np.array([-1.0, -1.0, 2.0, -2.0]))).tolist()
+    >>> keras.ops.convert_to_numpy(f(np.array([-1.0, -1.0, 2.0, -2.0]))).tolist()
     [0.0, -1.0, 2.0, -2.0]
 
     Reference: Eidnes and Nøkland, Shifting Mean Activation Towards Zero with Bipolar Activation Functions (2018),
@@ -87,7 +87,7 @@ def brelu(x: Tensor, axis: int = -1) -> Tensor:
 
     Example:
 
-    >>> np.asarray(keras_adaptive_rnn.activations.brelu(np.array([-1.0, -1.0, 2.0, -2.0]))).tolist()
+    >>> keras.ops.convert_to_numpy(keras_adaptive_rnn.activations.brelu(np.array([-1.0, -1.0, 2.0, -2.0]))).tolist()
     [0.0, -1.0, 2.0, -2.0]
 
     Reference: Eidnes and Nøkland, Shifting Mean Activation Towards Zero with Bipolar Activation Functions (2018),
@@ -132,7 +132,7 @@ def bleaky_relu(x: Tensor, negative_slope: float = 0.2, axis: int = -1) -> Tenso
     Example:
 
     >>> x = np.array([-1.0, -1.0, 2.0, 2.0])
-    >>> np.asarray(keras_adaptive_rnn.activations.bleaky_relu(x, negative_slope=0.5)).tolist()
+    >>> keras.ops.convert_to_numpy(keras_adaptive_rnn.activations.bleaky_relu(x, negative_slope=0.5)).tolist()
     [-0.5, -1.0, 2.0, 1.0]
 
     Reference: Eidnes and Nøkland, Shifting Mean Activation Towards Zero with Bipolar Activation Functions (2018),
@@ -155,7 +155,7 @@ def crelu(x: Tensor, axis: int = -1) -> Tensor:
 
     Example:
 
-    >>> np.asarray(keras_adaptive_rnn.activations.crelu(np.array([-1.0, 2.0]))).tolist()
+    >>> keras.ops.convert_to_numpy(keras_adaptive_rnn.activations.crelu(np.array([-1.0, 2.0]))).tolist()
     [0.0, 2.0, 1.0, 0.0]
 
     Reference: Shang et al., Understanding and Improving Convolutional Neural Networks via Concatenated Rectified
@@ -182,7 +182,7 @@ def oplu(x: Tensor, axis: int = -1) -> Tensor:
 
     Example:
 
-    >>> np.asarray(keras_adaptive_rnn.activations.oplu(np.array([1.0, 3.0, 4.0, 2.0]))).tolist()
+    >>> keras.ops.convert_to_numpy(keras_adaptive_rnn.activations.oplu(np.array([1.0, 3.0, 4.0, 2.0]))).tolist()
     [3.0, 1.0, 4.0, 2.0]
 
     Reference: Chernodub and Nowicki, Norm-preserving Orthogonal Permutation Linear Unit Activation Functions (2016),

@@ -9,7 +9,6 @@ INPUT_SHAPE = (3, 5, 4)
 # What does not depend on the options of a cell.
 AROUND = (
     "masks_and_directions",
-    "padding",
     "noise",
     "streaming",
     "stateful",

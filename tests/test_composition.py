@@ -12,7 +12,8 @@ UNITS = 4
 MAPS = {
     "full": lambda: "full",
     "low_rank": lambda: maps.LowRank(2),
-    "low_rank_tied": lambda: maps.LowRank(2, diagonal=True, tied=True, weight_normalization=True),
+    "low_rank_tied": lambda: maps.LowRank(2, diagonal=True, tied=True),
+    "normalized": lambda: maps.LowRank(2, weight_normalization=True),
     "drop_connect": lambda: maps.DropConnect(0.3),
 }
 CORES = {

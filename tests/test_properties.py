@@ -12,7 +12,7 @@ import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import maps
 
 quiet = settings(
-    max_examples=5, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None
+    max_examples=8, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None
 )
 flags = st.booleans()
 
