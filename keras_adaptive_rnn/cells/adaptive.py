@@ -78,8 +78,8 @@ class AdaptiveCore(Core):
                 basis = maps.Full().bind(self, f"{name}_basis", rank, initializers.fresh(first[name], 1))
                 basis.build_blocks((1 if self.tied else len(self.gates),), size)
                 self.bases[name], sizes[name] = basis, rank
-        self.kernel_map.build_blocks((len(self.gates),), sizes["x"])
-        self.recurrent_map.build_blocks((len(self.gates),), sizes["h"])
+        self.kernel_map.build_blocks((len(self.gates),), sizes["x"], apart=not self.tied)
+        self.recurrent_map.build_blocks((len(self.gates),), sizes["h"], apart=not self.tied)
         self._build_policy(self._sub_policy_sizes(sizes))
 
     def _sub_policy_sizes(self, sizes):

@@ -188,7 +188,7 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
 
     def end_sequence(self):
         """Forgets the noise and the prepared weights."""
-        self._noise.drawn.clear()
+        self._noise.drawn = {}
         for part in [*self.parts()[0], *self.parts()[1]]:
             part.end_sequence()
 

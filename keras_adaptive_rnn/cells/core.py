@@ -114,8 +114,10 @@ class Core(Cell):
 
     def build_maps(self):
         """Makes the weights of $W$ and $U$."""
-        self.kernel_map.build_blocks((len(self.gates),), self.input_size)
-        self.recurrent_map.build_blocks(self.groups or (len(self.gates),), self.state_size[0], self.drawn)
+        apart = self.per_gate_dropout
+        self.kernel_map.build_blocks((len(self.gates),), self.input_size, apart=apart)
+        groups = self.groups or (len(self.gates),)
+        self.recurrent_map.build_blocks(groups, self.state_size[0], self.drawn, apart)
 
     def make_norm(self, size, center=False):
         """Returns a built layer normalisation of `size` entries; the bias of the gates is the centre."""

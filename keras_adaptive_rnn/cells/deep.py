@@ -22,10 +22,9 @@ class DeepRNNCell(Core):
     none. With `block_dropout`, a block of $k$ layers may be left out of a step: its states stay as they are, and it
     puts out what it reads.
 
-    Weights, in order: `kernel_map` $U_1$ `[inputs, units]`, `recurrent_map` $W$ `[units, depth * units]`, block after
-        block
-    those of the layers, `inner_map` $U_2, \dots, U_L$ `[units, (depth - 1) * units]`, `bias` `[depth, units]` (without
-    the first axis if `depth` is one).
+    Weights, in order: `kernel_map` $U_1$ `[inputs, units]`, `recurrent_map` $W$ `[units, depth * units]`, block
+    after block those of the layers, `inner_map` $U_2, \dots, U_L$ `[units, (depth - 1) * units]`, `bias`
+    `[depth, units]` (without the first axis if `depth` is one).
 
     Args:
         units: Positive integer, size of every layer.
@@ -60,10 +59,9 @@ class DeepRNNCell(Core):
     >>> tuple(layer(np.ones((2, 5, 3))).shape)
     (2, 8)
 
-    Reference: Eidnes, Nokland, Shifting Mean Activation Towards Zero with Bipolar Activation Functions (2018), section
-        3,
-    equations 3 and 4, and section 4.1. In the authors' code a dropped block adds its skip connection to what it passes
-    on, and is drawn for the whole batch; this is the paper's form.
+    Reference: Eidnes, Nokland, Shifting Mean Activation Towards Zero with Bipolar Activation Functions (2018),
+    section 3, equations 3 and 4, and section 4.1. In the authors' code a dropped block adds its skip connection to what
+    it passes on, and is drawn for the whole batch; this is the paper's form.
     """
 
     gates = ("h",)
@@ -106,7 +104,7 @@ class DeepRNNCell(Core):
     def build_maps(self):
         each = (1,) * self.depth
         self.kernel_map.build_blocks((1,), self.input_size)
-        self.recurrent_map.build_blocks((self.depth,), self.units, drawn=each)
+        self.recurrent_map.build_blocks((self.depth,), self.units, drawn=each, apart=True)
         if self.depth > 1:
             self.inner_map.build_blocks(each[1:], self.units, drawn=each[1:])
 

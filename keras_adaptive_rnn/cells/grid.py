@@ -37,9 +37,9 @@ class GridLSTMCell(Composite):
     The output is $h^L_t$.
 
     Weights, in order: those of the LSTMs along time, from the lowest layer to the highest, then of those along depth,
-        each
-    as in `keras_adaptive_rnn.LSTMCell`: its kernel holds the rows of the paper's matrix that the other dimension's
-    vector meets, its recurrent kernel those of its own; then those of `kernel_map` $W$ `[inputs, 2 units]`.
+    each as in `keras_adaptive_rnn.LSTMCell`: its kernel holds the rows of the paper's matrix that the other
+    dimension's vector meets, its recurrent kernel those of its own; then those of `kernel_map` $W$
+    `[inputs, 2 units]`.
 
     Args:
         units: Positive integer, size of every vector.

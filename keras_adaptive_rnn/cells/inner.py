@@ -1,5 +1,6 @@
 """What our cells and layers ask of any cell: ours, Keras's, stacks and strangers."""
 
+import contextlib
 import itertools
 
 import keras
@@ -74,6 +75,8 @@ def split_sizes(joined, sizes):
 
 # The start and the end of a sequence.
 
+_KERAS_MASKS = ("_dropout_mask", "_recurrent_dropout_mask")
+
 
 def start_sequence(cell, batch_size, training, input_size):
     """Draws all that is random in `cell`, once for a sequence, and prepares its weights.
@@ -105,6 +108,34 @@ def end_sequence(cell):
     elif isinstance(cell, DropoutRNNCell):
         cell.reset_dropout_mask()
         cell.reset_recurrent_dropout_mask()
+
+
+def resumable(cell):
+    """Returns a function that gives a context in which a started sequence goes on, also after its end."""
+    kept = []
+    for layer in cell._flatten_layers() if isinstance(cell, keras.layers.Layer) else []:
+        for transient in (getattr(layer, "_noise", None), getattr(layer, "_sequence", None)):
+            if transient is not None:
+                kept.append((transient, dict(vars(transient))))
+        if isinstance(layer, DropoutRNNCell) and not isinstance(layer, Cell):
+            kept.append((layer, {name: getattr(layer, name, None) for name in _KERAS_MASKS}))
+
+    @contextlib.contextmanager
+    def resume():
+        before = [{name: getattr(holder, name) for name in values} for holder, values in kept]
+        _set(kept)
+        try:
+            yield
+        finally:
+            _set([(holder, values) for (holder, _), values in zip(kept, before, strict=True)])
+
+    return resume
+
+
+def _set(holders):
+    for holder, values in holders:
+        for name, value in values.items():
+            setattr(holder, name, value)
 
 
 # Cells as arguments.

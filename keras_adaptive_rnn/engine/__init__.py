@@ -2,7 +2,7 @@
 
 The only package that imports jax, tensorflow or torch, and only the one that Keras runs on. Each backend's file has
 
-- `scan(step, inputs, states, output, mask, return_sequences, zero_output_for_mask, unroll)`: runs `step` over time;
+- `scan(step, inputs, states, output, mask, options)`: runs `step` over time;
 - `hoists(weights)`: whether one product before the loop beats many small ones in it;
 - `inference()`: a context in which nothing is kept for a gradient;
 - `gradients(function, variables, tensors)`: the value of a scalar function and its gradients.
@@ -11,6 +11,10 @@ The only package that imports jax, tensorflow or torch, and only the one that Ke
 import importlib
 
 import keras
+
+from keras_adaptive_rnn.engine.options import Options
+
+__all__ = ["Options", "gradients", "hoists", "inference", "scan"]
 
 
 def _backend():
@@ -25,7 +29,7 @@ def _backend():
         ) from None
 
 
-def scan(step, inputs, states, output, *, mask, return_sequences, zero_output_for_mask, unroll):
+def scan(step, inputs, states, output, mask, options):
     """Runs `step` over the first axis of `inputs`.
 
     Args:
@@ -34,14 +38,12 @@ def scan(step, inputs, states, output, *, mask, return_sequences, zero_output_fo
         states: List (nested or not) of tensors `[batch, size]`, the states before the first step.
         output: Tensor `[batch, size]`, the output before the first step, which a masked first step repeats.
         mask: Boolean tensor `[time, batch, 1]`, or `None`. A masked step keeps every state.
-        return_sequences: Whether to keep the outputs of all steps.
-        zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
-        unroll: Whether to lay the loop out in the graph, for a known number of steps.
+        options: `engine.Options`.
 
     Returns:
         `(last_output, outputs, states)`; `outputs` is `[time, batch, size]`, or `None` without `return_sequences`.
     """
-    return _backend().scan(step, inputs, states, output, mask, return_sequences, zero_output_for_mask, unroll)
+    return _backend().scan(step, inputs, states, output, mask, options)
 
 
 def hoists(weights):
@@ -54,15 +56,16 @@ def inference():
     return _backend().inference()
 
 
-def gradients(function, variables, tensors):
+def gradients(function, variables, tensors, compiled=False):
     """Returns `(value, gradients of variables, gradients of tensors)` of a scalar function, as NumPy arrays.
 
     Args:
         function: Function of `*tensors` that returns a scalar tensor and may read `variables`.
         variables: List of Keras variables.
         tensors: List of arrays.
+        compiled: Whether TensorFlow lays the function out in a graph, as `fit` does; JAX always does.
     """
-    value, by_variable, by_tensor = _backend().gradients(function, variables, tensors)
+    value, by_variable, by_tensor = _backend().gradients(function, variables, tensors, compiled)
     to_numpy = keras.ops.convert_to_numpy
     return (
         to_numpy(value),

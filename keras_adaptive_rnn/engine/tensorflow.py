@@ -1,53 +1,294 @@
-"""The time loop on TensorFlow: one `tf.while_loop`, in the graph and under XLA alike."""
+"""The time loop on TensorFlow: one `tf.while_loop`, in the graph and under XLA alike, with a gradient of its own."""
 
 import contextlib
 
 import tensorflow as tf
 from keras import tree
+from tensorflow.compiler.tf2xla.python import xla
+from tensorflow.python.ops.control_flow_util import GraphOrParentsInXlaContext
 
+from keras_adaptive_rnn._products import formed_by
 from keras_adaptive_rnn.engine.masking import masked
 
+# Entries of a weight from which a transposed copy pays under XLA.
+LARGE = 2_000_000
+# Steps whose products are formed together in the backward loop: enough rows for one product to run at full speed.
+CHUNK = 64
 
-def scan(step, inputs, states, output, mask, return_sequences, zero_output_for_mask, unroll):
-    step = masked(step, zero_output_for_mask)
-    first = tree.flatten(inputs)[0]
-    length = first.shape[0] if first.shape[0] is not None else tf.shape(first)[0]
 
-    if unroll:
+def scan(step, inputs, states, output, mask, options):
+    step = masked(step, options.zero_output_for_mask)
+    xs = [*tree.flatten(inputs), *([] if mask is None else [mask])]
+    length = xs[0].shape[0] if xs[0].shape[0] is not None else tf.shape(xs[0])[0]
+
+    def body(x, carry):
+        """One step, of flat lists; the carry is the output and the states."""
+        now, mask_now = (x, None) if mask is None else (x[:-1], x[-1])
+        old_states = tree.pack_sequence_as(states, carry[1:])
+        new_output, new_states = step(tree.pack_sequence_as(inputs, now), mask_now, carry[0], old_states)
+        new = [new_output, *tree.flatten(new_states)]
+        # `where` and custom steps may lose a static size that the loop needs to find again.
+        for tensor, old in zip(new, carry, strict=True):
+            tensor.set_shape(old.shape)
+        return new
+
+    carry = [output, *tree.flatten(states)]
+    if options.unroll:
         outputs = []
         for t in range(length):
-            now = tree.map_structure(lambda x, t=t: x[t], inputs)
-            output, states = step(now, None if mask is None else mask[t], output, states)
-            outputs.append(output)
-        return output, tf.stack(outputs) if return_sequences else None, states
+            carry = body([x[t] for x in xs], carry)
+            outputs.append(carry[0])
+        outputs = tf.stack(outputs) if options.return_sequences else None
+    elif tf.executing_eagerly():
+        carry, _, _, outputs = loop(body, xs, carry, length, options)
+    else:
+        carry, outputs = batched_loop(body, xs, carry, length, mask is not None, options)
+    return carry[0], outputs, tree.pack_sequence_as(states, carry[1:])
 
-    def unstack(x):
-        return tf.TensorArray(x.dtype, size=length, element_shape=x.shape[1:]).unstack(x)
 
-    inputs_of = tree.map_structure(unstack, inputs)
-    mask_of = None if mask is None else unstack(mask)
-    # Written once a step, and read by nothing inside the loop, so the loop's gradient need not keep it.
-    outputs = tf.TensorArray(output.dtype, size=length if return_sequences else 0, element_shape=output.shape)
+def loop(body, xs, carry, length, options, keep=(), made=(), form=None):
+    """Runs `body` over `xs`.
 
-    def body(t, output, states, outputs):
-        now = tree.map_structure(lambda array: array.read(t), inputs_of)
-        new_output, new_states = step(now, None if mask is None else mask_of.read(t), output, states)
-        # `where` and custom steps may lose a static size that the loop needs to find again.
-        new_output.set_shape(output.shape)
-        tree.map_structure(lambda new, old: new.set_shape(old.shape), new_states, states)
-        if return_sequences:
-            outputs = outputs.write(t, new_output)
-        return t + 1, new_output, new_states, outputs
+    Returns:
+        The last carry; the carries before every step, those at the places `keep`; what `form` returned in every step,
+        tensors like `made`; the outputs, or `None`.
+    """
+    xs = [_array(x, length).unstack(x) for x in xs]
+    # Written once a step, and read by nothing inside the loop, so the loop's gradient need not keep them.
+    kept = [_array_of(x, length) for x in [*(carry[k] for k in keep), *made]]
+    outputs = _array_of(carry[0], length if options.return_sequences else 0)
 
-    _, output, states, outputs = tf.while_loop(
+    def one(t, carry, kept, outputs):
+        formed = []
+
+        def note(a, kernel):
+            formed.append(form(a, kernel))
+            return formed[-1]
+
+        with formed_by(note) if form else contextlib.nullcontext():
+            new = body([x.read(t) for x in xs], carry)
+        now = [*(carry[k] for k in keep), *(formed if made else [])]
+        kept = [array.write(t, x) for array, x in zip(kept, now, strict=True)]
+        return t + 1, new, kept, outputs.write(t, new[0]) if options.return_sequences else outputs
+
+    _, carry, kept, outputs = tf.while_loop(
         lambda t, *_: t < length,
-        body,
-        (tf.constant(0), output, states, outputs),
+        one,
+        (tf.constant(0), carry, kept, outputs),
         maximum_iterations=length,
         parallel_iterations=32,
         swap_memory=True,
     )
-    return output, outputs.stack() if return_sequences else None, states
+    kept = [array.stack() for array in kept]
+    return carry, kept[: len(keep)], kept[len(keep) :], outputs.stack() if options.return_sequences else None
+
+
+def batched_loop(body, xs, carry, length, reads_output, options):
+    """`loop`, whose gradient forms that of each weight, $a^T de$ of its products $e = a W$, once for many steps.
+
+    The backward loop takes each step again from its states and, unless it is to recompute them, the products.
+    """
+    weights = Weights(body, xs, carry)
+    if not weights.kernels:
+        carry, _, _, outputs = loop(body, xs, carry, length, options)
+        return carry, outputs
+    keep = list(range(0 if reads_output else 1, len(carry)))
+    made = [] if options.recompute or not options.training else weights.products
+
+    @tf.custom_gradient
+    def run(xs, carry, kernels, others):
+        weights.turn()
+        last, before, formed, outputs = loop(body, xs, carry, length, options, keep, made, weights.multiply)
+
+        def gradient(*d_results):
+            d_outputs, d_last = (d_results[0], d_results[1:]) if options.return_sequences else (None, d_results)
+            # The gradient is asked for when the sequence has ended.
+            with options.resume():
+                known = [None] * (len(carry) - len(before)) + before
+                return only_once(backward(body, xs, known, formed, carry, weights, length, d_outputs, list(d_last)))
+
+        return ([outputs] if options.return_sequences else []) + last, gradient
+
+    results = run(xs, carry, weights.kernels, weights.others)
+    return (results[1:], results[0]) if options.return_sequences else (results, None)
+
+
+class Weights:
+    """The weights that the steps of a loop multiply by, and the other floats that they read from outside.
+
+    Empty where a step reads a variable itself.
+    """
+
+    def __init__(self, body, xs, carry):
+        self.kernels, self.products, self.places = [], [], []
+
+        def form(a, kernel):
+            if not any(kernel is known for known in self.kernels):
+                self.kernels.append(kernel)
+            self.products.append(tf.matmul(a, kernel))
+            self.places.append(self.place(kernel))
+            return self.products[-1]
+
+        graph = tf.__internal__.FuncGraph("step")
+        with graph.as_default(), formed_by(form):
+
+            def placeholder(x, shape):
+                return tf.compat.v1.placeholder(x.dtype, shape)
+
+            body([placeholder(x, x.shape[1:]) for x in xs], [placeholder(c, c.shape) for c in carry])
+        others = [x for x in graph.external_captures if not any(x is kernel for kernel in self.kernels)]
+        if any(x.dtype == tf.resource for x in others):
+            self.kernels = []
+        self.others = [x for x in others if x.dtype.is_floating]
+
+    def place(self, kernel):
+        return next(k for k, known in enumerate(self.kernels) if known is kernel)
+
+    def turn(self):
+        """Copies the transposes of the weights that are large enough for a product with them to be faster."""
+        self.in_xla = GraphOrParentsInXlaContext(tf.compat.v1.get_default_graph())
+        self.turned = [self._turned(kernel) for kernel in self.kernels]
+
+    def _turned(self, kernel):
+        if len(kernel.shape) > 2 or (self.in_xla and kernel.shape.num_elements() < LARGE):
+            return None
+        turned = tf.transpose(kernel)
+        return xla.optimization_barrier(turned)[0] if self.in_xla else turned
+
+    def multiply(self, a, kernel):
+        """Returns `a @ kernel`."""
+        turned = self.turned[self.place(kernel)]
+        if self.in_xla and turned is not None:
+            return tf.matmul(a, turned, transpose_b=True)
+        return tf.matmul(a, kernel)
+
+    def multiply_back(self, d, kernel):
+        """Returns `d` times the transpose of `kernel`."""
+        turned = self.turned[self.place(kernel)]
+        if not self.in_xla and turned is not None:
+            return tf.matmul(d, turned)
+        return tf.matmul(d, kernel, transpose_b=True)
+
+    def outer(self, a, d):
+        """Returns the gradient by a kernel of the products `a @ kernel` of all steps, whose own gradients are `d`."""
+        if len(d.shape) > 3:
+            return tf.einsum("tbri,tbro->bio", a, d)
+        a = tf.transpose(tf.reshape(a, (-1, a.shape[-1])))
+        # XLA's product on a CPU is half as fast where it has to turn the wide matrix itself.
+        a = xla.optimization_barrier(a)[0] if self.in_xla else a
+        return tf.matmul(a, tf.reshape(d, (-1, d.shape[-1])))
+
+
+def backward(body, xs, before, formed, carry, weights, length, d_outputs, d_carry):
+    """Returns the gradients by sequences, first carry, kernels and the others."""
+    floats = [k for k, x in enumerate(xs) if x.dtype.is_floating]
+    d_xs = [_array(xs[k], length) for k in floats]
+    xs, before, formed, (d_outputs,) = (
+        [None if x is None else _array(x, length).unstack(x) for x in sequences]
+        for sequences in (xs, before, formed, [d_outputs])
+    )
+    # What the products of one step read.
+    read = [
+        tf.TensorShape([*e.shape[:-1], weights.kernels[k].shape[-2]])
+        for k, e in zip(weights.places, weights.products, strict=True)
+    ]
+
+    def at(t, form):
+        """Returns the step at `t` and what it reads."""
+        # Where they come from depends on the same weights, by ways that the next chunks go.
+        x = [tf.stop_gradient(array.read(t)) for array in xs]
+        old = [
+            tf.zeros_like(c) if b is None else tf.stop_gradient(b.read(t)) for b, c in zip(before, carry, strict=True)
+        ]
+        with formed_by(form):
+            return body(x, old), x, old
+
+    def chunk(size, stop, d_carry, d_others, d_kernels, d_xs):
+        start = stop - size
+
+        def back(t, d_carry, d_others, d_xs, stacks):
+            taken = []
+
+            def form(a, kernel):
+                e = formed[len(taken)].read(t) if formed else weights.multiply(a, kernel)
+                e = tf.stop_gradient(e)
+                taken.append((a, e))
+                return product(a, e)
+
+            @tf.custom_gradient
+            def product(a, e):
+                kernel = weights.kernels[weights.places[len(taken) - 1]]
+                return tf.identity(e), lambda d: (weights.multiply_back(d, kernel), d)
+
+            new, x, old = at(t, form)
+            d_new = [d_carry[0] if d_outputs is None else d_carry[0] + d_outputs.read(t), *d_carry[1:]]
+            wanted = [old, [x[k] for k in floats], weights.others, [e for _, e in taken]]
+            found = tf.gradients(new, tree.flatten(wanted), d_new, unconnected_gradients="zero")
+            d_carry, d_x, more, d_e = tree.pack_sequence_as(wanted, found)
+            stacks = [
+                (a_stack.write(t - start, a), d_stack.write(t - start, d))
+                for (a_stack, d_stack), (a, _), d in zip(stacks, taken, d_e, strict=True)
+            ]
+            d_xs = [array.write(t, d) for array, d in zip(d_xs, d_x, strict=True)]
+            return t - 1, d_carry, [a + b for a, b in zip(d_others, more, strict=True)], d_xs, stacks
+
+        stacks = [
+            (tf.TensorArray(e.dtype, size, element_shape=a_shape), tf.TensorArray(e.dtype, size, element_shape=e.shape))
+            for a_shape, e in zip(read, weights.products, strict=True)
+        ]
+        _, d_carry, d_others, d_xs, stacks = tf.while_loop(
+            lambda t, *_: t >= start, back, (stop - 1, d_carry, d_others, d_xs, stacks), maximum_iterations=size
+        )
+        d_kernels = list(d_kernels)
+        for k, (a, d) in zip(weights.places, stacks, strict=True):
+            d_kernels[k] += weights.outer(a.stack(), d.stack())
+        return start, d_carry, d_others, d_kernels, d_xs
+
+    zeros = [[tf.zeros_like(w) for w in of] for of in (weights.others, weights.kernels)]
+    now = (length, d_carry, *zeros, d_xs)
+    # Chunks of one size, which XLA must know, and before them what is left; all at once if nobody knows the length.
+    count = length // CHUNK if isinstance(length, int) else 0
+    if count:
+        _, *rest = tf.while_loop(
+            lambda stop, *_: stop > length - count * CHUNK,
+            lambda stop, *rest: chunk(CHUNK, stop, *rest),
+            now,
+            maximum_iterations=count,
+        )
+        now = (length - count * CHUNK, *rest)
+    if not (isinstance(length, int) and length == count * CHUNK):
+        now = chunk(now[0], *now)
+    _, d_carry, d_others, d_kernels, d_xs = now
+    by_place = dict(zip(floats, d_xs, strict=True))
+    return [by_place[k].stack() if k in by_place else None for k in range(len(xs))], d_carry, d_kernels, d_others
+
+
+def only_once(gradients):
+    """Returns gradients of which none can be taken: the backward loop leaves out what only those would need."""
+
+    @tf.custom_gradient
+    def same(*tensors):
+        def gradient(*_):
+            raise NotImplementedError(
+                "On TensorFlow, second derivatives of `keras_adaptive_rnn.layers.RNN` in a graph exist only with "
+                "`unroll=True`. Take that, or `keras.layers.RNN` over the same cell."
+            )
+
+        return [tf.identity(tensor) for tensor in tensors], gradient
+
+    flat = tree.flatten(gradients)
+    known = iter(same(*(g for g in flat if g is not None)))
+    return tree.pack_sequence_as(gradients, [None if g is None else next(known) for g in flat])
+
+
+def _array(x, length):
+    """Returns a place for `[length, ...]` like `x`."""
+    return tf.TensorArray(x.dtype, size=length, element_shape=x.shape[1:])
+
+
+def _array_of(x, length):
+    """Returns a place for `length` tensors like `x`."""
+    return tf.TensorArray(x.dtype, size=length, element_shape=x.shape)
 
 
 def hoists(weights):
@@ -57,12 +298,14 @@ def hoists(weights):
 inference = contextlib.nullcontext
 
 
-def gradients(function, variables, tensors):
-    tensors = [tf.convert_to_tensor(t) for t in tensors]
-    values = [v.value for v in variables]
-    with tf.GradientTape() as tape:
-        for t in tensors:
-            tape.watch(t)
-        value = function(*tensors)
-    found = tape.gradient(value, values + tensors)
+def gradients(function, variables, tensors, compiled):
+    def run(*tensors):
+        values = [v.value for v in variables]
+        with tf.GradientTape() as tape:
+            for t in tensors:
+                tape.watch(t)
+            value = function(*tensors)
+        return value, tape.gradient(value, [*values, *tensors])
+
+    value, found = (tf.function(run) if compiled else run)(*(tf.convert_to_tensor(t) for t in tensors))
     return value, found[: len(variables)], found[len(variables) :]

@@ -12,7 +12,7 @@ from keras_adaptive_rnn.layers.rnn import RNN
 COMMON_DOCUMENTATION = """
 Args:
     *args, **kwargs: All arguments of {cells}, where the equations are.
-    return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask: As in
+    return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute: As in
         `keras_adaptive_rnn.layers.RNN`.
     name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
@@ -277,7 +277,7 @@ class AdaptiveLSTM(AdaptiveLayer):
             `dropout`, `recurrent_dropout` and `policy_dropout` the points of the paper. The states are not dropped.
             Defaults to `0.0`.
         *args, **kwargs: All arguments of `keras_adaptive_rnn.AdaptiveLSTMCell`, where the equations are.
-        return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask: As in
+        return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute: As in
             `keras_adaptive_rnn.layers.RNN`.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
@@ -303,7 +303,7 @@ class AdaptiveRNN(AdaptiveLayer):
             stack, `RNN(StackedAdaptiveRNNCells(units, ...))`.
         output_dropout: As in `keras_adaptive_rnn.layers.AdaptiveLSTM`. Defaults to `0.0`.
         *args, **kwargs: All arguments of `keras_adaptive_rnn.AdaptiveRNNCell`, where the equations are.
-        return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask: As in
+        return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute: As in
             `keras_adaptive_rnn.layers.RNN`.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 

@@ -7,6 +7,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments, initializers
 from keras_adaptive_rnn._keras import AutocastScope
+from keras_adaptive_rnn._products import formed_by, matmul
 from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
 
 
@@ -60,6 +61,7 @@ class LinearMap(keras.layers.Layer):
         self.supports_masking = True
         self._bound_to = None
         self._drawn = None
+        self._apart = False
         self._sequence = Sequence()
 
     @staticmethod
@@ -87,14 +89,15 @@ class LinearMap(keras.layers.Layer):
         self.check()
         return self
 
-    def build_blocks(self, blocks, input_size, drawn=None):
+    def build_blocks(self, blocks, input_size, drawn=None, apart=False):
         """Builds a bound map for the gates of its cell.
 
         `drawn` says how many blocks each draw of the initializer covers, where they are stored as one matrix; `None`
-        for one draw for all, as Keras's cells have it.
+        for one draw for all, as Keras's cells have it. `apart` says that a step will call the map with `each=True`.
         """
         self.blocks = self._groups(blocks)
         self._drawn = drawn
+        self._apart = apart
         self.build((None, input_size))
 
     def check(self):
@@ -155,13 +158,17 @@ class LinearMap(keras.layers.Layer):
         """Returns what one sequence multiplies by: for each group, anything that `product` understands."""
         raise NotImplementedError
 
+    def prepare_each(self, training):
+        """Returns the same for `product_each`."""
+        raise NotImplementedError
+
     def product(self, inputs, prepared):
         """Returns the product of `inputs` and one group of `prepare`."""
-        return ops.matmul(inputs, prepared)
+        return matmul(inputs, prepared)
 
     def product_each(self, inputs, prepared):
         """Returns `[blocks, rows, units]`, each block's product with inputs of its own, `[blocks, rows, inputs]`."""
-        raise NotImplementedError
+        return matmul(inputs, prepared)
 
     def draw_noise(self):
         """Draws what is random in the weights, once for a sequence. Nothing by default."""
@@ -172,14 +179,16 @@ class LinearMap(keras.layers.Layer):
             self.draw_noise()
         if training is not None:
             self._sequence.prepared = self._prepare(training)
+            if self._apart:
+                self._sequence.prepared_each = self._prepare(training, each=True)
 
     def end_sequence(self):
         """Called by the cell after a sequence."""
         self._sequence.clear()
 
-    def _prepare(self, training):
+    def _prepare(self, training, each=False):
         with AutocastScope(self.compute_dtype):
-            return self.prepare(training)
+            return self.prepare_each(training) if each else self.prepare(training)
 
     def __call__(self, inputs, *args, **kwargs):
         # A cell calls its maps in every time step, where Keras's bookkeeping would cost more than a small product.
@@ -188,15 +197,19 @@ class LinearMap(keras.layers.Layer):
         return super().__call__(inputs, *args, **kwargs)
 
     def call(self, inputs, group=0, training=False, each=False):
-        prepared = self._sequence.prepared
-        if prepared is None:
-            prepared = self._prepare(training)
+        prepared = self._sequence.prepared_each if each else self._sequence.prepared
+        if prepared is not None:
+            return self._apply(inputs, prepared[group], each)
+        with formed_by(None):
+            return self._apply(inputs, self._prepare(training, each)[group], each)
+
+    def _apply(self, inputs, prepared, each):
         if not each:
-            return self.product(inputs, prepared[group])
+            return self.product(inputs, prepared)
         # `[..., blocks, inputs]`: one batched product for all blocks.
         *leading, blocks, size = ops.shape(inputs)
         flat = ops.transpose(ops.reshape(inputs, (-1, blocks, size)), (1, 0, 2))
-        outputs = ops.transpose(self.product_each(flat, prepared[group]), (1, 0, 2))
+        outputs = ops.transpose(self.product_each(flat, prepared), (1, 0, 2))
         return ops.reshape(outputs, (*leading, blocks * self.units))
 
     def compute_output_shape(self, input_shape):
@@ -236,4 +249,5 @@ class Sequence:
 
     def clear(self):
         self.prepared = None
+        self.prepared_each = None
         self.mask = None

@@ -59,7 +59,7 @@ class Bias(keras.layers.Layer):
 
     def _cast(self):
         with AutocastScope(self.compute_dtype):
-            return ops.convert_to_tensor(self.bias)
+            return ops.cast(self.bias, self.compute_dtype)
 
     def __call__(self, inputs, row=0):
         return inputs + self.value(row)

@@ -12,9 +12,8 @@ from keras_adaptive_rnn.maps.base import LinearMap
 class Full(LinearMap):
     r"""A full matrix: $y = x W$.
 
-    Weights: `kernel`, `[inputs, blocks * units]`, blocks joined as in Keras's own cells; with `weight_normalization`
-        also
-    `gain`, `[blocks * units]`.
+    Weights: `kernel`, `[inputs, blocks * units]`, blocks joined as in Keras's own cells; with
+        `weight_normalization` also `gain`, `[blocks * units]`.
 
     Args:
         units, blocks, initializer, regularizer, constraint, weight_normalization: As in
@@ -41,8 +40,8 @@ class Full(LinearMap):
             self.gain = self.add_gain("gain", self.kernel)
 
     def effective_kernel(self, training):
-        kernel = ops.convert_to_tensor(self.kernel)
-        return self.normalized(kernel, ops.convert_to_tensor(self.gain)) if self.weight_normalization else kernel
+        kernel = ops.cast(self.kernel, self.compute_dtype)
+        return self.normalized(kernel, ops.cast(self.gain, self.compute_dtype)) if self.weight_normalization else kernel
 
     def prepare(self, training):
         kernel = self.effective_kernel(training)
@@ -50,9 +49,10 @@ class Full(LinearMap):
             return [kernel]
         return [kernel[:, s.start * self.units : s.stop * self.units] for s in self.group_slices]
 
-    def product_each(self, inputs, prepared):
-        blocks = ops.reshape(prepared, (prepared.shape[0], -1, self.units))
-        return ops.matmul(inputs, ops.transpose(blocks, (1, 0, 2)))
+    def prepare_each(self, training):
+        kernel = self.effective_kernel(training)
+        blocks = ops.transpose(ops.reshape(kernel, (kernel.shape[0], -1, self.units)), (1, 0, 2))
+        return [blocks[s] for s in self.group_slices]
 
 
 @export

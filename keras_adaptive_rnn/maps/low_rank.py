@@ -4,6 +4,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments, initializers
 from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn._products import matmul
 from keras_adaptive_rnn._types import Initializer
 from keras_adaptive_rnn.maps.base import LinearMap
 
@@ -91,46 +92,61 @@ class LowRank(LinearMap):
         if self.weight_normalization:
             self.gain = self.add_gain("gain", self.left)
 
-    def prepare(self, training):
-        return [self._factors(s.start, s.stop) for s in self.group_slices]
-
-    def _factors(self, start, stop):
-        """Returns the factors of one group: each a matrix, or `[blocks, ., .]` where every block has its own right."""
-        right, left = ops.convert_to_tensor(self.right), ops.convert_to_tensor(self.left)
+    def _factors(self):
+        """Returns right and left, each `[blocks, ., .]`; right without the first axis where the blocks share it."""
+        right, left = ops.cast(self.right, self.compute_dtype), ops.cast(self.left, self.compute_dtype)
         if self.weight_normalization:
-            right, left = self.normalized(right), self.normalized(left, ops.convert_to_tensor(self.gain))
-        diagonal = None
-        if self.diagonal:
-            diagonal = ops.convert_to_tensor(self.diagonal_kernel)[start * self.units : stop * self.units]
+            right, left = self.normalized(right), self.normalized(left, ops.cast(self.gain, self.compute_dtype))
         if len(left.shape) == 2:
-            return right, left, diagonal
-        left = left[start:stop]
-        if not self.tied:
-            right = right[start:stop]
-            if stop - start == 1:
-                return right[0], left[0], diagonal
-            return right, left, diagonal
-        left = ops.reshape(ops.transpose(left, (1, 0, 2)), (self.rank, (stop - start) * self.units))
-        return right, left, diagonal
+            right, left = right if self.tied else right[None], left[None]
+        return right, left
+
+    def _diagonals(self):
+        if not self.diagonal:
+            return [None] * len(self.blocks)
+        diagonal = ops.cast(self.diagonal_kernel, self.compute_dtype)
+        return [diagonal[s.start * self.units : s.stop * self.units] for s in self.group_slices]
+
+    def prepare(self, training):
+        right, left = self._factors()
+        return [
+            (
+                right if self.tied else _joined(right[s]),
+                _joined(left[s]) if self.tied or s.stop - s.start == 1 else left[s],
+                diagonal,
+            )
+            for s, diagonal in zip(self.group_slices, self._diagonals(), strict=True)
+        ]
 
     def product(self, inputs, prepared):
         right, left, diagonal = prepared
-        if len(right.shape) == 2:
-            outputs = ops.matmul(ops.matmul(inputs, right), left)
+        outputs = matmul(inputs, right)
+        if len(left.shape) == 2:
+            outputs = matmul(outputs, left)
         else:
-            # [blocks, ., .] against [rows, inputs]: one batched product for all blocks.
-            flat = ops.reshape(inputs, (-1, inputs.shape[-1]))
-            pieces = ops.matmul(ops.matmul(flat, right), left)
-            outputs = ops.reshape(
-                ops.transpose(pieces, (1, 0, 2)), (*ops.shape(inputs)[:-1], right.shape[0] * self.units)
-            )
+            # One batched product for all blocks.
+            blocks, rank, units = left.shape
+            apart = ops.transpose(ops.reshape(outputs, (-1, blocks, rank)), (1, 0, 2))
+            outputs = ops.transpose(matmul(apart, left), (1, 0, 2))
+            outputs = ops.reshape(outputs, (*ops.shape(inputs)[:-1], blocks * units))
         if diagonal is None:
             return outputs
         return outputs + ops.concatenate([inputs] * (diagonal.shape[0] // self.units), axis=-1) * diagonal
 
+    def prepare_each(self, training):
+        right, left = self._factors()
+        return [
+            (right if self.tied else right[s], left[s], diagonal)
+            for s, diagonal in zip(self.group_slices, self._diagonals(), strict=True)
+        ]
+
     def product_each(self, inputs, prepared):
         right, left, diagonal = prepared
-        if len(left.shape) == 2:
-            left = ops.transpose(ops.reshape(left, (self.rank, -1, self.units)), (1, 0, 2))
-        outputs = ops.matmul(ops.matmul(inputs, right), left)
+        outputs = matmul(matmul(inputs, right), left)
         return outputs if diagonal is None else outputs + inputs * ops.reshape(diagonal, (-1, 1, self.units))
+
+
+def _joined(blocks):
+    """Returns `[rows, blocks * columns]` of `[blocks, rows, columns]`."""
+    rows = blocks.shape[1]
+    return ops.reshape(ops.transpose(blocks, (1, 0, 2)), (rows, -1))

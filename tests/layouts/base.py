@@ -31,9 +31,8 @@ class Golden:
 class Reader:
     """Reads the weights of a file, or their gradients, which a layout arranges alike.
 
-    `add` joins two weights of the source that add up: each has the gradient of the sum. `unknown` stands for a weight
-    of
-    ours that the source does not have: zeros, whose gradient nobody knows.
+    `add` joins two weights of the source that add up: each has the gradient of the sum. `unknown` stands for a
+    weight of ours that the source does not have: zeros, whose gradient nobody knows.
     """
 
     def __init__(self, data, prefix, gradients):

@@ -1,0 +1,25 @@
+"""How a loop is to be run, on every backend."""
+
+import dataclasses
+from collections.abc import Callable
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """Options of `engine.scan`.
+
+    Args:
+        return_sequences: Whether to keep the outputs of all steps.
+        zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
+        unroll: Whether to lay the loop out in the graph, for a known number of steps.
+        training: Whether the steps are those of training; else a gradient is possible, but rarely asked for.
+        recompute: Whether the gradient computes the steps again from states, in place of keeping what they made.
+        resume: Function that returns a context in which a step can be run when the sequence has ended.
+    """
+
+    return_sequences: bool
+    zero_output_for_mask: bool
+    unroll: bool
+    training: bool
+    recompute: bool
+    resume: Callable
