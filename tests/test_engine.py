@@ -13,10 +13,17 @@ from keras_adaptive_rnn import engine
 from keras_adaptive_rnn.testing.case import Case
 from tests.cells import CELLS, OPTIONS
 
-ALL = {**CELLS, **OPTIONS}
+# One weight for several rows of inputs: the blocks of an untied low-rank map share a factor.
+SHARED = {
+    "adaptive_rnn_shared": lambda: kar.AdaptiveRNNCell(
+        4, policy_units=2, tied=False, recurrent_map=kar.maps.LowRank(2, tied=True)
+    )
+}
+ALL = {**CELLS, **OPTIONS, **SHARED}
 # Products of every shape, weights outside the maps, noise, and cells of Keras inside.
 NAMES = [
     "adaptive_lstm",
+    *SHARED,
     "deep_rnn",
     "gru_reset_before",
     "low_rank_lstm",

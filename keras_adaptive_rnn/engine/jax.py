@@ -132,7 +132,7 @@ def batched_scan(body, carry, xs):
         d_taps, d_others, d_carry, d_xs = pull(gradients)
         d_kernels = [None] * len(kernels)
         for (k, *_), a, e in zip(products, reads, d_taps, strict=True):
-            d = _outer(a, e)
+            d = _outer(a, e, kernels[k].ndim)
             d_kernels[k] = d if d_kernels[k] is None else d_kernels[k] + d
         return d_kernels, d_others, None, d_carry, d_xs, None
 
@@ -157,9 +157,9 @@ def _product_backward(kernel, gradient):
 product.defvjp(_product_forward, _product_backward)
 
 
-def _outer(a, e):
-    """Returns the gradient by a kernel of the products `a @ kernel` of all steps, whose own gradients are `e`."""
-    if e.ndim == 3:
+def _outer(a, e, ndim):
+    """Returns the gradient by a kernel of `ndim` axes of all products `a @ kernel`, whose own gradients are `e`."""
+    if ndim == 2:
         # XLA's product on a CPU is half as fast where it has to turn the wide matrix itself.
         a = lax.optimization_barrier(a.reshape((-1, a.shape[-1])).T)
         return jnp.matmul(a, e.reshape((-1, e.shape[-1])))

@@ -169,9 +169,9 @@ class Weights:
             return tf.matmul(d, turned)
         return tf.matmul(d, kernel, transpose_b=True)
 
-    def outer(self, a, d):
+    def outer(self, a, d, ndim):
         """Returns the gradient by a kernel of the products `a @ kernel` of all steps, whose own gradients are `d`."""
-        if len(d.shape) > 3:
+        if ndim > 2:
             return tf.einsum("tbri,tbro->bio", a, d)
         a = tf.transpose(tf.reshape(a, (-1, a.shape[-1])))
         # XLA's product on a CPU is half as fast where it has to turn the wide matrix itself.
@@ -241,7 +241,7 @@ def backward(body, xs, before, formed, carry, weights, length, d_outputs, d_carr
         )
         d_kernels = list(d_kernels)
         for k, (a, d) in zip(weights.places, stacks, strict=True):
-            d_kernels[k] += weights.outer(a.stack(), d.stack())
+            d_kernels[k] += weights.outer(a.stack(), d.stack(), len(weights.kernels[k].shape))
         return start, d_carry, d_others, d_kernels, d_xs
 
     zeros = [[tf.zeros_like(w) for w in of] for of in (weights.others, weights.kernels)]
