@@ -1,100 +1,286 @@
-"""Times our time loop against Keras's, over the same cell, side by side in one process.
+"""Measures our time loop beside Keras's, PyTorch's, and the matrix products that no loop can do without.
 
-    KERAS_BACKEND=jax python benchmarks/time_loop.py --units 256 1024
+    KERAS_BACKEND=jax python -m benchmarks.time_loop --cells Mogrifier --units 256 --batch 20 --steps 35
 
-For each cell and width it builds one model around `keras_adaptive_rnn.layers.RNN` and one around `keras.layers.RNN`,
-gives them the same weights, and times a train step (Adam, loss and update included) and a prediction of both in
-alternation. It prints the medians and the median ratio of neighbours, Keras's time over ours: above 1, ours is faster.
-With `--json FILE` it adds its rows to the file.
+Every row is one cell of one size: all contenders take turns in one process, forwards and then backwards, and the row
+holds the median of each and the median ratio of neighbours. `benchmarks/README.md` says what is in a time. `--memory`
+measures the memory of a train step over its length, `--streaming` a loop of single steps; `--report` measures nothing
+and shows what a file holds, of all backends.
 """
 
 import argparse
+import datetime
+import gc
+import importlib.metadata
+import itertools
 import json
+import os
 import pathlib
+import platform
+import re
 import statistics
 import time
 
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # TensorFlow lists the devices that it did not find, otherwise.
+
 import keras
-import numpy as np
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-import keras_adaptive_rnn as kar
+from benchmarks import memory
+from benchmarks.contenders import CELLS, JIT, NAMES, OF_PYTORCH, contenders, streaming_contenders
 
-CELLS = {
-    "LSTMCell": lambda units: kar.LSTMCell(units),
-    "GRUCell": lambda units: kar.GRUCell(units),
-    "MogrifierCell": lambda units: kar.MogrifierCell(units, rounds=5, rank=64),
-    "MultiplicativeLSTMCell": lambda units: kar.MultiplicativeLSTMCell(units),
+MODES = {
+    "time": {"cells": list(CELLS), "units": [128, 256, 512, 1024], "batch": [1, 20, 64], "steps": [35, 70, 500]},
+    "memory": {"cells": ["Mogrifier"], "units": [256], "batch": [32], "steps": [100, 200, 400]},
+    "streaming": {"cells": list(CELLS), "units": [256], "batch": [1], "steps": [100]},
+    "report": {"cells": None, "units": None, "batch": None, "steps": None},
 }
-LOOPS = {"ours": kar.RNN, "keras": keras.layers.RNN}
+WHATS = {"time": ["train", "predict"], "memory": ["memory"], "streaming": ["step"]}
+# What makes a row another row, in place of a new measurement of the same.
+KEY = ("backend", "device", "cell", "units", "batch", "steps", "what", "jit")
+RATIOS = {
+    "Keras / ours": lambda ratios: ratios.get("keras"),
+    "PyTorch loop / ours": lambda ratios: ratios.get("plain"),
+    "ours / products": lambda ratios: 1 / ratios["products"] if "products" in ratios else None,
+}
+# A pause before each run: threads of the last library spin for a while before they sleep.
+PAUSE = 0.01
 
 
-def model(rnn, cell, shape):
-    made = keras.Sequential([keras.Input(shape[1:], batch_size=shape[0]), rnn(cell, return_sequences=True)])
-    made.compile("adam", "mse")
-    return made
+def parse(argv):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    modes = parser.add_mutually_exclusive_group()
+    modes.add_argument("--memory", dest="mode", action="store_const", const="memory", help="of a train step")
+    modes.add_argument("--streaming", dest="mode", action="store_const", const="streaming", help="single steps")
+    modes.add_argument("--report", dest="mode", action="store_const", const="report", help="show the rows of --json")
+    parser.set_defaults(mode="time")
+    parser.add_argument("--cells", nargs="+", choices=CELLS)
+    for name in ("units", "batch", "steps"):
+        defaults = ", ".join(f"{mode}: {MODES[mode][name]}" for mode in WHATS)
+        parser.add_argument(f"--{name}", type=int, nargs="+", help=f"defaults: {defaults}")
+    parser.add_argument("--contenders", nargs="+", choices=NAMES, help="all but `recompute` by default")
+    parser.add_argument("--recompute", action="store_true", help="add our loop with recompute=True")
+    parser.add_argument("--against-torch", action="store_true", help="PyTorch's contenders on other backends too")
+    parser.add_argument("--jit", choices=JIT, default="auto", help="Keras's jit_compile")
+    parser.add_argument("--repeats", type=int, default=11, help="runs of each contender")
+    parser.add_argument(
+        "--seconds", type=float, default=60, help="no further runs of a row after these, but 3 at least"
+    )
+    parser.add_argument("--json", type=pathlib.Path, help="a file to add the rows to, of all backends")
+    parser.add_argument("--resume", action="store_true", help="measure only what --json does not hold")
+    parser.add_argument("--markdown", action="store_true", help="print the tables in Markdown")
+    arguments = parser.parse_args(argv)
+    for name, default in MODES[arguments.mode].items():
+        if getattr(arguments, name) is None:
+            setattr(arguments, name, default)
+    if arguments.json is None and (arguments.resume or arguments.mode == "report"):
+        parser.error("--resume and --report need --json FILE")
+    return arguments
 
 
-def seconds(action):
+# Measuring.
+
+
+def alternate(actions, repeats, seconds):
+    """Returns a list of dicts, the seconds of each action in each round."""
+    for action in actions.values():
+        action()  # Compiles.
+        action()
+    rounds, start = [], time.perf_counter()
+    while len(rounds) < min(3, repeats) or (len(rounds) < repeats and time.perf_counter() - start < seconds):
+        order = list(actions) if len(rounds) % 2 == 0 else list(reversed(actions))
+        rounds.append({name: timed(actions[name]) for name in order})
+    return rounds
+
+
+def timed(action):
+    time.sleep(PAUSE)
     start = time.perf_counter()
     action()
     return time.perf_counter() - start
 
 
-def compare(make, units, batch, steps, repeats):
-    """Returns, for a train step and a prediction, the median seconds of each loop and the median ratio."""
-    shape = (batch, steps, units)
-    x = np.random.default_rng(0).normal(size=shape).astype("float32")
-    models = {name: model(rnn, make(units), shape) for name, rnn in LOOPS.items()}
-    models["keras"].set_weights(models["ours"].get_weights())
+def measure(job, whats, arguments):
+    """Returns for each of `whats` what there is to say of it."""
+    if whats == ["memory"]:
+        loops = [loop for loop in memory.LOOPS if loop in (arguments.contenders or memory.LOOPS)]
+        return {"memory": {"megabytes": {loop: memory.megabytes(job, arguments.jit, loop) for loop in loops}}}
+    if whats == ["step"]:
+        actions = {name: {"step": read} for name, read in streaming_contenders(job, arguments.jit).items()}
+        runs_per_action = job["steps"]
+    else:
+        actions, runs_per_action = contenders(job, wanted(arguments), arguments.jit), 1
+    found = {}
+    for what in whats:
+        rounds = alternate({name: each[what] for name, each in actions.items()}, arguments.repeats, arguments.seconds)
+        found[what] = {
+            "seconds": {name: statistics.median(r[name] for r in rounds) / runs_per_action for name in actions},
+            "ratios": {name: statistics.median(r[name] / r["ours"] for r in rounds) for name in actions},
+            "rounds": len(rounds),
+        }
+    return found
+
+
+def wanted(arguments):
+    names = {"ours", *(arguments.contenders or set(NAMES) - {"recompute"})}
+    if arguments.recompute:
+        names.add("recompute")
+    beside_torch = arguments.against_torch or keras.backend.backend() == "torch"
+    return names if beside_torch else names - set(OF_PYTORCH)
+
+
+def device():
+    where = str(keras.ops.convert_to_tensor(0.0).device).lower()
+    return "gpu" if "gpu" in where or "cuda" in where else "cpu"
+
+
+def environment():
+    versions = {name: importlib.metadata.version(name) for name in ("keras", keras.backend.backend())}
+    cpu_info = pathlib.Path("/proc/cpuinfo")
+    names = re.findall(r"model name\s*: (.*)", cpu_info.read_text()) if cpu_info.exists() else []
+    return {
+        "python": platform.python_version(),
+        **versions,
+        "processor": names[0] if names else platform.processor(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "date": datetime.date.today().isoformat(),
+    }
+
+
+# Rows.
+
+
+def key(row):
+    return tuple(row[name] for name in KEY)
+
+
+def read(path):
+    """Returns the rows of a file by their keys; none of no file."""
+    return {key(row): row for row in json.loads(path.read_text())} if path and path.exists() else {}
+
+
+def add(path, rows):
+    """Adds rows to the file, a row a line, in the place of older ones with their keys."""
+    lines = [json.dumps(row) for row in {**read(path), **rows}.values()]
+    path.write_text("[\n" + ",\n".join(lines) + "\n]\n")
+
+
+def run(arguments):
+    """Measures all that is asked for; returns its rows, those that were known with `--resume` included."""
+    known = read(arguments.json) if arguments.resume else {}
+    common = {"backend": keras.backend.backend(), "device": device(), "jit": arguments.jit}
+    sizes = itertools.product(arguments.units, arguments.batch, arguments.steps, arguments.cells)
+    jobs = [{"cell": cell, "units": units, "batch": batch, "steps": steps} for units, batch, steps, cell in sizes]
     rows = {}
-    for what in ("train", "predict"):
-        actions = {
-            # Both return NumPy values, so the time holds the whole computation.
-            name: (lambda m=m: m.train_on_batch(x, x)) if what == "train" else (lambda m=m: m.predict_on_batch(x))
-            for name, m in models.items()
-        }
-        for action in actions.values():
-            for _ in range(2):
-                action()
-        times = [{name: seconds(action) for name, action in actions.items()} for _ in range(repeats)]
-        rows[what] = {
-            **{name: statistics.median(t[name] for t in times) for name in actions},
-            "ratio": statistics.median(t["keras"] / t["ours"] for t in times),
-        }
-    return rows
+    for job in track(jobs, description=f"{common['backend']}, {arguments.mode}"):
+        asked = {what: {**common, **job, "what": what} for what in WHATS[arguments.mode]}
+        rows |= {key(row): known[key(row)] for row in asked.values() if key(row) in known}
+        missing = [what for what, row in asked.items() if key(row) not in known]
+        if missing:
+            found = measure(job, missing, arguments)
+            new = [{**asked[what], **found[what], "environment": environment()} for what in missing]
+            rows |= {key(row): row for row in new}
+            if arguments.json:
+                add(arguments.json, {key(row): row for row in new})
+            keras.utils.clear_session()
+            gc.collect()
+    return list(rows.values())
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--units", type=int, nargs="+", default=[256, 1024])
-    parser.add_argument("--cells", nargs="+", choices=CELLS, default=list(CELLS))
-    parser.add_argument("--batch", type=int, default=20)
-    parser.add_argument("--steps", type=int, default=35)
-    parser.add_argument("--repeats", type=int, default=11)
-    parser.add_argument("--json", type=pathlib.Path)
-    arguments = parser.parse_args()
+def selected(arguments):
+    """Returns the rows of the file that have the sizes asked for."""
+    wanted = {"cell": arguments.cells, "units": arguments.units, "batch": arguments.batch, "steps": arguments.steps}
+    rows = read(arguments.json).values()
+    return [row for row in rows if all(values is None or row[name] in values for name, values in wanted.items())]
 
-    backend = keras.backend.backend()
-    table = Table(title=f"{backend}: batch {arguments.batch}, {arguments.steps} steps, median of {arguments.repeats}")
-    table.add_column("cell")
-    for column in ("units", "", "ours, ms", "Keras, ms", "Keras / ours"):
-        table.add_column(column, justify="right")
-    rows = []
-    jobs = [(name, units) for units in arguments.units for name in arguments.cells]
-    for name, units in track(jobs, description=backend):
-        result = compare(CELLS[name], units, arguments.batch, arguments.steps, arguments.repeats)
-        for what, row in result.items():
-            rows.append({"backend": backend, "cell": name, "units": units, "what": what, **row})
-            ours, theirs = (f"{1000 * row[loop]:.1f}" for loop in LOOPS)
-            table.add_row(name, str(units), what, ours, theirs, f"{row['ratio']:.2f}")
-    Console().print(table)
-    if arguments.json:
-        known = json.loads(arguments.json.read_text()) if arguments.json.exists() else []
-        kept = [row for row in known if row["backend"] != backend]
-        arguments.json.write_text(json.dumps(kept + rows, indent=1) + "\n")
+
+# Tables.
+
+
+SIZES = ["backend", "cell", "units", "batch", "steps"]
+
+
+def tables(rows):
+    """Returns the tables of `rows`, each a title, a header and lines of text: sequences, single steps, memory."""
+    kinds = {
+        "Whole sequences, ms": (["train", "predict"], time_table),
+        "Streaming, ms a step": (["step"], time_table),
+        "Memory of a train step, MB": (["memory"], memory_table),
+    }
+    groups = {title: [row for row in rows if row["what"] in whats] for title, (whats, _) in kinds.items()}
+    return [(title, *kinds[title][1](group)) for title, group in groups.items() if group]
+
+
+def time_table(rows):
+    names = [name for name in NAMES if any(name in row["seconds"] for row in rows)]
+    ratios = [name for name, ratio in RATIOS.items() if any(ratio(row["ratios"]) for row in rows)]
+    lines = [
+        [
+            *(str(row[name]) for name in SIZES),
+            row["what"],
+            *(number(row["seconds"].get(name), 1000) for name in names),
+            *(number(RATIOS[name](row["ratios"])) for name in ratios),
+            str(row["rounds"]),
+        ]
+        for row in rows
+    ]
+    for backend, what in dict.fromkeys((row["backend"], row["what"]) for row in rows):
+        alike = [row["ratios"] for row in rows if (row["backend"], row["what"]) == (backend, what)]
+        means = [number(mean(RATIOS[name](ratio) for ratio in alike)) for name in ratios]
+        lines.append([backend, "geometric mean", "", "", "", what, *[""] * len(names), *means, ""])
+    return [*SIZES, "", *(NAMES[name] for name in names), *ratios, "rounds"], lines
+
+
+def memory_table(rows):
+    lines = []
+    for row in rows:
+        for loop, megabytes in row["megabytes"].items():
+            alike = [other for other in rows if all(other[k] == row[k] for k in KEY if k != "steps")]
+            slope = memory.growth({other["steps"]: other["megabytes"].get(loop) for other in alike})
+            lines.append([*(str(row[name]) for name in SIZES), NAMES[loop], number(megabytes), number(slope)])
+    return [*SIZES, "loop", "peak of the process", "a time step"], lines
+
+
+def number(value, factor=1):
+    """Returns a number in three digits, as a text."""
+    if value is None:
+        return ""
+    value *= factor
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:#.3g}".rstrip(".")
+
+
+def mean(values):
+    values = [value for value in values if value is not None]
+    return statistics.geometric_mean(values) if values else None
+
+
+def show(title, header, lines, console):
+    table = Table(title=title)
+    for name in header:
+        table.add_column(name, justify="left" if name in ("backend", "cell", "", "loop") else "right")
+    for line in lines:
+        table.add_row(*line)
+    console.print(table)
+
+
+def markdown(title, header, lines):
+    rule = ["---" if name in ("backend", "cell", "", "loop") else "---:" for name in header]
+    return "\n".join([f"{title}:", "", *("| " + " | ".join(line) + " |" for line in (header, rule, *lines)), ""])
+
+
+def main(argv=None):
+    arguments = parse(argv)
+    rows = selected(arguments) if arguments.mode == "report" else run(arguments)
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=200)
+    for table in tables(rows):
+        if arguments.markdown:
+            print(markdown(*table))
+        else:
+            show(*table, console)
 
 
 if __name__ == "__main__":

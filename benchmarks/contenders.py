@@ -1,0 +1,186 @@
+"""What is timed: a cell in our loop and in Keras's, Keras's LSTM, and the products that no loop can do without."""
+
+import collections
+import math
+
+import keras
+import numpy as np
+from keras import ops
+
+import keras_adaptive_rnn as kar
+from keras_adaptive_rnn._products import formed_by
+from keras_adaptive_rnn.cells.inner import end_sequence, initial_states, start_sequence
+
+CELLS = {
+    "LSTM": lambda units: kar.LSTMCell(units),
+    "GRU": lambda units: kar.GRUCell(units),
+    "Elman": lambda units: kar.ElmanCell(units),
+    "Mogrifier": lambda units: kar.MogrifierCell(units, rounds=5, rank=min(64, units)),
+    "MultiplicativeLSTM": lambda units: kar.MultiplicativeLSTMCell(units),
+    "AdaptiveLSTM": lambda units: kar.AdaptiveLSTMCell(units, policy_units=100),
+    "AdaptiveRNN": lambda units: kar.AdaptiveRNNCell(units, policy_units=100),
+    "LowRankGRU": lambda units: kar.LowRankGRUCell(units, rank=min(64, units)),
+    "LowRankLSTM": lambda units: kar.LowRankLSTMCell(units, rank=min(64, units)),
+    "RecurrentHighway": lambda units: kar.RecurrentHighwayCell(units, depth=5),
+    "DeepRNN": lambda units: kar.DeepRNNCell(units, depth=8),
+    "GridLSTM": lambda units: kar.GridLSTMCell(units, depth=2),
+    "WeightDropLSTM": lambda units: kar.WeightDropLSTMCell(units, recurrent_weight_dropout=0.5),
+    "Zoneout": lambda units: kar.ZoneoutCell(units, zoneout=[0.05, 0.5]),
+    "stack": lambda units: kar.StackedCells([kar.LSTMCell(units), kar.LSTMCell(units)]),
+}
+
+
+JIT = {"auto": "auto", "on": True, "off": False}
+# What a table calls a contender, in its order.
+NAMES = {
+    "ours": "ours",
+    "recompute": "ours, recompute",
+    "keras": "Keras RNN",
+    "keras_lstm": "Keras LSTM",
+    "keras_model": "Keras model",
+    "plain": "PyTorch loop",
+    "torchrecurrent": "torchrecurrent",
+    "torch_lstm": "PyTorch LSTM",
+    "products": "products",
+}
+OF_PYTORCH = ("plain", "torchrecurrent", "torch_lstm")
+
+
+def contenders(job, wanted, jit="auto"):
+    """Returns by name, for each of `wanted` that there is, a train step and a prediction.
+
+    A train step is forward, mean squared error, backward and Adam's update; it returns a number. A prediction returns
+    the outputs of all steps. Both take NumPy arrays and give NumPy values, so their time holds the whole computation.
+
+    Args:
+        job: Dict of `cell`, a key of `CELLS`, `units`, which is also the size of the inputs, `batch` and `steps`.
+        wanted: Some of `NAMES`. Those that do not exist for the cell are left out.
+        jit: Keras's `jit_compile`, a key of `JIT`.
+    """
+    units, batch, steps = job["units"], job["batch"], job["steps"]
+    rng = np.random.default_rng(0)
+    x, y = (rng.normal(size=(batch, steps, units)).astype("float32") for _ in range(2))
+    make = CELLS[job["cell"]]
+    ours = kar.RNN(make(units), return_sequences=True)
+    ours.build(x.shape)
+    weights = ours.get_weights()
+
+    def compiled(layer, weights=None):
+        model = keras.Sequential([keras.Input((steps, units), batch_size=batch), layer])
+        model.compile("adam", "mse", jit_compile=JIT[jit])
+        if weights is not None:
+            model.set_weights(weights)
+        return {"train": lambda: model.train_on_batch(x, y), "predict": lambda: model.predict_on_batch(x)}
+
+    known = {
+        "ours": lambda: compiled(ours),
+        "recompute": lambda: compiled(kar.RNN(make(units), return_sequences=True, recompute=True), weights),
+        "keras": lambda: compiled(keras.layers.RNN(make(units), return_sequences=True), weights),
+        "keras_lstm": lambda: compiled(keras.layers.LSTM(units, return_sequences=True)),
+        "products": lambda: multiplications(ours.cell, batch, steps),
+    }
+    if set(wanted) & set(OF_PYTORCH):
+        from benchmarks import pytorch
+
+        known |= pytorch.contenders(job["cell"], x, y, weights)
+    return {name: known[name]() for name in NAMES if name in wanted and name in known}
+
+
+def products(cell, batch):
+    """Returns the shapes of the factors of each product with a weight in one step, and whether the first is the data.
+
+    The data need no gradient: a train step forms that of the product by its weight alone.
+    """
+    x = ops.zeros((batch, cell.input_size), dtype=cell.compute_dtype)
+    found = []
+
+    def form(a, kernel):
+        found.append((tuple(a.shape), tuple(kernel.shape), a is x))
+        return ops.matmul(a, kernel)
+
+    with kar.engine.inference():
+        # What is prepared for a sequence is no part of a step.
+        start_sequence(cell, batch, False, cell.input_size)
+        try:
+            with formed_by(form):
+                cell.call(x, initial_states(cell, batch, cell.compute_dtype), False)
+        finally:
+            end_sequence(cell)
+    return found
+
+
+def multiplications(cell, batch, steps):
+    """Returns actions that form the products of a train step and of a prediction, and nothing else.
+
+    Each is formed for all steps at once, out of matrices that lie as they are read: as fast as this backend can, which
+    a loop cannot, as its next state is not known before the last one.
+    """
+    shapes = {"train": collections.Counter(), "predict": collections.Counter()}
+    for a, (*blocks, inputs, outputs), is_data in products(cell, batch):
+        rows = steps * math.prod(a[:-1]) // math.prod(blocks)
+        forward, by_input, by_weight = (rows, inputs, outputs), (rows, outputs, inputs), (inputs, rows, outputs)
+        shapes["predict"][*blocks, *forward] += 1
+        for shape in (forward, by_weight) if is_data else (forward, by_weight, by_input):
+            shapes["train"][*blocks, *shape] += 1
+
+    def action(counts):
+        operands = [
+            (keras.random.normal((*blocks, m, k)), keras.random.normal((*blocks, k, n)))
+            for *blocks, m, k, n in counts.elements()
+        ]
+
+        def multiply():
+            for a, b in operands:
+                result = ops.matmul(a, b)
+                if hasattr(result, "block_until_ready"):
+                    # JAX runs products that do not need each other side by side.
+                    result.block_until_ready()
+            ops.convert_to_numpy(result[..., -1, -1])
+
+        return multiply
+
+    return {what: action(counts) for what, counts in shapes.items()}
+
+
+def streaming_contenders(job, jit="auto"):
+    """Returns by name functions that read `steps` steps one by one, and return the output of each.
+
+    `ours` is `layer.step`; `keras` is Keras's `RNN` called on one step with the last states, `keras_model` a compiled
+    model around it, whose `predict_on_batch` takes and gives the states.
+    """
+    units, batch, steps = job["units"], job["batch"], job["steps"]
+    xs = np.random.default_rng(0).normal(size=(steps, batch, 1, units)).astype("float32")
+    make = CELLS[job["cell"]]
+    ours = kar.RNN(make(units))
+    ours.build((batch, None, units))
+    theirs = keras.layers.RNN(make(units), return_state=True)
+    first = ours.get_initial_state(batch)
+    state_inputs = [keras.Input(state.shape[1:], batch_size=batch) for state in first]
+    inputs = keras.Input((1, units), batch_size=batch)
+    model = keras.Model([inputs, *state_inputs], theirs(inputs, initial_state=state_inputs))
+    model.compile(jit_compile=JIT[jit])
+    model.set_weights(ours.get_weights())
+
+    def step_of_ours(x, states):
+        return ours.step(x[:, 0], states)
+
+    def step_of_keras(x, states):
+        output, *states = theirs(x, initial_state=states)
+        return output, states
+
+    def step_of_model(x, states):
+        output, *states = model.predict_on_batch([x, *map(ops.convert_to_numpy, states)])
+        return output, states
+
+    def reader(step):
+        def read():
+            outputs, states = [], first
+            with kar.engine.inference():
+                for x in xs:
+                    output, states = step(x, states)
+                    outputs.append(ops.convert_to_numpy(output))
+            return np.stack(outputs)
+
+        return read
+
+    return {"ours": reader(step_of_ours), "keras": reader(step_of_keras), "keras_model": reader(step_of_model)}
