@@ -130,7 +130,7 @@ class Phases:
         for start in range(0, len(x), batch_size):
             batch = x[start : start + batch_size]
             rows = len(batch)
-            wanted = min(batch_size, bucket(rows, batch_size))
+            wanted = bucket(rows, batch_size)
             if wanted > rows:
                 batch = np.concatenate([batch, np.repeat(batch[:1], wanted - rows, axis=0)])
             outputs = model.predict_on_batch(batch)
@@ -154,8 +154,12 @@ class Looker(keras.Model):
 
 def bucket(rows, batch_size):
     """Returns the size to which a batch is filled up: a power of two, then multiples of an eighth of the full size."""
+    if keras.backend.backend() == "torch":
+        # Nothing is compiled for a shape.
+        return rows
     eighth = -(-batch_size // 8)
-    return 1 << (rows - 1).bit_length() if rows <= eighth // 2 else -(-rows // eighth) * eighth
+    wanted = 1 << (rows - 1).bit_length() if rows <= eighth // 2 else -(-rows // eighth) * eighth
+    return min(wanted, batch_size)
 
 
 def chain(layers, x):
@@ -178,7 +182,9 @@ def copies(metrics):
 def check_phases(phases):
     unknown = set(phases) - set(PHASES) if isinstance(phases, (list, tuple)) else {phases}
     if unknown:
-        raise ValueError(f"Argument `phases` must be a list of some of {', '.join(PHASES)}. Received: phases={phases!r}")
+        raise ValueError(
+            f"Argument `phases` must be a list of some of {', '.join(PHASES)}. Received: phases={phases!r}"
+        )
     return phases
 
 
