@@ -2,12 +2,12 @@
 
     KERAS_BACKEND=jax python benchmarks/jump_and_skim.py --json benchmarks/jump_and_skim.json
 
-`LSTMJump` gets weights that read 20 tokens and jump over 60, again and again: a quarter of the tokens. `SkimOrRead` gets a
-threshold that sends 30 % of the inputs to its LSTM. Both are compared with Keras's `Sequential` of an embedding,
-`keras_adaptive_rnn.LSTM` and a dense layer, of the same sizes. Of both sides it times `predict`, and `predict_on_batch`,
-which has less around the network; at batch 1 `SkimOrRead` gets inputs one by one, of which 30 % are read. It prints the
-medians and the median ratio of neighbours, the LSTM's time over the model's: above 1, reading less is faster. With
-`--json FILE` it puts its rows into the file.
+`LSTMJump` gets weights that read 20 tokens and jump over 60, again and again: a quarter of the tokens. `SkimOrRead`
+gets a threshold that sends 30 % of the inputs to its LSTM. Both are compared with Keras's `Sequential` of an embedding,
+`keras_adaptive_rnn.LSTM` and a dense layer, of the same sizes. Of both sides it times `predict`, and
+`predict_on_batch`, which has less around the network; at batch 1 `SkimOrRead` gets inputs one by one, of which 30 % are
+read. It prints the medians and the median ratio of neighbours, the LSTM's time over the model's: above 1, reading less
+is faster. With `--json FILE` it puts its rows into the file.
 """
 
 import argparse

@@ -39,7 +39,8 @@ def mixed_difficulty(
 
     Token 0 is padding: the lengths differ. Tokens 1 and 2 are the marks of the order, 3 a cheerful word and 4 a sad
     one. An easy sequence holds two words of 3 or two of 4, which is its class, 1 or 0. A hard one holds one of each
-    mark: 1 before 2 is class 1, 2 before 1 class 0, so that the bag of its words says nothing. All others do not matter.
+    mark: 1 before 2 is class 1, 2 before 1 class 0, so that the bag of its words says nothing. All others do not
+    matter.
 
     Args:
         samples: Positive integer, how many sequences.

@@ -53,6 +53,7 @@ class TextClassifier(keras.Model):
         self.mask_zero = _arguments.boolean("mask_zero", mask_zero)
         # Tokens that arrive as floats must not lose digits to half precision.
         self.autocast = False
+        self.supports_masking = True
 
     def tokens_and_mask(self, tokens, mask):
         """Returns the tokens as integers, and which of them are no padding."""
@@ -63,6 +64,9 @@ class TextClassifier(keras.Model):
             )
         present = ops.not_equal(tokens, 0) if self.mask_zero else ops.ones_like(tokens, dtype="bool")
         return tokens, present if mask is None else ops.logical_and(present, ops.cast(mask, "bool"))
+
+    def compute_mask(self, inputs, mask=None):
+        """No time is left that a mask could be of."""
 
     def make_dense(self, units, name):
         return keras.layers.Dense(units, name=name, dtype=self.dtype_policy)

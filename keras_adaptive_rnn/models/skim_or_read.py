@@ -120,6 +120,8 @@ class SkimOrRead(TextClassifier):
                 keras.layers.Activation("sigmoid", dtype=precise),
             ]
         self._phases = Phases(self)
+        # Its parts are.
+        self.built = True
 
     @property
     def threshold(self):
@@ -145,9 +147,6 @@ class SkimOrRead(TextClassifier):
     @property
     def decider(self):
         return self._phases.models.get("decide")
-
-    def build(self, input_shape):
-        """The parts are built when they are made."""
 
     def compute_output_shape(self, input_shape):
         return (input_shape[0], self.classes)
@@ -180,7 +179,7 @@ class SkimOrRead(TextClassifier):
     def compile_from_config(self, config):
         self.compile(**keras.saving.deserialize_keras_object(config))
 
-    def train_step(self, *args, **kwargs):
+    def train_on_batch(self, *args, **kwargs):
         raise NotImplementedError("SkimOrRead trains by `fit`, or its parts `skimmer` and `reader` one by one.")
 
     def fit(

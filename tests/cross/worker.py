@@ -1,7 +1,7 @@
 """One backend's part of the tests that cross backends: `python -m tests.cross.worker write|read FOLDER`.
 
-`write` saves a model of every cell and layer, and every whole model, with its predictions, and numbers to compare. `read` loads what the other
-backends wrote, importing nothing but the package, and prints the differences.
+`write` saves a model of every cell and layer, and every whole model, with its predictions, and numbers to compare.
+`read` loads what the other backends wrote, importing nothing but the package, and prints the differences.
 """
 
 import json
