@@ -13,6 +13,10 @@ SIZES = {"vocabulary_size": 9, "embedding_units": 3, "classes": 2, "units": 4}
 JUMPS = {**SIZES, "read": 2, "max_jump": 4, "max_jumps": 2}
 
 
+# TensorFlow compiles by XLA if it may, and takes far longer over that than these few steps need. One test lets it.
+JIT = keras.backend.backend() == "jax"
+
+
 def numpy(x):
     return np.array(ops.convert_to_numpy(ops.stop_gradient(x)))
 
@@ -228,7 +232,7 @@ def test_the_same_seed_is_the_same_run():
     def loss(seed):
         keras.utils.set_random_seed(0)
         model = jump_learner(seed=seed, units=4)
-        model.compile("adam", "categorical_crossentropy")
+        model.compile("adam", "categorical_crossentropy", jit_compile=JIT)
         model.fit(x, np.eye(5)[y], 50, verbose=0, shuffle=False)
         return model.get_weights()
 
@@ -240,7 +244,7 @@ def test_the_same_seed_is_the_same_run():
 def test_mixed_precision(rng):
     tokens, y = rng.integers(0, 9, size=(8, 6)), rng.integers(0, 2, size=8)
     jumping = kar.models.LSTMJump(**JUMPS, dtype="mixed_bfloat16")
-    jumping.compile("adam", "sparse_categorical_crossentropy")
+    jumping.compile("adam", "sparse_categorical_crossentropy", jit_compile=JIT)
     assert np.isfinite(jumping.fit(tokens, y, verbose=0).history["loss"]).all()
     skimming = kar.models.SkimOrRead(**SIZES, dtype="mixed_bfloat16")
     for model in (jumping, skimming):
@@ -254,7 +258,7 @@ def test_mixed_precision(rng):
 
 def skim_or_read(**options):
     model = kar.models.SkimOrRead(**{**SIZES, "units": 8, "embedding_units": 8, "skim_units": 8} | options)
-    model.compile(keras.optimizers.Adam(0.02), "sparse_categorical_crossentropy", metrics=["accuracy"])
+    model.compile(keras.optimizers.Adam(0.02), "sparse_categorical_crossentropy", metrics=["accuracy"], jit_compile=JIT)
     return model
 
 
@@ -344,7 +348,9 @@ def test_the_decision_network_trains_on_what_is_held_out(rng, tmp_path):
 
 def test_one_hot_classes_and_evaluate(rng):
     model = skim_or_read(threshold=1.0)
-    model.compile("adam", "categorical_crossentropy", metrics=[keras.metrics.CategoricalAccuracy(name="right")])
+    model.compile(
+        "adam", "categorical_crossentropy", metrics=[keras.metrics.CategoricalAccuracy(name="right")], jit_compile=JIT
+    )
     x, y = rng.integers(1, 9, size=(32, 6)), np.eye(2)[rng.integers(0, 2, size=32)]
     assert "skim_right" in model.fit(x, y, phases=["skim"], verbose=0).history
     for threshold, part in ((1.0, model.reader), (0.0, model.skimmer)):

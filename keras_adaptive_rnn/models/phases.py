@@ -35,7 +35,7 @@ class Phases:
         for name, model in self.models.items():
             own = type(optimizer).from_config(optimizer.get_config())
             if name == "decide":
-                model.compile(own, "binary_crossentropy", metrics=["accuracy"])
+                model.compile(own, "binary_crossentropy", metrics=["accuracy"], **others)
             else:
                 model.compile(own, loss, metrics=copies(metrics), **others)
             # In the file from the start, so that a file of any age can be loaded and trained on.
