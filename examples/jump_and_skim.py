@@ -6,12 +6,12 @@
 
 `jump`: LSTM-Jump on number prediction, where the first of many tokens says where the answer is; beside it an LSTM that
 reads all, trained alike. `skim`: most sequences are told by the words in them, the others by the order of two words; a
-bag of words answers the first, and an LSTM reads the others. Each takes a few minutes on a CPU core, prints a table, and
-leaves `results.json` and a picture in `runs/jump_and_skim`. It works on every backend of Keras (`KERAS_BACKEND=jax`,
-`tensorflow` or `torch`).
+bag of words answers the first, and an LSTM reads the others. Each takes a few minutes on a CPU core, prints a table,
+and leaves `results.json` and a picture in `runs/jump_and_skim`. It works on every backend of Keras
+(`KERAS_BACKEND=jax`, `tensorflow` or `torch`).
 
-References: Yu, Lee and Le, Learning to Skim Text (2017), section 3.1; Johansen and Socher, Learning When to Skim and When
-to Read (2017). The second task, and all sizes, are choices of this example.
+References: Yu, Lee and Le, Learning to Skim Text (2017), section 3.1; Johansen and Socher, Learning When to Skim and
+When to Read (2017). The second task, and all sizes, are choices of this example.
 """
 
 import argparse

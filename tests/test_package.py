@@ -20,6 +20,7 @@ from keras_adaptive_rnn.cells import Cell
 ROOT = pathlib.Path(__file__).parent.parent
 PACKAGE = ROOT / "keras_adaptive_rnn"
 BACKENDS = ("jax", "tensorflow", "torch")
+NAMESPACES = (kar, kar.cells, kar.datasets, kar.layers, kar.maps, kar.models)
 # Tests define and register cells of their own.
 PUBLIC = [cls for cls in _export.PUBLIC if cls.__module__.startswith("keras_adaptive_rnn.")]
 
@@ -94,9 +95,7 @@ def test_a_public_class_has_a_docstring(cls):
     assert re.search(reference, text, flags=re.DOTALL)
 
 
-@pytest.mark.parametrize(
-    "namespace", [kar, kar.cells, kar.datasets, kar.layers, kar.maps, kar.models], ids=lambda module: module.__name__
-)
+@pytest.mark.parametrize("namespace", NAMESPACES, ids=lambda module: module.__name__)
 def test_the_public_names_exist(namespace):
     assert all(hasattr(namespace, name) for name in namespace.__all__)
 

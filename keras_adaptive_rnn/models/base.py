@@ -76,6 +76,26 @@ class TextClassifier(keras.Model):
         return config if self._given_cell else {**config, "cell": None}
 
 
+class MaskedMean(keras.layers.Layer):
+    """The mean over time of the vectors that are not masked; zero where all are."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.supports_masking = True
+
+    def compute_mask(self, inputs, mask=None):
+        return None
+
+    def call(self, inputs, mask=None):
+        if mask is None:
+            return ops.mean(inputs, axis=1)
+        weights = ops.expand_dims(ops.cast(mask, inputs.dtype), -1)
+        return ops.sum(inputs * weights, axis=1) / ops.maximum(ops.sum(weights, axis=1), 1)
+
+    def compute_output_shape(self, input_shape):
+        return (input_shape[0], input_shape[2])
+
+
 def probabilities(logits):
     """Returns the softmax, at least in float32: a probability in half precision has two or three digits."""
     return ops.softmax(ops.cast(logits, keras.backend.result_type(logits.dtype, "float32")))

@@ -99,7 +99,7 @@ class Phases:
     def _decisions(self, x, y, rows=slice(None), sample_weight=None):
         """Returns what the decision network trains on: features, whether reading would help, and weights."""
         x, y = x[rows], y[rows]
-        y = y.argmax(axis=-1) if y.ndim == 2 and y.shape[-1] == self.owner.classes else y.reshape(-1)
+        y = classes_of(y, self.owner.classes)
         (z,) = self.in_batches(self.bag, x, 256)
         (p,) = self.in_batches(self.models["skim"], x, 256)
         (q,) = self.in_batches(self.models["read"], x, 256)
@@ -166,6 +166,11 @@ def chain(layers, x):
     for layer in layers:
         x = layer(x)
     return x
+
+
+def classes_of(y, classes):
+    """Returns classes as integers `[samples]`."""
+    return y.argmax(axis=-1) if y.ndim == 2 and y.shape[-1] == classes else y.reshape(-1)
 
 
 def copies(metrics):

@@ -10,9 +10,9 @@ from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Tensor
 from keras_adaptive_rnn.layers import RNN
-from keras_adaptive_rnn.models.base import TextClassifier
+from keras_adaptive_rnn.models.base import MaskedMean, TextClassifier
 from keras_adaptive_rnn.models.curve import ReadingCurve
-from keras_adaptive_rnn.models.phases import PHASES, Phases
+from keras_adaptive_rnn.models.phases import PHASES, Phases, classes_of
 
 
 @export
@@ -268,28 +268,3 @@ class SkimOrRead(TextClassifier):
         p, confidence = self._phases.look(x, batch_size)
         (q,) = self._phases.in_batches(self.reader, x, batch_size)
         return ReadingCurve.of(confidence, p.argmax(axis=1) == y, q.argmax(axis=1) == y, thresholds)
-
-
-class MaskedMean(keras.layers.Layer):
-    """The mean over time of the vectors that are not masked; zero where all are."""
-
-    def __init__(self, **kwargs):
-        super().__init__(**kwargs)
-        self.supports_masking = True
-
-    def compute_mask(self, inputs, mask=None):
-        return None
-
-    def call(self, inputs, mask=None):
-        if mask is None:
-            return ops.mean(inputs, axis=1)
-        weights = ops.expand_dims(ops.cast(mask, inputs.dtype), -1)
-        return ops.sum(inputs * weights, axis=1) / ops.maximum(ops.sum(weights, axis=1), 1)
-
-    def compute_output_shape(self, input_shape):
-        return (input_shape[0], input_shape[2])
-
-
-def classes_of(y, classes):
-    """Returns classes as integers `[samples]`."""
-    return y.argmax(axis=-1) if y.ndim == 2 and y.shape[-1] == classes else y.reshape(-1)
