@@ -81,3 +81,16 @@ LAYERS = {
     "adaptive_sva": lambda: kar.AdaptiveDense(3, "sva", policy=policy(3 + 3)),
     "adaptive_blocks": lambda: kar.AdaptiveDense(3, [5, 2], policy="relu", bias_initializer="ones"),
 }
+
+# Whole models, of tokens below 9.
+MODELS = {
+    "lstm_jump": lambda: kar.models.LSTMJump(
+        vocabulary_size=9, embedding_units=3, classes=2, units=4, read=2, max_jump=3, max_jumps=2
+    ),
+    "lstm_jump_keras": lambda: kar.models.LSTMJump(
+        vocabulary_size=9, embedding_units=3, classes=3, cell=keras.layers.GRUCell(4), read=1, max_jump=2, max_jumps=3
+    ),
+    "skim_or_read": lambda: kar.models.SkimOrRead(
+        vocabulary_size=9, embedding_units=3, classes=2, units=4, skim_units=4, decide="network", decide_units=3
+    ),
+}

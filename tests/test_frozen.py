@@ -12,7 +12,7 @@ from tests.frozen.freeze import FOLDER, models
 
 
 @pytest.mark.parametrize("name", models())
-def test_every_cell_and_layer_has_a_file(name):
+def test_everything_has_a_file(name):
     assert (FOLDER / f"{name}.keras").exists(), "run `python -m tests.frozen.freeze` and commit what it writes"
 
 

@@ -20,6 +20,7 @@ from keras_adaptive_rnn.cells import Cell
 ROOT = pathlib.Path(__file__).parent.parent
 PACKAGE = ROOT / "keras_adaptive_rnn"
 BACKENDS = ("jax", "tensorflow", "torch")
+NAMESPACES = (kar, kar.cells, kar.datasets, kar.layers, kar.maps, kar.models)
 # Tests define and register cells of their own.
 PUBLIC = [cls for cls in _export.PUBLIC if cls.__module__.startswith("keras_adaptive_rnn.")]
 
@@ -73,9 +74,10 @@ def test_importing_it_chooses_and_imports_no_backend():
 
 @pytest.mark.parametrize("cls", PUBLIC, ids=lambda cls: cls.__name__)
 def test_a_public_class_is_in_its_namespace(cls):
-    if issubclass(cls, kar.maps.LinearMap):
-        assert getattr(kar.maps, cls.__name__) is cls
-        assert cls.__name__ in kar.maps.__all__
+    if issubclass(cls, (kar.maps.LinearMap, keras.Model)):
+        namespace = kar.models if issubclass(cls, keras.Model) else kar.maps
+        assert getattr(namespace, cls.__name__) is cls
+        assert cls.__name__ in namespace.__all__
     else:
         assert getattr(kar, cls.__name__) is getattr(kar.layers, cls.__name__) is cls
         assert cls.__name__ in kar.__all__
@@ -93,7 +95,7 @@ def test_a_public_class_has_a_docstring(cls):
     assert re.search(reference, text, flags=re.DOTALL)
 
 
-@pytest.mark.parametrize("namespace", [kar, kar.cells, kar.layers, kar.maps], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("namespace", NAMESPACES, ids=lambda module: module.__name__)
 def test_the_public_names_exist(namespace):
     assert all(hasattr(namespace, name) for name in namespace.__all__)
 

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from tests.cells import CELLS, LAYERS
+from tests.cells import CELLS, LAYERS, MODELS
 from tests.cross.worker import TOLERANCE
 
 BACKENDS = ("jax", "tensorflow", "torch")
@@ -56,7 +56,7 @@ def read(written):
 @pytest.mark.parametrize("reader", BACKENDS)
 def test_files_load_on_the_other_backends(read, reader):
     differences = json.loads(read[reader].splitlines()[-1])
-    assert len(differences) == 2 * (len(CELLS) + len(LAYERS))
+    assert len(differences) == 2 * (len(CELLS) + len(LAYERS) + len(MODELS))
     wrong = {name: difference for name, difference in differences.items() if not difference < TOLERANCE}
     assert not wrong
 

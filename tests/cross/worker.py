@@ -1,7 +1,7 @@
 """One backend's part of the tests that cross backends: `python -m tests.cross.worker write|read FOLDER`.
 
-`write` saves a model of every cell and layer with its predictions, and numbers to compare. `read` loads what the other
-backends wrote, importing nothing but the package, and prints the differences.
+`write` saves a model of every cell and layer, and every whole model, with its predictions, and numbers to compare.
+`read` loads what the other backends wrote, importing nothing but the package, and prints the differences.
 """
 
 import json
@@ -21,6 +21,14 @@ WRAPPED = ("lstm", "mogrifier", "stacked_adaptive_lstm", "zoneout")
 
 def inputs():
     return np.random.default_rng(0).normal(size=INPUT_SHAPE).astype("float32")
+
+
+def tokens():
+    return np.random.default_rng(0).integers(0, 9, size=(4, 12))
+
+
+def inputs_of(name):
+    return tokens() if name.startswith("model_") else inputs()
 
 
 def set_weights(model):
@@ -45,13 +53,19 @@ def models():
 
 
 def write(folder):
-    from tests.cells import CELLS
+    from tests.cells import CELLS, MODELS
 
     for name, layers in models():
         model = keras.Sequential([keras.Input(INPUT_SHAPE[1:], batch_size=INPUT_SHAPE[0]), *layers])
         set_weights(model)
         model.save(folder / f"{name}.keras")
         np.save(folder / f"{name}.npy", model.predict(inputs(), batch_size=INPUT_SHAPE[0], verbose=0))
+    for name, make in MODELS.items():
+        model = make()
+        model.build(tokens().shape)
+        set_weights(model)
+        model.save(folder / f"model_{name}.keras")
+        np.save(folder / f"model_{name}.npy", model.predict(tokens(), verbose=0))
     for name, make in CELLS.items():
         layer = kar.RNN(make(), return_sequences=True)
         layer.build(INPUT_SHAPE)
@@ -69,7 +83,7 @@ def read(folder):
         if path.parent == folder:
             continue
         model = keras.models.load_model(path)
-        received = model.predict(inputs(), batch_size=INPUT_SHAPE[0], verbose=0)
+        received = model.predict(inputs_of(path.stem), batch_size=INPUT_SHAPE[0], verbose=0)
         expected = np.load(path.with_suffix(".npy"))
         differences[f"{path.parent.name}/{path.stem}"] = float(np.abs(received - expected).max())
     print(json.dumps(differences))

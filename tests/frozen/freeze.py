@@ -1,4 +1,4 @@
-"""Writes a tiny `.keras` file of every cell and layer that has none yet: `python -m tests.frozen.freeze`.
+"""Writes a tiny `.keras` file of every cell, layer and model that has none yet: `python -m tests.frozen.freeze`.
 
 A file is written once, when its cell is first released, and never again: users hold files like it. A change that makes
 one unreadable is a break of the format.
@@ -10,17 +10,18 @@ import keras
 import numpy as np
 
 import keras_adaptive_rnn as kar
-from tests.cells import CELLS, LAYERS, OPTIONS
+from tests.cells import CELLS, LAYERS, MODELS, OPTIONS
 
 FOLDER = pathlib.Path(__file__).parent
 INPUT_SHAPE = (2, 3, 4)
 
 
 def models():
-    """Returns a function that makes the layer to freeze, by the file's name."""
+    """Returns a function that makes the layer or model to freeze, by the file's name."""
     cells = CELLS | OPTIONS
     layers = {f"cell_{name}": lambda make=make: kar.RNN(make(), return_sequences=True) for name, make in cells.items()}
-    return layers | {f"layer_{name}": make for name, make in LAYERS.items()}
+    layers |= {f"layer_{name}": make for name, make in LAYERS.items()}
+    return layers | {f"model_{name}": make for name, make in MODELS.items()}
 
 
 def freeze():
@@ -29,9 +30,13 @@ def freeze():
         path = FOLDER / f"{name}.keras"
         if path.exists():
             continue
-        model = keras.Sequential([keras.Input((None, INPUT_SHAPE[-1])), make()])
-        model.set_weights([0.3 * rng.normal(size=w.shape) for w in model.weights])
         inputs = rng.normal(size=INPUT_SHAPE).astype("float32")
+        if name.startswith("model_"):
+            model, inputs = make(), rng.integers(0, 9, size=(4, 12))
+            model.build(inputs.shape)
+        else:
+            model = keras.Sequential([keras.Input((None, INPUT_SHAPE[-1])), make()])
+        model.set_weights([0.3 * rng.normal(size=w.shape) for w in model.weights])
         model.save(path)
         np.savez(path.with_suffix(".npz"), inputs=inputs, outputs=model.predict(inputs, verbose=0))
         print(f"froze {path.name}")

@@ -1,0 +1,8 @@
+"""Whole models that read only a part of their input."""
+
+from keras_adaptive_rnn.models.curve import ReadingCurve
+from keras_adaptive_rnn.models.jumping import Reading
+from keras_adaptive_rnn.models.lstm_jump import LSTMJump
+from keras_adaptive_rnn.models.skim_or_read import SkimOrRead
+
+__all__ = ["LSTMJump", "Reading", "ReadingCurve", "SkimOrRead"]

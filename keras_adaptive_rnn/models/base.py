@@ -1,0 +1,128 @@
+"""What the models share: their arguments, declared once, and the pass over a few tokens."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_adaptive_rnn import _arguments, engine
+from keras_adaptive_rnn.cells import LSTMCell, inner
+
+
+class TextClassifier(keras.Model):
+    """A model that classifies a sequence of tokens with a recurrent cell.
+
+    Args:
+        vocabulary_size: Positive integer, how many tokens there are; inputs are below it.
+        embedding_units: Positive integer, size of the vector of a token.
+        classes: Integer of at least 2, how many classes there are.
+        units: Positive integer, units of the LSTM that reads; `None` (default) where `cell` is given.
+        cell: Recurrent cell of any kind that reads instead, ours or Keras's; `None` (default) for
+            `keras_adaptive_rnn.LSTMCell(units)`.
+        mask_zero: Whether token 0 is padding. Defaults to `True`.
+        name, dtype, trainable: As in `keras.Model`.
+    """
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        cls.__signature__ = _arguments.signature(_arguments.parameters(cls))
+
+    def __init__(
+        self,
+        vocabulary_size: int,
+        embedding_units: int,
+        classes: int,
+        units: int | None = None,
+        cell: Any = None,
+        mask_zero: bool = True,
+        **kwargs,
+    ):
+        _arguments.reject_unknown(type(self), kwargs, type(self).__signature__.parameters)
+        super().__init__(**kwargs)
+        self.vocabulary_size = _arguments.integer("vocabulary_size", vocabulary_size)
+        self.embedding_units = _arguments.integer("embedding_units", embedding_units)
+        self.classes = _arguments.integer("classes", classes, minimum=2)
+        self.units = _arguments.integer("units", units, optional=True)
+        if (units is None) == (cell is None):
+            raise ValueError(
+                "One of the arguments `units` and `cell` must be given, and not both. "
+                f"Received: units={units!r}, cell={cell!r}"
+            )
+        self._given_cell = cell is not None
+        self.cell = inner.check_cell("cell", cell) if self._given_cell else LSTMCell(units, dtype=self.dtype_policy)
+        self.mask_zero = _arguments.boolean("mask_zero", mask_zero)
+        # Tokens that arrive as floats must not lose digits to half precision.
+        self.autocast = False
+        self.supports_masking = True
+
+    def tokens_and_mask(self, tokens, mask):
+        """Returns the tokens as integers, and which of them are no padding."""
+        tokens = ops.cast(tokens, "int32")
+        if len(tokens.shape) != 2:
+            raise ValueError(
+                f"{type(self).__name__} takes tokens of shape (batch, time). Received: {tuple(tokens.shape)}"
+            )
+        present = ops.not_equal(tokens, 0) if self.mask_zero else ops.ones_like(tokens, dtype="bool")
+        return tokens, present if mask is None else ops.logical_and(present, ops.cast(mask, "bool"))
+
+    def compute_mask(self, inputs, mask=None):
+        """No time is left that a mask could be of."""
+
+    def make_dense(self, units, name):
+        return keras.layers.Dense(units, name=name, dtype=self.dtype_policy)
+
+    def get_config(self):
+        config = {**super().get_config(), **_arguments.config(self, _arguments.parameters(type(self)))}
+        return config if self._given_cell else {**config, "cell": None}
+
+
+class MaskedMean(keras.layers.Layer):
+    """The mean over time of the vectors that are not masked; zero where all are."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.supports_masking = True
+
+    def compute_mask(self, inputs, mask=None):
+        return None
+
+    def call(self, inputs, mask=None):
+        if mask is None:
+            return ops.mean(inputs, axis=1)
+        weights = ops.expand_dims(ops.cast(mask, inputs.dtype), -1)
+        return ops.sum(inputs * weights, axis=1) / ops.maximum(ops.sum(weights, axis=1), 1)
+
+    def compute_output_shape(self, input_shape):
+        return (input_shape[0], input_shape[2])
+
+
+def probabilities(logits):
+    """Returns the softmax, at least in float32: a probability in half precision has two or three digits."""
+    return ops.softmax(ops.cast(logits, keras.backend.result_type(logits.dtype, "float32")))
+
+
+def run(cell, vectors, states, mask, training, return_sequences=False):
+    """Runs a cell over vectors `[time, batch, size]` from `states`, inside a sequence that has been started.
+
+    Returns: `(outputs of all steps or None, states)`.
+    """
+    dtype = vectors.dtype if isinstance(vectors.dtype, str) else keras.backend.standardize_dtype(vectors.dtype)
+    hoist = engine.hoists(cell.count_params())
+
+    def project(x):
+        return inner.project(cell, x, training, dtype)
+
+    def step(x, states):
+        return inner.step(cell, x if hoist else project(x), states, training, dtype)
+
+    _, outputs, states = engine.scan(
+        step,
+        project(vectors) if hoist else vectors,
+        states,
+        states[0],
+        mask=ops.expand_dims(mask, -1),
+        return_sequences=return_sequences,
+        zero_output_for_mask=False,
+        unroll=False,
+    )
+    return outputs, states

@@ -1,0 +1,94 @@
+"""What a reading with jumps is: where it reads, what its loss needs, and what users see of it."""
+
+import dataclasses
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+
+class Paths(keras.Model):
+    """Runs the reading of a model alone, batch by batch, compiled."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+        self.autocast = False
+
+    def call(self, tokens):
+        tokens, mask = self.model.tokens_and_mask(tokens, None)
+        if not self.model.built:
+            self.model.build(tokens.shape)
+        path = self.model._find_path(tokens, mask, False)
+        return path.starts, path.jumps, path.counts, path.end
+
+
+class Kept:
+    """What a model keeps between two of its methods; a plain object, so that Keras does not track it."""
+
+    def __init__(self):
+        self.episode = None
+        self.paths = None
+
+    def take(self):
+        episode, self.episode = self.episode, None
+        return episode
+
+
+@dataclasses.dataclass
+class Path:
+    """Where a batch is read, as tensors: first positions of the segments, jumps (-1: none), counts, ends, states."""
+
+    starts: Any
+    jumps: Any
+    counts: Any
+    end: Any
+    states: list
+
+
+@dataclasses.dataclass
+class Episode:
+    """What the loss needs of a reading, as tensors; in inference only `counts`."""
+
+    counts: Any
+    log_p: Any = None
+    entropy: Any = None
+    baseline: Any = None
+    drawn: Any = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Reading:
+    """What `LSTMJump` has read of some samples.
+
+    Attributes:
+        positions: Boolean array `[samples, time]`, whether a token was read.
+        starts: Integer array `[samples, segments]`, where each run of R tokens begins; at `time` or past it where
+            there was none.
+        jumps: Integer array `[samples, segments - 1]`, the jump after each run; -1 where none was drawn.
+        counts: Integer array `[samples]`, how many tokens were read.
+    """
+
+    positions: np.ndarray
+    starts: np.ndarray
+    jumps: np.ndarray
+    counts: np.ndarray
+
+
+def bounds(mask):
+    """Returns the position of the first token of each row and that after its last one; both 0 in an empty row."""
+    length = ops.shape(mask)[1]
+    mask = ops.cast(mask, "int32")
+    begin = ops.cast(ops.argmax(mask, axis=1), "int32")
+    end = length - ops.cast(ops.argmax(ops.flip(mask, axis=1), axis=1), "int32")
+    return begin, ops.where(ops.any(mask > 0, axis=1), end, 0)
+
+
+def reward(y, y_pred):
+    """Returns 1 where the most probable class is the right one, else -1, `[batch]`."""
+    classes = y_pred.shape[-1]
+    if len(y.shape) == 2 and y.shape[-1] == classes:
+        y = ops.argmax(y, axis=-1)
+    right = ops.equal(ops.argmax(y_pred, axis=-1), ops.cast(ops.reshape(y, (-1,)), "int32"))
+    return ops.where(right, 1.0, -1.0)

@@ -1,0 +1,286 @@
+"""LSTM-Jump: read a few tokens, jump over some, and stop when enough is known."""
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn._types import Tensor
+from keras_adaptive_rnn.cells import inner
+from keras_adaptive_rnn.models.base import TextClassifier, probabilities, run
+from keras_adaptive_rnn.models.jumping import Episode, Kept, Path, Paths, Reading, bounds, reward
+
+
+@export
+class LSTMJump(TextClassifier):
+    r"""A recurrent network that jumps: it reads R tokens, draws how far to go on, and classifies what it has read.
+
+    After every R tokens, in the state $h_i$, it draws a jump $j_i$ of 0 to K:
+
+    $$p(j_i \mid h_i) = \mathrm{softmax}(W_a h_i + b_a)$$
+
+    0 ends the reading; $j > 0$ goes on at the $j$-th token after those it has read, so 1 skips none. The reading also
+    ends with the last token, and after R tokens past the N-th jump. The last state gives the classes,
+    $y = \mathrm{softmax}(W_y h + b_y)$. Training minimises
+
+    $$J = J_1 - \mathbb{E}_{p(j)}[R] + \sum_i (R - b_i)^2, \qquad b_i = w_b h_i + c_b$$
+
+    where $J_1$ is the compiled loss, and the reward R is 1 where the largest $y$ is the right class and -1 where it is
+    not. The second term's gradient is estimated by REINFORCE from one reading a sample,
+    $-\sum_i \nabla \log p(j_i \mid h_i)(R - b_i)$; it trains $W_a, b_a$, and the third term $w_b, c_b$: neither
+    reaches the reader (but see `reward_trains_reader`).
+
+    `fit` is Keras's own. In inference only the tokens that are read are embedded and go through the cell, and a batch
+    takes as long as its longest reading. R and N are in no weight: a model with others takes over the weights by
+    `get_weights` and `set_weights`.
+
+    Weights, in order of the layers: `cell`, `embedding`, `jump` ($W_a, b_a$), `baseline` ($w_b, c_b$), `classifier`
+    ($W_y, b_y$).
+
+    Args:
+        read: Positive integer, R, tokens that are read between two jumps.
+        max_jump: Positive integer, K, the longest jump.
+        max_jumps: Positive integer, N, how many jumps there may be.
+        inference: `"greedy"` (default), the most probable jump is taken, or `"sample"`, it is drawn as in training,
+            as in the experiments of the paper.
+        policy_weight: Non-negative number, weight of the expected reward. Defaults to `1.0`.
+        baseline_weight: Non-negative number, weight of the baseline's error. Defaults to `1.0`.
+        entropy_weight: Non-negative number, weight of the entropy of $p(j_i \mid h_i)$, which the training then also
+            maximises. Defaults to `0.0`, as in the paper.
+        reward_trains_reader: Whether the expected reward also trains embedding and cell. Defaults to `False`.
+        seed: Non-negative integer seed of the jumps, or `None` (default).
+        **kwargs: As in `TextClassifier`: vocabulary_size, embedding_units, classes, units, cell, mask_zero, name,
+            dtype, trainable.
+
+    Call arguments:
+        tokens: Integer tensor `[batch, time]`. Padding may be at both ends; padding between tokens is passed over as
+            a token is, and changes no state.
+        mask: Boolean tensor `[batch, time]`, `False` at more padding; `None` (default) for none.
+        training: Whether jumps are drawn, the cell drops, and the reading is kept for the loss.
+
+    Output shape: `[batch, classes]`, probabilities.
+
+    Raises:
+        TypeError: an argument is unknown or of the wrong type.
+        ValueError: an argument is out of its range; the input is not of rank 2.
+
+    Logs: `tokens_read`, the mean number of tokens that were read, beside the compiled metrics.
+
+    Example:
+
+    >>> model = keras_adaptive_rnn.models.LSTMJump(
+    ...     vocabulary_size=20, embedding_units=4, classes=2, units=8, read=2, max_jump=5, max_jumps=3
+    ... )
+    >>> x = np.random.default_rng(0).integers(1, 20, size=(6, 30))
+    >>> model.predict(x, verbose=0).shape
+    (6, 2)
+    >>> bool((model.read_positions(x).counts <= 2 * (3 + 1)).all())
+    True
+
+    Reference: Yu, Lee and Le, Learning to Skim Text (2017), sections 2.1 to 2.3.
+    """
+
+    def __init__(
+        self,
+        read: int,
+        max_jump: int,
+        max_jumps: int,
+        inference: str = "greedy",
+        policy_weight: float = 1.0,
+        baseline_weight: float = 1.0,
+        entropy_weight: float = 0.0,
+        reward_trains_reader: bool = False,
+        seed: int | None = None,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.read = _arguments.integer("read", read)
+        self.max_jump = _arguments.integer("max_jump", max_jump)
+        self.max_jumps = _arguments.integer("max_jumps", max_jumps)
+        self.inference = _arguments.choice("inference", inference, ("greedy", "sample"))
+        self.policy_weight = _arguments.number("policy_weight", policy_weight, minimum=0)
+        self.baseline_weight = _arguments.number("baseline_weight", baseline_weight, minimum=0)
+        self.entropy_weight = _arguments.number("entropy_weight", entropy_weight, minimum=0)
+        self.reward_trains_reader = _arguments.boolean("reward_trains_reader", reward_trains_reader)
+        self.seed = _arguments.integer("seed", seed, minimum=0, optional=True)
+        self.seed_generator = keras.random.SeedGenerator(seed)
+        self.embedding = keras.layers.Embedding(
+            self.vocabulary_size, self.embedding_units, name="embedding", dtype=self.dtype_policy
+        )
+        self.jump = self.make_dense(self.max_jump + 1, "jump")
+        self.baseline = self.make_dense(1, "baseline")
+        self.classifier = self.make_dense(self.classes, "classifier")
+        self.tokens_read = keras.metrics.Mean(name="tokens_read")
+        self._kept = Kept()
+
+    def build(self, input_shape):
+        self.embedding.build(input_shape)
+        if not self.cell.built:
+            self.cell.build((input_shape[0], self.embedding_units))
+        for layer in (self.jump, self.baseline, self.classifier):
+            layer.build((input_shape[0], inner.output_size(self.cell)))
+
+    def compute_output_shape(self, input_shape):
+        return (input_shape[0], self.classes)
+
+    # Reading.
+
+    def call(self, tokens, mask=None, training=False):
+        tokens, mask = self.tokens_and_mask(tokens, mask)
+        training = bool(training)
+        try:
+            inner.start_sequence(self.cell, ops.shape(tokens)[0], training, self.embedding_units)
+            path = self._find_path(tokens, mask, training)
+            if training:
+                # The path without gradients first, then all of it in one pass over what it reads: two small graphs,
+                # where one with a gradient through every jump would be as long as the jumps are many.
+                outputs, read = self._follow(tokens, mask, path)
+                self._kept.episode = self._episode(outputs, read, path)
+                output = outputs[-1]
+            else:
+                self._kept.episode = Episode(path.counts)
+                output = path.states[0]
+        finally:
+            inner.end_sequence(self.cell)
+        return probabilities(self.classifier(output))
+
+    def _find_path(self, tokens, mask, training):
+        """Reads and jumps, without gradients, until no row has a token left to read."""
+        batch_size, length = ops.shape(tokens)
+        segments = self.max_jumps + 1
+        if tokens.shape[1] is not None:
+            segments = min(segments, -(-tokens.shape[1] // self.read))
+        begin, end = bounds(mask)
+        noise = self._noise(batch_size, segments - 1, training)
+        columns = ops.arange(segments, dtype="int32")
+
+        def put(array, k, values):
+            return ops.where(ops.equal(columns, k), ops.expand_dims(values, -1), array)
+
+        def body(k, next_token, starts, jumps, counts, *states):
+            read, mask_read = self._window(tokens, mask, ops.expand_dims(next_token, -1), end)
+            _, states = self._run(read, mask_read, list(states), training)
+            starts = put(starts, k, next_token)
+            counts = counts + ops.sum(ops.cast(mask_read, "int32"), axis=1)
+            next_token = next_token + self.read
+            if segments == 1:
+                next_token = ops.maximum(next_token, end)
+            else:
+                logits = ops.cast(self.jump(states[0]), "float32")
+                if noise is not None:
+                    logits = logits + ops.take(noise, ops.minimum(k, segments - 2), axis=1)
+                jump = ops.cast(ops.argmax(logits, axis=-1), "int32")
+                # Nothing is drawn where nothing is left to read, or no jump is left.
+                drawn = ops.logical_and(next_token < end, k < segments - 1)
+                jumps = put(jumps, k, ops.where(drawn, jump, -1))
+                goes_on = ops.logical_and(drawn, jump > 0)
+                next_token = ops.where(goes_on, next_token + jump - 1, ops.maximum(next_token, end))
+            return (k + 1, next_token, starts, jumps, counts, *(ops.stop_gradient(state) for state in states))
+
+        rows = ops.zeros((batch_size, segments), dtype="int32")
+        start = (
+            ops.convert_to_tensor(0, dtype="int32"),
+            begin,
+            rows + length,
+            rows - 1,
+            ops.zeros((batch_size,), dtype="int32"),
+            *(ops.stop_gradient(state) for state in inner.initial_states(self.cell, batch_size, self.compute_dtype)),
+        )
+        _, _, starts, jumps, counts, *states = ops.while_loop(
+            lambda k, next_token, *_: ops.logical_and(k < segments, ops.any(next_token < end)),
+            body,
+            start,
+            maximum_iterations=segments,
+        )
+        return Path(starts, jumps[:, : segments - 1], counts, end, states)
+
+    def _follow(self, tokens, mask, path):
+        """Returns the outputs after every segment of a path, `[segments, batch, units]`, with their gradients."""
+        batch_size = ops.shape(tokens)[0]
+        read, mask_read = self._window(tokens, mask, path.starts, path.end)
+        states = inner.initial_states(self.cell, batch_size, self.compute_dtype)
+        outputs, _ = self._run(read, mask_read, states, True, return_sequences=True)
+        return outputs[self.read - 1 :: self.read], mask_read
+
+    def _window(self, tokens, mask, starts, end):
+        """Returns the tokens from each of `starts`, `[batch, segments]`, on, and which of them are read."""
+        batch_size, length = ops.shape(tokens)
+        places = ops.expand_dims(starts, -1) + ops.arange(self.read, dtype="int32")
+        places = ops.reshape(places, (batch_size, starts.shape[1] * self.read))
+        inside = ops.minimum(places, length - 1)
+        is_read = ops.logical_and(places < ops.expand_dims(end, -1), ops.take_along_axis(mask, inside, axis=1))
+        return ops.take_along_axis(tokens, inside, axis=1), is_read
+
+    def _run(self, tokens, mask, states, training, return_sequences=False):
+        vectors = self.embedding(ops.transpose(tokens))
+        return run(self.cell, vectors, states, ops.transpose(mask), training, return_sequences)
+
+    def _noise(self, batch_size, draws, training):
+        """Returns what makes the largest entry of the logits a draw, `[batch, draws, max_jump + 1]`, or `None`."""
+        if draws == 0 or not (training or self.inference == "sample"):
+            return None
+        shape = (batch_size, draws, self.max_jump + 1)
+        uniform = keras.random.uniform(shape, 1e-7, 1 - 1e-7, dtype="float32", seed=self.seed_generator)
+        return -ops.log(-ops.log(uniform))
+
+    # The loss.
+
+    def _episode(self, outputs, read, path):
+        """Returns what the loss needs of a reading: log-probabilities, entropies, baselines, `[batch, draws]`."""
+        h = ops.transpose(outputs[: path.jumps.shape[1]], (1, 0, 2))
+        stopped = ops.stop_gradient(h)
+        logits = self.jump(h if self.reward_trains_reader else stopped)
+        log_p = ops.log_softmax(ops.cast(logits, "float32"))
+        chosen = ops.one_hot(ops.maximum(path.jumps, 0), self.max_jump + 1, dtype="float32")
+        return Episode(
+            path.counts,
+            log_p=ops.sum(chosen * log_p, axis=-1),
+            entropy=-ops.sum(ops.exp(log_p) * log_p, axis=-1),
+            baseline=ops.cast(self.baseline(stopped)[..., 0], "float32"),
+            drawn=ops.cast(path.jumps >= 0, "float32"),
+        )
+
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        loss = super().compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=training)
+        episode = self._kept.take()
+        if episode is None:
+            return loss
+        self.tokens_read.update_state(ops.cast(episode.counts, "float32"))
+        if episode.log_p is None:
+            return loss
+        terms = self.surrogate(episode, reward(y, y_pred))
+        if sample_weight is not None:
+            terms = terms * ops.reshape(ops.cast(sample_weight, terms.dtype), (-1,))
+        return loss + ops.cast(ops.mean(terms), loss.dtype)
+
+    def surrogate(self, episode, reward):
+        """Returns, for each sample, the terms whose gradient is that of the expected reward and of the baseline."""
+        reward = ops.expand_dims(reward, -1)
+        advantage = ops.stop_gradient(reward - episode.baseline)
+        terms = (
+            -self.policy_weight * advantage * episode.log_p
+            + self.baseline_weight * ops.square(reward - episode.baseline)
+            - self.entropy_weight * episode.entropy
+        )
+        return ops.sum(episode.drawn * terms, axis=1)
+
+    # What was read.
+
+    def read_positions(self, x: Tensor, batch_size: int = 32) -> Reading:
+        """Returns where the model reads, as `Reading`.
+
+        Args:
+            x: Tokens `[samples, time]`.
+            batch_size: Positive integer. Defaults to `32`.
+        """
+        _arguments.integer("batch_size", batch_size)
+        x = np.asarray(x)
+        if self._kept.paths is None:
+            self._kept.paths = Paths(self)
+        starts, jumps, counts, end = self._kept.paths.predict(x, batch_size=batch_size, verbose=0)
+        places = starts[:, :, None] + np.arange(self.read)
+        places = places.reshape(len(x), -1)
+        is_read = np.zeros((len(x), x.shape[1] + 1), dtype=bool)
+        np.put_along_axis(is_read, np.where(places < end[:, None], places, x.shape[1]), True, axis=1)
+        return Reading(is_read[:, :-1] & (x != 0 if self.mask_zero else True), starts, jumps, counts)

@@ -1,0 +1,410 @@
+"""The models: what they read, what trains them, and what they cost."""
+
+import inspect
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+import keras_adaptive_rnn as kar
+
+SIZES = {"vocabulary_size": 9, "embedding_units": 3, "classes": 2, "units": 4}
+JUMPS = {**SIZES, "read": 2, "max_jump": 4, "max_jumps": 2}
+
+
+# TensorFlow compiles by XLA if it may, and takes far longer over that than these few steps need. One test lets it.
+JIT = keras.backend.backend() == "jax"
+
+
+def numpy(x):
+    return np.array(ops.convert_to_numpy(ops.stop_gradient(x)))
+
+
+# LSTM-Jump: the reading.
+
+
+def positions_read(tokens, jumps, read, max_jumps):
+    """The rule of the paper for one row: which positions are read, and how many of the jumps are taken."""
+    present = np.flatnonzero(tokens)
+    if len(present) == 0:
+        return [], 0
+    now, last, taken, positions = present[0], present[-1], 0, []
+    while True:
+        positions += [p for p in range(now, now + read) if p <= last and tokens[p] != 0]
+        now += read
+        if now > last or taken == max_jumps:
+            return positions, taken
+        jump, taken = jumps[taken], taken + 1
+        if jump == 0 or now + jump - 1 > last:
+            return positions, taken
+        now += jump - 1
+
+
+def padded_tokens(rng):
+    """Rows with padding at either end, between the tokens, and nothing but padding."""
+    tokens = rng.integers(1, 9, size=(16, 13))
+    for row, (begin, end) in enumerate(rng.integers(0, 6, size=(16, 2))):
+        tokens[row, :begin] = tokens[row, 13 - end :] = 0
+    tokens[0], tokens[1, 5], tokens[2, 1:] = 0, 0, 0
+    return tokens
+
+
+def force(model, jumps):
+    """Makes a model take the given jumps, `[batch, draws]`."""
+    noise = 1e6 * np.eye(model.max_jump + 1, dtype="float32")[jumps]
+    model._noise = lambda batch_size, draws, training: ops.convert_to_tensor(noise[:, :draws])
+
+
+@pytest.mark.parametrize(("read", "max_jumps"), [(1, 5), (3, 2), (20, 1)])
+def test_jumps_are_those_of_the_paper(rng, read, max_jumps):
+    model = kar.models.LSTMJump(**{**JUMPS, "read": read, "max_jumps": max_jumps})
+    tokens, jumps = padded_tokens(rng), rng.integers(0, 5, size=(16, max_jumps))
+    force(model, jumps)
+    reading = model.read_positions(tokens)
+    outputs = model.predict(tokens, verbose=0)
+    lstm = kar.RNN(model.cell)
+    for row in range(16):
+        positions, taken = positions_read(tokens[row], jumps[row], read, max_jumps)
+        assert np.flatnonzero(reading.positions[row]).tolist() == positions
+        assert reading.counts[row] == len(positions)
+        drawn = reading.jumps[row]
+        assert drawn[drawn >= 0].tolist() == jumps[row, :taken].tolist()
+    # What is put out is what the cell makes of the tokens that are read, and of no others.
+    for row in range(3):
+        (positions,) = np.nonzero(reading.positions[row])
+        h = lstm(model.embedding(tokens[row : row + 1, positions])) if len(positions) else np.zeros((1, 4))
+        expected = numpy(ops.softmax(model.classifier(h)))[0]
+        np.testing.assert_allclose(outputs[row], expected, rtol=1e-5, atol=1e-6)
+
+
+def test_greedy_and_sampled_jumps(rng):
+    tokens = rng.integers(1, 9, size=(200, 8))
+    for inference, shares in (("greedy", [0.0, 1.0]), ("sample", [0.25, 0.75])):
+        model = kar.models.LSTMJump(**{**JUMPS, "max_jump": 1, "inference": inference, "seed": 3})
+        model.build(tokens.shape)
+        model.jump.set_weights([np.zeros((4, 2)), np.log([0.25, 0.75])])
+        first = model.read_positions(tokens, batch_size=200).jumps[:, 0]
+        np.testing.assert_allclose(np.bincount(first, minlength=2) / 200, shares, atol=0.08)
+
+
+def test_a_mask_is_padding(rng):
+    model = kar.models.LSTMJump(**JUMPS)
+    tokens = rng.integers(1, 9, size=(3, 9))
+    mask = np.arange(9) < [[9], [5], [2]]
+    np.testing.assert_allclose(numpy(model(tokens, mask=mask)), numpy(model(tokens * mask)), rtol=1e-6)
+
+
+def test_the_noise_of_the_cell_is_that_of_the_path(rng):
+    """The gradient is that of the reading that was drawn: cell and jumps see the same masks in both passes."""
+    cell = kar.ZoneoutCell(cell=kar.LSTMCell(4, dropout=0.5, recurrent_dropout=0.5), zoneout=0.5)
+    model = kar.models.LSTMJump(**{**JUMPS, "units": None, "cell": cell})
+    seen = []
+    find, follow = model._find_path, model._follow
+    model._find_path = lambda *args: seen.append(find(*args)) or seen[-1]
+    model._follow = lambda *args: seen.append(follow(*args)[0]) or (seen[-1], None)
+    model._episode = lambda *args: None
+    model(rng.integers(1, 9, size=(5, 12)), training=True)
+    path, outputs = seen
+    np.testing.assert_allclose(numpy(outputs[-1]), numpy(path.states[0]), rtol=1e-5, atol=1e-6)
+
+
+# LSTM-Jump: the loss.
+
+
+def gradients(model, x, y):
+    """Returns the gradient of a training step's loss, by the variable's identity."""
+
+    def loss():
+        return model.compute_loss(x=x, y=y, y_pred=model(x, training=True), training=True)
+
+    _, by_variable, _ = kar.engine.gradients(loss, model.trainable_variables, [])
+    return {id(v): g for v, g in zip(model.trainable_variables, by_variable, strict=True)}
+
+
+def forced_model(rng, **options):
+    keras.utils.set_random_seed(1)
+    model = kar.models.LSTMJump(**JUMPS, **options)
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    tokens, jumps = rng.integers(1, 9, size=(6, 10)), np.array([[0, 0], [1, 0], [2, 1], [4, 4], [1, 1], [3, 2]])
+    force(model, jumps)
+    model.build(tokens.shape)
+    for weights in (model.jump, model.baseline):
+        weights.set_weights([rng.normal(size=w.shape) for w in weights.get_weights()])
+    return model, tokens, jumps, np.array([0, 1, 1, 0, 1, 0])
+
+
+def test_the_gradient_is_that_of_reinforce(rng):
+    model, tokens, jumps, y = forced_model(rng, policy_weight=0.7, baseline_weight=0.3)
+    received = gradients(model, tokens, y)
+    (W_a, b_a), (w_b, c_b) = model.jump.get_weights(), model.baseline.get_weights()
+    expected = [np.zeros_like(w) for w in (W_a, b_a, w_b, c_b)]
+    lstm = kar.RNN(model.cell)
+    rewards = set()
+    for row in range(6):
+        positions, taken = positions_read(tokens[row], jumps[row], model.read, model.max_jumps)
+        state = [numpy(lstm(model.embedding(tokens[row : row + 1, positions[:n]])))[0] for n in (2, 4, len(positions))]
+        right = numpy(model.classifier(state[-1][None])).argmax() == y[row]
+        reward = 1.0 if right else -1.0
+        rewards.add(reward)
+        for i in range(taken):
+            p = np.exp(state[i] @ W_a + b_a)
+            p /= p.sum()
+            baseline = (state[i] @ w_b + c_b)[0]
+            of_logits = -0.7 * (reward - baseline) * (np.eye(5)[jumps[row, i]] - p) / 6
+            of_baseline = np.array([0.3 * 2 * (baseline - reward) / 6])
+            for k, (outer, g) in enumerate([(1, of_logits), (0, of_logits), (1, of_baseline), (0, of_baseline)]):
+                expected[k] += np.outer(state[i], g) if outer else g
+    assert rewards == {-1.0, 1.0}
+    for variable, gradient in zip([*model.jump.weights, *model.baseline.weights], expected, strict=True):
+        np.testing.assert_allclose(received[id(variable)], gradient, rtol=1e-4, atol=1e-5)
+
+
+def test_what_reaches_the_reader(rng):
+    """The classes train it; the baseline never does; the reward does if asked to."""
+
+    def reader(**options):
+        model, tokens, _, y = forced_model(np.random.default_rng(0), **options)
+        found = gradients(model, tokens, y)
+        return np.concatenate([found[id(v)].ravel() for v in [*model.cell.weights, *model.embedding.weights]])
+
+    classes_alone = reader(policy_weight=0.0, baseline_weight=0.0)
+    np.testing.assert_allclose(reader(baseline_weight=5.0), classes_alone, rtol=1e-5, atol=1e-7)
+    by_reward = reader(reward_trains_reader=True)
+    assert np.abs(by_reward - classes_alone).max() > 1e-3
+    other_baseline = reader(reward_trains_reader=True, baseline_weight=5.0)
+    np.testing.assert_allclose(other_baseline, by_reward, rtol=1e-5, atol=1e-7)
+
+
+def test_entropy_and_sample_weights(rng):
+    model, tokens, _, y = forced_model(rng, entropy_weight=0.5)
+    y_pred = model(tokens, training=True)
+    episode = model._kept.episode
+    terms = numpy(model.surrogate(episode, ops.ones((6,))))
+    model.entropy_weight = 0.0
+    without = numpy(model.surrogate(episode, ops.ones((6,))))
+    entropies = numpy(ops.sum(episode.drawn * episode.entropy, axis=1))
+    np.testing.assert_allclose(without - terms, 0.5 * entropies, rtol=1e-4, atol=1e-5)
+    assert (entropies <= 2 * np.log(5) + 1e-5).all()
+    assert (entropies > 0).all()
+    # A sample without weight is in no term.
+    weight = np.array([1, 0, 0, 0, 0, 0], "float32")
+    received = numpy(model.compute_loss(x=tokens, y=y, y_pred=y_pred, sample_weight=weight, training=True))
+    crossed = -np.log(numpy(y_pred)[0, y[0]])
+    reward = 1.0 if numpy(y_pred)[0].argmax() == y[0] else -1.0
+    own = numpy(model.surrogate(episode, ops.full((6,), reward)))[0]
+    np.testing.assert_allclose(received, (crossed + own) / 6, rtol=1e-4)
+
+
+# LSTM-Jump: training.
+
+
+def jump_learner(**options):
+    sizes = {"vocabulary_size": 9, "embedding_units": 16, "classes": 5, "units": 32}
+    return kar.models.LSTMJump(**{**sizes, "read": 1, "max_jump": 6, "max_jumps": 1, "seed": 1} | options)
+
+
+def test_jumps_learn_where_the_answer_is(tmp_path):
+    """The first of 6 tokens says where the answer is: chance is 0.2, and two tokens are all that can be read."""
+    x, y = kar.datasets.number_prediction(6000, length=6)
+    model = jump_learner()
+    model.compile(keras.optimizers.Adam(0.02), "sparse_categorical_crossentropy", metrics=["accuracy"])
+    history = model.fit(x[1000:], y[1000:], 100, epochs=4, verbose=0, validation_data=(x[:1000], y[:1000])).history
+    assert history["val_accuracy"][-1] > 0.9
+    assert history["val_tokens_read"][-1] <= 2
+    assert {"tokens_read", "loss", "val_loss"} < set(history)
+    reading = model.read_positions(x[:1000])
+    assert (reading.jumps[:, 0] == x[:1000, 0]).mean() > 0.9
+
+    # One loaded predicts alike, and trains on.
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    expected = model.predict(x[:100], verbose=0)
+    np.testing.assert_allclose(loaded.predict(x[:100], verbose=0), expected, rtol=1e-6)
+    np.testing.assert_allclose(expected.sum(axis=1), 1, rtol=1e-5)
+    loss = loaded.evaluate(x[:1000], y[:1000], verbose=0, return_dict=True)["loss"]
+    np.testing.assert_allclose(loss, history["val_loss"][-1], rtol=1e-3)
+
+
+def test_the_same_seed_is_the_same_run():
+    x, y = kar.datasets.number_prediction(100, length=6)
+
+    def loss(seed):
+        keras.utils.set_random_seed(0)
+        model = jump_learner(seed=seed, units=4)
+        model.compile("adam", "categorical_crossentropy", jit_compile=JIT)
+        model.fit(x, np.eye(5)[y], 50, verbose=0, shuffle=False)
+        return model.get_weights()
+
+    first, again, other = loss(1), loss(1), loss(2)
+    assert all((a == b).all() for a, b in zip(first, again, strict=True))
+    assert any((a != b).any() for a, b in zip(first, other, strict=True))
+
+
+def test_mixed_precision(rng):
+    tokens, y = rng.integers(0, 9, size=(8, 6)), rng.integers(0, 2, size=8)
+    jumping = kar.models.LSTMJump(**JUMPS, dtype="mixed_bfloat16")
+    jumping.compile("adam", "sparse_categorical_crossentropy", jit_compile=JIT)
+    assert np.isfinite(jumping.fit(tokens, y, verbose=0).history["loss"]).all()
+    skimming = kar.models.SkimOrRead(**SIZES, dtype="mixed_bfloat16")
+    for model in (jumping, skimming):
+        assert model.cell.compute_dtype == "bfloat16"
+        assert model.predict(tokens, verbose=0).dtype == "float32"
+        assert all(v.dtype == "float32" for v in model.trainable_variables)
+
+
+# Skim or read.
+
+
+def skim_or_read(**options):
+    model = kar.models.SkimOrRead(**{**SIZES, "units": 8, "embedding_units": 8, "skim_units": 8} | options)
+    model.compile(keras.optimizers.Adam(0.02), "sparse_categorical_crossentropy", metrics=["accuracy"], jit_compile=JIT)
+    return model
+
+
+def test_skim_or_read_learns_when_to_read():
+    x, y, is_hard = kar.datasets.mixed_difficulty(2500, length=10, words=9)
+    test, train = slice(0, 500), slice(500, None)
+    model = skim_or_read()
+    history = model.fit(x[train], y[train], {"skim": 4, "read": 8}, (x[test], y[test]), batch_size=100, verbose=0)
+    assert [len(history.history[f"{phase}_val_loss"]) for phase in ("skim", "read")] == [4, 8]
+    assert model.histories["read"].history["loss"] == history.history["read_loss"]
+
+    curve = model.curve(x[test], y[test])
+    of = [(m.predict(x[test], verbose=0).argmax(axis=1) == y[test]).mean() for m in (model.skimmer, model.reader)]
+    assert (curve.accuracies[0], curve.accuracies[-1]) == pytest.approx(of)
+    assert (curve.shares[0], curve.shares[-1]) == (0, 1)
+    assert (np.diff(curve.shares) > 0).all()
+    assert (np.diff(curve.accuracies) > -0.01).all()
+    assert of[1] > 0.9 > of[0]
+    # Reading half of the inputs is as good as reading all, and those are the hard ones.
+    assert np.interp(0.5, curve.shares, curve.accuracies) > of[1] - 0.01
+    model.threshold = float(np.interp(0.4, curve.shares, curve.thresholds))
+    reads = model.needs_reading(x[test])
+    assert reads[is_hard[test]].mean() > 0.9 > 0.3 > reads[~is_hard[test]].mean()
+    assert str(curve).count("\n") == len(curve.shares)
+    assert kar.analysis.plot_reading_curve({"threshold": curve}).get_ylabel() == "accuracy"
+
+
+def test_only_what_needs_it_is_read(rng):
+    model = skim_or_read()
+    x = rng.integers(1, 9, size=(50, 6))
+    confidence = numpy(model.look(x)[1])
+    model.threshold = float(np.sort(confidence)[20])
+    undecided = confidence <= model.threshold
+    rows = []
+    predict = model.reader.predict_on_batch
+    model.reader.predict_on_batch = lambda batch: rows.append(len(batch)) or predict(batch)
+    outputs = model.predict(x, batch_size=16, verbose=0)
+    # 21 rows: a full batch, and a last one that is filled up to a few sizes at most.
+    assert len(rows) == 2
+    assert rows[0] == 16
+    assert 5 <= rows[1] <= 6
+    np.testing.assert_allclose(outputs[undecided], numpy(model.reader(x[undecided])), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(outputs[~undecided], numpy(model.skimmer(x[~undecided])), rtol=1e-5, atol=1e-6)
+    rows.clear()
+    model.threshold = 0.0
+    model.predict(x, verbose=0)
+    assert rows == []
+    # Nothing but padding: the mean of no vectors is zero, not undefined.
+    assert np.isfinite(model.predict(0 * x, verbose=0)).all()
+
+
+def test_the_decision_network_trains_on_what_is_held_out(rng, tmp_path):
+    model = skim_or_read(decide="network", held_out=0.25, seed=3)
+    x, y = rng.integers(1, 9, size=(80, 6)), rng.integers(0, 2, size=80)
+    sizes = {}
+    for name in ("skim", "read", "decide"):
+        phase = model._phases.models[name]
+        fit = phase.fit
+        phase.fit = lambda inputs, targets, name=name, fit=fit, **kw: (
+            sizes.update({name: (inputs, targets)}) or fit(inputs, targets, **kw)
+        )
+    seen = []
+    callback = keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: seen.append(epoch))
+    history = model.fit(
+        x, y, 2, (x[:20], y[:20]), [callback], sample_weight=np.ones(80), batch_size=20, verbose=0
+    ).history
+    assert seen == [0, 1] * 3
+    assert {"skim_loss", "read_loss", "decide_loss", "decide_val_accuracy"} < set(history)
+    assert [len(sizes[name][0]) for name in ("skim", "read", "decide")] == [60, 60, 20]
+    held_out = np.array([row for row in x if not (sizes["skim"][0] == row).all(axis=1).any()])
+    np.testing.assert_allclose(sizes["decide"][0], numpy(model._phases.bag(held_out)), rtol=1e-5, atol=1e-6)
+    kept = np.array([not (sizes["skim"][0] == row).all(axis=1).any() for row in x])
+    p, q = (m.predict(x[kept], verbose=0).argmax(axis=1) for m in (model.skimmer, model.reader))
+    assert sizes["decide"][1][:, 0].tolist() == ((p != y[kept]) & (q == y[kept])).tolist()
+
+    # One loaded predicts alike, and its optimizers go on.
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    np.testing.assert_allclose(loaded.predict(x, verbose=0), model.predict(x, verbose=0), rtol=1e-6)
+    assert int(loaded.reader.optimizer.iterations) == 2 * 3
+    assert set(loaded.fit(x, y, phases=["decide"], batch_size=20, verbose=0).history) == {
+        "decide_accuracy",
+        "decide_loss",
+    }
+    assert int(loaded.reader.optimizer.iterations) == 2 * 3
+
+
+def test_one_hot_classes_and_evaluate(rng):
+    model = skim_or_read(threshold=1.0)
+    model.compile(
+        "adam", "categorical_crossentropy", metrics=[keras.metrics.CategoricalAccuracy(name="right")], jit_compile=JIT
+    )
+    x, y = rng.integers(1, 9, size=(32, 6)), np.eye(2)[rng.integers(0, 2, size=32)]
+    assert "skim_right" in model.fit(x, y, phases=["skim"], verbose=0).history
+    for threshold, part in ((1.0, model.reader), (0.0, model.skimmer)):
+        model.threshold = threshold
+        received = model.evaluate(x, y, verbose=0, return_dict=True)["right"]
+        right = np.asarray(part.predict_on_batch(x)).argmax(axis=1) == y.argmax(axis=1)
+        assert received == pytest.approx(right.mean())
+    assert model.curve(x, y, thresholds=[0.0, 1.0]).shares.tolist() == [0, 1]
+
+
+# Arguments.
+
+X, Y = np.ones((4, 5), "int32"), np.zeros(4)
+
+BAD_ARGUMENTS = [
+    (lambda: kar.models.LSTMJump(**{**JUMPS, "read": 0}), ValueError, ["`read`", "read=0"]),
+    (lambda: kar.models.LSTMJump(**{**JUMPS, "max_jump": 1.5}), TypeError, ["`max_jump`", "1.5"]),
+    (lambda: kar.models.LSTMJump(**{**JUMPS, "max_jumps": 0}), ValueError, ["`max_jumps`", "at least 1"]),
+    (lambda: kar.models.LSTMJump(**{**JUMPS, "classes": 1}), ValueError, ["`classes`", "at least 2"]),
+    (lambda: kar.models.LSTMJump(**{**JUMPS, "units": None}), ValueError, ["`units`", "`cell`"]),
+    (lambda: kar.models.LSTMJump(**JUMPS, cell=kar.LSTMCell(3)), ValueError, ["`units`", "`cell`"]),
+    (lambda: kar.models.LSTMJump(**{**JUMPS, "units": None}, cell=3), ValueError, ["`cell`", "recurrent cell"]),
+    (lambda: kar.models.LSTMJump(**JUMPS, inference="argmax"), ValueError, ["`inference`", "'greedy'", "'sample'"]),
+    (lambda: kar.models.LSTMJump(**JUMPS, policy_weight=-1), ValueError, ["`policy_weight`", "at least 0"]),
+    (lambda: kar.models.LSTMJump(**JUMPS, jumps=2), TypeError, ["`jumps`", "Allowed", "max_jumps"]),
+    (lambda: kar.models.LSTMJump(**JUMPS)(np.ones((2, 3, 4))), ValueError, ["(batch, time)", "(2, 3, 4)"]),
+    (lambda: kar.models.SkimOrRead(**SIZES, decide="both"), ValueError, ["`decide`", "'both'", "'network'"]),
+    (lambda: kar.models.SkimOrRead(**SIZES, threshold=1.5), ValueError, ["`threshold`", "1.5", "[0, 1]"]),
+    (lambda: kar.models.SkimOrRead(**SIZES, held_out=1), ValueError, ["`held_out`", "below 1"]),
+    (lambda: kar.models.SkimOrRead(**SIZES).fit(X, Y), ValueError, ["compiled"]),
+    (lambda: skim_or_read().fit(X, Y, phases=["reed"]), ValueError, ["`phases`", "reed", "skim, read, decide"]),
+    (lambda: skim_or_read().fit(X, Y, epochs={"red": 1}), ValueError, ["`epochs`", "red"]),
+    (lambda: skim_or_read().fit(X, Y, epochs=0), ValueError, ["`epochs`", "epochs=0"]),
+    (lambda: skim_or_read().fit(X, Y, steps_per_epoch=2), TypeError, ["`steps_per_epoch`", "batch_size"]),
+    (lambda: skim_or_read().fit(X, Y[:2]), ValueError, ["`x`", "`y`", "4 and 2"]),
+    (lambda: skim_or_read().predict("text"), TypeError, ["`x`", "array"]),
+    (lambda: skim_or_read(decide="network", held_out=0.1).fit(X, Y), ValueError, ["`held_out`", "4 samples"]),
+    (lambda: skim_or_read().train_on_batch(X, Y), NotImplementedError, ["`fit`"]),
+    (lambda: kar.datasets.number_prediction(5, length=2), ValueError, ["`length`", "at least 3"]),
+    (lambda: kar.datasets.mixed_difficulty(5, hard=2), ValueError, ["`hard`", "[0, 1]"]),
+]
+
+
+@pytest.mark.parametrize(("make", "error", "words"), BAD_ARGUMENTS)
+def test_bad_arguments(make, error, words):
+    with pytest.raises(error) as raised:
+        make()
+    assert all(word in str(raised.value) for word in words), str(raised.value)
+
+
+@pytest.mark.parametrize("cls", [kar.models.LSTMJump, kar.models.SkimOrRead])
+def test_config(cls):
+    given = {**(JUMPS if cls is kar.models.LSTMJump else SIZES), "units": None, "cell": kar.GRUCell(5), "seed": 4}
+    made = cls.from_config(cls(**given).get_config())
+    assert made.cell.units == 5
+    assert made.get_config() == cls(**given).get_config() | {"name": made.name, "cell": made.get_config()["cell"]}
+    assert "vocabulary_size" in inspect.signature(cls).parameters
