@@ -12,7 +12,7 @@ from keras_adaptive_rnn.layers.rnn import RNN
 COMMON_DOCUMENTATION = """
 Args:
     *args, **kwargs: All arguments of {cells}, where the equations are.
-    return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask: As in
+    return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, return_decisions: As in
         `keras_adaptive_rnn.layers.RNN`.
     name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 

@@ -12,6 +12,7 @@ from keras_adaptive_rnn._types import Tensor
 from keras_adaptive_rnn.cells.base import Cell
 from keras_adaptive_rnn.cells.inner import as_list, end_sequence, output_size, start_sequence
 from keras_adaptive_rnn.layers.carried import Carried
+from keras_adaptive_rnn.layers.decisions import Decisions, deciding_cells
 
 
 @export
@@ -45,6 +46,10 @@ class RNN(keras.layers.RNN):
             number of steps. Defaults to `False`.
         zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it. Defaults to
             `False`.
+        return_decisions: Whether to return, after the output and the states, what each deciding cell (`SkipCell`,
+            `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for each, the outermost first:
+            one for a step computed in full, zero for one that is skipped, skimmed or masked; with `go_backwards` in the
+            order of reading. Defaults to `False`.
         name, dtype, trainable: As in `keras.layers.Layer`. As in Keras, `dtype` does not reach into `cell`.
 
     Call arguments:
@@ -54,11 +59,11 @@ class RNN(keras.layers.RNN):
         training: Whether dropout is on.
 
     Output shape: `[batch, output_size]`, `[batch, time, output_size]` with `return_sequences`; with `return_state`
-        a list of it and each state.
+        a list of it and each state; with `return_decisions` also `[batch, time]` for each cell that decides.
 
     Raises:
-        ValueError: the input is not of rank 3, its feature size has changed, `initial_state` does not fit, the batch
-            of a stateful layer is unknown or has changed.
+        ValueError: `return_decisions` is given and no cell decides, the input is not of rank 3, its feature size has
+            changed, `initial_state` does not fit, the batch of a stateful layer is unknown or has changed.
 
     Example:
 
@@ -76,6 +81,7 @@ class RNN(keras.layers.RNN):
         stateful: bool = False,
         unroll: bool = False,
         zero_output_for_mask: bool = False,
+        return_decisions: bool = False,
         **kwargs,
     ):
         flags = {
@@ -102,6 +108,13 @@ class RNN(keras.layers.RNN):
         self.supports_masking = True
         self.input_spec = keras.layers.InputSpec(ndim=3)
         self._carried = Carried()
+        self._decisions = Decisions(self)
+        self.return_decisions = _arguments.boolean("return_decisions", return_decisions)
+        if return_decisions and not deciding_cells(self.cell):
+            raise ValueError(
+                "Argument `return_decisions` must be False where no cell decides how much to compute, as `SkipCell` "
+                f"does. Received: return_decisions=True, cell={cell!r}"
+            )
 
     def build(self, sequences_shape, initial_state_shape=None):
         batch_size, _, features = sequences_shape
@@ -211,7 +224,22 @@ class RNN(keras.layers.RNN):
         states = tree.map_structure(lambda state: ops.cast(state, self.compute_dtype), states)
         if self.stateful:
             self._carried.write(states)
-        return (output, *states) if self.return_state else output
+        decisions = self._decisions.take(mask)
+        result = (output, *(states if self.return_state else ()), *(decisions if self.return_decisions else ()))
+        return result if len(result) > 1 else output
+
+    def compute_output_shape(self, sequences_shape, initial_state_shape=None):
+        shape = super().compute_output_shape(sequences_shape, initial_state_shape)
+        if not self.return_decisions:
+            return shape
+        decisions = [tuple(sequences_shape[:2])] * len(deciding_cells(self.cell))
+        return (*(shape if self.return_state else (shape,)), *decisions)
+
+    def compute_mask(self, sequences, mask):
+        found = super().compute_mask(sequences, mask)
+        if not self.return_decisions:
+            return found
+        return [*(found if self.return_state else [found]), *([None] * len(deciding_cells(self.cell)))]
 
     def inner_loop(self, sequences, initial_state, mask, training=False):
         """Returns `(last output, outputs, states)`; batch first, as `keras.layers.RNN.inner_loop` does."""
@@ -227,7 +255,7 @@ class RNN(keras.layers.RNN):
                 start_sequence(self.cell, ops.shape(sequences)[0], training, sequences.shape[-1])
                 hoist = isinstance(self.cell, Cell) and engine.hoists(self.cell.count_params())
                 inputs, step = self._split_cell(time_first, training, hoist)
-                last_output, outputs, states = engine.scan(
+                last_output, outputs, states = self._decisions.scan(
                     step,
                     inputs,
                     initial_state,
@@ -308,6 +336,9 @@ class RNN(keras.layers.RNN):
             return step(inputs, states)
 
     # Config.
+
+    def get_config(self):
+        return {**super().get_config(), "return_decisions": self.return_decisions}
 
     @classmethod
     def from_config(cls, config, custom_objects=None):
