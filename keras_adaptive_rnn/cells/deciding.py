@@ -63,7 +63,8 @@ class Decider(Cell):
 class Annealed(Cell):
     """A cell with numbers that a callback changes from epoch to epoch, those in `annealed_names`.
 
-    Each starts as the argument of its name, and is a weight that is not trained, as compiled training reads variables anew and takes floats for constants.
+    Each starts as the argument of its name, and is a weight that is not trained: compiled training reads variables
+    anew, and takes floats for constants.
     """
 
     annealed_names = ()

@@ -41,8 +41,8 @@ class VariableComputationCell(Annealed, Decider, Core):
     $m$ and $e$ are computed in float32 under every policy.
 
     Weights, in order: the scheduler's $[v; u]$ `[inputs + units, 1]` and $b$ `[1]`, a trained initial state;
-    $\lambda$ `[]`, which is not trained; then as of `keras_adaptive_rnn.ElmanCell`, or of a `keras_adaptive_rnn.GRUCell`
-    that resets before the product, gates joined as k, r, h.
+    $\lambda$ `[]`, which is not trained; then as of `keras_adaptive_rnn.ElmanCell`, or of a
+    `keras_adaptive_rnn.GRUCell` that resets before the product, gates joined as k, r, h.
 
     Args:
         units: Positive integer, $D$, size of the output.
