@@ -108,6 +108,14 @@ new_cells = st.one_of(
         per_gate_dropout=flags,
     ),
     made_of(
+        kar.VariableComputationCell,
+        **common,
+        core=st.sampled_from(["rnn", "gru"]),
+        epsilon=st.sampled_from([0.0, 0.3]),
+        soft_inference=flags,
+        per_gate_dropout=flags,
+    ),
+    made_of(
         kar.DeepRNNCell,
         **{name: value for name, value in common.items() if name != "layer_normalization"},
         depth=depth,
@@ -149,6 +157,14 @@ modulators = st.one_of(
     ),
     made_of(kar.MultiplicativeLSTMCell, cell=cells, factor_bias=flags, **noise),
     made_of(kar.ZoneoutCell, cell=cells, zoneout=rates, seed=common["seed"]),
+    made_of(kar.SkipCell, cell=cells, update_bias=st.sampled_from([-1.0, 1.0]), trainable_initial_state=flags),
+    made_of(
+        kar.SkimCell,
+        cell=cells,
+        small_cell=st.sampled_from([kar.GRUCell, kar.LSTMCell, keras.layers.GRUCell]).map(lambda c: (c, {"units": 2})),
+        temperature=st.sampled_from([0.1, 2.0]),
+        trainable_initial_state=flags,
+    ),
     made_of(kar.ZoneoutCell, **lstm, zoneout=st.lists(rates, min_size=2, max_size=2)),
     made_of(kar.MogrifierCell, **common, rounds=st.integers(0, 3), core=st.sampled_from(["lstm", "gru", "elman"])),
 )
@@ -199,6 +215,8 @@ CHECKED = [
     (kar.WeightDropLSTMCell, "recurrent_weight_dropout", {}),
     (kar.ZoneoutCell, "zoneout", {}),
     (kar.DeepRNNCell, "depth", {}),
+    (kar.VariableComputationCell, "units", {}),
+    (kar.VariableComputationCell, "target", {}),
     (kar.DeepRNNCell, "skip_every", {"depth": 2}),
     (kar.DeepRNNCell, "block_dropout", {"depth": 2}),
 ]
