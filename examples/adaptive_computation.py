@@ -1,8 +1,8 @@
 """Networks that learn what they need not compute: Skip RNN on the adding task, Skim-RNN on marked tokens.
 
-A Skip RNN reads 50 pairs of a number and a mark, and must add the two marked numbers. Every step in which it updates its
-state costs a little, so it learns to skip. A Skim-RNN reads 40 tokens, four of which are marked and carry a sign, and
-must say whether the signs multiply to plus or minus; skimming is made cheaper than reading:
+A Skip RNN reads 50 pairs of a number and a mark, and must add the two marked numbers. Every step in which it updates
+its state costs a little, so it learns to skip. A Skim-RNN reads 40 tokens, four of which are marked and carry a sign,
+and must say whether the signs multiply to plus or minus; skimming is made cheaper than reading:
 
     python examples/adaptive_computation.py
     python examples/adaptive_computation.py --tasks skip --budget 0.001

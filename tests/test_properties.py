@@ -108,14 +108,6 @@ new_cells = st.one_of(
         per_gate_dropout=flags,
     ),
     made_of(
-        kar.VariableComputationCell,
-        **common,
-        core=st.sampled_from(["rnn", "gru"]),
-        epsilon=st.sampled_from([0.0, 0.3]),
-        soft_inference=flags,
-        per_gate_dropout=flags,
-    ),
-    made_of(
         kar.DeepRNNCell,
         **{name: value for name, value in common.items() if name != "layer_normalization"},
         depth=depth,
@@ -157,20 +149,28 @@ modulators = st.one_of(
     ),
     made_of(kar.MultiplicativeLSTMCell, cell=cells, factor_bias=flags, **noise),
     made_of(kar.ZoneoutCell, cell=cells, zoneout=rates, seed=common["seed"]),
-    made_of(kar.SkipCell, cell=cells, update_bias=st.sampled_from([-1.0, 1.0]), trainable_initial_state=flags),
-    made_of(
-        kar.SkimCell,
-        cell=cells,
-        small_cell=st.sampled_from([kar.GRUCell, kar.LSTMCell, keras.layers.GRUCell]).map(lambda c: (c, {"units": 2})),
-        temperature=st.sampled_from([0.1, 2.0]),
-        trainable_initial_state=flags,
-    ),
     made_of(kar.ZoneoutCell, **lstm, zoneout=st.lists(rates, min_size=2, max_size=2)),
     made_of(kar.MogrifierCell, **common, rounds=st.integers(0, 3), core=st.sampled_from(["lstm", "gru", "elman"])),
 )
 
+small = st.sampled_from([kar.GRUCell, kar.LSTMCell, keras.layers.GRUCell]).flatmap(
+    lambda c: made_of(c, units=st.just(2))
+)
+deciders = st.one_of(
+    made_of(kar.SkipCell, cell=cores, update_bias=st.sampled_from([-1.0, 1.0]), trainable_initial_state=flags),
+    made_of(kar.SkimCell, cell=cores, small_cell=small, temperature=st.sampled_from([0.1, 2.0]), seed=common["seed"]),
+    made_of(
+        kar.VariableComputationCell,
+        **common,
+        core=st.sampled_from(["rnn", "gru"]),
+        epsilon=st.sampled_from([0.0, 0.3]),
+        soft_inference=flags,
+    ),
+)
+KINDS = {"cores": cores, "new": new_cells, "made": composites, "modulators": modulators, "deciders": deciders}
 
-@pytest.mark.parametrize("kind", [cores, new_cells, composites, modulators], ids=["cores", "new", "made", "modulators"])
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 @given(data=st.data())
 @quiet
 def test_config_round_trip(kind, data):
@@ -215,7 +215,6 @@ CHECKED = [
     (kar.WeightDropLSTMCell, "recurrent_weight_dropout", {}),
     (kar.ZoneoutCell, "zoneout", {}),
     (kar.DeepRNNCell, "depth", {}),
-    (kar.VariableComputationCell, "units", {}),
     (kar.VariableComputationCell, "target", {}),
     (kar.DeepRNNCell, "skip_every", {"depth": 2}),
     (kar.DeepRNNCell, "block_dropout", {"depth": 2}),

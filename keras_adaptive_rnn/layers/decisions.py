@@ -34,11 +34,15 @@ class Decisions:
             return engine.scan(step, inputs, states, output, **options)
 
         def recording_step(inputs, states):
-            # A step may be traced more than once: each time with an empty list.
+            # A step may be traced more than once, also after the loop: nothing of a trace is left behind.
             for cell in cells:
                 cell._recorded.values = []
-            output, states = step(inputs, states)
-            return join([output, *(value for cell in cells for value in cell._recorded.values)]), states
+            try:
+                output, states = step(inputs, states)
+                return join([output, *(value for cell in cells for value in cell._recorded.values)]), states
+            finally:
+                for cell in cells:
+                    cell._recorded.values = None
 
         # In float32: what is summed over time is not summed in half precision.
         def join(tensors):
@@ -47,11 +51,7 @@ class Decisions:
         sizes = [output.shape[-1], sum(cell.recorded_size for cell in cells)]
         start = join([output, ops.zeros((ops.shape(output)[0], sizes[1]))])
         wanted = options.pop("return_sequences")
-        try:
-            last, outputs, states = engine.scan(recording_step, inputs, states, start, return_sequences=True, **options)
-        finally:
-            for cell in cells:
-                cell._recorded.values = None
+        last, outputs, states = engine.scan(recording_step, inputs, states, start, return_sequences=True, **options)
         outputs, self.recorded = split_sizes(outputs, sizes)
         last = ops.cast(last[..., : sizes[0]], output.dtype)
         return last, ops.cast(outputs, output.dtype) if wanted else None, states
