@@ -35,9 +35,12 @@ UNSEEN = 2000
 
 
 def adding(count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Returns numbers and marks, `[count, LENGTH, 2]`, and the sums of the two marked numbers."""
+    """Returns numbers and marks, `[count, LENGTH, 2]`, and the sums of the two marked numbers.
+
+    As in the paper, one mark is in the first tenth of a sequence and one in its second half.
+    """
     numbers, marks = rng.uniform(size=(count, LENGTH)), np.zeros((count, LENGTH))
-    for low, high in ((0, LENGTH // 2), (LENGTH // 2, LENGTH)):
+    for low, high in ((0, LENGTH // 10), (LENGTH // 2, LENGTH)):
         marks[np.arange(count), rng.integers(low, high, count)] = 1
     targets = (numbers * marks).sum(axis=1, keepdims=True)
     return np.stack([numbers, marks], axis=-1).astype("float32"), targets.astype("float32")
