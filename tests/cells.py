@@ -22,6 +22,9 @@ CELLS = {
     "mogrifier_low_rank": lambda: kar.MogrifierCell(4, rank=2, gate_bias=True, dropout=0.2, recurrent_dropout=0.3),
     "multiplicative_lstm": lambda: kar.MultiplicativeLSTMCell(4, dropout=0.2, recurrent_dropout=0.3),
     "zoneout": lambda: kar.ZoneoutCell(4, zoneout=[0.2, 0.5]),
+    "skip": lambda: kar.SkipCell(kar.LSTMCell(4), trainable_initial_state=True),
+    "skim": lambda: kar.SkimCell(kar.LSTMCell(4), kar.LSTMCell(2)),
+    "variable_computation": lambda: kar.VariableComputationCell(4, core="gru", dropout=0.2),
     "stack_skip": lambda: kar.StackedCells(
         [kar.LSTMCell(4, tied_gates=True), keras.layers.GRUCell(4, dropout=0.2)], connection="skip"
     ),
@@ -43,6 +46,11 @@ OPTIONS = {
     "mogrifier_around_keras": lambda: kar.MogrifierCell(cell=keras.layers.GRUCell(4, dropout=0.2), rounds=2),
     "multiplicative_rnn": lambda: kar.MultiplicativeLSTMCell(4, core="elman", factor_bias=True),
     "zoneout_around_adaptive": lambda: kar.ZoneoutCell(cell=kar.AdaptiveLSTMCell(4, policy_units=3), zoneout=0.3),
+    "skip_around_stack": lambda: kar.SkipCell(
+        kar.StackedCells([kar.GRUCell(3), keras.layers.LSTMCell(4, dropout=0.2)])
+    ),
+    "skim_of_two_kinds": lambda: kar.SkimCell(keras.layers.GRUCell(4, dropout=0.2), kar.ZoneoutCell(2)),
+    "variable_computation_rnn": lambda: kar.VariableComputationCell(4, soft_inference=True, recurrent_dropout=0.2),
     "stacked_adaptive_rnn": lambda: kar.StackedAdaptiveRNNCells([3, 4], policy_units=2, policy_dropout=0.3),
 }
 
@@ -65,6 +73,9 @@ LAYERS = {
     "deep_rnn": lambda: kar.DeepRNN(4, depth=4),
     "weight_drop_lstm": lambda: kar.WeightDropLSTM(4),
     "zoneout": lambda: kar.Zoneout(4),
+    "skip": lambda: kar.Skip(kar.GRUCell(4), budget=0.1),
+    "skim": lambda: kar.Skim(kar.GRUCell(4), kar.GRUCell(2), skim_loss=0.1),
+    "variable_computation": lambda: kar.VariableComputation(4, budget=0.1, target=0.3, return_sequences=True),
     "adaptive_lstm": lambda: kar.AdaptiveLSTM([3, 4], policy_units=2, output_dropout=0.3, return_sequences=True),
     "adaptive_rnn": lambda: kar.AdaptiveRNN(4, policy_units=2),
     "dense_belu": lambda: keras.layers.Dense(4, activation=activations.belu),

@@ -1,5 +1,7 @@
 """Every modulator over every core over every map: it trains, and survives a file; or it says at once why not."""
 
+import itertools
+
 import keras
 import numpy as np
 import pytest
@@ -41,12 +43,17 @@ WHOLE_CELLS = {
         lambda: kar.MogrifierCell(UNITS, rounds=2),
         lambda: kar.MultiplicativeLSTMCell(UNITS),
         lambda: kar.ZoneoutCell(UNITS),
+        lambda: kar.SkipCell(kar.GRUCell(UNITS)),
     ],
 }
 MODULATORS = {
     "mogrifier": lambda cell: kar.MogrifierCell(cell=cell, rounds=2, rank=2),
     "multiplicative": lambda cell: kar.MultiplicativeLSTMCell(cell=cell),
     "zoneout": lambda cell: kar.ZoneoutCell(cell=cell),
+}
+DECIDERS = {
+    "skip": lambda cell: kar.SkipCell(cell),
+    "skim": lambda cell: kar.SkimCell(cell, kar.ElmanCell(2)),
 }
 
 
@@ -57,10 +64,16 @@ def cells(core):
     return [CORES[core](kernel_map=make(), recurrent_map=make()) for make in MAPS.values()]
 
 
-@pytest.mark.parametrize("core", [*CORES, *WHOLE_CELLS])
-@pytest.mark.parametrize("modulator", MODULATORS)
+@pytest.mark.parametrize(
+    ("modulator", "core"),
+    [
+        *itertools.product(MODULATORS, [*CORES, *WHOLE_CELLS]),
+        *itertools.product(DECIDERS, ["stacks", "modulators"]),
+    ],
+)
 def test_it_trains_and_is_saved(modulator, core, rng, tmp_path):
-    layers = [kar.RNN(MODULATORS[modulator](cell), return_sequences=True) for cell in cells(core)]
+    make = (MODULATORS | DECIDERS)[modulator]
+    layers = [kar.RNN(make(cell), return_sequences=True) for cell in cells(core)]
     inputs = keras.Input((None, UNITS))
     model = keras.Model(inputs, keras.layers.Average()([layer(inputs) for layer in layers]))
     # TensorFlow takes far longer to lay the loops out in a graph than to run them, which `test_cells` has it do.
@@ -86,7 +99,7 @@ UNREAD_OUTPUTS = [
 
 
 @pytest.mark.parametrize("make", UNREAD_OUTPUTS)
-@pytest.mark.parametrize("modulator", MODULATORS)
+@pytest.mark.parametrize("modulator", [*MODULATORS, "skim"])
 def test_what_cannot_be_composed_says_so(modulator, make):
     with pytest.raises(ValueError, match=r"`cell` of \w+ must be a cell that reads its output in the next step"):
-        MODULATORS[modulator](make())
+        (MODULATORS | DECIDERS)[modulator](make())

@@ -161,6 +161,31 @@ BAD_ARGUMENTS = [
         ValueError,
         ["`connection`", "'skip'", "[4, 3]"],
     ),
+    (lambda: kar.SkipCell(4), ValueError, ["`cell`", "4", "state_size"]),
+    (lambda: kar.SkipCell(kar.ElmanCell(4), update_bias="a"), TypeError, ["`update_bias`", "'a'"]),
+    (lambda: kar.SkipCell(kar.ElmanCell(4), budget=-1), ValueError, ["`budget`", "budget=-1", "at least 0"]),
+    (lambda: kar.SkipCell(kar.ElmanCell(4), dropout=0.1), TypeError, ["`dropout`", "budget"]),
+    (lambda: kar.SkipCell(kar.ElmanCell(4), decision_initializer="x"), ValueError, ["`decision_initializer`", "'x'"]),
+    (lambda: kar.SkimCell(kar.ElmanCell(4), kar.ElmanCell(5)), ValueError, ["`small_cell`", "[5]", "[4]"]),
+    (lambda: kar.SkimCell(*[kar.ElmanCell(4)] * 2), ValueError, ["`small_cell`", "own weights"]),
+    (lambda: kar.SkimCell(kar.ElmanCell(4), 2), ValueError, ["`small_cell`", "state_size"]),
+    (
+        lambda: kar.SkimCell(kar.ElmanCell(4), kar.ElmanCell(2), temperature=0),
+        ValueError,
+        ["`temperature`", "temperature=0", "positive"],
+    ),
+    (lambda: kar.SkimCell(kar.ElmanCell(4), kar.ElmanCell(2), skim_loss=-1), ValueError, ["`skim_loss`", "-1"]),
+    (lambda: kar.VariableComputationCell(4, core="lstm"), ValueError, ["`core`", "'lstm'", "'rnn', 'gru'"]),
+    (lambda: kar.VariableComputationCell(4, sharpness=-1), ValueError, ["`sharpness`", "-1", "positive"]),
+    (lambda: kar.VariableComputationCell(4, epsilon=0.5), ValueError, ["`epsilon`", "0.5", "below 0.5"]),
+    (lambda: kar.VariableComputationCell(4, budget="a"), TypeError, ["`budget`", "'a'"]),
+    (lambda: kar.VariableComputationCell(4, target=1), ValueError, ["`target`", "target=1", "below 1"]),
+    (lambda: kar.VariableComputationCell(4, soft_inference=1), TypeError, ["`soft_inference`", "=1"]),
+    (lambda: kar.VariableComputationCell(0), ValueError, ["`units`", "units=0"]),
+    (lambda: kar.Mogrifier(4, return_decisions=True), ValueError, ["`return_decisions`", "SkipCell"]),
+    (lambda: kar.RNN(kar.SkipCell(kar.ElmanCell(4)), return_decisions=1), TypeError, ["`return_decisions`", "=1"]),
+    (lambda: kar.callbacks.Annealing(3, float), TypeError, ["`name`", "name=3"]),
+    (lambda: kar.callbacks.Annealing("temperature", 3), TypeError, ["`schedule`", "schedule=3"]),
     (lambda: kar.DeepRNNCell(4, depth=0), ValueError, ["`depth`", "depth=0"]),
     (lambda: kar.DeepRNNCell(4, depth="a"), TypeError, ["`depth`", "'a'"]),
     (lambda: kar.DeepRNNCell(4, depth=4, skip_every=1.5), TypeError, ["`skip_every`", "1.5", "None"]),
@@ -211,6 +236,23 @@ BAD_USES = [
         ValueError,
         ["`diagonal`", "3 inputs"],
     ),
+    (
+        lambda: keras.layers.RNN(kar.SkipCell(kar.ElmanCell(4), budget=0.1))(X),
+        ValueError,
+        ["SkipCell", "budget=0.1", "keras_adaptive_rnn.layers.RNN"],
+    ),
+    (
+        lambda: keras.layers.RNN([kar.SkimCell(kar.ElmanCell(4), kar.ElmanCell(2), skim_loss=1.0)])(X),
+        ValueError,
+        ["SkimCell", "skim_loss=1.0"],
+    ),
+    (lambda: keras.layers.RNN(kar.VariableComputationCell(4, budget=1))(X), ValueError, ["budget=1.0"]),
+    (
+        lambda: _annealed(kar.Elman(4), "temperature", float),
+        ValueError,
+        ["`name`", "'temperature'"],
+    ),
+    (lambda: _annealed(kar.VariableComputation(4), "sharpness", float), ValueError, ["`sharpness`", "0.0"]),
     (lambda: maps.Full()(X), ValueError, ["`units`"]),
     (lambda: kar.GridLSTMBlock(3)([X[:, 0]] * 3, [X[:, 0]] * 2), ValueError, ["`hidden`", "2 tensors", "(batch, 3)"]),
     (lambda: kar.GridLSTMBlock(4)([X[:, 0]] * 2, [X[:, 0]] * 2), ValueError, ["`hidden`", "(batch, 4)", "(2, 3)"]),
@@ -234,6 +276,12 @@ BAD_USES = [
 def _built(layer):
     layer.build(X.shape)
     return layer
+
+
+def _annealed(layer, name, schedule):
+    model = keras.Sequential([layer])
+    model.compile("sgd", "mse")
+    model.fit(X, np.ones((len(X), 4)), verbose=0, callbacks=[kar.callbacks.Annealing(name, schedule)])
 
 
 def _shared_map():

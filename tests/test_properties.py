@@ -153,8 +153,24 @@ modulators = st.one_of(
     made_of(kar.MogrifierCell, **common, rounds=st.integers(0, 3), core=st.sampled_from(["lstm", "gru", "elman"])),
 )
 
+small = st.sampled_from([kar.GRUCell, kar.LSTMCell, keras.layers.GRUCell]).flatmap(
+    lambda c: made_of(c, units=st.just(2))
+)
+deciders = st.one_of(
+    made_of(kar.SkipCell, cell=cores, update_bias=st.sampled_from([-1.0, 1.0]), trainable_initial_state=flags),
+    made_of(kar.SkimCell, cell=cores, small_cell=small, temperature=st.sampled_from([0.1, 2.0]), seed=common["seed"]),
+    made_of(
+        kar.VariableComputationCell,
+        **common,
+        core=st.sampled_from(["rnn", "gru"]),
+        epsilon=st.sampled_from([0.0, 0.3]),
+        soft_inference=flags,
+    ),
+)
+KINDS = {"cores": cores, "new": new_cells, "made": composites, "modulators": modulators, "deciders": deciders}
 
-@pytest.mark.parametrize("kind", [cores, new_cells, composites, modulators], ids=["cores", "new", "made", "modulators"])
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 @given(data=st.data())
 @quiet
 def test_config_round_trip(kind, data):
@@ -199,6 +215,7 @@ CHECKED = [
     (kar.WeightDropLSTMCell, "recurrent_weight_dropout", {}),
     (kar.ZoneoutCell, "zoneout", {}),
     (kar.DeepRNNCell, "depth", {}),
+    (kar.VariableComputationCell, "target", {}),
     (kar.DeepRNNCell, "skip_every", {"depth": 2}),
     (kar.DeepRNNCell, "block_dropout", {"depth": 2}),
 ]

@@ -175,6 +175,9 @@ def inner_cells(cell):
     """Yields the cells inside a cell, with the names by which the references call them."""
     if hasattr(cell, "cell"):
         yield "core", cell.cell
+        yield from inner_cells(cell.cell)
+    if hasattr(cell, "small_cell"):
+        yield "small", cell.small_cell
     for attribute, name in (("cells", "layer"), ("time_cells", "time"), ("depth_cells", "depth")):
         yield from ((f"{name}_{k}", inner) for k, inner in enumerate(getattr(cell, attribute, ())))
 

@@ -11,6 +11,7 @@ from keras_adaptive_rnn.cells.elman import ElmanCell
 from keras_adaptive_rnn.cells.gru import GRUCell
 from keras_adaptive_rnn.cells.inner import as_list, memory_states
 from keras_adaptive_rnn.cells.lstm import LSTMCell
+from keras_adaptive_rnn.layers.decisions import deciding_cells
 from keras_adaptive_rnn.layers.rnn import RNN
 
 KERAS_CELLS = keras.layers.SimpleRNNCell, keras.layers.LSTMCell, keras.layers.GRUCell
@@ -44,7 +45,11 @@ def one_step(layer, sequences, mask, run):
     run.rows = None
     output, *states = [ops.reshape(t, (batch, time, -1)) for t in (output, *tree.flatten(states))]
     output = output if layer.return_sequences else output[:, -1]
-    return (output, *(state[:, -1] for state in states)) if layer.return_state else output
+    result = (output, *(state[:, -1] for state in states)) if layer.return_state else (output,)
+    if getattr(layer, "return_decisions", False):
+        # Nothing is decided for a sequence here, and nobody scales by it.
+        result += (ops.zeros((batch, time), output.dtype),) * len(deciding_cells(layer.cell))
+    return result if len(result) > 1 else output
 
 
 def normal_states(layer, size, run):

@@ -14,7 +14,10 @@ from keras_adaptive_rnn.cells.modulator import CoreModulator, Modulator
 from keras_adaptive_rnn.cells.mogrifier import MogrifierCell
 from keras_adaptive_rnn.cells.multiplicative import MultiplicativeLSTMCell
 from keras_adaptive_rnn.cells.recurrent_highway import RecurrentHighwayCell
+from keras_adaptive_rnn.cells.skim import SkimCell
+from keras_adaptive_rnn.cells.skip import SkipCell
 from keras_adaptive_rnn.cells.stacked import StackedCells
+from keras_adaptive_rnn.cells.variable_computation import VariableComputationCell
 from keras_adaptive_rnn.cells.weight_drop import WeightDropLSTMCell
 from keras_adaptive_rnn.cells.zoneout import ZoneoutCell
 
@@ -36,9 +39,12 @@ __all__ = [
     "MogrifierCell",
     "MultiplicativeLSTMCell",
     "RecurrentHighwayCell",
+    "SkimCell",
+    "SkipCell",
     "StackedAdaptiveLSTMCells",
     "StackedAdaptiveRNNCells",
     "StackedCells",
+    "VariableComputationCell",
     "WeightDropLSTMCell",
     "ZoneoutCell",
 ]

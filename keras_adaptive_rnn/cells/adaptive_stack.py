@@ -20,6 +20,7 @@ class StackedAdaptiveCells(Composite):
         self.units = [_arguments.integer("units", size) for size in units]
         # Between the layers, what a layer drops of its output is what it drops of its state.
         self.cells = [self.make(k, size, **({"dropout": 0.0} if k else {})) for k, size in enumerate(self.units)]
+        self.memory_index = self.cells[-1].memory_index
         self.state_size = [size for cell in reversed(self.cells) for size in cell.state_size]
         self.output_size = self.cells[-1].output_size
 

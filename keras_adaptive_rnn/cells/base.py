@@ -20,6 +20,8 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
       state is the output, every state is `[batch, size]`, and the list comes back as it went in. `self.expose(f=f)`
       names a gate for those who want to look at it.
 
+    A cell that decides how much to compute says so in `record` (`recorded_size`, `sequence_loss`).
+
     `call = step(project(.))` makes it a Keras cell, which `keras.layers.RNN` takes as it is. A subclass sets
     `state_size` (a list) and `output_size`, and makes its weights in `build`, which ends with `super().build(...)`.
 
@@ -43,6 +45,12 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
     # Whether the first state, the output, is read by the next step. Where it is not, nothing can be done to the state
     # through it, and the modulators that would refuse the cell.
     reads_output = True
+    # Which state is the memory: of an LSTM c, not h.
+    memory_index = 0
+    # How many numbers a cell that decides how much to compute records in a step, its decision first.
+    recorded_size = 0
+    # Whether its decisions add to the loss.
+    adds_loss = False
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -74,6 +82,7 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
         self.input_size = None
         self._noise = Noise()
         self._watched = Watched()
+        self._recorded = Recorded()
 
     # The equations.
 
@@ -90,6 +99,20 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
         """Shows named values of a step, its gates, to `keras_adaptive_rnn.analysis.trace` while that looks on."""
         if self._watched.values is not None:
             self._watched.values.update(values)
+
+    def record(self, *values):
+        """Hands `recorded_size` tensors `[batch, 1]` of a step to the layer, our `RNN`, where that collects them."""
+        if self._recorded.values is not None:
+            self._recorded.values[:] = values
+
+    def sequence_loss(self, recorded, counted):
+        """Returns what the decisions of each sequence add to the loss, `[batch]`; asked where `adds_loss`.
+
+        Args:
+            recorded: Float32 tensor `[batch, time, recorded_size]`, zero at masked steps.
+            counted: Float32 tensor `[batch, time]`, one where a step counts, zero where it is masked.
+        """
+        raise NotImplementedError
 
     # Weights.
 
@@ -235,6 +258,13 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
 
 class Watched:
     """Where a cell shows the values of a step; a plain object, so that Keras does not track them."""
+
+    def __init__(self):
+        self.values = None
+
+
+class Recorded:
+    """What a cell records of a step, in a list while a layer collects it; a plain object, as tracers pass through."""
 
     def __init__(self):
         self.values = None

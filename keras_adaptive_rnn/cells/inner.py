@@ -57,6 +57,11 @@ def memory_states(cell):
     return cell.memory_states if isinstance(cell, Cell) else [True] * len(as_list(cell.state_size))
 
 
+def memory_index(cell):
+    """Returns which state holds the memory: c of an LSTM, else the output."""
+    return cell.memory_index if isinstance(cell, Cell) else int(isinstance(cell, keras.layers.LSTMCell))
+
+
 def divide_states(states, cells, start=0):
     """Returns the states of each of `cells`, a list for each, out of a flat list that holds them from `start` on."""
     divided = []

@@ -91,6 +91,8 @@ class LSTMCell(Core):
         self.state_size = [self.output_size, self.units]
         self.projection = self.cell_norm = None
 
+    memory_index = 1
+
     @property
     def gates(self):
         return ("f", "c", "o") if self.tied_gates else ("i", "f", "c", "o")

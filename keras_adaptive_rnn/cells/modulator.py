@@ -6,7 +6,7 @@ from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn.cells.elman import ElmanCell
 from keras_adaptive_rnn.cells.gru import GRUCell
 from keras_adaptive_rnn.cells.holder import Holder
-from keras_adaptive_rnn.cells.inner import as_list, check_cell, project, step
+from keras_adaptive_rnn.cells.inner import as_list, check_cell, memory_index, project, step
 from keras_adaptive_rnn.cells.lstm import LSTMCell
 
 
@@ -62,6 +62,10 @@ class Modulator(Holder):
     @property
     def reads_output(self):
         return getattr(self.cell, "reads_output", True)
+
+    @property
+    def memory_index(self):
+        return memory_index(self.cell)
 
 
 class CoreModulator(Modulator):

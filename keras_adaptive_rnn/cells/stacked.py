@@ -5,7 +5,7 @@ from typing import Any
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn.cells.holder import Holder
-from keras_adaptive_rnn.cells.inner import as_list, check_cell, output_size, project, step
+from keras_adaptive_rnn.cells.inner import as_list, check_cell, memory_index, output_size, project, step
 
 CONNECTIONS = ("skip", "residual")
 
@@ -78,6 +78,7 @@ class StackedCells(Holder):
         self.own_states_before = len(own)
         self.state_size = own + [size for cell in reversed(self.cells) for size in as_list(cell.state_size)]
         self.output_size = sizes[-1]
+        self.memory_index = len(own) + memory_index(self.cells[-1])
         self.reads_output = self.connection is None and getattr(self.cells[-1], "reads_output", True)
 
     def build(self, input_shape):

@@ -4,6 +4,7 @@ from keras_adaptive_rnn.cells import *
 from keras_adaptive_rnn.cells import __all__ as _cells
 from keras_adaptive_rnn.layers.adaptive_dense import AdaptiveDense
 from keras_adaptive_rnn.layers.bipolar import OPLU, Bipolar, CReLU
+from keras_adaptive_rnn.layers.deciding import Skim, Skip, VariableComputation
 from keras_adaptive_rnn.layers.embedding import FixedEmbedding
 from keras_adaptive_rnn.layers.highway import Highway
 from keras_adaptive_rnn.layers.maxout import Maxout
@@ -48,6 +49,9 @@ __all__ = [
     "Mogrifier",
     "MultiplicativeLSTM",
     "RecurrentHighway",
+    "Skim",
+    "Skip",
+    "VariableComputation",
     "WeightDropLSTM",
     "Zoneout",
 ]

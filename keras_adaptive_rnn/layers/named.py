@@ -12,8 +12,8 @@ from keras_adaptive_rnn.layers.rnn import RNN
 COMMON_DOCUMENTATION = """
 Args:
     *args, **kwargs: All arguments of {cells}, where the equations are.
-    return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute: As in
-        `keras_adaptive_rnn.layers.RNN`.
+    return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions:
+        As in `keras_adaptive_rnn.layers.RNN`.
     name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
 Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.

@@ -13,6 +13,7 @@ from keras_adaptive_rnn._types import Tensor
 from keras_adaptive_rnn.cells.base import Cell
 from keras_adaptive_rnn.cells.inner import as_list, end_sequence, output_size, resumable, start_sequence
 from keras_adaptive_rnn.layers.carried import Carried
+from keras_adaptive_rnn.layers.decisions import Decisions, deciding_cells
 
 
 @export
@@ -48,6 +49,10 @@ class RNN(keras.layers.RNN):
             `False`.
         recompute: Whether the gradient keeps the states alone and computes the steps again: a fraction of the memory,
             for long sequences, and about a third more arithmetic. The numbers are the same. Defaults to `False`.
+        return_decisions: Whether to return, after the output and the states, what each deciding cell (`SkipCell`,
+            `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for each, the outermost first:
+            one for a step computed in full, zero for one that is skipped, skimmed or masked; with `go_backwards` in the
+            order of reading. Defaults to `False`.
         name, dtype, trainable: As in `keras.layers.Layer`. As in Keras, `dtype` does not reach into `cell`.
 
     Call arguments:
@@ -57,11 +62,11 @@ class RNN(keras.layers.RNN):
         training: Whether dropout is on.
 
     Output shape: `[batch, output_size]`, `[batch, time, output_size]` with `return_sequences`; with `return_state`
-        a list of it and each state.
+        a list of it and each state; with `return_decisions` also `[batch, time]` for each cell that decides.
 
     Raises:
-        ValueError: the input is not of rank 3, its feature size has changed, `initial_state` does not fit, the batch
-            of a stateful layer is unknown or has changed.
+        ValueError: `return_decisions` is given and no cell decides, the input is not of rank 3, its feature size has
+            changed, `initial_state` does not fit, the batch of a stateful layer is unknown or has changed.
 
     Example:
 
@@ -80,6 +85,7 @@ class RNN(keras.layers.RNN):
         unroll: bool = False,
         zero_output_for_mask: bool = False,
         recompute: bool = False,
+        return_decisions: bool = False,
         **kwargs,
     ):
         flags = {
@@ -108,6 +114,13 @@ class RNN(keras.layers.RNN):
         self.supports_masking = True
         self.input_spec = keras.layers.InputSpec(ndim=3)
         self._carried = Carried()
+        self._decisions = Decisions(self)
+        self.return_decisions = _arguments.boolean("return_decisions", return_decisions)
+        if return_decisions and not deciding_cells(self.cell):
+            raise ValueError(
+                "Argument `return_decisions` must be False where no cell decides how much to compute, as `SkipCell` "
+                f"does. Received: return_decisions=True, cell={cell!r}"
+            )
 
     def build(self, sequences_shape, initial_state_shape=None):
         batch_size, _, features = sequences_shape
@@ -217,7 +230,22 @@ class RNN(keras.layers.RNN):
         states = tree.map_structure(lambda state: ops.cast(state, self.compute_dtype), states)
         if self.stateful:
             self._carried.write(states)
-        return (output, *states) if self.return_state else output
+        decisions = self._decisions.take(mask)
+        result = (output, *(states if self.return_state else ()), *(decisions if self.return_decisions else ()))
+        return result if len(result) > 1 else output
+
+    def compute_output_shape(self, sequences_shape, initial_state_shape=None):
+        shape = super().compute_output_shape(sequences_shape, initial_state_shape)
+        if not self.return_decisions:
+            return shape
+        decisions = [tuple(sequences_shape[:2])] * len(deciding_cells(self.cell))
+        return (*(shape if self.return_state else (shape,)), *decisions)
+
+    def compute_mask(self, sequences, mask):
+        found = super().compute_mask(sequences, mask)
+        if not self.return_decisions:
+            return found
+        return [*(found if self.return_state else [found]), *([None] * len(deciding_cells(self.cell)))]
 
     def inner_loop(self, sequences, initial_state, mask, training=False):
         """Returns `(last output, outputs, states)`; batch first, as `keras.layers.RNN.inner_loop` does."""
@@ -242,7 +270,9 @@ class RNN(keras.layers.RNN):
                     resume=self._resume(),
                 )
                 first_output = self._first_output(initial_state)
-                last_output, outputs, states = engine.scan(step, inputs, initial_state, first_output, mask, options)
+                last_output, outputs, states = self._decisions.scan(
+                    step, inputs, initial_state, first_output, mask, options
+                )
             finally:
                 end_sequence(self.cell)
         return last_output, None if outputs is None else ops.transpose(outputs, (1, 0, 2)), states
@@ -327,7 +357,7 @@ class RNN(keras.layers.RNN):
     # Config.
 
     def get_config(self):
-        return {**super().get_config(), "recompute": self.recompute}
+        return {**super().get_config(), "recompute": self.recompute, "return_decisions": self.return_decisions}
 
     @classmethod
     def from_config(cls, config, custom_objects=None):

@@ -1,6 +1,6 @@
 """For each system of the golden files, the cell that computes it and where each array goes in its weights."""
 
-from tests.layouts import adaptive, cores, feed_forward, mogrifier
+from tests.layouts import adaptive, cores, deciding, feed_forward, mogrifier
 
 LAYOUTS = {
     "alstm": adaptive.alstm,
@@ -15,6 +15,7 @@ LAYOUTS = {
     "mlstm": mogrifier.mlstm,
     "mogrifier": mogrifier.mogrifier,
     "rhn": cores.recurrent_highway,
+    "skip_rnn": deciding.skip,
     "stack": mogrifier.stack,
 }
 # Systems whose layers are no cells.

@@ -17,6 +17,7 @@ class Golden:
         inputs: What the cell reads, `x` and perhaps more after it.
         dropped_states: Masks by the name of their state, where the source drops states when it computes them, and so
             not the initial ones. We drop them where they are read.
+        ties: Names of states at a point where the gradient is not defined.
     """
 
     cell: object
@@ -26,6 +27,7 @@ class Golden:
     masks: list
     inputs: np.ndarray
     dropped_states: dict
+    ties: tuple
 
 
 class Reader:
@@ -54,11 +56,11 @@ class Reader:
         return np.full(shape, np.nan if self.gradients else 0.0)
 
 
-def golden(data, cell, layout, states=("h", "c"), masks=(), inputs=None, dropped_states=None):
+def golden(data, cell, layout, states=("h", "c"), masks=(), inputs=None, dropped_states=None, ties=()):
     """Returns the `Golden` whose weights and gradients `layout(read)` arranges."""
     weights, gradients = layout(Reader(data, "w.", False)), layout(Reader(data, "g.w.", True))
     inputs = data["x"] if inputs is None else inputs
-    return Golden(cell, weights, gradients, list(states), list(masks), inputs, dropped_states or {})
+    return Golden(cell, weights, gradients, list(states), list(masks), inputs, dropped_states or {}, ties)
 
 
 def join(pieces):

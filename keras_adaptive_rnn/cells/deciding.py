@@ -1,0 +1,87 @@
+"""What cells that decide how much to compute share."""
+
+import keras
+from keras import ops
+
+from keras_adaptive_rnn import _arguments, initializers
+from keras_adaptive_rnn._types import Initializer
+from keras_adaptive_rnn.cells.base import Cell
+
+
+def straight_through(value, estimate):
+    """Returns `value` exactly, whose gradient is that of `estimate`."""
+    return ops.stop_gradient(value) + (estimate - ops.stop_gradient(estimate))
+
+
+class Decider(Cell):
+    """A cell that decides in each step how much to compute, by an affine map in float32 of what it reads.
+
+    It hands the decision of each step to `record`: one for a step computed in full, zero for one that is not. Where it
+    adds to the loss (`adds_loss`), `keras_adaptive_rnn.layers.RNN` does so once a sequence with `sequence_loss`, and
+    `keras.layers.RNN`, which cannot, is refused.
+
+    Args:
+        decision_initializer: Initializer of the map. Defaults to `"glorot_uniform"`.
+        **kwargs: As in `keras_adaptive_rnn.cells.Cell`.
+    """
+
+    recorded_size = 1
+
+    def __init__(self, decision_initializer: Initializer = "glorot_uniform", **kwargs):
+        super().__init__(**kwargs)
+        self.decision_initializer = _arguments.resolve("decision_initializer", decision_initializer, initializers.get)
+
+    def build_decision(self, inputs, outputs, bias="zeros"):
+        """Makes the map of `inputs` entries to `outputs`, `bias` being the initializer of its bias."""
+        # What decides is not rounded to half precision.
+        shapes = {"kernel": (inputs, outputs), "bias": (outputs,)}
+        self.decision_kernel, self.decision_bias = (
+            self.add_weight(name=f"decision_{name}", shape=shape, initializer=initializer, autocast=False)
+            for (name, shape), initializer in zip(shapes.items(), (self.decision_initializer, bias), strict=True)
+        )
+
+    def decision(self, *read):
+        """Returns the map, of float32, of tensors `[batch, size]`, joined."""
+        read = ops.concatenate([ops.cast(each, "float32") for each in read], axis=-1)
+        kernel, bias = (ops.cast(weight, "float32") for weight in (self.decision_kernel, self.decision_bias))
+        return ops.matmul(read, kernel) + bias
+
+    def start_sequence(self, batch_size, training):
+        if training is None and self.adds_loss:
+            raise ValueError(
+                f"A {type(self).__name__} that adds to the loss must run in `keras_adaptive_rnn.layers.RNN`: "
+                f"`keras.layers.RNN` cannot add what it costs. Received: {self.loss_arguments()}"
+            )
+        super().start_sequence(batch_size, training)
+
+    def loss_arguments(self):
+        """Returns the arguments by which it adds to the loss, in words."""
+        names = [name for name in ("budget", "skim_loss") if hasattr(self, name)]
+        return ", ".join(f"{name}={getattr(self, name)}" for name in names)
+
+
+class Annealed(Cell):
+    """A cell with numbers that a callback changes from epoch to epoch, those in `annealed_names`.
+
+    Each starts as the argument of its name, and is a weight that is not trained: compiled training reads variables
+    anew, and takes floats for constants.
+    """
+
+    annealed_names = ()
+
+    def build(self, input_shape):
+        super().build(input_shape)
+        self.numbers = {
+            name: self.add_weight(
+                name=name,
+                shape=(),
+                initializer=keras.initializers.Constant(getattr(self, name)),
+                trainable=False,
+                autocast=False,
+            )
+            for name in self.annealed_names
+        }
+
+    def anneal(self, name, value):
+        """Sets a number of the built cell; its attribute stays what it was made with."""
+        self.numbers[name].assign(_arguments.number(name, value, positive=True))

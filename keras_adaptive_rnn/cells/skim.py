@@ -1,0 +1,217 @@
+"""Skim-RNN: a big cell for what matters, a small one for the rest."""
+
+from typing import Any
+
+from keras import ops
+
+from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn.cells.base import Cell
+from keras_adaptive_rnn.cells.deciding import Annealed, Decider, straight_through
+from keras_adaptive_rnn.cells.holder import Holder
+from keras_adaptive_rnn.cells.inner import (
+    as_list,
+    check_cell,
+    initial_states,
+    memory_index,
+    memory_states,
+    project,
+    step,
+)
+from keras_adaptive_rnn.cells.noise import DIGITS, next_digits
+
+
+@export
+class SkimCell(Annealed, Decider, Holder):
+    r"""A cell that reads a token in full, with a big cell $f$, or skims it, with a small cell $f'$ of $d'$ units.
+
+    $$p_t = \mathrm{softmax}([x_t; h_{t-1}] W + b), \qquad h^1_t = f(x_t, h_{t-1}), \qquad
+      h^2_t = [f'(x_t, h_{t-1});\; h_{t-1}[d' + 1 : d]]$$
+
+    In inference $h_t = h^1_t$ (read) where $p^1_t \ge p^2_t$, else $h^2_t$ (skim); in training the two are mixed,
+
+    $$h_t = \sum_i r^i_t h^i_t, \qquad
+      r^i_t = \frac{\exp((\log p^i_t + g^i_t) / \tau)}{\sum_j \exp((\log p^j_t + g^j_t) / \tau)}, \qquad
+      g^i_t \sim \mathrm{Gumbel}(0, 1)$$
+
+    with noise of its own in every step. The memory $c$ of an LSTM is treated as $h$ is. The gradient of the choice in
+    inference is that of $p_t$ (straight through). $f'$ is any cell of $d'$ units: its state is the first $d'$ entries
+    of $h_{t-1}$, and it reads the others beside $x_t$, so that it sees all of $h_{t-1}$.
+
+    Where the cells are of different kinds, the states that are memory are paired in their order; those of the big cell
+    that the small one lacks are kept when skimming, those of the small one that the big one lacks are states of their
+    own, kept when reading.
+
+    `skim_loss` adds $\gamma \frac{1}{T} \sum_t -\log p^2_t$ to the loss, the mean over the batch without masked steps,
+    where the layer is `keras_adaptive_rnn.layers.RNN`, which also returns the decisions with `return_decisions=True`:
+    in training $r^1_t$, in inference one where a token is read, zero where it is skimmed.
+
+    $p$ and $r$ are computed in float32 under every policy.
+
+    Weights, in order: $W$ `[inputs + d, 2]`, columns read and skim, $b$ `[2]`, a trained initial state; $\tau$ `[]`,
+    which is not trained; those of the big and of the small cell.
+
+    Args:
+        cell: The big cell, a cell object; its first state, of size $d$, must be its output.
+        small_cell: The small cell, a cell object of any kind, none of whose paired states is larger than the big one's.
+        temperature: Positive number, $\tau$ at the start of training. Defaults to `0.5`. Where
+            `keras_adaptive_rnn.callbacks.Annealing` changes it from epoch to epoch, the weight holds the last value.
+        skim_loss: Non-negative number, $\gamma$. Defaults to `0.0`. Where it is positive, `keras.layers.RNN`, which
+            cannot add the loss, is refused.
+        decision_initializer: Initializer of $W$. Defaults to `"glorot_uniform"`.
+        seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
+
+    Call arguments:
+        inputs: Tensor `[batch, features]`.
+        states: List of the big cell's states, then those of the small cell that have no place in them, each
+            `[batch, size]`, and the count of steps `[batch, 3]`, digits of base 128.
+        training: Whether the choice is soft and random.
+
+    Returns: `output, states`; the output is the first state.
+
+    Raises:
+        ValueError: an argument is no recurrent cell, or out of its range, the small cell is larger than the big one, or
+            a cell with a loss runs in `keras.layers.RNN`.
+        TypeError: an argument is unknown, or of the wrong type.
+
+    Example:
+
+    >>> cell = keras_adaptive_rnn.SkimCell(keras.layers.LSTMCell(8), keras.layers.LSTMCell(2), skim_loss=0.01)
+    >>> layer = keras_adaptive_rnn.layers.RNN(cell, return_decisions=True)
+    >>> output, read = layer(np.ones((2, 5, 3)))
+    >>> tuple(output.shape), tuple(read.shape), len(layer.losses)
+    ((2, 8), (2, 5), 1)
+
+    Reference: Seo, Min, Farhadi, Hajishirzi, Neural Speed Reading via Skim-RNN (2018), section 3.
+    """
+
+    recorded_size = 2
+    annealed_names = ("temperature",)
+    fixed_arguments = ("dropout", "recurrent_dropout")
+
+    def __init__(self, cell: Any, small_cell: Any, temperature: float = 0.5, skim_loss: float = 0.0, **kwargs):
+        super().__init__(**kwargs)
+        self.cell, self.small_cell = check_cell("cell", cell), check_cell("small_cell", small_cell)
+        self.temperature = _arguments.number("temperature", temperature, positive=True)
+        self.skim_loss = _arguments.number("skim_loss", skim_loss, minimum=0)
+        for name, inner in (("cell", self.cell), ("small_cell", self.small_cell)):
+            if not getattr(inner, "reads_output", True):
+                raise ValueError(
+                    f"Argument `{name}` of SkimCell must be a cell that reads its output in the next step, and "
+                    f"{type(inner).__name__}, as it is made here, does not. Received: {name}={inner!r}"
+                )
+        if self.cell is self.small_cell:
+            raise ValueError("Arguments `cell` and `small_cell` must be two cells, each with its own weights.")
+        self.hold([self.cell, self.small_cell])
+        self._place_states()
+
+    def _place_states(self):
+        """Finds the place of each state of the small cell: in one of the big cell, or behind them."""
+        sizes, small_sizes = as_list(self.cell.state_size), as_list(self.small_cell.state_size)
+        memory = [k for k, is_memory in enumerate(memory_states(self.cell)) if is_memory]
+        self._places, unplaced = [], []
+        for k, is_memory in enumerate(memory_states(self.small_cell)):
+            if is_memory and memory:
+                place = memory.pop(0)
+                if small_sizes[k] > sizes[place]:
+                    raise ValueError(
+                        "Argument `small_cell` must have no state larger than that of `cell` in its place. "
+                        f"Received: states of sizes {small_sizes} and {sizes}"
+                    )
+            else:
+                place = len(sizes) + len(unplaced)
+                unplaced.append(k)
+            self._places.append(place)
+        self._unplaced = unplaced
+        self.state_size = [*sizes, *(small_sizes[k] for k in unplaced), DIGITS]
+        self.output_size = sizes[0]
+
+    @property
+    def adds_loss(self):
+        return self.skim_loss > 0
+
+    @property
+    def memory_index(self):
+        return memory_index(self.cell)
+
+    @property
+    def memory_states(self):
+        small = memory_states(self.small_cell)
+        return [*memory_states(self.cell), *(small[k] for k in self._unplaced), False]
+
+    @property
+    def step_noise_sizes(self):
+        return {"skim": 2}
+
+    def build(self, input_shape):
+        inputs, units, small_units = input_shape[-1], self.output_size, as_list(self.small_cell.state_size)[0]
+        self.build_decision(inputs + units, 2)
+        self.build_held(self.cell, input_shape)
+        self.build_held(self.small_cell, (input_shape[0], inputs + units - small_units))
+        super().build(input_shape)
+
+    def get_initial_state(self, batch_size=None):
+        states = Cell.get_initial_state(self, batch_size)
+        big, small = (initial_states(c, batch_size, self.compute_dtype) for c in (self.cell, self.small_cell))
+        for k, state in enumerate([*big, *(small[k] for k in self._unplaced)]):
+            if not (self.trainable_initial_state and self.memory_states[k]):
+                states[k] = state
+        return states
+
+    def project(self, inputs, training=False):
+        return [inputs, project(self.cell, inputs, training, self.compute_dtype)]
+
+    def step(self, projected, states, training=False):
+        x, projected = projected
+        log_p = self.log_probabilities(x, states)
+        r = self._choice(log_p, states[-1], training)
+        self.record(r[:, :1], log_p[:, 1:])
+        self.expose(read=r[:, :1], skim_probability=ops.exp(log_p[:, 1:]))
+        read, skimmed = self._read(projected, states, training), self.skim(x, states, training)
+        r = ops.cast(r, self.compute_dtype)
+        new = [r[:, :1] * a + r[:, 1:] * b for a, b in zip(read, skimmed, strict=True)]
+        # Book-keeping goes on in both cells: a mix of two counts would be none.
+        big = len(as_list(self.cell.state_size))
+        for k, is_memory in enumerate(self.memory_states):
+            if not is_memory:
+                new[k] = read[k] if k < big else skimmed[k]
+        new[-1] = next_digits(states[-1]) if training else states[-1]
+        return new[0], new
+
+    def log_probabilities(self, inputs, states):
+        """Returns the logarithms of the probabilities to read and to skim, `[batch, 2]` of float32."""
+        return ops.log_softmax(self.decision(inputs, states[0]), axis=-1)
+
+    def read(self, inputs, states, training=False):
+        """Returns the states after one token read in full, by the big cell alone."""
+        return self._read(project(self.cell, inputs, training, self.compute_dtype), states, training)
+
+    def skim(self, inputs, states, training=False):
+        """Returns the states after one token skimmed, by the small cell alone."""
+        sizes = as_list(self.small_cell.state_size)
+        own = [states[place][:, :size] for place, size in zip(self._places, sizes, strict=True)]
+        inputs = ops.concatenate([inputs, states[0][:, sizes[0] :]], axis=-1)
+        inputs = project(self.small_cell, inputs, training, self.compute_dtype)
+        _, own = step(self.small_cell, inputs, own, training, self.compute_dtype)
+        new = list(states)
+        for place, state in zip(self._places, own, strict=True):
+            new[place] = ops.concatenate([state, states[place][:, state.shape[-1] :]], axis=-1)
+        return new
+
+    def _read(self, projected, states, training):
+        big = len(as_list(self.cell.state_size))
+        _, new = step(self.cell, projected, list(states[:big]), training, self.compute_dtype)
+        return [*new, *states[big:]]
+
+    def _choice(self, log_p, digits, training):
+        """Returns how much of reading and of skimming, `[batch, 2]`: a mix in training, one of them in inference."""
+        if training:
+            # A uniform number of zero would make a Gumbel one of minus infinity.
+            gumbel = -ops.log(-ops.log(ops.maximum(self.uniform("skim", digits), 2.0**-25)))
+            return ops.softmax((log_p + gumbel) / self.numbers["temperature"], axis=-1)
+        read = ops.cast(log_p[:, :1] >= log_p[:, 1:], "float32")
+        return straight_through(ops.concatenate([read, 1 - read], axis=-1), ops.exp(log_p))
+
+    def sequence_loss(self, recorded, counted):
+        steps = ops.maximum(ops.sum(counted, axis=1), 1)
+        return -self.skim_loss * ops.sum(recorded[..., 1], axis=1) / steps

@@ -1,0 +1,130 @@
+"""Skip RNN: steps in which the whole state is copied."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn.cells.deciding import Decider, straight_through
+from keras_adaptive_rnn.cells.modulator import Modulator
+
+
+@export
+class SkipCell(Decider, Modulator):
+    r"""A cell that skips steps: a binary gate copies the whole state or lets the inner cell $S$ update it.
+
+    $$u_t = \mathrm{round}(\hat u_t), \qquad s_t = u_t\, S(s_{t-1}, x_t) + (1 - u_t)\, s_{t-1}$$
+    $$\Delta \hat u_t = \sigma(s_t W_p + b_p), \qquad
+      \hat u_{t+1} = u_t \Delta \hat u_t + (1 - u_t)(\hat u_t + \min(\Delta \hat u_t, 1 - \hat u_t))$$
+
+    with $\hat u_1 = 1$, so that the first step is taken, and a half rounds to zero. The gradient of the rounding is one
+    (straight through). $W_p$ reads the memory of the cell: $c$ of an LSTM, $h$ of others, of the highest cell in a
+    stack, all of which the one gate updates. As in the authors' code it reads the state that $S$ has computed, and a
+    skipped step holds on to the $\Delta \hat u$ of the step that was taken last: the same numbers as the equations
+    give, and a gradient that does not go through the skipped states.
+
+    `budget` adds $\lambda \sum_t u_t$ to the loss, the mean over the batch, masked steps left out, where the layer is
+    `keras_adaptive_rnn.layers.RNN`, which also returns the gates with `return_decisions=True`.
+
+    The probabilities are computed in float32 and their two states stored in the compute dtype: in bfloat16 a
+    $\Delta \hat u$ below 0.001 is lost when it is added to an $\hat u$ above a quarter, and the cell then skips for
+    ever.
+
+    Weights, in order: $W_p$ `[size, 1]`, $b_p$ `[1]`, a trained initial state, then those of the inner cell.
+
+    Args:
+        cell: A cell object, such as `keras.layers.LSTMCell(64)` or a `keras_adaptive_rnn.StackedCells`; its first state
+            must be its output.
+        update_bias: Number, $b_p$ at the start of training. Defaults to `1.0`.
+        budget: Non-negative number, $\lambda$, what an updated step costs. Defaults to `0.0`. Where it is positive,
+            `keras.layers.RNN`, which cannot add the loss, is refused.
+        decision_initializer: Initializer of $W_p$. Defaults to `"glorot_uniform"`.
+        seed: As in `keras_adaptive_rnn.cells.Cell`.
+        trainable_initial_state: Whether the initial state of the inner cell is trained. Defaults to `False`.
+
+    Call arguments:
+        inputs: Tensor `[batch, features]`.
+        states: List of the inner cell's states, each `[batch, size]`, then $\Delta \hat u$ of the step taken last,
+            `[batch, 1]`, one before the first step, and $\hat u$ of the step before, `[batch, 1]`, zero where that was
+            taken.
+        training: Whether the inner cell drops.
+
+    Returns: `output, states`; the output is the first state.
+
+    Raises:
+        ValueError: `cell` is no recurrent cell, an argument is out of its range, or a cell with a budget runs in
+            `keras.layers.RNN`.
+        TypeError: an argument is unknown, or of the wrong type.
+
+    Example:
+
+    >>> cell = keras_adaptive_rnn.SkipCell(keras.layers.LSTMCell(8), budget=1e-4)
+    >>> layer = keras_adaptive_rnn.layers.RNN(cell, return_decisions=True)
+    >>> output, updates = layer(np.ones((2, 5, 3)))
+    >>> tuple(output.shape), tuple(updates.shape), len(layer.losses)
+    ((2, 8), (2, 5), 1)
+
+    Reference: Campos, Jou, Giro-i-Nieto, Torres, Chang, Skip RNN: Learning to Skip State Updates in Recurrent Neural
+    Networks (2018), section 3, equations 2 to 6.
+    """
+
+    own_state_size = (1, 1)
+    # It copies what the inner cell gave out with all the rest, whoever reads it.
+    changes_output_state = False
+    fixed_arguments = ("dropout", "recurrent_dropout")
+
+    def __init__(self, cell: Any, update_bias: float = 1.0, budget: float = 0.0, **kwargs):
+        super().__init__(cell=cell, **kwargs)
+        self.update_bias = _arguments.number("update_bias", update_bias)
+        self.budget = _arguments.number("budget", budget, minimum=0)
+
+    @property
+    def adds_loss(self):
+        return self.budget > 0
+
+    def build(self, input_shape):
+        self.build_decision(self.state_size[self.memory_index], 1, keras.initializers.Constant(self.update_bias))
+        super().build(input_shape)
+
+    def get_initial_state(self, batch_size=None):
+        *inner, increment, accumulated = super().get_initial_state(batch_size)
+        return [*inner, ops.ones_like(increment), accumulated]
+
+    def project(self, inputs, training=False):
+        return self.inner_project(inputs, training)
+
+    def step(self, projected, states, training=False):
+        *old, increment, accumulated = states
+        increment, accumulated = (ops.cast(state, "float32") for state in (increment, accumulated))
+        # States that no step has made may be negative.
+        probability = ops.maximum(accumulated + ops.minimum(increment, 1 - accumulated), 0)
+        u = straight_through(ops.round(probability), probability)
+        self.record(u)
+        self.expose(update=u, probability=probability)
+        _, new = self.inner_step(projected, old, training)
+        increment = u * ops.sigmoid(self.decision(new[self.memory_index])) + (1 - u) * increment
+        accumulated = (1 - u) * probability
+        u = ops.cast(u, self.compute_dtype)
+        new = [u * after + (1 - u) * before for after, before in zip(new, old, strict=True)]
+        return new[0], [*new, *(ops.cast(state, self.compute_dtype) for state in (increment, accumulated))]
+
+    def skipped_steps(self, states):
+        r"""Returns how many of the coming steps are skipped, known from the states alone.
+
+        $$\left\lfloor (\tfrac{1}{2} - \hat u) / \Delta \hat u \right\rfloor$$
+
+        Where $\hat u$ comes within rounding of one half, the loop, which adds step by step, may differ by one.
+
+        Args:
+            states: List of the cell's states.
+
+        Returns: Tensor `[batch, 1]` of int32, at most $2^{30}$.
+        """
+        increment, accumulated = (ops.cast(state, "float32") for state in states[-2:])
+        steps = ops.floor((0.5 - accumulated) / ops.maximum(increment, 1e-30))
+        return ops.cast(ops.clip(steps, 0, 2**30), "int32")
+
+    def sequence_loss(self, recorded, counted):
+        return self.budget * ops.sum(recorded[..., 0], axis=1)

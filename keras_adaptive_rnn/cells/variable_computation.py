@@ -1,0 +1,154 @@
+"""Variable computation: steps that use and update only the first dimensions of input and state."""
+
+from keras import ops
+
+from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn.cells.core import Core
+from keras_adaptive_rnn.cells.deciding import Annealed, Decider, straight_through
+
+CORES = {"rnn": ("h",), "gru": ("z", "r", "h")}
+
+
+@export
+class VariableComputationCell(Annealed, Decider, Core):
+    r"""A recurrent network that decides in every step how many dimensions of its input and state to use.
+
+    With $D$ units, a scheduler chooses the share $m_t$ of them:
+
+    $$m_t = \sigma(h_{t-1} u + x_t v + b), \qquad
+      (e_t)_i = \mathrm{Thres}_\epsilon(\sigma(\lambda (m_t D - i))), \quad i = 1, \dots, D$$
+
+    where $\mathrm{Thres}_\epsilon$ makes what is above $1 - \epsilon$ one and what is below $\epsilon$ zero. With
+    $\bar h = e_t \odot h_{t-1}$ and $\bar x = e_t \odot x_t$, the VCRNN (`core="rnn"`) is
+
+    $$h_t = e_t \odot \phi(\bar x W + \bar h U + b) + (1 - e_t) \odot h_{t-1}$$
+
+    and the VCGRU (`core="gru"`), with $k$ the gate that keeps and $r$ the one that resets,
+
+    $$z_t = e_t \odot (1 - \sigma(\bar x W_k + \bar h U_k + b_k)), \qquad r_t = \sigma(\bar x W_r + \bar h U_r + b_r)$$
+    $$h_t = z_t \odot \phi(\bar x W_h + (r_t \odot \bar h) U_h + b_h) + (1 - z_t) \odot h_{t-1}$$
+
+    That is the soft mask of training. In inference exactly the first $\lceil m_t D \rceil$ dimensions are used and
+    updated, $(e_t)_i = 1$ for $i < m_t D + 1$, else zero, with the gradient of the soft mask (straight through). Where
+    the input has another size than the state, the same share of it is used. The smaller $\lambda$, the farther training
+    and inference are apart: raise it from epoch to epoch.
+
+    `budget` adds $\beta \frac{1}{T} \sum_t |m_t - \bar m|$ to the loss, the mean over the batch, masked steps left out,
+    where the layer is `keras_adaptive_rnn.layers.RNN`, which also returns what each step costs with
+    `return_decisions=True`: the share of the dimensions, $\lceil m_t D \rceil / D$.
+
+    $m$ and $e$ are computed in float32 under every policy.
+
+    Weights, in order: the scheduler's $[v; u]$ `[inputs + units, 1]` and $b$ `[1]`, a trained initial state;
+    $\lambda$ `[]`, which is not trained; then as of `keras_adaptive_rnn.ElmanCell`, or of a
+    `keras_adaptive_rnn.GRUCell` that resets before the product, gates joined as k, r, h.
+
+    Args:
+        units: Positive integer, $D$, size of the output.
+        core: `"rnn"` (default) or `"gru"`.
+        sharpness: Positive number, $\lambda$ at the start of training. Defaults to `0.1`. Where
+            `keras_adaptive_rnn.callbacks.Annealing` changes it from epoch to epoch, the weight holds the last value.
+        epsilon: Number in `[0, 0.5)`, $\epsilon$. Defaults to `0.01`.
+        budget: Non-negative number, $\beta$. Defaults to `0.0`. Where it is positive, `keras.layers.RNN`, which cannot
+            add the loss, is refused.
+        target: Number in `[0, 1)`, $\bar m$, the share that costs nothing. Defaults to `0.0`.
+        soft_inference: Whether inference uses the soft mask of training too. Defaults to `False`.
+        decision_initializer: Initializer of $[v; u]$. Defaults to `"glorot_uniform"`.
+        **kwargs: As in `keras_adaptive_rnn.cells.Core`. `dropout` and `recurrent_dropout` act behind the masks; the
+            scheduler reads all of input and state.
+
+    Call arguments:
+        inputs: Tensor `[batch, features]`.
+        states: List of one tensor, $h$ `[batch, units]`.
+        training: Whether the mask is soft, and dropout on.
+
+    Returns: `output, [h]`, each `[batch, units]`; the output is $h$.
+
+    Raises:
+        ValueError: an argument is out of its range, or a cell with a budget runs in `keras.layers.RNN`.
+        TypeError: an argument is unknown, or of the wrong type.
+
+    Example:
+
+    >>> cell = keras_adaptive_rnn.VariableComputationCell(8, core="gru", budget=0.1, target=0.25)
+    >>> layer = keras_adaptive_rnn.layers.RNN(cell, return_decisions=True)
+    >>> output, costs = layer(np.ones((2, 5, 3)))
+    >>> tuple(output.shape), tuple(costs.shape), len(layer.losses)
+    ((2, 8), (2, 5), 1)
+
+    Reference: Jernite, Grave, Joulin, Mikolov, Variable Computation in Recurrent Neural Networks (2017), section 3.
+    """
+
+    recorded_size = 2
+    annealed_names = ("sharpness",)
+
+    def __init__(
+        self,
+        units: int,
+        core: str = "rnn",
+        sharpness: float = 0.1,
+        epsilon: float = 0.01,
+        budget: float = 0.0,
+        target: float = 0.0,
+        soft_inference: bool = False,
+        **kwargs,
+    ):
+        super().__init__(units=units, **kwargs)
+        self.core = _arguments.choice("core", core, CORES)
+        self.sharpness = _arguments.number("sharpness", sharpness, positive=True)
+        self.epsilon = _arguments.number("epsilon", epsilon, minimum=0, below=0.5)
+        self.budget = _arguments.number("budget", budget, minimum=0)
+        self.target = _arguments.number("target", target, minimum=0, below=1)
+        self.soft_inference = _arguments.boolean("soft_inference", soft_inference)
+
+    @property
+    def gates(self):
+        return CORES[self.core]
+
+    @property
+    def groups(self):
+        return (2, 1) if self.core == "gru" else None
+
+    @property
+    def adds_loss(self):
+        return self.budget > 0
+
+    def build(self, input_shape):
+        self.build_decision(input_shape[-1] + self.units, 1)
+        super().build(input_shape)
+
+    def project(self, inputs, training=False):
+        # The mask of the input depends on the state.
+        return inputs
+
+    def step(self, projected, states, training=False):
+        x, (h,) = projected, states
+        m = ops.sigmoid(self.decision(x, h))
+        self.record(straight_through(ops.ceil(m * self.units) / self.units, m), m)
+        e = self.mask(m, self.units, training)
+        self.expose(share=m, mask=e)
+        x_bar, h_bar = self.mask(m, x.shape[-1], training) * x, e * h
+        a = super().project(x_bar, training)
+        z = e
+        if self.core == "gru":
+            a_k, a_r, a = self.split(a)
+            u_k, u_r = ops.split(self.recurrent(h_bar, training), 2, axis=-1)
+            z = e * (1 - ops.sigmoid(a_k + u_k))
+            h_bar = ops.sigmoid(a_r + u_r) * h_bar
+        candidate = self.activation(a + self.recurrent(h_bar, training, group=len(self.recurrent_map.blocks) - 1))
+        h = z * candidate + (1 - z) * h
+        return h, [h]
+
+    def mask(self, m, size, training=False):
+        """Returns the mask `[batch, size]` of the first dimensions, a share `m` `[batch, 1]` of them."""
+        i = ops.arange(1, size + 1, dtype="float32")
+        soft = ops.sigmoid(self.numbers["sharpness"] * (m * size - i))
+        e = ops.where(soft > 1 - self.epsilon, 1.0, ops.where(soft < self.epsilon, 0.0, soft))
+        if not (training or self.soft_inference):
+            e = straight_through(ops.cast(i < m * size + 1, "float32"), e)
+        return ops.cast(e, self.compute_dtype)
+
+    def sequence_loss(self, recorded, counted):
+        distance = ops.abs(recorded[..., 1] - self.target) * counted
+        return self.budget * ops.sum(distance, axis=1) / ops.maximum(ops.sum(counted, axis=1), 1)
