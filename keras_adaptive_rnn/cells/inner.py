@@ -7,7 +7,7 @@ import keras
 from keras import ops, tree
 
 from keras_adaptive_rnn import initializers, maps
-from keras_adaptive_rnn._keras import DropoutRNNCell
+from keras_adaptive_rnn._keras import AutocastScope, DropoutRNNCell
 from keras_adaptive_rnn.cells.base import Cell
 
 
@@ -115,8 +115,8 @@ def end_sequence(cell):
         cell.reset_recurrent_dropout_mask()
 
 
-def resumable(cell):
-    """Returns a function that gives a context in which a started sequence goes on, also after its end."""
+def resumable(cell, dtype):
+    """Returns a function that gives a context in which a started sequence of `dtype` goes on, also after its end."""
     kept = []
     for layer in cell._flatten_layers() if isinstance(cell, keras.layers.Layer) else []:
         for transient in (getattr(layer, "_noise", None), getattr(layer, "_sequence", None)):
@@ -130,7 +130,8 @@ def resumable(cell):
         before = [{name: getattr(holder, name) for name in values} for holder, values in kept]
         _set(kept)
         try:
-            yield
+            with AutocastScope(dtype):
+                yield
         finally:
             _set([(holder, values) for (holder, _), values in zip(kept, before, strict=True)])
 

@@ -1,6 +1,5 @@
 """`keras.layers.RNN` with the same arguments, weights and file, and a time loop of our own."""
 
-import contextlib
 from typing import Any
 
 import keras
@@ -267,7 +266,7 @@ class RNN(keras.layers.RNN):
                     unroll=self.unroll,
                     training=training,
                     recompute=self.recompute,
-                    resume=self._resume(),
+                    resume=resumable(self.cell, self._cell_dtype),
                 )
                 first_output = self._first_output(initial_state)
                 last_output, outputs, states = self._decisions.scan(
@@ -276,17 +275,6 @@ class RNN(keras.layers.RNN):
             finally:
                 end_sequence(self.cell)
         return last_output, None if outputs is None else ops.transpose(outputs, (1, 0, 2)), states
-
-    def _resume(self):
-        """Returns a function that gives a context in which the steps of this pass can be run again after its end."""
-        again = resumable(self.cell)
-
-        @contextlib.contextmanager
-        def resume():
-            with AutocastScope(self._cell_dtype), again():
-                yield
-
-        return resume
 
     def _split_cell(self, sequences, training, hoist):
         """Returns what the loop runs over, and the step that it runs."""

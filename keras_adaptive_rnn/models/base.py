@@ -115,14 +115,14 @@ def run(cell, vectors, states, mask, training, return_sequences=False):
     def step(x, states):
         return inner.step(cell, x if hoist else project(x), states, training, dtype)
 
-    _, outputs, states = engine.scan(
-        step,
-        project(vectors) if hoist else vectors,
-        states,
-        states[0],
-        mask=ops.expand_dims(mask, -1),
+    options = engine.Options(
         return_sequences=return_sequences,
         zero_output_for_mask=False,
         unroll=False,
+        training=training,
+        recompute=False,
+        resume=inner.resumable(cell, dtype),
     )
+    inputs = project(vectors) if hoist else vectors
+    _, outputs, states = engine.scan(step, inputs, states, states[0], ops.expand_dims(mask, -1), options)
     return outputs, states
