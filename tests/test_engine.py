@@ -39,6 +39,7 @@ BACKEND = importlib.import_module(f"keras_adaptive_rnn.engine.{keras.backend.bac
 def _several_chunks(monkeypatch):
     monkeypatch.setattr(BACKEND, "CHUNK", 3)
     monkeypatch.setattr(BACKEND, "ROWS", 4, raising=False)
+    monkeypatch.setattr(BACKEND, "SMALL", 0, raising=False)
 
 
 def loss_and_gradients(cell, **kwargs):

@@ -12,6 +12,9 @@ from keras_adaptive_rnn._keras import in_stateless_scope
 from keras_adaptive_rnn._products import formed_by
 from keras_adaptive_rnn.engine.masking import masked
 
+# Entries of a weight below which its gradient is formed step by step: measured on two cores, one product for all steps
+# gives 1.3 times the speed at 256 x 1024, and costs some at less.
+SMALL = 200_000
 # Entries of a weight from which a transposed copy pays.
 LARGE = 2_000_000
 # Steps that are recomputed together: only the states between them are kept.
@@ -62,6 +65,8 @@ def batched_scan(body, carry, xs):
     kernels, products = [], []
 
     def note(a, kernel):
+        if not batches(kernel):
+            return jnp.matmul(a, kernel)
         k = next((k for k, known in enumerate(kernels) if known is kernel), len(kernels))
         if k == len(kernels):
             kernels.append(kernel)
@@ -82,7 +87,9 @@ def batched_scan(body, carry, xs):
     def tapped(kernels, turned, taps, carry, x):
         read = []
 
-        def form(a, _):
+        def form(a, kernel):
+            if not batches(kernel):
+                return jnp.matmul(a, kernel)
             k = products[len(read)][0]
             read.append(a)
             return product(a, kernels[k], turned[k], taps[len(read) - 1])
@@ -176,6 +183,11 @@ def _divide(leaves):
 
     floats = [leaf for leaf, float_ in zip(leaves, is_float, strict=True) if float_]
     return floats, [leaf for leaf, float_ in zip(leaves, is_float, strict=True) if not float_], join
+
+
+def batches(kernel):
+    """Returns whether one product over all steps beats a product and a sum in each, for the gradient by `kernel`."""
+    return kernel.size >= SMALL
 
 
 def turns(kernel, rows):
