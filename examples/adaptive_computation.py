@@ -31,7 +31,6 @@ import keras_adaptive_rnn as kar
 
 TASKS = ("skip", "skim")
 LENGTH, TOKENS, SYMBOLS = 50, 40, 8
-UNSEEN = 2000
 
 
 def adding(count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -83,7 +82,7 @@ class Record(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch, logs=None):
         x, y = self.unseen
-        outputs, decisions = self.observer.predict(x, batch_size=UNSEEN, verbose=0)
+        outputs, decisions = self.observer.predict(x, batch_size=len(x), verbose=0)
         wrong = (outputs - y) ** 2 if self.task == "skip" else outputs.argmax(axis=-1) != y
         marked = decisions[x[..., -1] > 0].mean()
         point = {"error": float(wrong.mean()), "used": float(decisions.mean()), "used_where_marked": float(marked)}
@@ -97,7 +96,7 @@ def train(task: str, args: argparse.Namespace) -> list[dict]:
     rng = np.random.default_rng(args.seed)
     make = adding if task == "skip" else marked_symbol
     model, observer = make_models(task, args)
-    record = Record(task, observer, make(UNSEEN, rng))
+    record = Record(task, observer, make(args.unseen, rng))
     callbacks = [record]
     if task == "skim":
         callbacks.append(kar.callbacks.Annealing("temperature", lambda epoch: max(0.5, 0.97**epoch)))
@@ -159,6 +158,7 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
     add("--batch", type=int, default=64, help="sequences of a step (%(default)s)")
     add("--steps-an-epoch", type=int, default=50, help="of training (%(default)s)")
     add("--epochs", type=int, default=60, help="at most (%(default)s)")
+    add("--unseen", type=int, default=2000, help="sequences to test on (%(default)s)")
     add("--seed", type=int, default=0, help="of weights, data and noise (%(default)s)")
     add("--verbose", action="store_true", help="a line an epoch")
     add("--output", default="runs/adaptive_computation", help="folder of the results (%(default)s)")

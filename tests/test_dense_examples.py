@@ -1,4 +1,4 @@
-"""The examples of feed-forward layers run, for a few steps."""
+"""The examples run, for a few steps."""
 
 import importlib.util
 import json
@@ -48,6 +48,19 @@ def test_mnist_sva(tmp_path, rng):
     assert all(0 <= row["test"] <= 100 for row in results(folder).values())
     with pytest.raises(SystemExit, match="cannot read MNIST"):
         example.main([*arguments, "--data", str(tmp_path / "none.npz")])
+
+
+def test_adaptive_computation(tmp_path, capsys):
+    sizes = ["--units", "4", "--small-units", "2", "--batch", "4", "--steps-an-epoch", "2", "--unseen", "9"]
+    example = load("adaptive_computation")
+    example.main([*sizes, "--epochs", "1", "--free-epochs", "1", "--output", str(tmp_path)])
+    assert {path.name for path in tmp_path.iterdir()} == {"results.json", "curves.png"}
+    curves = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["curves"]
+    assert {task: len(curve) for task, curve in curves.items()} == {"skip": 2, "skim": 1}
+    assert all(0 <= point["used"] <= 1 for curve in curves.values() for point in curve)
+    assert "marked symbol" in " ".join(capsys.readouterr().out.split())
+    with pytest.raises(SystemExit):
+        example.main(["--small-units", "99"])
 
 
 def test_the_models_of_mnist_have_the_sizes_of_the_paper():
