@@ -1,0 +1,15 @@
+"""Times and memory of the library beside those of others; `README.md` says how."""
+
+# What a table calls a contender, in its order.
+NAMES = {
+    "ours": "ours",
+    "recompute": "ours, recompute",
+    "keras": "Keras RNN",
+    "keras_lstm": "Keras LSTM",
+    "keras_model": "Keras model",
+    "plain": "PyTorch loop",
+    "torchrecurrent": "torchrecurrent",
+    "torch_lstm": "PyTorch LSTM",
+    "products": "products",
+}
+OF_PYTORCH = ("plain", "torchrecurrent", "torch_lstm")

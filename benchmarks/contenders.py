@@ -8,6 +8,7 @@ import numpy as np
 from keras import ops
 
 import keras_adaptive_rnn as kar
+from benchmarks import NAMES, OF_PYTORCH
 from keras_adaptive_rnn._products import formed_by
 from keras_adaptive_rnn.cells.inner import end_sequence, initial_states, start_sequence
 
@@ -31,19 +32,6 @@ CELLS = {
 
 
 JIT = {"auto": "auto", "on": True, "off": False}
-# What a table calls a contender, in its order.
-NAMES = {
-    "ours": "ours",
-    "recompute": "ours, recompute",
-    "keras": "Keras RNN",
-    "keras_lstm": "Keras LSTM",
-    "keras_model": "Keras model",
-    "plain": "PyTorch loop",
-    "torchrecurrent": "torchrecurrent",
-    "torch_lstm": "PyTorch LSTM",
-    "products": "products",
-}
-OF_PYTORCH = ("plain", "torchrecurrent", "torch_lstm")
 
 
 def contenders(job, wanted, jit="auto"):
@@ -123,23 +111,41 @@ def multiplications(cell, batch, steps):
         for shape in (forward, by_weight) if is_data else (forward, by_weight, by_input):
             shapes["train"][*blocks, *shape] += 1
 
+    product = backend_product()
+
     def action(counts):
         operands = [
-            (keras.random.normal((*blocks, m, k)), keras.random.normal((*blocks, k, n)))
-            for *blocks, m, k, n in counts.elements()
+            (keras.random.normal((*blocks, m, k)), keras.random.normal((*blocks, k, n)), count)
+            for (*blocks, m, k, n), count in counts.items()
         ]
 
         def multiply():
-            for a, b in operands:
-                result = ops.matmul(a, b)
-                if hasattr(result, "block_until_ready"):
-                    # JAX runs products that do not need each other side by side.
-                    result.block_until_ready()
+            for a, b, count in operands:
+                for _ in range(count):
+                    result = product(a, b)
+                    if hasattr(result, "block_until_ready"):
+                        # JAX would run products that do not need each other side by side.
+                        result.block_until_ready()
             ops.convert_to_numpy(result[..., -1, -1])
 
         return multiply
 
     return {what: action(counts) for what, counts in shapes.items()}
+
+
+def backend_product():
+    """Returns the backend's own product, without what Keras does around it: a small one takes less time than that."""
+    if keras.backend.backend() == "jax":
+        import jax
+
+        return jax.jit(jax.numpy.matmul)
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow
+
+        return tensorflow.matmul
+    import torch
+
+    return torch.matmul
 
 
 def streaming_contenders(job, jit="auto"):

@@ -9,15 +9,15 @@ import pathlib
 
 from matplotlib.figure import Figure
 
-from benchmarks.contenders import NAMES
+from benchmarks import NAMES
 
 LABELS = {"units": "units", "batch": "batch size", "steps": "time steps"}
 WHATS = {"train": "train step", "predict": "prediction", "step": "single step", "memory": "train step"}
 
 
-def picture(rows, cell, over, fixed, what):
+def picture(rows, cell, over, fixed, what, jit):
     """Returns a figure of the rows of one cell over one size; `fixed` holds the other sizes."""
-    rows = [row for row in rows if (row["cell"], row["what"]) == (cell, what)]
+    rows = [row for row in rows if (row["cell"], row["what"], row["jit"]) == (cell, what, jit)]
     rows = [row for row in rows if all(row[name] == value for name, value in fixed.items())]
     if not rows:
         raise ValueError(f"the file holds no '{what}' of {cell} with {fixed}")
@@ -25,7 +25,7 @@ def picture(rows, cell, over, fixed, what):
     unit, values, factor = ("MB", "megabytes", 1) if what == "memory" else ("ms", "seconds", 1000)
     backends = list(dict.fromkeys(row["backend"] for row in rows))
     figure = Figure(figsize=(1 + 3.2 * len(backends), 3.6), layout="constrained")
-    panels = figure.subplots(1, len(backends), sharey=True, squeeze=False)[0]
+    panels = figure.subplots(1, len(backends), sharex=True, sharey=True, squeeze=False)[0]
     names = [name for name in NAMES if any(name in row[values] for row in rows)]
     for axes, backend in zip(panels, backends, strict=True):
         for name in names:
@@ -33,7 +33,9 @@ def picture(rows, cell, over, fixed, what):
                 (r[over], factor * r[values][name]) for r in rows if r["backend"] == backend and name in r[values]
             ]
             style = (
-                {"linestyle": "--", "color": "gray"} if name == "products" else {"color": f"C{list(NAMES).index(name)}"}
+                {"linestyle": "--", "color": "black"}
+                if name == "products"
+                else {"color": f"C{list(NAMES).index(name)}"}
             )
             axes.plot(
                 *zip(*points, strict=True) if points else ([], []),
@@ -65,10 +67,12 @@ def main(argv=None):
     parser.add_argument("--what", choices=WHATS, default="train")
     for name, value in (("units", 256), ("batch", 20), ("steps", 35)):
         parser.add_argument(f"--{name}", type=int, default=value, help="of all points, but for --over")
+    parser.add_argument("--jit", default="auto", help="Keras's jit_compile in the rows to draw")
     arguments = parser.parse_args(argv)
     fixed = {name: getattr(arguments, name) for name in LABELS if name != arguments.over}
     try:
-        figure = picture(json.loads(arguments.json.read_text()), arguments.cell, arguments.over, fixed, arguments.what)
+        rows = json.loads(arguments.json.read_text())
+        figure = picture(rows, arguments.cell, arguments.over, fixed, arguments.what, arguments.jit)
     except ValueError as error:
         parser.error(str(error))
     figure.savefig(arguments.picture, dpi=150)

@@ -28,8 +28,8 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from benchmarks import memory
-from benchmarks.contenders import CELLS, JIT, NAMES, OF_PYTORCH, contenders, streaming_contenders
+from benchmarks import NAMES, OF_PYTORCH, memory
+from benchmarks.contenders import CELLS, JIT, contenders, streaming_contenders
 
 MODES = {
     "time": {"cells": list(CELLS), "units": [128, 256, 512, 1024], "batch": [1, 20, 64], "steps": [35, 70, 500]},
@@ -191,7 +191,8 @@ def run(arguments):
 
 def selected(arguments):
     """Returns the rows of the file that have the sizes asked for."""
-    wanted = {"cell": arguments.cells, "units": arguments.units, "batch": arguments.batch, "steps": arguments.steps}
+    wanted = {"cell": arguments.cells, "jit": [arguments.jit]}
+    wanted |= {name: getattr(arguments, name) for name in ("units", "batch", "steps")}
     rows = read(arguments.json).values()
     return [row for row in rows if all(values is None or row[name] in values for name, values in wanted.items())]
 
