@@ -69,13 +69,18 @@ class Annealed(Cell):
 
     annealed_names = ()
 
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        # What is set before there are weights: TensorFlow builds a model in its first training step.
+        self._before_build = {}
+
     def build(self, input_shape):
         super().build(input_shape)
         self.numbers = {
             name: self.add_weight(
                 name=name,
                 shape=(),
-                initializer=keras.initializers.Constant(getattr(self, name)),
+                initializer=keras.initializers.Constant(self._before_build.get(name, getattr(self, name))),
                 trainable=False,
                 autocast=False,
             )
@@ -83,5 +88,9 @@ class Annealed(Cell):
         }
 
     def anneal(self, name, value):
-        """Sets a number of the built cell; its attribute stays what it was made with."""
-        self.numbers[name].assign(_arguments.number(name, value, positive=True))
+        """Sets a number of the cell; its attribute stays what it was made with."""
+        value = _arguments.number(name, value, positive=True)
+        if self.built:
+            self.numbers[name].assign(value)
+        else:
+            self._before_build[name] = value
