@@ -10,6 +10,7 @@ from keras import ops
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine
 from keras_adaptive_rnn.callbacks import Annealing
+from keras_adaptive_rnn.cells.deciding import in_rows
 from keras_adaptive_rnn.testing import given_noise
 from tests import reference as ref
 from tests import reference_deciding as deciding
@@ -230,6 +231,70 @@ def test_nothing_is_collected_where_nobody_asks(rng):
     layer(*single([rng.normal(size=(2, 4, 3))]))
     assert layer.losses == []
     assert cell._recorded.values is None
+
+
+# What is left out in inference, without changing a number.
+
+SAVING = {
+    "skip": lambda: kar.SkipCell(kar.LSTMCell(3), update_bias=-1.0, decision_initializer="orthogonal"),
+    "skip_inside": lambda: kar.StackedCells([kar.SkipCell(kar.GRUCell(3), update_bias=-1.0), kar.GRUCell(2)]),
+    "skim": lambda: kar.SkimCell(kar.LSTMCell(8), kar.LSTMCell(2), decision_initializer="orthogonal"),
+    "variable_rnn": lambda: kar.VariableComputationCell(8, decision_initializer="orthogonal"),
+    "variable_gru": lambda: kar.VariableComputationCell(
+        7, core="gru", kernel_map=kar.maps.LowRank(2), recurrent_map=kar.maps.LowRank(3, diagonal=True)
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        *((name, {"return_sequences": True}) for name in SAVING),
+        ("skip", {"zero_output_for_mask": True, "go_backwards": True}),
+        ("skip", {"return_sequences": True, "zero_output_for_mask": True}),
+        ("skim", {"go_backwards": True, "return_decisions": False}),
+    ],
+)
+def test_inference_leaves_out_what_is_not_needed(name, options, rng, monkeypatch):
+    layer = kar.RNN(SAVING[name](), **{"return_state": True, "return_decisions": True, **options})
+    inputs = keras.Input((None, 5))
+    model = keras.Model(inputs, layer(keras.layers.Masking()(inputs)))
+    for weight in model.trainable_weights:
+        weight.assign(weight + 0.5 * rng.normal(size=weight.shape))
+    x = single([4 * rng.normal(size=(9, 12, 5))])[0]
+    x[rng.random((9, 12)) < 0.3] = 0
+    x[0] = 0
+
+    def run(batch_size):
+        model.predict_function = None
+        return model.predict(x, batch_size=batch_size, verbose=0)
+
+    short = [run(8), run(1)]
+    monkeypatch.setattr(kar.layers.decisions.Decisions, "may_save", lambda self: False)
+    whole = run(9)
+    for found in short:
+        for ours, theirs in zip(found, whole, strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+    if layer.return_decisions:
+        assert 0.1 < whole[-1][np.any(x != 0, axis=-1)].mean() < 0.9
+
+
+@pytest.mark.parametrize("count", range(10))
+def test_rows_are_computed_where_they_are_chosen(count, rng):
+    chosen = rng.permutation(np.arange(9) < count)[:, None]
+    a, b = single(rng.normal(size=(2, 9, 3)))
+    computed = []
+
+    def function(a, parts):
+        computed.append(a.shape[0])
+        return [a * parts["b"]]
+
+    chosen_, a_, b_ = (ops.convert_to_tensor(array) for array in (chosen, a, b))
+    (found,) = in_rows(chosen_, function, [a_, {"b": b_}], [a_])
+    close(found, np.where(chosen, a * b, a))
+    if keras.backend.backend() != "jax":
+        # On JAX every branch is traced.
+        assert computed == {0: [], 1: [3], 2: [3], 3: [3], 4: [5], 5: [5], 6: [7], 7: [7]}.get(count, [9])
 
 
 # The parts of a step that a faster loop calls by themselves.

@@ -1,7 +1,10 @@
 """What cells that decide how much to compute share."""
 
+import contextlib
+from contextvars import ContextVar
+
 import keras
-from keras import ops
+from keras import ops, tree
 
 from keras_adaptive_rnn import _arguments, initializers
 from keras_adaptive_rnn._types import Initializer
@@ -11,6 +14,54 @@ from keras_adaptive_rnn.cells.base import Cell
 def straight_through(value, estimate):
     """Returns `value` exactly, whose gradient is that of `estimate`."""
     return ops.stop_gradient(value) + (estimate - ops.stop_gradient(estimate))
+
+
+_saving = ContextVar("saving", default=False)
+
+
+@contextlib.contextmanager
+def saving():
+    """Within this context, steps of inference leave out what they do not need. It is for values, not for gradients."""
+    token = _saving.set(True)
+    try:
+        yield
+    finally:
+        _saving.reset(token)
+
+
+def in_rows(chosen, function, tensors, otherwise):
+    """Returns `function(*tensors)` in the rows that are chosen, and `otherwise` in the others.
+
+    It runs `function` over none, a quarter, a half, three quarters or all of the rows, whichever just holds the chosen.
+
+    Args:
+        chosen: Boolean tensor `[batch, 1]`.
+        function: Function of structures like `tensors`, which returns a list of tensors.
+        tensors: Structure of tensors `[batch, ...]`.
+        otherwise: List of tensors `[batch, size]`.
+    """
+    rows = ops.shape(chosen)[0]
+    sizes = [(rows * quarters + 3) // 4 for quarters in range(5)]
+    if isinstance(rows, int):
+        sizes = sorted(set(sizes))
+
+    def some(size):
+        order = ops.argsort(ops.cast(ops.logical_not(chosen[:, 0]), "int32"))[:size]
+
+        def of(tensor):
+            return ops.take(tensor, order, axis=0)
+
+        new = function(*tree.map_structure(of, tensors))
+        held = [ops.where(of(chosen), a, of(b)) for a, b in zip(new, otherwise, strict=True)]
+        places = ops.expand_dims(order, -1)
+        return [ops.scatter_update(b, places, a) for a, b in zip(held, otherwise, strict=True)]
+
+    def all_():
+        return [ops.where(chosen, a, b) for a, b in zip(function(*tensors), otherwise, strict=True)]
+
+    count = ops.sum(ops.cast(chosen, "int32"))
+    index = sum(ops.cast(count > size, "int32") for size in sizes[:-1])
+    return ops.switch(index, [lambda: list(otherwise), *(lambda size=size: some(size) for size in sizes[1:-1]), all_])
 
 
 class Decider(Cell):
@@ -53,6 +104,11 @@ class Decider(Cell):
                 f"`keras.layers.RNN` cannot add what it costs. Received: {self.loss_arguments()}"
             )
         super().start_sequence(batch_size, training)
+
+    @property
+    def saves(self):
+        """Whether what this step does not need may be left out."""
+        return _saving.get()
 
     def loss_arguments(self):
         """Returns the arguments by which it adds to the loss, in words."""

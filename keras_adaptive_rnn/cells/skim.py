@@ -7,7 +7,7 @@ from keras import ops
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn.cells.base import Cell
-from keras_adaptive_rnn.cells.deciding import Annealed, Decider, straight_through
+from keras_adaptive_rnn.cells.deciding import Annealed, Decider, in_rows, straight_through
 from keras_adaptive_rnn.cells.holder import Holder
 from keras_adaptive_rnn.cells.inner import (
     as_list,
@@ -131,6 +131,11 @@ class SkimCell(Annealed, Decider, Holder):
         return self.skim_loss > 0
 
     @property
+    def saves(self):
+        # The book-keeping of the big cell goes on in all steps.
+        return super().saves and all(memory_states(self.cell))
+
+    @property
     def memory_index(self):
         return memory_index(self.cell)
 
@@ -159,15 +164,19 @@ class SkimCell(Annealed, Decider, Holder):
         return states
 
     def project(self, inputs, training=False):
-        return [inputs, project(self.cell, inputs, training, self.compute_dtype)]
+        return inputs if self.saves else [inputs, project(self.cell, inputs, training, self.compute_dtype)]
 
     def step(self, projected, states, training=False):
-        x, projected = projected
+        x, projected = (projected, None) if self.saves else projected
         log_p = self.log_probabilities(x, states)
         r = self._choice(log_p, states[-1], training)
         self.record(r[:, :1], log_p[:, 1:])
         self.expose(read=r[:, :1], skim_probability=ops.exp(log_p[:, 1:]))
-        read, skimmed = self._read(projected, states, training), self.skim(x, states, training)
+        skimmed = self.skim(x, states, training)
+        if self.saves:
+            new = in_rows(r[:, :1] > 0, lambda x, *states: self.read(x, list(states)), [x, *states], skimmed)
+            return new[0], new
+        read = self._read(projected, states, training)
         r = ops.cast(r, self.compute_dtype)
         new = [r[:, :1] * a + r[:, 1:] * b for a, b in zip(read, skimmed, strict=True)]
         # Book-keeping goes on in both cells: a mix of two counts would be none.

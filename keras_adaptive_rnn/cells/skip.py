@@ -7,7 +7,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
-from keras_adaptive_rnn.cells.deciding import Decider, straight_through
+from keras_adaptive_rnn.cells.deciding import Decider, in_rows, straight_through
 from keras_adaptive_rnn.cells.modulator import Modulator
 
 
@@ -93,7 +93,7 @@ class SkipCell(Decider, Modulator):
         return [*inner, ops.ones_like(increment), accumulated]
 
     def project(self, inputs, training=False):
-        return self.inner_project(inputs, training)
+        return inputs if self.saves else self.inner_project(inputs, training)
 
     def step(self, projected, states, training=False):
         *old, increment, accumulated = states
@@ -103,12 +103,34 @@ class SkipCell(Decider, Modulator):
         u = straight_through(ops.round(probability), probability)
         self.record(u)
         self.expose(update=u, probability=probability)
-        _, new = self.inner_step(projected, old, training)
-        increment = u * ops.sigmoid(self.decision(new[self.memory_index])) + (1 - u) * increment
+        new = self._updated(projected, old, probability > 0.5, training)
+        increment = u * self._increment(new) + (1 - u) * increment
         accumulated = (1 - u) * probability
         u = ops.cast(u, self.compute_dtype)
         new = [u * after + (1 - u) * before for after, before in zip(new, old, strict=True)]
         return new[0], [*new, *(ops.cast(state, self.compute_dtype) for state in (increment, accumulated))]
+
+    def _updated(self, projected, old, taken, training):
+        """Returns the inner cell's states after a step, which matter where it is taken."""
+        if self.saves:
+            return in_rows(taken, lambda x, *old: self.inner(x, list(old), training)[1], [projected, *old], old)
+        return self.inner_step(projected, old, training)[1]
+
+    def _increment(self, states):
+        return ops.sigmoid(self.decision(states[self.memory_index]))
+
+    # What a loop over the steps that are taken alone needs.
+
+    def update(self, inputs, states):
+        """Returns the states after one step of inference that is taken."""
+        _, new = self.inner(inputs, states, False)
+        return [*new, ops.cast(self._increment(new), self.compute_dtype), ops.zeros_like(states[-1])]
+
+    def skip(self, states, steps):
+        """Returns the states after so many steps that are skipped, int32 `[batch, 1]`."""
+        *kept, increment, accumulated = states
+        accumulated = ops.cast(accumulated, "float32") + ops.cast(steps, "float32") * ops.cast(increment, "float32")
+        return [*kept, increment, ops.cast(accumulated, self.compute_dtype)]
 
     def skipped_steps(self, states):
         r"""Returns how many of the coming steps are skipped, known from the states alone.

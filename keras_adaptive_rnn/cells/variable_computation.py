@@ -1,5 +1,7 @@
 """Variable computation: steps that use and update only the first dimensions of input and state."""
 
+import contextlib
+
 from keras import ops
 
 from keras_adaptive_rnn import _arguments
@@ -126,9 +128,13 @@ class VariableComputationCell(Annealed, Decider, Core):
         x, (h,) = projected, states
         m = ops.sigmoid(self.decision(x, h))
         self.record(straight_through(ops.ceil(m * self.units) / self.units, m), m)
-        e = self.mask(m, self.units, training)
+        e_x, e = self.mask(m, x.shape[-1], training), self.mask(m, self.units, training)
         self.expose(share=m, mask=e)
-        x_bar, h_bar = self.mask(m, x.shape[-1], training) * x, e * h
+        h = self._update_first(x, h, e_x, e) if self.saves else self._update(x, h, e_x, e, training)
+        return h, [h]
+
+    def _update(self, x, h, e_x, e, training):
+        x_bar, h_bar = e_x * x, e * h
         a = super().project(x_bar, training)
         z = e
         if self.core == "gru":
@@ -137,8 +143,41 @@ class VariableComputationCell(Annealed, Decider, Core):
             z = e * (1 - ops.sigmoid(a_k + u_k))
             h_bar = ops.sigmoid(a_r + u_r) * h_bar
         candidate = self.activation(a + self.recurrent(h_bar, training, group=len(self.recurrent_map.blocks) - 1))
-        h = z * candidate + (1 - z) * h
-        return h, [h]
+        return z * candidate + (1 - z) * h
+
+    @property
+    def saves(self):
+        # A norm is over all dimensions.
+        narrows = self.kernel_map.narrows and self.recurrent_map.narrows
+        return super().saves and narrows and not self.layer_normalization
+
+    @property
+    def _widths(self):
+        """A quarter, a half and three quarters of the dimensions of the input and of the state."""
+        return [tuple(-(-size * quarters // 4) for size in (self.input_size, self.units)) for quarters in (1, 2, 3)]
+
+    def start_sequence(self, batch_size, training):
+        super().start_sequence(batch_size, training)
+        if self.saves:
+            self.kernel_map.prepare_narrow(self._widths)
+            self.recurrent_map.prepare_narrow([(units, units) for _, units in self._widths])
+            if self.use_bias:
+                self.bias.prepare_narrow(self._widths)
+
+    def _update_first(self, x, h, e_x, e):
+        """Returns the same in inference, from just so many of the first dimensions as some row of the batch uses."""
+
+        def first(k):
+            inputs, units = self._widths[k]
+            with contextlib.ExitStack() as stack:
+                for part in self.parts()[0]:
+                    stack.enter_context(part._sequence.narrowed(k))
+                new = self._update(x[:, :inputs], h[:, :units], e_x[:, :inputs], e[:, :units], False)
+            return ops.concatenate([new, h[:, units:]], axis=-1)
+
+        exceeded = [ops.logical_or(ops.any(e_x[:, i:] > 0), ops.any(e[:, u:] > 0)) for i, u in self._widths]
+        branches = [*(lambda k=k: first(k) for k in range(3)), lambda: self._update(x, h, e_x, e, False)]
+        return ops.switch(sum(ops.cast(each, "int32") for each in exceeded), branches)
 
     def mask(self, m, size, training=False):
         """Returns the mask `[batch, size]` of the first dimensions, a share `m` `[batch, 1]` of them."""

@@ -3,6 +3,8 @@
 The only package that imports jax, tensorflow or torch, and only the one that Keras runs on. Each backend's file has
 
 - `scan(step, inputs, states, output, mask, options)`: runs `step` over time;
+- `repeat(step, going, carry, limit)`: runs `step` for as long as there is something to do;
+- `shortcut(short, whole)`: the value of one function, the gradient of another;
 - `hoists(weights)`: whether one product before the loop beats many small ones in it;
 - `inference()`: a context in which nothing is kept for a gradient;
 - `gradients(function, variables, tensors)`: the value of a scalar function and its gradients.
@@ -14,7 +16,7 @@ import keras
 
 from keras_adaptive_rnn.engine.options import Options
 
-__all__ = ["Options", "gradients", "hoists", "inference", "scan"]
+__all__ = ["Options", "gradients", "hoists", "inference", "repeat", "scan", "shortcut"]
 
 
 def _backend():
@@ -44,6 +46,30 @@ def scan(step, inputs, states, output, mask, options):
         `(last_output, outputs, states)`; `outputs` is `[time, batch, size]`, or `None` without `return_sequences`.
     """
     return _backend().scan(step, inputs, states, output, mask, options)
+
+
+def repeat(step, going, carry, limit):
+    """Runs `step` over `carry` while `going(carry)`.
+
+    Args:
+        step: Function of the carry, which returns the next one.
+        going: Function of the carry, which returns a boolean scalar; false after `limit` steps at the latest.
+        carry: List of tensors and of lists of them.
+        limit: Integer, or integer scalar tensor.
+
+    Returns:
+        `carry, firsts`: the last carry, and what its first entry, a list of tensors, was before the first step and
+        after each, `[steps + 1, ...]`; whatever stands behind that repeats the first one.
+    """
+    return _backend().repeat(step, going, carry, limit)
+
+
+def shortcut(short, whole):
+    """Returns what `short()` returns, a structure of tensors, with the gradient of `whole()`, which gives the same.
+
+    PyTorch and TensorFlow, which know when a gradient can be asked for, then run `whole` alone.
+    """
+    return _backend().shortcut(short, whole)
 
 
 def hoists(weights):

@@ -28,12 +28,12 @@ def scan(step, inputs, states, output, mask, options):
         output, states = masked_step(*inputs, *carry)
         return (output, states), (output if options.return_sequences else None)
 
-    # A variable written while the scan is traced would leak a tracer.
-    scope = contextlib.nullcontext() if in_stateless_scope() else keras.StatelessScope()
-    with scope:
+    with _scope():
         carry, xs = (output, states), (inputs, mask)
         if options.unroll:
             last, outputs = lax.scan(body, carry, xs, unroll=True)
+        elif not options.differentiable:
+            last, outputs = lax.scan(body, carry, xs)
         elif options.recompute:
             last, outputs = recomputed_scan(body, carry, xs)
         else:
@@ -197,6 +197,43 @@ def turns(kernel, rows):
     """
     cpu = jax.default_backend() == "cpu"
     return cpu and kernel.ndim == 2 and kernel.size >= LARGE and all(8 <= r <= 48 for r in rows)
+
+
+def repeat(step, going, carry, limit):
+    places = jax.tree.map(lambda x: jnp.broadcast_to(x, (limit + 1, *x.shape)), carry[0])
+
+    def body(now):
+        k, carry, places = now
+        carry = step(carry)
+        return k + 1, carry, jax.tree.map(lambda place, x: place.at[k].set(x), places, carry[0])
+
+    with _scope():
+        _, carry, places = lax.while_loop(lambda now: going(now[1]), body, (1, carry, places))
+    return carry, places
+
+
+def shortcut(short, whole):
+    with _scope():
+        (quick, form), (full, _) = (jax.make_jaxpr(f, return_shape=True)() for f in (short, whole))
+    floats, fixed, join = _divide([*quick.consts, *full.consts])
+
+    def evaluate(closed, consts):
+        return jax.tree.unflatten(jax.tree.structure(form), jaxpr_as_fun(ClosedJaxpr(closed.jaxpr, consts))())
+
+    @jax.custom_vjp
+    def run(floats, fixed):
+        return evaluate(quick, join(floats, fixed)[: len(quick.consts)])
+
+    def forward(floats, fixed):
+        return jax.vjp(lambda floats: evaluate(full, join(floats, fixed)[len(quick.consts) :]), floats)
+
+    run.defvjp(forward, lambda pull, gradients: (*pull(gradients), None))
+    return run(floats, fixed)
+
+
+def _scope():
+    # A variable written while a loop is traced would leak a tracer.
+    return contextlib.nullcontext() if in_stateless_scope() else keras.StatelessScope()
 
 
 def hoists(weights):

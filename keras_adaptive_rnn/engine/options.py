@@ -13,6 +13,7 @@ class Options:
         zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
         unroll: Whether to lay the loop out in the graph, for a known number of steps.
         training: Whether the steps are those of training; else a gradient is possible, but rarely asked for.
+        differentiable: Whether the loop needs a gradient.
         recompute: Whether the gradient computes the steps again from states, in place of keeping what they made.
         resume: Function that returns a context in which a step can be run when the sequence has ended.
     """
@@ -21,5 +22,6 @@ class Options:
     zero_output_for_mask: bool
     unroll: bool
     training: bool
+    differentiable: bool
     recompute: bool
     resume: Callable

@@ -5,6 +5,7 @@ import contextlib
 import tensorflow as tf
 from keras import tree
 from tensorflow.compiler.tf2xla.python import xla
+from tensorflow.python.eager import record
 from tensorflow.python.ops.control_flow_util import GraphOrParentsInXlaContext
 
 from keras_adaptive_rnn._products import formed_by
@@ -39,7 +40,7 @@ def scan(step, inputs, states, output, mask, options):
             carry = body([x[t] for x in xs], carry)
             outputs.append(carry[0])
         outputs = tf.stack(outputs) if options.return_sequences else None
-    elif tf.executing_eagerly():
+    elif tf.executing_eagerly() or not options.differentiable:
         carry, _, _, outputs = loop(body, xs, carry, length, options)
     else:
         carry, outputs = batched_loop(body, xs, carry, length, mask is not None, options)
@@ -105,7 +106,8 @@ def batched_loop(body, xs, carry, length, reads_output, options):
             # The gradient is asked for when the sequence has ended.
             with options.resume():
                 known = [None] * (len(carry) - len(before)) + before
-                return only_once(backward(body, xs, known, formed, carry, weights, length, d_outputs, list(d_last)))
+                found = backward(body, xs, known, formed, carry, weights, length, d_outputs, list(d_last))
+                return without_gradient(found, SECOND)
 
         return ([outputs] if options.return_sequences else []) + last, gradient
 
@@ -263,22 +265,29 @@ def backward(body, xs, before, formed, carry, weights, length, d_outputs, d_carr
     return [by_place[k].stack() if k in by_place else None for k in range(len(xs))], d_carry, d_kernels, d_others
 
 
-def only_once(gradients):
-    """Returns gradients of which none can be taken: the backward loop leaves out what only those would need."""
+SECOND = (
+    "On TensorFlow, second derivatives of `keras_adaptive_rnn.layers.RNN` in a graph exist only with `unroll=True`. "
+    "Take that, or `keras.layers.RNN` over the same cell."
+)
+SHORT = (
+    "On TensorFlow, a graph of inference that leaves out what a cell has decided to skip has no gradient. Take it by a "
+    "`tf.GradientTape` that is there when the graph is made, or with `training=True`."
+)
+
+
+def without_gradient(structure, reason):
+    """Returns a structure of tensors of which no gradient can be taken: what it would need has been left out."""
 
     @tf.custom_gradient
     def same(*tensors):
         def gradient(*_):
-            raise NotImplementedError(
-                "On TensorFlow, second derivatives of `keras_adaptive_rnn.layers.RNN` in a graph exist only with "
-                "`unroll=True`. Take that, or `keras.layers.RNN` over the same cell."
-            )
+            raise NotImplementedError(reason)
 
         return [tf.identity(tensor) for tensor in tensors], gradient
 
-    flat = tree.flatten(gradients)
-    known = iter(same(*(g for g in flat if g is not None)))
-    return tree.pack_sequence_as(gradients, [None if g is None else next(known) for g in flat])
+    flat = tree.flatten(structure)
+    known = iter(same(*(x for x in flat if x is not None)))
+    return tree.pack_sequence_as(structure, [None if x is None else next(known) for x in flat])
 
 
 def _array(x, length):
@@ -289,6 +298,28 @@ def _array(x, length):
 def _array_of(x, length):
     """Returns a place for `length` tensors like `x`."""
     return tf.TensorArray(x.dtype, size=length, element_shape=x.shape)
+
+
+def repeat(step, going, carry, limit):
+    places = [_array_of(x, limit + 1).write(0, x) for x in carry[0]]
+    shapes = [x.shape for x in tree.flatten(carry)]
+
+    def body(k, carry, places):
+        carry = step(carry)
+        for x, shape in zip(tree.flatten(carry), shapes, strict=True):
+            x.set_shape(shape)
+        return k + 1, carry, [place.write(k, x) for place, x in zip(places, carry[0], strict=True)]
+
+    steps, carry, places = tf.while_loop(
+        lambda k, carry, places: going(carry), body, (tf.constant(1), carry, places), maximum_iterations=limit
+    )
+    return carry, [place.gather(tf.range(steps)) for place in places]
+
+
+def shortcut(short, whole):
+    if record.could_possibly_record():
+        return whole()
+    return without_gradient(short(), SHORT)
 
 
 def hoists(weights):

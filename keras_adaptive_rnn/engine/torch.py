@@ -192,6 +192,19 @@ def packed_product(inputs, packed):
     return torch.ops.mkldnn._linear_pointwise(inputs, packed, None, "none", [], "")
 
 
+def repeat(step, going, carry, limit):
+    firsts = [carry[0]]
+    with formed_by(Products(limit)):
+        while going(carry):
+            carry = step(carry)
+            firsts.append(carry[0])
+    return carry, [torch.stack(list(of)) for of in zip(*firsts, strict=True)]
+
+
+def shortcut(short, whole):
+    return whole() if torch.is_grad_enabled() else short()
+
+
 def hoists(weights):
     return True
 

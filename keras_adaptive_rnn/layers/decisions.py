@@ -16,6 +16,11 @@ def deciding_cells(cell):
     return [part for part in parts if isinstance(part, Cell) and part.recorded_size]
 
 
+def is_watched(cell):
+    """Returns whether somebody looks at the gates of a cell, or of one inside it."""
+    return any(part._watched.values is not None for part in cell._flatten_layers() if isinstance(part, Cell))
+
+
 class Decisions:
     """The decisions of one pass of a layer; a plain object, so that Keras does not track its tensors."""
 
@@ -29,11 +34,20 @@ class Decisions:
         cells = deciding_cells(self.layer.cell)
         return cells if self.layer.return_decisions else [cell for cell in cells if cell.adds_loss]
 
+    def may_save(self):
+        """Returns whether steps of inference may leave out what they do not need."""
+        if not deciding_cells(self.layer.cell):
+            return False
+        # What is computed in a part of the rows alone can be neither collected nor looked at.
+        inside = [part for cell in deciding_cells(self.layer.cell) for part in deciding_cells(cell)[1:]]
+        wanted = self.cells
+        return not any(cell is part for cell in wanted for part in inside) and not is_watched(self.layer.cell)
+
     def scan(self, step, inputs, states, output, mask, options):
-        """Runs `engine.scan`; what the cells record in a step travels behind its output."""
+        """Returns what `engine.scan` does, and what the cells record in each step, which travels behind its output."""
         cells = self.cells
         if not cells:
-            return engine.scan(step, inputs, states, output, mask, options)
+            return *engine.scan(step, inputs, states, output, mask, options), None
 
         def recording_step(inputs, states):
             # A step may be traced more than once, also after the loop: nothing of a trace is left behind.
@@ -54,9 +68,9 @@ class Decisions:
         start = join([output, ops.zeros((ops.shape(output)[0], sizes[1]))])
         recording = dataclasses.replace(options, return_sequences=True)
         last, outputs, states = engine.scan(recording_step, inputs, states, start, mask, recording)
-        outputs, self.recorded = split_sizes(outputs, sizes)
+        outputs, recorded = split_sizes(outputs, sizes)
         last = ops.cast(last[..., : sizes[0]], output.dtype)
-        return last, ops.cast(outputs, output.dtype) if options.return_sequences else None, states
+        return last, ops.cast(outputs, output.dtype) if options.return_sequences else None, states, recorded
 
     def take(self, mask):
         """Adds the losses of the pass to the layer and returns the decisions, `[batch, time]` for each cell."""

@@ -10,9 +10,11 @@ from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._keras import AutocastScope
 from keras_adaptive_rnn._types import Tensor
 from keras_adaptive_rnn.cells.base import Cell
+from keras_adaptive_rnn.cells.deciding import saving
 from keras_adaptive_rnn.cells.inner import as_list, end_sequence, output_size, resumable, start_sequence
 from keras_adaptive_rnn.layers.carried import Carried
 from keras_adaptive_rnn.layers.decisions import Decisions, deciding_cells
+from keras_adaptive_rnn.layers.leaping import leap, leaps
 
 
 @export
@@ -256,25 +258,41 @@ class RNN(keras.layers.RNN):
             time_first = ops.flip(time_first, axis=0)
             mask = None if mask is None else ops.flip(mask, axis=0)
         with AutocastScope(self._cell_dtype):
-            try:
-                start_sequence(self.cell, ops.shape(sequences)[0], training, sequences.shape[-1])
-                hoist = isinstance(self.cell, Cell) and engine.hoists(self.cell.count_params())
-                inputs, step = self._split_cell(time_first, training, hoist)
-                options = engine.Options(
-                    return_sequences=self.return_sequences,
-                    zero_output_for_mask=self.zero_output_for_mask,
-                    unroll=self.unroll,
-                    training=training,
-                    recompute=self.recompute,
-                    resume=resumable(self.cell, self._cell_dtype),
+            if training or not self._decisions.may_save():
+                results = self._run(time_first, initial_state, mask, training)
+            else:
+                results = engine.shortcut(
+                    lambda: self._run_short(time_first, initial_state, mask),
+                    lambda: self._run(time_first, initial_state, mask, training),
                 )
-                first_output = self._first_output(initial_state)
-                last_output, outputs, states = self._decisions.scan(
-                    step, inputs, initial_state, first_output, mask, options
-                )
-            finally:
-                end_sequence(self.cell)
+        last_output, outputs, states, self._decisions.recorded = results
         return last_output, None if outputs is None else ops.transpose(outputs, (1, 0, 2)), states
+
+    def _run(self, sequences, states, mask, training, differentiable=True):
+        """Returns `(last output, outputs, states, decisions)` of all steps, time first."""
+        start_sequence(self.cell, ops.shape(sequences)[1], training, sequences.shape[-1])
+        try:
+            options = engine.Options(
+                return_sequences=self.return_sequences,
+                zero_output_for_mask=self.zero_output_for_mask,
+                unroll=self.unroll,
+                training=training,
+                differentiable=differentiable,
+                recompute=self.recompute,
+                resume=resumable(self.cell, self._cell_dtype),
+            )
+            if not differentiable and leaps(self.cell):
+                return leap(self.cell, sequences, states, mask, options, bool(self._decisions.cells))
+            hoist = differentiable and isinstance(self.cell, Cell) and engine.hoists(self.cell.count_params())
+            inputs, step = self._split_cell(sequences, training, hoist)
+            return self._decisions.scan(step, inputs, states, self._first_output(states), mask, options)
+        finally:
+            end_sequence(self.cell)
+
+    def _run_short(self, sequences, states, mask):
+        """Returns the same in inference, without what the cell has decided not to compute, and without a gradient."""
+        with saving():
+            return self._run(sequences, states, mask, False, differentiable=False)
 
     def _split_cell(self, sequences, training, hoist):
         """Returns what the loop runs over, and the step that it runs."""

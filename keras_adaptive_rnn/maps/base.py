@@ -1,5 +1,6 @@
 """What every linear map shares: its blocks, its place in a cell, and its weights of one sequence."""
 
+import contextlib
 import itertools
 
 import keras
@@ -162,6 +163,10 @@ class LinearMap(keras.layers.Layer):
         """Returns the same for `product_each`."""
         raise NotImplementedError
 
+    def narrow(self, prepared, inputs, units):
+        """Returns one group of `prepare` for the first inputs and the first units of each block alone."""
+        raise NotImplementedError
+
     def product(self, inputs, prepared):
         """Returns the product of `inputs` and one group of `prepare`."""
         return matmul(inputs, prepared)
@@ -181,6 +186,20 @@ class LinearMap(keras.layers.Layer):
             self._sequence.prepared = self._prepare(training)
             if self._apart:
                 self._sequence.prepared_each = self._prepare(training, each=True)
+
+    def prepare_narrow(self, sizes):
+        """Called after `start_sequence` by a cell that will use a part: `_sequence.narrowed(k)` is that of `sizes[k]`.
+
+        Args:
+            sizes: List of pairs `(inputs, units)`.
+        """
+        prepared = self._sequence.prepared
+        self._sequence.narrow = [[self.narrow(group, *size) for group in prepared] for size in sizes]
+
+    @property
+    def narrows(self):
+        """Whether the map has a `narrow`."""
+        return type(self).narrow is not LinearMap.narrow
 
     def end_sequence(self):
         """Called by the cell after a sequence."""
@@ -250,4 +269,20 @@ class Sequence:
     def clear(self):
         self.prepared = None
         self.prepared_each = None
+        self.narrow = None
         self.mask = None
+
+    @contextlib.contextmanager
+    def narrowed(self, k):
+        """Within this context, what is prepared is the `k`-th of the narrow forms."""
+        whole, self.prepared = self.prepared, self.narrow[k]
+        try:
+            yield
+        finally:
+            self.prepared = whole
+
+
+def narrow_blocks(matrix, rows, units, narrow_units):
+    """Returns the first rows, and of each block of `units` columns the first ones, of `[rows, blocks * units]`."""
+    blocks = ops.reshape(matrix[:rows], (rows, -1, units))[..., :narrow_units]
+    return ops.reshape(blocks, (rows, -1))

@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from keras_adaptive_rnn._keras import AutocastScope
-from keras_adaptive_rnn.maps.base import Sequence
+from keras_adaptive_rnn.maps.base import Sequence, narrow_blocks
 
 
 class Bias(keras.layers.Layer):
@@ -46,6 +46,12 @@ class Bias(keras.layers.Layer):
     def start_sequence(self, training):
         if training is not None:
             self._sequence.prepared = self._cast()
+
+    def prepare_narrow(self, sizes):
+        """As of `LinearMap`; the inputs of each size say nothing here."""
+        rows = ops.reshape(self._sequence.prepared, (self.rows, -1))
+        narrow = [narrow_blocks(rows, self.rows, self.units, units) for _, units in sizes]
+        self._sequence.narrow = [bias[0] if self.rows == 1 else bias for bias in narrow]
 
     def end_sequence(self):
         self._sequence.clear()

@@ -5,7 +5,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments, initializers
 from keras_adaptive_rnn._export import export
-from keras_adaptive_rnn.maps.base import LinearMap
+from keras_adaptive_rnn.maps.base import LinearMap, narrow_blocks
 
 
 @export
@@ -48,6 +48,9 @@ class Full(LinearMap):
         if len(self.blocks) == 1:
             return [kernel]
         return [kernel[:, s.start * self.units : s.stop * self.units] for s in self.group_slices]
+
+    def narrow(self, prepared, inputs, units):
+        return narrow_blocks(prepared, inputs, self.units, units)
 
     def prepare_each(self, training):
         kernel = self.effective_kernel(training)

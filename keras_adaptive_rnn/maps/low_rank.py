@@ -6,7 +6,7 @@ from keras_adaptive_rnn import _arguments, initializers
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._products import matmul
 from keras_adaptive_rnn._types import Initializer
-from keras_adaptive_rnn.maps.base import LinearMap
+from keras_adaptive_rnn.maps.base import LinearMap, narrow_blocks
 
 
 @export
@@ -118,6 +118,13 @@ class LowRank(LinearMap):
             for s, diagonal in zip(self.group_slices, self._diagonals(), strict=True)
         ]
 
+    def narrow(self, prepared, inputs, units):
+        right, left, diagonal = prepared
+        left = narrow_blocks(left, self.rank, self.units, units) if len(left.shape) == 2 else left[..., :units]
+        if diagonal is not None:
+            diagonal = narrow_blocks(diagonal[None], 1, self.units, units)[0]
+        return right[:inputs], left, diagonal
+
     def product(self, inputs, prepared):
         right, left, diagonal = prepared
         outputs = matmul(inputs, right)
@@ -131,7 +138,7 @@ class LowRank(LinearMap):
             outputs = ops.reshape(outputs, (*ops.shape(inputs)[:-1], blocks * units))
         if diagonal is None:
             return outputs
-        return outputs + ops.concatenate([inputs] * (diagonal.shape[0] // self.units), axis=-1) * diagonal
+        return outputs + ops.concatenate([inputs] * (diagonal.shape[0] // inputs.shape[-1]), axis=-1) * diagonal
 
     def prepare_each(self, training):
         right, left = self._factors()

@@ -120,6 +120,7 @@ def run(cell, vectors, states, mask, training, return_sequences=False):
         zero_output_for_mask=False,
         unroll=False,
         training=training,
+        differentiable=True,
         recompute=False,
         resume=inner.resumable(cell, dtype),
     )
