@@ -3,7 +3,7 @@
 The only package that imports jax, tensorflow or torch, and only the one that Keras runs on. Each backend's file has
 
 - `scan(step, inputs, states, output, mask, options)`: runs `step` over time;
-- `repeat(step, going, carry, limit)`: runs `step` for as long as there is something to do;
+- `visit(step, inputs, states, times, ends, collect)`: a loop in which each row is at its own place;
 - `shortcut(short, whole)`: the value of one function, the gradient of another;
 - `hoists(weights)`: whether one product before the loop beats many small ones in it;
 - `inference()`: a context in which nothing is kept for a gradient;
@@ -16,7 +16,7 @@ import keras
 
 from keras_adaptive_rnn.engine.options import Options
 
-__all__ = ["Options", "gradients", "hoists", "inference", "repeat", "scan", "shortcut"]
+__all__ = ["Options", "gradients", "hoists", "inference", "scan", "shortcut", "visit"]
 
 
 def _backend():
@@ -48,20 +48,24 @@ def scan(step, inputs, states, output, mask, options):
     return _backend().scan(step, inputs, states, output, mask, options)
 
 
-def repeat(step, going, carry, limit):
-    """Runs `step` over `carry` while `going(carry)`.
+def visit(step, inputs, states, times, ends, collect):
+    """Lets each row of a batch go through its sequence at its own pace.
 
     Args:
-        step: Function of the carry, which returns the next one.
-        going: Function of the carry, which returns a boolean scalar; false after `limit` steps at the latest.
-        carry: List of tensors and of lists of them.
-        limit: Integer, or integer scalar tensor.
+        step: Function of `(inputs [batch, size], states)`, which returns `states, ahead`: by how many steps each row
+            goes on, int32 `[batch]`, at least one.
+        inputs: Tensor `[time, batch, size]`.
+        states: List of tensors `[batch, size]`.
+        times: Int32 tensor `[batch]`, the time of each row's first visit.
+        ends: Int32 tensor `[batch]`: from its end on a row stays as it is.
+        collect: Whether to return the path.
 
     Returns:
-        `carry, firsts`: the last carry, and what its first entry, a list of tensors, was before the first step and
-        after each, `[steps + 1, ...]`; whatever stands behind that repeats the first one.
+        `(states, times, path)`: the last ones, and `None` or `(outputs, visited)`: what the first state was before the
+        first visit and after each, `[visits + 1, batch, size]`, and the times of the visits, int32 `[visits, batch]`,
+        `time` where a row has ended. There may be more entries than visits, of rows that have ended.
     """
-    return _backend().repeat(step, going, carry, limit)
+    return _backend().visit(step, inputs, states, times, ends, collect)
 
 
 def shortcut(short, whole):

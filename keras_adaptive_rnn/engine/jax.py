@@ -199,17 +199,25 @@ def turns(kernel, rows):
     return cpu and kernel.ndim == 2 and kernel.size >= LARGE and all(8 <= r <= 48 for r in rows)
 
 
-def repeat(step, going, carry, limit):
-    places = jax.tree.map(lambda x: jnp.broadcast_to(x, (limit + 1, *x.shape)), carry[0])
+def visit(step, inputs, states, times, ends, collect):
+    length, batch_size = inputs.shape[:2]
+    path = None
+    if collect:
+        path = jnp.broadcast_to(states[0], (length + 1, *states[0].shape)), jnp.full((length, batch_size), length)
 
     def body(now):
-        k, carry, places = now
-        carry = step(carry)
-        return k + 1, carry, jax.tree.map(lambda place, x: place.at[k].set(x), places, carry[0])
+        k, states, times, path = now
+        new, ahead = step(inputs[jnp.minimum(times, length - 1), jnp.arange(batch_size)], states)
+        active = times < ends
+        states = [jnp.where(active[:, None], a, b) for a, b in zip(new, states, strict=True)]
+        if collect:
+            outputs, visited = path
+            path = outputs.at[k + 1].set(states[0]), visited.at[k].set(jnp.where(active, times, length))
+        return k + 1, states, jnp.where(active, times + ahead, times), path
 
     with _scope():
-        _, carry, places = lax.while_loop(lambda now: going(now[1]), body, (1, carry, places))
-    return carry, places
+        _, states, times, path = lax.while_loop(lambda now: jnp.any(now[2] < ends), body, (0, states, times, path))
+    return states, times, path
 
 
 def shortcut(short, whole):

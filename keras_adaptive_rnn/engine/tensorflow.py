@@ -300,20 +300,31 @@ def _array_of(x, length):
     return tf.TensorArray(x.dtype, size=length, element_shape=x.shape)
 
 
-def repeat(step, going, carry, limit):
-    places = [_array_of(x, limit + 1).write(0, x) for x in carry[0]]
-    shapes = [x.shape for x in tree.flatten(carry)]
+def visit(step, inputs, states, times, ends, collect):
+    length, batch_size = tf.unstack(tf.shape(inputs)[:2])
+    rows = tf.range(batch_size)
+    flat = tf.reshape(inputs, (-1, inputs.shape[-1]))
+    path = []
+    if collect:
+        path = [_array_of(states[0], length + 1).write(0, states[0]), _array_of(times, length)]
 
-    def body(k, carry, places):
-        carry = step(carry)
-        for x, shape in zip(tree.flatten(carry), shapes, strict=True):
-            x.set_shape(shape)
-        return k + 1, carry, [place.write(k, x) for place, x in zip(places, carry[0], strict=True)]
+    def body(k, states, times, path):
+        new, ahead = step(tf.gather(flat, tf.minimum(times, length - 1) * batch_size + rows), states)
+        active = times < ends
+        new = [tf.where(active[:, None], a, b) for a, b in zip(new, states, strict=True)]
+        for tensor, old in zip(new, states, strict=True):
+            tensor.set_shape(old.shape)
+        if collect:
+            path = [path[0].write(k + 1, new[0]), path[1].write(k, tf.where(active, times, length))]
+        return k + 1, new, tf.where(active, times + ahead, times), path
 
-    steps, carry, places = tf.while_loop(
-        lambda k, carry, places: going(carry), body, (tf.constant(1), carry, places), maximum_iterations=limit
+    visits, states, times, path = tf.while_loop(
+        lambda k, states, times, path: tf.reduce_any(times < ends),
+        body,
+        (tf.constant(0), states, times, path),
+        maximum_iterations=length,
     )
-    return carry, [place.gather(tf.range(steps)) for place in places]
+    return states, times, [array.gather(tf.range(visits + 1 - k)) for k, array in enumerate(path)] or None
 
 
 def shortcut(short, whole):

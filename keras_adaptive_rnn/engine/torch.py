@@ -192,13 +192,22 @@ def packed_product(inputs, packed):
     return torch.ops.mkldnn._linear_pointwise(inputs, packed, None, "none", [], "")
 
 
-def repeat(step, going, carry, limit):
-    firsts = [carry[0]]
-    with formed_by(Products(limit)):
-        while going(carry):
-            carry = step(carry)
-            firsts.append(carry[0])
-    return carry, [torch.stack(list(of)) for of in zip(*firsts, strict=True)]
+def visit(step, inputs, states, times, ends, collect):
+    length, batch_size = inputs.shape[:2]
+    rows = torch.arange(batch_size, device=inputs.device)
+    outputs, visited = [states[0]], [times.new_zeros((0, batch_size))]
+    with formed_by(Products(length)):
+        while (active := times < ends).any():
+            now = inputs[times[0]] if batch_size == 1 else inputs[torch.clamp(times, max=length - 1), rows]
+            new, ahead = step(now, states)
+            if not active.all():
+                new = [torch.where(active[:, None], a, b) for a, b in zip(new, states, strict=True)]
+                ahead = ahead * active
+            if collect:
+                outputs.append(new[0])
+                visited.append(torch.where(active, times, length)[None])
+            states, times = new, times + ahead
+    return states, times, (torch.stack(outputs), torch.cat(visited)) if collect else None
 
 
 def shortcut(short, whole):
