@@ -290,7 +290,7 @@ def test_rows_are_computed_where_they_are_chosen(count, rng):
         return [a * parts["b"]]
 
     chosen_, a_, b_ = (ops.convert_to_tensor(array) for array in (chosen, a, b))
-    (found,) = in_rows(chosen_, function, [a_, {"b": b_}], [a_])
+    (found,) = in_rows(chosen_, function, lambda a, _: [a], [a_, {"b": b_}])
     close(found, np.where(chosen, a * b, a))
     if keras.backend.backend() != "jax":
         # On JAX every branch is traced.

@@ -16,6 +16,11 @@ def straight_through(value, estimate):
     return ops.stop_gradient(value) + (estimate - ops.stop_gradient(estimate))
 
 
+def float32(x):
+    """Returns `x` in float32; `ops.cast` of what is so already would take longer than a small product on PyTorch."""
+    return x if keras.backend.standardize_dtype(x.dtype) == "float32" else ops.cast(x, "float32")
+
+
 _saving = ContextVar("saving", default=False)
 
 
@@ -29,21 +34,24 @@ def saving():
         _saving.reset(token)
 
 
-def in_rows(chosen, function, tensors, otherwise):
-    """Returns `function(*tensors)` in the rows that are chosen, and `otherwise` in the others.
+def in_rows(chosen, function, otherwise, tensors):
+    """Returns `function(*tensors)` in the rows that are chosen, and `otherwise(*tensors)` in the others.
 
-    It runs `function` over none, a quarter, a half, three quarters or all of the rows, whichever just holds the chosen.
+    It runs `function` over none, a quarter, a half, three quarters or all of the rows, whichever just holds the chosen,
+    and `otherwise`, which should be cheap, over all of them; of a single row, one of the two.
 
     Args:
         chosen: Boolean tensor `[batch, 1]`.
-        function: Function of structures like `tensors`, which returns a list of tensors.
+        function, otherwise: Functions of structures like `tensors`, which return a list of tensors.
         tensors: Structure of tensors `[batch, ...]`.
-        otherwise: List of tensors `[batch, size]`.
     """
     rows = ops.shape(chosen)[0]
     sizes = [(rows * quarters + 3) // 4 for quarters in range(5)]
     if isinstance(rows, int):
         sizes = sorted(set(sizes))
+        if rows == 1:
+            return ops.cond(chosen[0, 0], lambda: function(*tensors), lambda: otherwise(*tensors))
+    others = otherwise(*tensors)
 
     def some(size):
         order = ops.argsort(ops.cast(ops.logical_not(chosen[:, 0]), "int32"))[:size]
@@ -52,16 +60,16 @@ def in_rows(chosen, function, tensors, otherwise):
             return ops.take(tensor, order, axis=0)
 
         new = function(*tree.map_structure(of, tensors))
-        held = [ops.where(of(chosen), a, of(b)) for a, b in zip(new, otherwise, strict=True)]
+        held = [ops.where(of(chosen), a, of(b)) for a, b in zip(new, others, strict=True)]
         places = ops.expand_dims(order, -1)
-        return [ops.scatter_update(b, places, a) for a, b in zip(held, otherwise, strict=True)]
+        return [ops.scatter_update(b, places, a) for a, b in zip(held, others, strict=True)]
 
     def all_():
-        return [ops.where(chosen, a, b) for a, b in zip(function(*tensors), otherwise, strict=True)]
+        return [ops.where(chosen, a, b) for a, b in zip(function(*tensors), others, strict=True)]
 
     count = ops.sum(ops.cast(chosen, "int32"))
     index = sum(ops.cast(count > size, "int32") for size in sizes[:-1])
-    return ops.switch(index, [lambda: list(otherwise), *(lambda size=size: some(size) for size in sizes[1:-1]), all_])
+    return ops.switch(index, [lambda: others, *(lambda size=size: some(size) for size in sizes[1:-1]), all_])
 
 
 class Decider(Cell):
@@ -93,7 +101,8 @@ class Decider(Cell):
 
     def decision(self, *read):
         """Returns the map, of float32, of tensors `[batch, size]`, joined."""
-        read = ops.concatenate([ops.cast(each, "float32") for each in read], axis=-1)
+        read = [float32(each) for each in read]
+        read = read[0] if len(read) == 1 else ops.concatenate(read, axis=-1)
         kernel, bias = (ops.cast(weight, "float32") for weight in (self.decision_kernel, self.decision_bias))
         return ops.matmul(read, kernel) + bias
 

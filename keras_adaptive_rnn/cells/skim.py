@@ -167,16 +167,14 @@ class SkimCell(Annealed, Decider, Holder):
         return inputs if self.saves else [inputs, project(self.cell, inputs, training, self.compute_dtype)]
 
     def step(self, projected, states, training=False):
-        x, projected = (projected, None) if self.saves else projected
+        if self.saves:
+            return self._short_step(projected, states)
+        x, projected = projected
         log_p = self.log_probabilities(x, states)
         r = self._choice(log_p, states[-1], training)
         self.record(r[:, :1], log_p[:, 1:])
         self.expose(read=r[:, :1], skim_probability=ops.exp(log_p[:, 1:]))
-        skimmed = self.skim(x, states, training)
-        if self.saves:
-            new = in_rows(r[:, :1] > 0, lambda x, *states: self.read(x, list(states)), [x, *states], skimmed)
-            return new[0], new
-        read = self._read(projected, states, training)
+        read, skimmed = self._read(projected, states, training), self.skim(x, states, training)
         r = ops.cast(r, self.compute_dtype)
         new = [r[:, :1] * a + r[:, 1:] * b for a, b in zip(read, skimmed, strict=True)]
         # Book-keeping goes on in both cells: a mix of two counts would be none.
@@ -185,6 +183,17 @@ class SkimCell(Annealed, Decider, Holder):
             if not is_memory:
                 new[k] = read[k] if k < big else skimmed[k]
         new[-1] = next_digits(states[-1]) if training else states[-1]
+        return new[0], new
+
+    def _short_step(self, x, states):
+        """Returns the same in inference, with the big cell in the rows alone that are read."""
+        a = self.decision(x, states[0])
+        read = a[:, :1] >= a[:, 1:]
+        if self._recorded.values is not None:
+            self.record(read, ops.log_softmax(a, axis=-1)[:, 1:])
+        new = in_rows(
+            read, lambda x, *old: self.read(x, list(old)), lambda x, *old: self.skim(x, list(old)), [x, *states]
+        )
         return new[0], new
 
     def log_probabilities(self, inputs, states):

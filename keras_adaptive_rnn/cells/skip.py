@@ -7,7 +7,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
-from keras_adaptive_rnn.cells.deciding import Decider, in_rows, straight_through
+from keras_adaptive_rnn.cells.deciding import Decider, float32, in_rows, straight_through
 from keras_adaptive_rnn.cells.modulator import Modulator
 
 
@@ -97,23 +97,27 @@ class SkipCell(Decider, Modulator):
 
     def step(self, projected, states, training=False):
         *old, increment, accumulated = states
-        increment, accumulated = (ops.cast(state, "float32") for state in (increment, accumulated))
+        increment, accumulated = float32(increment), float32(accumulated)
         # States that no step has made may be negative.
         probability = ops.maximum(accumulated + ops.minimum(increment, 1 - accumulated), 0)
         u = straight_through(ops.round(probability), probability)
         self.record(u)
         self.expose(update=u, probability=probability)
-        new = self._updated(projected, old, probability > 0.5, training)
+        new = self._inner_update(projected, old, probability > 0.5, training)
         increment = u * self._increment(new) + (1 - u) * increment
         accumulated = (1 - u) * probability
         u = ops.cast(u, self.compute_dtype)
         new = [u * after + (1 - u) * before for after, before in zip(new, old, strict=True)]
         return new[0], [*new, *(ops.cast(state, self.compute_dtype) for state in (increment, accumulated))]
 
-    def _updated(self, projected, old, taken, training):
+    def _inner_update(self, projected, old, taken, training):
         """Returns the inner cell's states after a step, which matter where it is taken."""
         if self.saves:
-            return in_rows(taken, lambda x, *old: self.inner(x, list(old), training)[1], [projected, *old], old)
+
+            def update(x, *old):
+                return self.inner(x, list(old), training)[1]
+
+            return in_rows(taken, update, lambda x, *old: list(old), [projected, *old])
         return self.inner_step(projected, old, training)[1]
 
     def _increment(self, states):
@@ -144,9 +148,9 @@ class SkipCell(Decider, Modulator):
 
         Returns: Tensor `[batch, 1]` of int32, at most $2^{30}$.
         """
-        increment, accumulated = (ops.cast(state, "float32") for state in states[-2:])
-        steps = ops.floor((0.5 - accumulated) / ops.maximum(increment, 1e-30))
-        return ops.cast(ops.clip(steps, 0, 2**30), "int32")
+        increment, accumulated = (float32(state) for state in states[-2:])
+        # The cast rounds down.
+        return ops.cast(ops.clip((0.5 - accumulated) / (increment + 1e-30), 0, 2**30), "int32")
 
     def sequence_loss(self, recorded, counted):
         return self.budget * ops.sum(recorded[..., 0], axis=1)

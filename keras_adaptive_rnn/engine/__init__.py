@@ -61,9 +61,9 @@ def visit(step, inputs, states, times, ends, collect):
         collect: Whether to return the path.
 
     Returns:
-        `(states, times, path)`: the last ones, and `None` or `(outputs, visited)`: what the first state was before the
-        first visit and after each, `[visits + 1, batch, size]`, and the times of the visits, int32 `[visits, batch]`,
-        `time` where a row has ended. There may be more entries than visits, of rows that have ended.
+        `(states, times, path)`: the last ones, and `None` or `(outputs, visited)`, both with an entry for what was
+        before the first visit, one for each visit, and maybe more: what the first state then was,
+        `[entries, batch, size]`, and which time was visited, int32 `[entries, batch]`, `time` where none was.
     """
     return _backend().visit(step, inputs, states, times, ends, collect)
 

@@ -203,7 +203,7 @@ def visit(step, inputs, states, times, ends, collect):
     length, batch_size = inputs.shape[:2]
     path = None
     if collect:
-        path = jnp.broadcast_to(states[0], (length + 1, *states[0].shape)), jnp.full((length, batch_size), length)
+        path = jnp.broadcast_to(states[0], (length + 1, *states[0].shape)), jnp.full((length + 1, batch_size), length)
 
     def body(now):
         k, states, times, path = now
@@ -212,7 +212,7 @@ def visit(step, inputs, states, times, ends, collect):
         states = [jnp.where(active[:, None], a, b) for a, b in zip(new, states, strict=True)]
         if collect:
             outputs, visited = path
-            path = outputs.at[k + 1].set(states[0]), visited.at[k].set(jnp.where(active, times, length))
+            path = outputs.at[k + 1].set(states[0]), visited.at[k + 1].set(jnp.where(active, times, length))
         return k + 1, states, jnp.where(active, times + ahead, times), path
 
     with _scope():

@@ -306,7 +306,8 @@ def visit(step, inputs, states, times, ends, collect):
     flat = tf.reshape(inputs, (-1, inputs.shape[-1]))
     path = []
     if collect:
-        path = [_array_of(states[0], length + 1).write(0, states[0]), _array_of(times, length)]
+        # What is never written reads as zero: relative to the end, that is no visit.
+        path = [_array_of(x, length + 1).write(0, x) for x in (states[0], tf.zeros_like(times))]
 
     def body(k, states, times, path):
         new, ahead = step(tf.gather(flat, tf.minimum(times, length - 1) * batch_size + rows), states)
@@ -315,16 +316,17 @@ def visit(step, inputs, states, times, ends, collect):
         for tensor, old in zip(new, states, strict=True):
             tensor.set_shape(old.shape)
         if collect:
-            path = [path[0].write(k + 1, new[0]), path[1].write(k, tf.where(active, times, length))]
+            now = new[0], tf.where(active, times - length, 0)
+            path = [array.write(k, x) for array, x in zip(path, now, strict=True)]
         return k + 1, new, tf.where(active, times + ahead, times), path
 
-    visits, states, times, path = tf.while_loop(
+    _, states, times, path = tf.while_loop(
         lambda k, states, times, path: tf.reduce_any(times < ends),
         body,
-        (tf.constant(0), states, times, path),
+        (tf.constant(1), states, times, path),
         maximum_iterations=length,
     )
-    return states, times, [array.gather(tf.range(visits + 1 - k)) for k, array in enumerate(path)] or None
+    return states, times, (path[0].stack(), path[1].stack() + length) if collect else None
 
 
 def shortcut(short, whole):

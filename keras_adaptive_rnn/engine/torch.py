@@ -195,7 +195,7 @@ def packed_product(inputs, packed):
 def visit(step, inputs, states, times, ends, collect):
     length, batch_size = inputs.shape[:2]
     rows = torch.arange(batch_size, device=inputs.device)
-    outputs, visited = [states[0]], [times.new_zeros((0, batch_size))]
+    outputs, visited = [states[0]], [torch.full_like(times, length)]
     with formed_by(Products(length)):
         while (active := times < ends).any():
             now = inputs[times[0]] if batch_size == 1 else inputs[torch.clamp(times, max=length - 1), rows]
@@ -205,9 +205,9 @@ def visit(step, inputs, states, times, ends, collect):
                 ahead = ahead * active
             if collect:
                 outputs.append(new[0])
-                visited.append(torch.where(active, times, length)[None])
+                visited.append(torch.where(active, times, length))
             states, times = new, times + ahead
-    return states, times, (torch.stack(outputs), torch.cat(visited)) if collect else None
+    return states, times, (torch.stack(outputs), torch.stack(visited)) if collect else None
 
 
 def shortcut(short, whole):
