@@ -36,15 +36,15 @@ def affine(w, *read):
     return np.concatenate(read, axis=1) @ w["decision_kernel"] + w["decision_bias"]
 
 
-def skip(core, w, x, states, memory=0, choose=value):
-    """Equations 2 to 6, with the increment of the step taken last as a state, as in the authors' code."""
+def skip(core, w, x, states, memory=0, held=False, choose=value):
+    """Equations 2 to 6; `held` is the authors' code, with the increment of the step that was taken last."""
     *old, increment, accumulated = states
     p = np.maximum(accumulated + np.minimum(increment, 1 - accumulated), 0)
     u = choose(np.round(p), p)
     _, new = core(inside(w, "core"), x, old)
-    increment = u * sigmoid(affine(w, new[memory])) + (1 - u) * increment
-    new = [u * after + (1 - u) * before for after, before in zip(new, old, strict=True)]
-    return new[0], [*new, increment, (1 - u) * p], u
+    mixed = [u * after + (1 - u) * before for after, before in zip(new, old, strict=True)]
+    increment = u * sigmoid(affine(w, new[memory])) + (1 - u) * increment if held else sigmoid(affine(w, mixed[memory]))
+    return mixed[0], [*mixed, increment, (1 - u) * p], u
 
 
 def skip_paper(core, w, x, s, p, memory=0):

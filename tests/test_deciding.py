@@ -24,6 +24,7 @@ two_grus = functools.partial(ref.stacked, [(ref.gru, 1), (ref.gru, 1)])
 # A cell and its step; the states of gates and counts are given last.
 ROWS = {
     "skip_lstm": (lambda: kar.SkipCell(kar.LSTMCell(3)), skip(ref.lstm, memory=1)),
+    "skip_held": (lambda: kar.SkipCell(kar.LSTMCell(3), held_increment=True), skip(ref.lstm, memory=1, held=True)),
     "skip_stack": (lambda: kar.SkipCell(kar.StackedCells([kar.GRUCell(3), kar.GRUCell(4)])), skip(two_grus)),
     "skim_lstm": (
         lambda: kar.SkimCell(kar.LSTMCell(4), kar.LSTMCell(2)),
@@ -54,7 +55,9 @@ def prepare(name, rng):
     own = {kar.SkipCell: [1, 1], kar.SkimCell: [3]}.get(type(cell), [])
     states = [rng.normal(size=(4, size)) for size in cell.state_size[: len(cell.state_size) - len(own)]]
     if own == [1, 1]:
-        states += [rng.uniform(0.1, 0.9, size=(4, 1)) for _ in range(2)]
+        # As a step has made them.
+        increment = deciding.sigmoid(deciding.affine(w, states[cell.memory_index]))
+        states += [increment, rng.uniform(0.0, 0.5, size=(4, 1))]
     elif own:
         states.append(np.array([[0.0, 1.0, 0.0]] * 4))
     return cell, w, rng.normal(size=(4, 5, 3)), states, step
@@ -251,7 +254,7 @@ SAVING = {
     [
         *((name, {"return_sequences": True}) for name in SAVING),
         ("skip", {"zero_output_for_mask": True, "go_backwards": True}),
-        ("skip", {"return_sequences": True, "zero_output_for_mask": True}),
+        ("skip", {"return_sequences": True, "zero_output_for_mask": True, "return_decisions": False}),
         ("skim", {"go_backwards": True, "return_decisions": False}),
     ],
 )

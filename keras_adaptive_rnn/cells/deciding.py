@@ -59,10 +59,8 @@ def in_rows(chosen, function, otherwise, tensors):
         def of(tensor):
             return ops.take(tensor, order, axis=0)
 
-        new = function(*tree.map_structure(of, tensors))
-        held = [ops.where(of(chosen), a, of(b)) for a, b in zip(new, others, strict=True)]
-        places = ops.expand_dims(order, -1)
-        return [ops.scatter_update(b, places, a) for a, b in zip(held, others, strict=True)]
+        new, places = function(*tree.map_structure(of, tensors)), ops.expand_dims(order, -1)
+        return [ops.where(chosen, ops.scatter_update(b, places, a), b) for a, b in zip(new, others, strict=True)]
 
     def all_():
         return [ops.where(chosen, a, b) for a, b in zip(function(*tensors), others, strict=True)]

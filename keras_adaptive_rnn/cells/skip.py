@@ -21,9 +21,9 @@ class SkipCell(Decider, Modulator):
 
     with $\hat u_1 = 1$, so that the first step is taken, and a half rounds to zero. The gradient of the rounding is one
     (straight through). $W_p$ reads the memory of the cell: $c$ of an LSTM, $h$ of others, of the highest cell in a
-    stack, all of which the one gate updates. As in the authors' code it reads the state that $S$ has computed, and a
-    skipped step holds on to the $\Delta \hat u$ of the step that was taken last: the same numbers as the equations
-    give, and a gradient that does not go through the skipped states.
+    stack, all of which the one gate updates. The authors' code computes $\Delta \hat u$ in the steps alone that are
+    taken, and holds on to it in those that are skipped: the same numbers, and a gradient that does not go through the
+    skipped states (`held_increment=True`).
 
     `budget` adds $\lambda \sum_t u_t$ to the loss, the mean over the batch, masked steps left out, where the layer is
     `keras_adaptive_rnn.layers.RNN`, which also returns the gates with `return_decisions=True`.
@@ -40,15 +40,15 @@ class SkipCell(Decider, Modulator):
         update_bias: Number, $b_p$ at the start of training. Defaults to `1.0`.
         budget: Non-negative number, $\lambda$, what an updated step costs. Defaults to `0.0`. Where it is positive,
             `keras.layers.RNN`, which cannot add the loss, is refused.
+        held_increment: Whether $\Delta \hat u$ is held in skipped steps, as in the authors' code. Defaults to `False`.
         decision_initializer: Initializer of $W_p$. Defaults to `"glorot_uniform"`.
         seed: As in `keras_adaptive_rnn.cells.Cell`.
         trainable_initial_state: Whether the initial state of the inner cell is trained. Defaults to `False`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
-        states: List of the inner cell's states, each `[batch, size]`, then $\Delta \hat u$ of the step taken last,
-            `[batch, 1]`, one before the first step, and $\hat u$ of the step before, `[batch, 1]`, zero where that was
-            taken.
+        states: List of the inner cell's states, each `[batch, size]`, then $\Delta \hat u$ of the step before,
+            `[batch, 1]`, one before the first step, and its $\hat u$, `[batch, 1]`, zero where that step was taken.
         training: Whether the inner cell drops.
 
     Returns: `output, states`; the output is the first state.
@@ -75,10 +75,13 @@ class SkipCell(Decider, Modulator):
     changes_output_state = False
     fixed_arguments = ("dropout", "recurrent_dropout")
 
-    def __init__(self, cell: Any, update_bias: float = 1.0, budget: float = 0.0, **kwargs):
+    def __init__(
+        self, cell: Any, update_bias: float = 1.0, budget: float = 0.0, held_increment: bool = False, **kwargs
+    ):
         super().__init__(cell=cell, **kwargs)
         self.update_bias = _arguments.number("update_bias", update_bias)
         self.budget = _arguments.number("budget", budget, minimum=0)
+        self.held_increment = _arguments.boolean("held_increment", held_increment)
 
     @property
     def adds_loss(self):
@@ -104,11 +107,12 @@ class SkipCell(Decider, Modulator):
         self.record(u)
         self.expose(update=u, probability=probability)
         new = self._inner_update(projected, old, probability > 0.5, training)
-        increment = u * self._increment(new) + (1 - u) * increment
+        copy = ops.cast(u, self.compute_dtype)
+        mixed = [copy * after + (1 - copy) * before for after, before in zip(new, old, strict=True)]
+        held = self.held_increment
+        increment = u * self._increment(new) + (1 - u) * increment if held else self._increment(mixed)
         accumulated = (1 - u) * probability
-        u = ops.cast(u, self.compute_dtype)
-        new = [u * after + (1 - u) * before for after, before in zip(new, old, strict=True)]
-        return new[0], [*new, *(ops.cast(state, self.compute_dtype) for state in (increment, accumulated))]
+        return mixed[0], [*mixed, *(ops.cast(state, self.compute_dtype) for state in (increment, accumulated))]
 
     def _inner_update(self, projected, old, taken, training):
         """Returns the inner cell's states after a step, which matter where it is taken."""
@@ -144,7 +148,7 @@ class SkipCell(Decider, Modulator):
         Where $\hat u$ comes within rounding of one half, the loop, which adds step by step, may differ by one.
 
         Args:
-            states: List of the cell's states.
+            states: List of the cell's states, as steps or `get_initial_state` have made them.
 
         Returns: Tensor `[batch, 1]` of int32, at most $2^{30}$.
         """

@@ -61,7 +61,8 @@ def leap(cell, inputs, states, mask, options, wants_taken):
     visited = ops.reshape(index(visited), (-1, 1))
     taken = ops.scatter(visited, ops.ones_like(visited[:, 0]), ((length + 1) * batch_size,))
     taken = ops.reshape(taken, (length + 1, batch_size))[:length]
+    decisions = ops.cast(taken, "float32")[..., None] if wants_taken else None
+    if not options.return_sequences:
+        return output, None, states, decisions
     outputs = ops.take(ops.reshape(outputs, (-1, outputs.shape[-1])), index(ops.cumsum(taken, axis=0)), axis=0)
-    if held:
-        outputs = ops.where(mask, outputs, 0)
-    return output, outputs, states, ops.cast(taken, "float32")[..., None]
+    return output, ops.where(mask, outputs, 0) if held else outputs, states, decisions

@@ -4,7 +4,7 @@ import numpy as np
 from keras import ops, tree
 
 from keras_adaptive_rnn import engine
-from keras_adaptive_rnn.cells.inner import as_list, output_size
+from keras_adaptive_rnn.cells.inner import as_list, memory_states, output_size
 
 
 class Case:
@@ -26,10 +26,20 @@ class Case:
         self.weights = [self.normal(w.shape, scale=0.4) for w in built.weights]
         self.sizes = tree.flatten(built.state_size)
         self.output_size = output_size(built)
-        self.states = [self.normal((self.batch, size), scale=0.5) for size in self.sizes]
+        self.states = self._states(built)
 
     def normal(self, shape, scale=1.0):
         return (scale * self.rng.normal(size=shape)).astype("float32")
+
+    def _states(self, cell):
+        """Returns random states; those that are the cell's book-keeping are as the cell makes them."""
+        initial = as_list(cell.get_initial_state(batch_size=self.batch))
+        if any(isinstance(state, (list, tuple)) for state in initial):
+            return [self.normal(tuple(state.shape), scale=0.5) for state in tree.flatten(initial)]
+        return [
+            self.normal((self.batch, size), scale=0.5) if is_memory else ops.convert_to_numpy(state)
+            for size, is_memory, state in zip(self.sizes, memory_states(cell), initial, strict=True)
+        ]
 
     def copy(self, **changes):
         """Returns a new, unbuilt cell of the same config."""

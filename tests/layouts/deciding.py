@@ -34,7 +34,7 @@ def skip(data, config):
         return weights
 
     cells = [kar.LSTMCell(n) if is_lstm else kar.GRUCell(n, reset_after=False) for n in sizes]
-    cell = kar.SkipCell(cells[0] if len(cells) == 1 else kar.StackedCells(cells))
+    cell = kar.SkipCell(cells[0] if len(cells) == 1 else kar.StackedCells(cells), held_increment=True)
     numbers = [""] if len(cells) == 1 else [str(k) for k in range(len(cells), 0, -1)]
     own = ("update_prob", "cum_update_prob")
     states = [*(f"{name}{k}" for k in numbers for name in ("hc" if is_lstm else "h")), *own]
