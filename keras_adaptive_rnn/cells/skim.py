@@ -42,6 +42,11 @@ class SkimCell(Annealed, Decider, Holder):
     that the small one lacks are kept when skimming, those of the small one that the big one lacks are states of their
     own, kept when reading.
 
+    In inference `keras_adaptive_rnn.layers.RNN` computes $f$ in the rows alone that are read: of a single row in the
+    steps that are read, of a batch in a quarter, a half, three quarters or all of it. In training, where a gradient may
+    be asked for (in PyTorch unless it is off, in TensorFlow under a tape), and where the big cell keeps book of its
+    steps, as a `ZoneoutCell` does, it computes everything. The numbers are the same.
+
     `skim_loss` adds $\gamma \frac{1}{T} \sum_t -\log p^2_t$ to the loss, the mean over the batch without masked steps,
     where the layer is `keras_adaptive_rnn.layers.RNN`, which also returns the decisions with `return_decisions=True`:
     in training $r^1_t$, in inference one where a token is read, zero where it is skimmed.

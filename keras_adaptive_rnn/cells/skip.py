@@ -28,6 +28,13 @@ class SkipCell(Decider, Modulator):
     `budget` adds $\lambda \sum_t u_t$ to the loss, the mean over the batch, masked steps left out, where the layer is
     `keras_adaptive_rnn.layers.RNN`, which also returns the gates with `return_decisions=True`.
 
+    In inference `keras_adaptive_rnn.layers.RNN` computes the steps alone that are taken, each row of a batch at its own
+    place: `predict` over half of the steps takes about half of the time, which on PyTorch and TensorFlow needs a cell
+    large enough to outweigh what a step costs anyway. Inside another cell, and in half precision, it goes through all
+    steps and computes the rows that are taken. Where a gradient may be asked for (in PyTorch unless it is off, in
+    TensorFlow under a tape) it computes everything. The numbers are the same, unless a $\hat u$ comes within
+    rounding of one half.
+
     The probabilities are computed in float32 and their two states stored in the compute dtype: in bfloat16 a
     $\Delta \hat u$ below 0.001 is lost when it is added to an $\hat u$ above a quarter, and the cell then skips for
     ever.

@@ -36,6 +36,11 @@ class VariableComputationCell(Annealed, Decider, Core):
     the input has another size than the state, the same share of it is used. The smaller $\lambda$, the farther training
     and inference are apart: raise it from epoch to epoch.
 
+    In inference `keras_adaptive_rnn.layers.RNN` computes with the first quarter, half, three quarters or all of the
+    dimensions, whichever just holds those that some row of the batch uses; with all where there is a layer
+    normalisation, a map of the user's own without `narrow`, or a gradient that may be asked for (in PyTorch unless it
+    is off, in TensorFlow under a tape). The numbers are the same.
+
     `budget` adds $\beta \frac{1}{T} \sum_t |m_t - \bar m|$ to the loss, the mean over the batch, masked steps left out,
     where the layer is `keras_adaptive_rnn.layers.RNN`, which also returns what each step costs with
     `return_decisions=True`: the share of the dimensions, $\lceil m_t D \rceil / D$.
