@@ -114,6 +114,15 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
         """
         raise NotImplementedError
 
+    @property
+    def tower_depth(self):
+        """The number of layers of a deep cell, where each can take a whole sequence before the next one; else 0."""
+        return 0
+
+    def tower(self, training):
+        """Returns the layers of a deep cell, a `tower.Tower`, when the sequence has started."""
+        raise NotImplementedError
+
     # Weights.
 
     def build(self, input_shape):

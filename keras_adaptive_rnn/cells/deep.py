@@ -6,8 +6,10 @@ from keras_adaptive_rnn import _arguments, initializers
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Activation
 from keras_adaptive_rnn.cells.core import Core
+from keras_adaptive_rnn.cells.deep_tower import DeepTower
 from keras_adaptive_rnn.cells.inner import split_sizes
 from keras_adaptive_rnn.cells.noise import DIGITS, next_digits
+from keras_adaptive_rnn.maps import LinearMap
 
 
 @export
@@ -165,6 +167,13 @@ class DeepRNNCell(Core):
                 x = kept * x + (1 - kept) * block_input
         states = [*([] if self.reads_output else [x]), *new[::-1]]
         return x, [*states, next_digits(digits) if training else digits] if self._counts else states
+
+    @property
+    def tower_depth(self):
+        return 0 if self.depth < 3 or type(self.inner_map).prepare_blocks is LinearMap.prepare_blocks else self.depth
+
+    def tower(self, training):
+        return DeepTower(self, training)
 
     def _is_square(self, x):
         # Only inputs of another size cannot be added to a layer, or stand in its place.

@@ -115,8 +115,8 @@ def end_sequence(cell):
         cell.reset_recurrent_dropout_mask()
 
 
-def resumable(cell, dtype):
-    """Returns a function that gives a context in which a started sequence of `dtype` goes on, also after its end."""
+def kept_for_sequence(cell):
+    """Returns what a cell and its parts keep for a sequence that has started: pairs of an object and its attributes."""
     kept = []
     for layer in cell._flatten_layers() if isinstance(cell, keras.layers.Layer) else []:
         for transient in (getattr(layer, "_noise", None), getattr(layer, "_sequence", None)):
@@ -124,24 +124,36 @@ def resumable(cell, dtype):
                 kept.append((transient, dict(vars(transient))))
         if isinstance(layer, DropoutRNNCell) and not isinstance(layer, Cell):
             kept.append((layer, {name: getattr(layer, name, None) for name in _KERAS_MASKS}))
+    return kept
+
+
+@contextlib.contextmanager
+def replaced(kept):
+    """Within this context objects have other attributes: `kept` is a list of pairs of an object and a dict."""
+    before = [(holder, {name: getattr(holder, name) for name in attributes}) for holder, attributes in kept]
+    _set(kept)
+    try:
+        yield
+    finally:
+        _set(before)
+
+
+def _set(kept):
+    for holder, attributes in kept:
+        for name, value in attributes.items():
+            setattr(holder, name, value)
+
+
+def resumable(cell, dtype):
+    """Returns a function that gives a context in which a started sequence of `dtype` goes on, also after its end."""
+    kept = kept_for_sequence(cell)
 
     @contextlib.contextmanager
     def resume():
-        before = [{name: getattr(holder, name) for name in values} for holder, values in kept]
-        _set(kept)
-        try:
-            with AutocastScope(dtype):
-                yield
-        finally:
-            _set([(holder, values) for (holder, _), values in zip(kept, before, strict=True)])
+        with AutocastScope(dtype), replaced(kept):
+            yield
 
     return resume
-
-
-def _set(holders):
-    for holder, values in holders:
-        for name, value in values.items():
-            setattr(holder, name, value)
 
 
 # Cells as arguments.

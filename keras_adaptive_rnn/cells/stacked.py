@@ -6,6 +6,7 @@ from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn.cells.holder import Holder
 from keras_adaptive_rnn.cells.inner import as_list, check_cell, memory_index, output_size, project, step
+from keras_adaptive_rnn.cells.tower import StackTower, are_alike
 
 CONNECTIONS = ("skip", "residual")
 
@@ -90,6 +91,13 @@ class StackedCells(Holder):
 
     def project(self, inputs, training=False):
         return project(self.cells[0], inputs, training, self.compute_dtype)
+
+    @property
+    def tower_depth(self):
+        return len(self.cells) if len(self.cells) > 2 and are_alike(self.cells[1:]) else 0
+
+    def tower(self, training):
+        return StackTower(self, training)
 
     def step(self, projected, states, training=False):
         states = self.divide_states(states)[::-1]

@@ -5,7 +5,9 @@ The only package that imports jax, tensorflow or torch, and only the one that Ke
 - `scan(step, inputs, states, output, mask, options)`: runs `step` over time;
 - `visit(step, inputs, states, times, ends, collect)`: a loop in which each row is at its own place;
 - `shortcut(short, whole)`: the value of one function, the gradient of another;
+- `over_layers(layer, flow, states, tensors)`: runs alike layers one after the other, compiled once;
 - `hoists(weights)`: whether one product before the loop beats many small ones in it;
+- `prefers_layers(depth)`: whether a deep cell is better run layer by layer than step by step;
 - `inference()`: a context in which nothing is kept for a gradient;
 - `gradients(function, variables, tensors)`: the value of a scalar function and its gradients.
 """
@@ -16,7 +18,17 @@ import keras
 
 from keras_adaptive_rnn.engine.options import Options
 
-__all__ = ["Options", "gradients", "hoists", "inference", "scan", "shortcut", "visit"]
+__all__ = [
+    "Options",
+    "gradients",
+    "hoists",
+    "inference",
+    "over_layers",
+    "prefers_layers",
+    "scan",
+    "shortcut",
+    "visit",
+]
 
 
 def _backend():
@@ -76,9 +88,30 @@ def shortcut(short, whole):
     return _backend().shortcut(short, whole)
 
 
+def over_layers(layer, flow, states, tensors):
+    """Runs `layer` over the first axis of `states` and `tensors`, which all have the same length.
+
+    Args:
+        layer: Function of `(flow, states of one layer, tensors of one layer)`, which returns `flow, states`. It may
+            call `scan`.
+        flow: List of tensors, what comes to the first layer. Each keeps its shape from layer to layer.
+        states: List of tensors `[layers, ...]`.
+        tensors: List of tensors `[layers, ...]`.
+
+    Returns:
+        `(flow, states)`, after the last layer, and of all layers, `[layers, ...]`.
+    """
+    return _backend().over_layers(layer, flow, states, tensors)
+
+
 def hoists(weights):
     """Returns whether a cell of so many weights is faster with what needs no state computed before the loop."""
     return _backend().hoists(weights)
+
+
+def prefers_layers(depth):
+    """Returns whether a deep cell of so many layers is better run with `over_layers` than with all in one `scan`."""
+    return _backend().prefers_layers(depth)
 
 
 def inference():

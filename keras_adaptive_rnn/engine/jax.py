@@ -13,7 +13,7 @@ from keras_adaptive_rnn._products import formed_by
 from keras_adaptive_rnn.engine.masking import masked
 
 # Entries of a weight below which its gradient is formed step by step: measured on two cores, one product for all steps
-# gives 1.3 times the speed at 256 x 1024, and costs some at less.
+# gives 1.3 times the speed at 256 x 1024, and costs some at less. Inside a loop over layers it pays at 256 x 256 too.
 SMALL = 200_000
 # Entries of a weight from which a transposed copy pays.
 LARGE = 2_000_000
@@ -37,9 +37,14 @@ def scan(step, inputs, states, output, mask, options):
         elif options.recompute:
             last, outputs = recomputed_scan(body, carry, xs)
         else:
-            last, outputs = batched_scan(body, carry, xs)
+            last, outputs = batched_scan(body, carry, xs, 0 if options.inside_layers else SMALL)
     output, states = last
     return output, outputs, states
+
+
+def over_layers(layer, flow, states, tensors):
+    with _scope():
+        return lax.scan(lambda flow, now: layer(flow, *now), flow, (states, tensors))
 
 
 def recomputed_scan(body, carry, xs):
@@ -60,12 +65,15 @@ def recomputed_scan(body, carry, xs):
     return carry, outputs
 
 
-def batched_scan(body, carry, xs):
-    """`lax.scan`, whose gradient forms that of each weight, $a^T de$ of its products $e = a W$, once for all steps."""
+def batched_scan(body, carry, xs, small=SMALL):
+    """`lax.scan`, whose gradient forms that of each weight, $a^T de$ of its products $e = a W$, once for all steps.
+
+    That of a weight of fewer entries than `small` is formed step by step.
+    """
     kernels, products = [], []
 
     def note(a, kernel):
-        if not batches(kernel):
+        if kernel.size < small:
             return jnp.matmul(a, kernel)
         k = next((k for k, known in enumerate(kernels) if known is kernel), len(kernels))
         if k == len(kernels):
@@ -88,7 +96,7 @@ def batched_scan(body, carry, xs):
         read = []
 
         def form(a, kernel):
-            if not batches(kernel):
+            if kernel.size < small:
                 return jnp.matmul(a, kernel)
             k = products[len(read)][0]
             read.append(a)
@@ -185,11 +193,6 @@ def _divide(leaves):
     return floats, [leaf for leaf, float_ in zip(leaves, is_float, strict=True) if not float_], join
 
 
-def batches(kernel):
-    """Returns whether one product over all steps beats a product and a sum in each, for the gradient by `kernel`."""
-    return kernel.size >= SMALL
-
-
 def turns(kernel, rows):
     """Returns whether a product with `kernel` is faster with a copy of its transpose.
 
@@ -248,6 +251,10 @@ def hoists(weights):
     # XLA runs the two small products of a step side by side on a CPU, which a product before the loop only beats where
     # the weights outgrow the caches: measured, 2 cores, 20 x 35 steps: 0.77x at 0.5 million weights, 1.6x at 8 million.
     return jax.default_backend() != "cpu" or weights >= 4_000_000
+
+
+def prefers_layers(depth):
+    return True
 
 
 inference = contextlib.nullcontext

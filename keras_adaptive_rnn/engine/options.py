@@ -16,6 +16,7 @@ class Options:
         differentiable: Whether the loop needs a gradient.
         recompute: Whether the gradient computes the steps again from states, in place of keeping what they made.
         resume: Function that returns a context in which a step can be run when the sequence has ended.
+        inside_layers: Whether the loop is that of one layer in `engine.over_layers`. Defaults to `False`.
     """
 
     return_sequences: bool
@@ -25,3 +26,4 @@ class Options:
     differentiable: bool
     recompute: bool
     resume: Callable
+    inside_layers: bool = False

@@ -47,6 +47,27 @@ def scan(step, inputs, states, output, mask, options):
     return carry[0], outputs, tree.pack_sequence_as(states, carry[1:])
 
 
+def over_layers(layer, flow, states, tensors):
+    count = tensors[0].shape[0]
+    arrays = [_array(x, count).unstack(x) for x in (*states, *tensors)]
+
+    def one(k, flow, ends):
+        now = [array.read(k) for array in arrays]
+        new, last = layer(flow, now[: len(states)], now[len(states) :])
+        for tensor, old in zip(new, flow, strict=True):
+            tensor.set_shape(old.shape)
+        return k + 1, new, [array.write(k, state) for array, state in zip(ends, last, strict=True)]
+
+    _, flow, ends = tf.while_loop(
+        lambda k, *_: k < count,
+        one,
+        (tf.constant(0), flow, [_array(x, count) for x in states]),
+        maximum_iterations=count,
+        swap_memory=True,
+    )
+    return flow, [array.stack() for array in ends]
+
+
 def loop(body, xs, carry, length, options, keep=(), made=(), form=None):
     """Runs `body` over `xs`.
 
@@ -337,6 +358,12 @@ def shortcut(short, whole):
 
 def hoists(weights):
     return True
+
+
+def prefers_layers(depth):
+    # A graph runs products of several layers side by side: measured on two cores, 4 x 256, step by step is 1.1 times as
+    # fast for LSTMs, 1.2 times for Mogrifiers. Of 36 and 144 vanilla layers it is half as fast, and slow to compile.
+    return depth >= 12
 
 
 inference = contextlib.nullcontext

@@ -58,6 +58,14 @@ def scan(step, inputs, states, output, mask, options):
     return output, torch.stack(outputs) if outputs else output.new_zeros((0, *output.shape)), states
 
 
+def over_layers(layer, flow, states, tensors):
+    count, ends = len(states), []
+    for now in zip(*(torch.unbind(t) for t in (*states, *tensors)), strict=True):
+        flow, end = layer(flow, list(now[:count]), list(now[count:]))
+        ends.append(end)
+    return flow, [torch.stack(of_layers) for of_layers in zip(*ends, strict=True)]
+
+
 class Products:
     """Forms the products of a loop with its weights, and the gradient of each weight in few large products."""
 
@@ -215,6 +223,10 @@ def shortcut(short, whole):
 
 
 def hoists(weights):
+    return True
+
+
+def prefers_layers(depth):
     return True
 
 

@@ -18,6 +18,7 @@ class Skip(CellLayer):
     """
 
     cell_class = cells.SkipCell
+    fixed_arguments = ("connection",)
 
 
 @export
@@ -33,6 +34,7 @@ class Skim(CellLayer):
     """
 
     cell_class = cells.SkimCell
+    fixed_arguments = ("connection",)
 
 
 @export

@@ -7,11 +7,12 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments, cells
 from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn.cells.inner import sibling
 from keras_adaptive_rnn.layers.rnn import RNN
 
 COMMON_DOCUMENTATION = """
 Args:
-    *args, **kwargs: All arguments of {cells}, where the equations are.
+    *args, **kwargs: All arguments of {cells}, where the equations are.{stack}
     return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions:
         As in `keras_adaptive_rnn.layers.RNN`.
     name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
@@ -20,11 +21,16 @@ Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the stat
 """
 
 
+STACK_DOCUMENTATION = """ A list of `units` makes a stack of cells
+        of these sizes, the lowest first, alike but for their random numbers: `keras_adaptive_rnn.StackedCells`.
+    connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in `keras_adaptive_rnn.StackedCells`."""
+
+
 class CellLayer(RNN):
-    """An `RNN` that makes its own cell. A subclass names it: `cell_class = MogrifierCell`.
+    """An `RNN` that makes its own cell, or a stack of them. A subclass names their class: `cell_class = MogrifierCell`.
 
     Every argument of the cell is an attribute of the layer too, but for one called `cell`: `layer.cell` is the cell of
-    the layer.
+    the layer. Of a stack, `units` is a list, and the others are those of the lowest cell.
     """
 
     cell_class = None
@@ -35,30 +41,60 @@ class CellLayer(RNN):
         cls.__signature__ = _arguments.signature(cls.cell_class.accepted_arguments(), cls.own_arguments)
         for name in _arguments.parameters(cls.cell_class):
             if name not in {"cell", *cls.own_arguments}:
-                setattr(cls, name, property(lambda self, name=name: getattr(self.cell, name)))
+                setattr(cls, name, property(lambda self, name=name: self._argument(name)))
         doc = inspect.cleandoc(cls.__doc__ or "")
         if doc and "Args:" not in doc:
             before, example, after = doc.partition("\n\nExample:")
-            common = COMMON_DOCUMENTATION.format(cells=f"`keras_adaptive_rnn.{cls.cell_class.__name__}`")
+            stack = STACK_DOCUMENTATION if "connection" in cls.own_arguments else ""
+            common = COMMON_DOCUMENTATION.format(cells=f"`keras_adaptive_rnn.{cls.cell_class.__name__}`", stack=stack)
             cls.__doc__ = f"{before}\n{common}{example[1:]}{after}"
 
-    def __init__(self, *args, activity_regularizer=None, **kwargs):
-        _arguments.reject_unknown(type(self), kwargs, type(self).__signature__.parameters)
+    def __init__(self, *args, connection: str | None = None, activity_regularizer=None, **kwargs):
+        given = kwargs if connection is None else {**kwargs, "connection": connection}
+        _arguments.reject_unknown(type(self), given, type(self).__signature__.parameters)
         loop = {name: kwargs.pop(name) for name in type(self).own_arguments if name in kwargs}
         layer = {name: kwargs.pop(name) for name in _arguments.LAYER_ARGUMENTS if name in kwargs}
         shared = {name: value for name, value in layer.items() if name != "name"}
+        self.connection = connection
         cell = self.make_cell(*args, **kwargs, **shared)
         super().__init__(cell, activity_regularizer=activity_regularizer, **loop, **layer)
 
     def make_cell(self, *args, **kwargs):
         """Returns the cell that the arguments ask for."""
-        return type(self).cell_class(*args, **kwargs)
+        cell_class = type(self).cell_class
+        units = args[0] if args else kwargs.get("units")
+        if "connection" not in type(self).own_arguments or not isinstance(units, (list, tuple)):
+            if self.connection is not None:
+                raise ValueError(
+                    "Argument `connection` must be None where `units` is no list, which makes a stack. "
+                    f"Received: connection={self.connection!r}, units={units!r}"
+                )
+            return cell_class(*args, **kwargs)
+        if not units:
+            raise ValueError("Argument `units` must be a positive integer, or a list of them. Received: units=[]")
+        names = list(_arguments.parameters(cell_class))[: len(args)]
+        values = {**dict(zip(names, args, strict=True)), **kwargs}
+        stack = [cell_class(**sibling({**values, "units": size}, k)) for k, size in enumerate(units)]
+        layer = {name: kwargs[name] for name in _arguments.LAYER_ARGUMENTS if name in kwargs}
+        return cells.StackedCells(stack, connection=self.connection, **layer)
+
+    @property
+    def _parts(self):
+        """The cells of a stack that the layer has made, or its one cell."""
+        return self.cell.cells if isinstance(self.cell, cells.StackedCells) else [self.cell]
+
+    def _argument(self, name):
+        values = [getattr(part, name) for part in self._parts]
+        return values if name == "units" and self._parts[0] is not self.cell else values[0]
 
     def get_config(self):
         config = super().get_config()
         del config["cell"]
-        cell = {k: v for k, v in self.cell.get_config().items() if k not in _arguments.LAYER_ARGUMENTS}
-        return {**config, **cell}
+        of_cell = self._parts[0].get_config()
+        if self._parts[0] is not self.cell:
+            of_cell["units"] = self.units
+        of_cell = {k: v for k, v in of_cell.items() if k not in _arguments.LAYER_ARGUMENTS}
+        return {**config, **of_cell, **_arguments.config(self, set(self.own_arguments) & {"connection"})}
 
     @classmethod
     def from_config(cls, config, custom_objects=None):
@@ -116,6 +152,9 @@ class Mogrifier(CellLayer):
     >>> layer = keras_adaptive_rnn.layers.Mogrifier(8, rounds=5, rank=2, return_sequences=True)
     >>> tuple(layer(np.ones((2, 5, 3))).shape)
     (2, 5, 8)
+    >>> stack = keras_adaptive_rnn.layers.Mogrifier([8] * 4, connection="skip")
+    >>> tuple(stack(np.ones((2, 5, 3))).shape)
+    (2, 8)
     """
 
     cell_class = cells.MogrifierCell
@@ -243,6 +282,8 @@ class AdaptiveLayer(CellLayer):
 
     cell_class = cells.AdaptiveLSTMCell
     stack_class = cells.StackedAdaptiveLSTMCells
+    # The cells of its stacks read more of each other.
+    fixed_arguments = ("connection",)
 
     def __init__(self, units: int | list[int], *args, output_dropout: float = 0.0, **kwargs):
         super().__init__(units, *args, **kwargs)

@@ -4,7 +4,7 @@ import contextlib
 import itertools
 
 import keras
-from keras import ops
+from keras import ops, tree
 
 from keras_adaptive_rnn import _arguments, initializers
 from keras_adaptive_rnn._keras import AutocastScope
@@ -25,8 +25,8 @@ class LinearMap(keras.layers.Layer):
 
     A subclass writes two methods: `build`, which makes the weights, and `prepare`, which turns them into what one
     sequence multiplies by. `prepare` runs once a sequence, outside the time loop, so casts, masks and normalisations
-    of weights belong there. `product` multiplies, inside the loop; `product_each` where every block reads a vector of
-    its own.
+    of weights belong there. `product` multiplies, inside the loop; where every block reads a vector of its own,
+    `product_each` does, by what `prepare_blocks` returns.
 
     Args:
         units: Positive integer, entries of one output block; `None` leaves it to the cell.
@@ -159,8 +159,8 @@ class LinearMap(keras.layers.Layer):
         """Returns what one sequence multiplies by: for each group, anything that `product` understands."""
         raise NotImplementedError
 
-    def prepare_each(self, training):
-        """Returns the same for `product_each`."""
+    def prepare_blocks(self, training):
+        """Returns what `product` multiplies by where a block stands alone, each tensor with an axis of blocks first."""
         raise NotImplementedError
 
     def narrow(self, prepared, inputs, units):
@@ -206,8 +206,19 @@ class LinearMap(keras.layers.Layer):
         self._sequence.clear()
 
     def _prepare(self, training, each=False):
+        if each:
+            blocks = self.prepared_blocks(training)
+            return [
+                tree.map_structure(lambda t, group=group: None if t is None else t[group], blocks)
+                for group in self.group_slices
+            ]
         with AutocastScope(self.compute_dtype):
-            return self.prepare_each(training) if each else self.prepare(training)
+            return self.prepare(training)
+
+    def prepared_blocks(self, training):
+        """Returns what `prepare_blocks` does, for a cell that asks itself."""
+        with AutocastScope(self.compute_dtype):
+            return self.prepare_blocks(training)
 
     def __call__(self, inputs, *args, **kwargs):
         # A cell calls its maps in every time step, where Keras's bookkeeping would cost more than a small product.

@@ -52,10 +52,9 @@ class Full(LinearMap):
     def narrow(self, prepared, inputs, units):
         return narrow_blocks(prepared, inputs, self.units, units)
 
-    def prepare_each(self, training):
+    def prepare_blocks(self, training):
         kernel = self.effective_kernel(training)
-        blocks = ops.transpose(ops.reshape(kernel, (kernel.shape[0], -1, self.units)), (1, 0, 2))
-        return [blocks[s] for s in self.group_slices]
+        return ops.transpose(ops.reshape(kernel, (kernel.shape[0], -1, self.units)), (1, 0, 2))
 
 
 @export

@@ -101,11 +101,11 @@ class LowRank(LinearMap):
             right, left = right if self.tied else right[None], left[None]
         return right, left
 
-    def _diagonals(self):
+    def _diagonals(self, slices):
         if not self.diagonal:
-            return [None] * len(self.blocks)
+            return [None] * len(slices)
         diagonal = ops.cast(self.diagonal_kernel, self.compute_dtype)
-        return [diagonal[s.start * self.units : s.stop * self.units] for s in self.group_slices]
+        return [diagonal[s.start * self.units : s.stop * self.units] for s in slices]
 
     def prepare(self, training):
         right, left = self._factors()
@@ -115,7 +115,7 @@ class LowRank(LinearMap):
                 _joined(left[s]) if self.tied or s.stop - s.start == 1 else left[s],
                 diagonal,
             )
-            for s, diagonal in zip(self.group_slices, self._diagonals(), strict=True)
+            for s, diagonal in zip(self.group_slices, self._diagonals(self.group_slices), strict=True)
         ]
 
     def narrow(self, prepared, inputs, units):
@@ -140,17 +140,17 @@ class LowRank(LinearMap):
             return outputs
         return outputs + ops.concatenate([inputs] * (diagonal.shape[0] // inputs.shape[-1]), axis=-1) * diagonal
 
-    def prepare_each(self, training):
+    def prepare_blocks(self, training):
         right, left = self._factors()
-        return [
-            (right if self.tied else right[s], left[s], diagonal)
-            for s, diagonal in zip(self.group_slices, self._diagonals(), strict=True)
-        ]
+        if self.tied:
+            right = ops.broadcast_to(right, (left.shape[0], *right.shape))
+        (diagonal,) = self._diagonals([slice(0, left.shape[0])])
+        return right, left, None if diagonal is None else ops.reshape(diagonal, (-1, self.units))
 
     def product_each(self, inputs, prepared):
         right, left, diagonal = prepared
         outputs = matmul(matmul(inputs, right), left)
-        return outputs if diagonal is None else outputs + inputs * ops.reshape(diagonal, (-1, 1, self.units))
+        return outputs if diagonal is None else outputs + inputs * ops.expand_dims(diagonal, 1)
 
 
 def _joined(blocks):

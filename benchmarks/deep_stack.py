@@ -1,0 +1,107 @@
+"""Train steps of deep stacks: layer by layer, as our `RNN` runs them, against step by step, and how long both compile.
+
+`python -m benchmarks.deep_stack --help` says what can be chosen; `benchmarks/README.md` what is measured.
+"""
+
+import argparse
+import itertools
+import json
+import pathlib
+import statistics
+import time
+
+import keras
+import numpy as np
+
+import keras_adaptive_rnn as kar
+
+STACKS = {
+    "DeepRNN": lambda units, depth: kar.DeepRNNCell(units, depth=depth),
+    "LSTM": lambda units, depth: kar.StackedCells([kar.LSTMCell(units) for _ in range(depth)]),
+    "Mogrifier": lambda units, depth: kar.StackedCells([kar.MogrifierCell(units) for _ in range(depth)]),
+}
+JIT = {"auto": "auto", "on": True, "off": False}
+
+
+class StepByStep(kar.RNN):
+    """Our `RNN`, that takes a step of all layers before it takes the next."""
+
+    def runs_by_layer(self, training=False):
+        return False
+
+
+ORDERS = {"by layer": kar.RNN, "by step": StepByStep, "Keras": keras.layers.RNN}
+
+
+def measure(stack, units, depth, batch, steps, jit, orders, repeats, seconds):
+    """Returns the seconds of the first train step and the median of later ones, by order."""
+    rng = np.random.default_rng(0)
+    x, y = (rng.normal(size=(batch, steps, units)).astype("float32") for _ in range(2))
+
+    def compiled(rnn):
+        layer = rnn(STACKS[stack](units, depth), return_sequences=True)
+        model = keras.Sequential([keras.Input((steps, units), batch_size=batch), layer])
+        model.compile("adam", "mse", jit_compile=JIT[jit])
+        return lambda: model.train_on_batch(x, y)
+
+    contenders, first = {}, {}
+    for name in orders:
+        contenders[name] = compiled(ORDERS[name])
+        first[name] = _seconds(contenders[name])
+        contenders[name]()
+    times = {name: [] for name in orders}
+    start = time.perf_counter()
+    for k in range(repeats):
+        for name in list(orders)[:: -1 if k % 2 else 1]:
+            times[name].append(_seconds(contenders[name]))
+        if k >= 2 and time.perf_counter() - start > seconds:
+            break
+    return {
+        name: {
+            "first": first[name],
+            "step": statistics.median(times[name]),
+            "times_ours": statistics.median(a / b for a, b in zip(times[name], times[orders[0]], strict=True)),
+            "rounds": len(times[name]),
+        }
+        for name in orders
+    }
+
+
+def _seconds(run):
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--stacks", nargs="+", choices=STACKS, default=["DeepRNN"])
+    parser.add_argument("--units", nargs="+", type=int, default=[256])
+    parser.add_argument("--depth", nargs="+", type=int, default=[36, 144])
+    parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--steps", type=int, default=50)
+    parser.add_argument("--orders", nargs="+", choices=ORDERS, default=["by layer", "by step"])
+    parser.add_argument("--jit", choices=JIT, default="auto", help="Keras's jit_compile")
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--seconds", type=float, default=60, help="no more rounds after so long, but 3 at least")
+    parser.add_argument("--json", type=pathlib.Path, help="file that the rows are added to")
+    options = parser.parse_args(arguments)
+    for stack, units, depth in itertools.product(options.stacks, options.units, options.depth):
+        job = {"stack": stack, "units": units, "depth": depth, "batch": options.batch, "steps": options.steps}
+        found = measure(**job, jit=options.jit, orders=options.orders, repeats=options.repeats, seconds=options.seconds)
+        row = {"backend": keras.backend.backend(), "jit": options.jit, **job, "orders": found}
+        what = f"{stack} {depth} x {units}, batch {options.batch}, {options.steps} steps"
+        print(f"{row['backend']}, jit {options.jit}: {what}")
+        for name, of in found.items():
+            print(
+                f"  {name:9} {of['step'] * 1000:7.0f} ms a train step ({of['times_ours']:.2f} times by layer), "
+                f"the first {of['first']:.1f} s",
+                flush=True,
+            )
+        if options.json:
+            rows = json.loads(options.json.read_text()) if options.json.exists() else []
+            options.json.write_text(json.dumps([*rows, row], indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

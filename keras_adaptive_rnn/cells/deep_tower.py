@@ -1,0 +1,121 @@
+"""The layers of `DeepRNNCell`, each of which can read a whole sequence before the next one does."""
+
+import contextlib
+
+from keras import ops, tree
+
+from keras_adaptive_rnn.cells.noise import next_digits, uniform
+from keras_adaptive_rnn.cells.tower import Tower
+
+
+class DeepTower(Tower):
+    """The tower of a `DeepRNNCell`.
+
+    To the lowest layer come the inputs, to the others the output below and what their block has read. After them comes
+    the count of steps, where there is one.
+    """
+
+    def __init__(self, cell, training):
+        self.cell = cell
+        self.training = training
+        self._drops = training and cell.dropout > 0
+        self._drops_blocks = training and cell.block_dropout > 0
+        self._is_square = cell.input_size == cell.units
+        per_layer = {
+            **self._of_blocks(),
+            "recurrent": cell.recurrent_map.prepared_blocks(training),
+            "bias": cell.bias.value(slice(0, cell.depth)) if cell.use_bias else None,
+        }
+        masks = cell._noise.drawn.get("recurrent_dropout")
+        if masks is not None:
+            per_layer["mask"] = self._apart(masks, cell.depth)
+        self._lowest = tree.map_structure(lambda t: None if t is None else t[0], per_layer)
+        above = tree.map_structure(lambda t: None if t is None else t[1:], per_layer)
+        above["inner"] = cell.inner_map.prepared_blocks(training)
+        if self._drops:
+            keys = cell._noise.drawn["dropout"]
+            self._lowest["keys"] = keys[:, : cell.input_size]
+            above["keys"] = self._apart(keys[:, cell.input_size :], cell.depth - 1)
+        super().__init__(above)
+
+    def _apart(self, joined, layers):
+        """Returns `[layers, batch, units]` of `[batch, layers * units]`."""
+        return ops.transpose(ops.reshape(joined, (-1, layers, self.cell.units)), (1, 0, 2))
+
+    def _of_blocks(self):
+        """Returns what the place of each layer in its block decides."""
+        cell = self.cell
+        blocks = cell._blocks()
+        place = [(k, block) for k, block in enumerate(blocks) for _ in block]
+        # Only inputs of another size cannot be added to a layer, or stand in its place.
+        square = [k > 0 or self._is_square for k, _ in place]
+        full = [len(block) == cell.skip_every for _, block in place]
+        first, last = ([i == block[end] for i, (_, block) in enumerate(place)] for end in (0, -1))
+        scales = [cell.skip_scale * all(skips) for skips in zip(square, full, last, strict=True)]
+        self._skips = any(scales)
+        found = {"starts": ops.convert_to_tensor(first)}
+        if self._skips:
+            found["skip"] = ops.convert_to_tensor(scales, dtype=cell.compute_dtype)
+        if self._drops_blocks:
+            keys = ops.transpose(cell._noise.drawn["block_dropout"])
+            found["block_keys"] = ops.expand_dims(ops.take(keys, [k for k, _ in place], axis=0), -1)
+            found["square"], found["ends"] = ops.convert_to_tensor(square), ops.convert_to_tensor(last)
+        return found
+
+    def wearing(self, layer):
+        return contextlib.nullcontext()
+
+    def project(self, flow, layer):
+        cell, own = self.cell, layer or self._lowest
+        x = flow[0]
+        if self._drops:
+            kept = uniform(own["keys"], flow[-1]) >= cell.dropout
+            x = x * (ops.cast(kept, x.dtype) / (1 - cell.dropout))
+        below = cell.kernel_map(x) if layer is None else cell.inner_map.product(x, own["inner"])
+        projected = [below if own["bias"] is None else below + own["bias"]]
+        if self._skips:
+            projected.append(own["skip"] * self._block_input(flow, layer, below))
+        if self._drops_blocks:
+            projected.append(self._kept(flow, own))
+        return projected
+
+    def _block_input(self, flow, layer, like):
+        if layer is None:
+            return flow[0] if self._is_square else ops.zeros_like(like)
+        return ops.where(layer["starts"], flow[0], flow[1])
+
+    def _kept(self, flow, own):
+        """Returns whether the block is kept, `[..., batch, 1]`."""
+        kept = uniform(own["block_keys"], flow[-1]) >= self.cell.block_dropout
+        return ops.cast(ops.logical_or(kept, ops.logical_not(own["square"])), self.cell.compute_dtype)
+
+    def step(self, projected, states, layer):
+        own = layer or self._lowest
+        (old,) = states
+        below, *more = projected
+        read = old * ops.cast(own["mask"], old.dtype) if "mask" in own else old
+        h = self.cell.activation(below + self.cell.recurrent_map.product(read, own["recurrent"]))
+        if self._skips:
+            h = h + more[0]
+        return h, [more[-1] * h + (1 - more[-1]) * old if self._drops_blocks else h]
+
+    def hand_on(self, flow, output, layer):
+        own = layer or self._lowest
+        block_input = self._block_input(flow, layer, output)
+        if self._drops_blocks:
+            kept = ops.where(own["ends"], self._kept(flow, own), 1)
+            output = kept * output + (1 - kept) * block_input
+        return [output, block_input, *flow[1 if layer is None else 2 :]]
+
+    def tick(self, clock):
+        return [next_digits(digits) for digits in clock] if self.training else clock
+
+    def divide(self, states):
+        start = 0 if self.cell.reads_output else 1
+        end = start + self.cell.depth
+        *above, lowest = states[start:end]
+        return list(states[end:]), [lowest], [ops.stack(above[::-1])]
+
+    def join(self, output, clock, lowest, above):
+        layers = [above[0][k] for k in reversed(range(self.cell.depth - 1))]
+        return [*([] if self.cell.reads_output else [output]), *layers, *lowest, *clock]

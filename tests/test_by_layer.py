@@ -1,0 +1,167 @@
+"""A deep cell whose layers take the sequence one after the other computes what it computes step by step."""
+
+import keras
+import numpy as np
+import pytest
+from keras import ops, tree
+
+import keras_adaptive_rnn as kar
+from keras_adaptive_rnn import engine
+from keras_adaptive_rnn.testing.case import Case
+
+X = np.ones((2, 5, 4), "float32")
+MASK = np.array([[True] * 7, [False, True, False, True, True, False, False]])
+
+
+@pytest.fixture(autouse=True)
+def _any_depth(monkeypatch):
+    monkeypatch.setattr(engine, "prefers_layers", lambda depth: True)
+
+
+def stack(make, depth=3, **kwargs):
+    return kar.StackedCells([make() for _ in range(depth)], **kwargs)
+
+
+# The cells, and whether the sequences have a mask.
+ROWS = {
+    "deep_rnn": (
+        lambda: kar.DeepRNNCell(
+            4, depth=5, skip_every=2, dropout=0.2, recurrent_dropout=0.3, block_dropout=0.5, use_bias=False, seed=1
+        ),
+        True,
+    ),
+    "deep_rnn_other_inputs": (
+        lambda: kar.DeepRNNCell(
+            6,
+            depth=3,
+            skip_every=2,
+            block_dropout=0.5,
+            activation="tanh",
+            kernel_map=kar.maps.LowRank(2, tied=True),
+            recurrent_map=kar.maps.LowRank(2, diagonal=True),
+            seed=1,
+        ),
+        False,
+    ),
+    "gru_skip": (
+        lambda: stack(
+            lambda: kar.GRUCell(5, trainable_initial_state=True, dropout=0.2, recurrent_dropout=0.3, seed=1),
+            connection="skip",
+        ),
+        True,
+    ),
+    "zoneout_residual": (
+        lambda: stack(lambda: kar.ZoneoutCell(4, core="elman", zoneout=0.4, seed=1), connection="residual"),
+        True,
+    ),
+    "mogrifier": (lambda: stack(lambda: kar.MogrifierCell(4, rounds=2, rank=2)), True),
+}
+
+
+def outcome(make, mask, by_layer, monkeypatch, **kwargs):
+    keras.utils.set_random_seed(1)
+    case = Case(make(), (2, 7, 4))
+    layer = case.layer(kar.RNN, **kwargs)
+    assert layer.runs_by_layer(training=True)
+    if not by_layer:
+        monkeypatch.setattr(layer, "runs_by_layer", lambda training: False)
+    weights = ops.convert_to_tensor(np.random.default_rng(2).normal(size=(2, 7, case.output_size)).astype("float32"))
+
+    def loss(inputs, *states):
+        outputs, *last = layer(inputs, initial_state=list(states), mask=mask, training=True)
+        return ops.sum(outputs * weights) + sum(ops.sum(ops.square(s)) for s in tree.flatten(last))
+
+    value, by_variable, by_tensor = engine.gradients(
+        loss, layer.trainable_variables, [case.inputs, *case.states], compiled=True
+    )
+    return [value, *(np.float32(0) if g is None else g for g in (*by_variable, *by_tensor))]
+
+
+# TensorFlow takes longer to compile the Mogrifier than all the rest.
+@pytest.mark.parametrize("name", [n for n in ROWS if n != "mogrifier" or keras.backend.backend() != "tensorflow"])
+def test_the_order_changes_no_number(name, monkeypatch):
+    make, masked = ROWS[name]
+    mask = MASK if masked else None
+    kwargs = {"go_backwards": True, "zero_output_for_mask": True} if masked else {}
+    by_step, by_layer = (outcome(make, mask, order, monkeypatch, **kwargs) for order in (False, True))
+    for a, b in zip(by_step, by_layer, strict=True):
+        np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-5 * max(1, np.abs(a).max()))
+
+
+def test_a_list_of_units_makes_a_stack(tmp_path, monkeypatch):
+    layer = kar.Elman([4] * 3, connection="residual", seed=3, kernel_map=kar.maps.LowRank(2), return_state=True)
+    x, states = X[:, :, :3], [np.full((2, 4), k / 4, "float32") for k in range(4)]
+
+    def run(layer):
+        return [ops.convert_to_numpy(t) for t in layer(x, initial_state=states, mask=MASK[:, :5])]
+
+    outcome = run(layer)
+    assert layer.runs_by_layer()
+    assert (layer.units, layer.connection, layer.recurrent_dropout) == ([4, 4, 4], "residual", 0)
+    cells = layer.cell.cells
+    assert [cell.seed for cell in cells] == [3, 103, 203]
+    assert len({id(cell.kernel_map) for cell in cells}) == 3
+    assert np.abs(ops.convert_to_numpy(cells[1].weights[0]) - ops.convert_to_numpy(cells[2].weights[0])).max() > 0.01
+    model = keras.Sequential([keras.Input((5, 3)), layer])
+    model.save(tmp_path / "model.keras")
+    again = keras.saving.load_model(tmp_path / "model.keras").layers[0]
+    assert again.get_config() == layer.get_config()
+    monkeypatch.setattr(again, "runs_by_layer", lambda training: False)
+    for a, b in zip(outcome, run(again), strict=True):
+        np.testing.assert_allclose(b, a, rtol=1e-5, atol=1e-6)
+
+
+def test_unequal_cells_run_step_by_step():
+    layer = kar.LSTM([4, 5, 4])
+    layer.build((2, 5, 3))
+    assert not layer.runs_by_layer()
+    assert layer.units == [4, 5, 4]
+    assert tuple(layer(np.ones((2, 5, 3), "float32")).shape) == (2, 4)
+    assert kar.LSTM([4]).units == [4]
+    assert kar.LSTM(4).units == 4
+
+
+@pytest.mark.parametrize(
+    "other", ["tanh", {"use_bias": False}, {"dtype": "mixed_bfloat16"}, {"layer_normalization": True}]
+)
+def test_what_keeps_cells_from_being_alike(other):
+    # The first is another function of the same name.
+    other = {"activation": lambda x: ops.tanh(x)} if other == "tanh" else other
+    cells = [kar.ElmanCell(4), kar.ElmanCell(4), kar.ElmanCell(4, **other)]
+    layer = kar.RNN(kar.StackedCells(cells))
+    layer.build((2, 5, 4))
+    assert not layer.runs_by_layer()
+
+
+@pytest.mark.skipif(keras.backend.backend() == "torch", reason="nothing is compiled")
+def test_all_layers_compile_as_one():
+    def traced(depth):
+        calls = []
+
+        def activation(x):
+            calls.append(x)
+            return ops.tanh(x)
+
+        layer = kar.DeepRNN(4, depth=depth, activation=activation)
+        layer.build((2, 5, 4))
+        engine.gradients(lambda x: ops.sum(layer(x, training=True)), layer.trainable_variables, [X], compiled=True)
+        return len(calls)
+
+    assert traced(depth=9) == traced(depth=4)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "words"),
+    [
+        (lambda: kar.Mogrifier([]), ValueError, ["`units`", "[]"]),
+        (lambda: kar.Mogrifier([4, "a"]), TypeError, ["`units`", "'a'"]),
+        (lambda: kar.Mogrifier(4, connection="skip"), ValueError, ["`connection`", "'skip'", "units=4"]),
+        (lambda: kar.Mogrifier([4, 4], connection="hop"), ValueError, ["`connection`", "'hop'", "residual"]),
+        (lambda: kar.Mogrifier([4, 5], connection="skip"), ValueError, ["`connection`", "[4, 5]"]),
+        (lambda: kar.AdaptiveLSTM([4, 4], policy_units=2, connection="skip"), TypeError, ["`connection`"]),
+    ],
+)
+def test_bad_stacks(make, error, words):
+    with pytest.raises(error) as caught:
+        make()
+    assert all(word in str(caught.value) for word in words), caught.value
