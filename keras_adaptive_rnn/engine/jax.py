@@ -8,7 +8,7 @@ from jax import lax
 from jax import numpy as jnp
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 
-from keras_adaptive_rnn._keras import in_stateless_scope
+from keras_adaptive_rnn._keras import AutocastScope, in_stateless_scope
 from keras_adaptive_rnn._products import formed_by
 from keras_adaptive_rnn.engine.masking import masked
 
@@ -251,6 +251,27 @@ def hoists(weights):
 
 
 inference = contextlib.nullcontext
+
+
+def compiled(function, layer):
+    @jax.jit
+    def pure(values, *args):
+        with keras.StatelessScope(list(zip(layer.variables, values, strict=True))) as scope:
+            result = function(*args)
+        now = [scope.get_current_value(variable) for variable in layer.variables]
+        return result, {k: new for k, (old, new) in enumerate(zip(values, now, strict=True)) if new is not old}
+
+    def call(*args):
+        if in_stateless_scope():
+            return function(*args)
+        with AutocastScope(None):
+            values = [variable.value for variable in layer.variables]
+        result, written = pure(values, *args)
+        for k, value in written.items():
+            layer.variables[k].assign(value)
+        return result
+
+    return call
 
 
 def gradients(function, variables, tensors, compiled):

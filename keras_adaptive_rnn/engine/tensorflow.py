@@ -1,6 +1,7 @@
 """The time loop on TensorFlow: one `tf.while_loop`, in the graph and under XLA alike, with a gradient of its own."""
 
 import contextlib
+import functools
 
 import tensorflow as tf
 from keras import tree
@@ -8,6 +9,7 @@ from tensorflow.compiler.tf2xla.python import xla
 from tensorflow.python.eager import record
 from tensorflow.python.ops.control_flow_util import GraphOrParentsInXlaContext
 
+from keras_adaptive_rnn._keras import in_stateless_scope, model_supports_jit
 from keras_adaptive_rnn._products import formed_by
 from keras_adaptive_rnn.engine.masking import masked
 
@@ -340,6 +342,18 @@ def hoists(weights):
 
 
 inference = contextlib.nullcontext
+
+
+def compiled(function, layer):
+    @functools.cache
+    def graph():
+        # XLA where Keras's own `jit_compile="auto"` takes it.
+        return tf.function(function, jit_compile=model_supports_jit(layer))
+
+    def call(*args):
+        return graph()(*args) if tf.executing_eagerly() and not in_stateless_scope() else function(*args)
+
+    return call
 
 
 def gradients(function, variables, tensors, compiled):
