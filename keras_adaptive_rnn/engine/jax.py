@@ -45,13 +45,14 @@ def scan(step, inputs, states, output, mask, options):
 def recomputed_scan(body, carry, xs):
     """`batched_scan`, of which a gradient keeps the carries between chunks of steps and runs each chunk again."""
     length = jax.tree.leaves(xs)[0].shape[0]
-    count, rest = divmod(length, CHUNK)
+    size = max(1, min(CHUNK, length))
+    count, rest = divmod(length, size)
 
     @jax.checkpoint
     def chunk(carry, xs):
         return batched_scan(body, carry, xs)
 
-    whole = jax.tree.map(lambda x: x[: length - rest].reshape((count, CHUNK, *x.shape[1:])), xs)
+    whole = jax.tree.map(lambda x: x[: length - rest].reshape((count, size, *x.shape[1:])), xs)
     carry, outputs = lax.scan(chunk, carry, whole)
     outputs = jax.tree.map(lambda y: y.reshape((length - rest, *y.shape[2:])), outputs)
     if rest:

@@ -153,6 +153,17 @@ class RNN(keras.layers.RNN):
                 f"Received: input shape {tuple(shape)}"
             )
 
+    @property
+    def accelerated(self) -> bool:
+        """Whether the loop knows the weights of the cell: products without state leave it, gradients are formed in few.
+
+        It is false where a cell, or one inside it, is not of this package (a `keras_adaptive_rnn.cells.Cell`) and reads
+        its weights itself; the loop then runs such a cell step by step, as `keras.layers.RNN` does.
+        """
+        parts = self.cell._flatten_layers() if isinstance(self.cell, keras.layers.Layer) else [self.cell]
+        cells = [part for part in parts if hasattr(part, "state_size")]
+        return all(isinstance(cell, (Cell, keras.layers.StackedRNNCells)) for cell in cells)
+
     # States.
 
     def get_initial_state(self, batch_size):
@@ -285,6 +296,7 @@ class RNN(keras.layers.RNN):
                 training=training,
                 differentiable=differentiable,
                 recompute=self.recompute,
+                variables=getattr(self.cell, "variables", []),
                 resume=resumable(self.cell, self._cell_dtype),
             )
             if not differentiable and leaps(self.cell):
