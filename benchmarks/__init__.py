@@ -7,6 +7,7 @@ NAMES = {
     "keras": "Keras RNN",
     "keras_lstm": "Keras LSTM",
     "keras_model": "Keras model",
+    "keras_compiled": "Keras RNN, compiled",
     "plain": "PyTorch loop",
     "torchrecurrent": "torchrecurrent",
     "torch_lstm": "PyTorch LSTM",

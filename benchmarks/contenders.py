@@ -152,7 +152,8 @@ def streaming_contenders(job, jit="auto"):
     """Returns by name functions that read `steps` steps one by one, and return the output of each.
 
     `ours` is `layer.step`; `keras` is Keras's `RNN` called on one step with the last states, `keras_model` a compiled
-    model around it, whose `predict_on_batch` takes and gives the states.
+    model around it, whose `predict_on_batch` takes and gives the states, `keras_compiled` the same call in a function
+    that the user has compiled by means of JAX or TensorFlow.
     """
     units, batch, steps = job["units"], job["batch"], job["steps"]
     xs = np.random.default_rng(0).normal(size=(steps, batch, 1, units)).astype("float32")
@@ -178,6 +179,8 @@ def streaming_contenders(job, jit="auto"):
         output, *states = model.predict_on_batch([x, *map(ops.convert_to_numpy, states)])
         return output, states
 
+    compiled = kar.engine.compiled(step_of_keras, theirs)
+
     def reader(step):
         def read():
             outputs, states = [], first
@@ -189,4 +192,7 @@ def streaming_contenders(job, jit="auto"):
 
         return read
 
-    return {"ours": reader(step_of_ours), "keras": reader(step_of_keras), "keras_model": reader(step_of_model)}
+    steps = {"ours": step_of_ours, "keras": step_of_keras, "keras_model": step_of_model}
+    if keras.backend.backend() != "torch":
+        steps["keras_compiled"] = compiled
+    return {name: reader(step) for name, step in steps.items()}

@@ -42,6 +42,8 @@ WHATS = {"time": ["train", "predict"], "memory": ["memory"], "streaming": ["step
 KEY = ("backend", "device", "cell", "units", "batch", "steps", "what", "jit")
 RATIOS = {
     "Keras / ours": lambda ratios: ratios.get("keras"),
+    "Keras model / ours": lambda ratios: ratios.get("keras_model"),
+    "Keras compiled / ours": lambda ratios: ratios.get("keras_compiled"),
     "PyTorch loop / ours": lambda ratios: ratios.get("plain"),
     "ours / products": lambda ratios: 1 / ratios["products"] if "products" in ratios else None,
 }

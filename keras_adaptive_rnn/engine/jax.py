@@ -8,7 +8,7 @@ from jax import lax
 from jax import numpy as jnp
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 
-from keras_adaptive_rnn._keras import in_stateless_scope
+from keras_adaptive_rnn._keras import AutocastScope, in_stateless_scope
 from keras_adaptive_rnn._products import formed_by
 from keras_adaptive_rnn.engine.masking import masked
 
@@ -50,13 +50,14 @@ def over_layers(layer, flow, states, tensors):
 def recomputed_scan(body, carry, xs):
     """`batched_scan`, of which a gradient keeps the carries between chunks of steps and runs each chunk again."""
     length = jax.tree.leaves(xs)[0].shape[0]
-    count, rest = divmod(length, CHUNK)
+    size = max(1, min(CHUNK, length))
+    count, rest = divmod(length, size)
 
     @jax.checkpoint
     def chunk(carry, xs):
         return batched_scan(body, carry, xs)
 
-    whole = jax.tree.map(lambda x: x[: length - rest].reshape((count, CHUNK, *x.shape[1:])), xs)
+    whole = jax.tree.map(lambda x: x[: length - rest].reshape((count, size, *x.shape[1:])), xs)
     carry, outputs = lax.scan(chunk, carry, whole)
     outputs = jax.tree.map(lambda y: y.reshape((length - rest, *y.shape[2:])), outputs)
     if rest:
@@ -258,6 +259,27 @@ def prefers_layers(depth):
 
 
 inference = contextlib.nullcontext
+
+
+def compiled(function, layer):
+    @jax.jit
+    def pure(values, *args):
+        with keras.StatelessScope(list(zip(layer.variables, values, strict=True))) as scope:
+            result = function(*args)
+        now = [scope.get_current_value(variable) for variable in layer.variables]
+        return result, {k: new for k, (old, new) in enumerate(zip(values, now, strict=True)) if new is not old}
+
+    def call(*args):
+        if in_stateless_scope():
+            return function(*args)
+        with AutocastScope(None):
+            values = [variable.value for variable in layer.variables]
+        result, written = pure(values, *args)
+        for k, value in written.items():
+            layer.variables[k].assign(value)
+        return result
+
+    return call
 
 
 def gradients(function, variables, tensors, compiled):

@@ -15,6 +15,7 @@ class Options:
         training: Whether the steps are those of training; else a gradient is possible, but rarely asked for.
         differentiable: Whether the loop needs a gradient.
         recompute: Whether the gradient computes the steps again from states, in place of keeping what they made.
+        variables: The Keras variables that the steps may read.
         resume: Function that returns a context in which a step can be run when the sequence has ended.
         inside_layers: Whether the loop is that of one layer in `engine.over_layers`. Defaults to `False`.
     """
@@ -25,5 +26,6 @@ class Options:
     training: bool
     differentiable: bool
     recompute: bool
+    variables: list
     resume: Callable
     inside_layers: bool = False

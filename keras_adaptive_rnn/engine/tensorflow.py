@@ -1,13 +1,16 @@
 """The time loop on TensorFlow: one `tf.while_loop`, in the graph and under XLA alike, with a gradient of its own."""
 
 import contextlib
+import functools
 
+import keras
 import tensorflow as tf
 from keras import tree
 from tensorflow.compiler.tf2xla.python import xla
 from tensorflow.python.eager import record
 from tensorflow.python.ops.control_flow_util import GraphOrParentsInXlaContext
 
+from keras_adaptive_rnn._keras import AutocastScope, in_stateless_scope, model_supports_jit
 from keras_adaptive_rnn._products import formed_by
 from keras_adaptive_rnn.engine.masking import masked
 
@@ -110,6 +113,7 @@ def batched_loop(body, xs, carry, length, reads_output, options):
 
     The backward loop takes each step again from its states and, unless it is to recompute them, the products.
     """
+    body = reading_once(body, options.variables)
     weights = Weights(body, xs, carry)
     if not weights.kernels:
         carry, _, _, outputs = loop(body, xs, carry, length, options)
@@ -136,10 +140,26 @@ def batched_loop(body, xs, carry, length, reads_output, options):
     return (results[1:], results[0]) if options.return_sequences else (results, None)
 
 
+def reading_once(body, variables):
+    """Returns `body`, for which `variables` have been read before the loop; a gradient goes to tensors alone."""
+    if in_stateless_scope():
+        return body
+    with AutocastScope(None):
+        values = [(variable, tf.convert_to_tensor(variable.value)) for variable in variables]
+
+    def one(x, carry):
+        with keras.StatelessScope(values) as scope:
+            new = body(x, carry)
+        writes = any(scope.get_current_value(variable) is not value for variable, value in values)
+        return body(x, carry) if writes else new
+
+    return one
+
+
 class Weights:
     """The weights that the steps of a loop multiply by, and the other floats that they read from outside.
 
-    Empty where a step reads a variable itself.
+    Empty where a step writes a variable, or reads one that it did not name.
     """
 
     def __init__(self, body, xs, carry):
@@ -367,6 +387,18 @@ def prefers_layers(depth):
 
 
 inference = contextlib.nullcontext
+
+
+def compiled(function, layer):
+    @functools.cache
+    def graph():
+        # XLA where Keras's own `jit_compile="auto"` takes it.
+        return tf.function(function, jit_compile=model_supports_jit(layer))
+
+    def call(*args):
+        return graph()(*args) if tf.executing_eagerly() and not in_stateless_scope() else function(*args)
+
+    return call
 
 
 def gradients(function, variables, tensors, compiled):

@@ -233,6 +233,11 @@ def prefers_layers(depth):
 inference = torch.no_grad
 
 
+def compiled(function, layer):
+    # No compiler is needed to be fast enough, and none is always there.
+    return function
+
+
 def gradients(function, variables, tensors, compiled):
     tensors = [keras.ops.convert_to_tensor(t).detach().clone().requires_grad_() for t in tensors]
     value = function(*tensors)

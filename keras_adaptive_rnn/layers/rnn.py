@@ -3,6 +3,7 @@
 from typing import Any
 
 import keras
+import numpy as np
 from keras import ops, tree
 
 from keras_adaptive_rnn import _arguments, engine
@@ -117,6 +118,9 @@ class RNN(keras.layers.RNN):
         self.input_spec = keras.layers.InputSpec(ndim=3)
         self._carried = Carried()
         self._decisions = Decisions(self)
+        # What a cell that is no layer reads, nobody knows.
+        is_layer = isinstance(self.cell, keras.layers.Layer)
+        self._fast_step = engine.compiled(self._one_step, self.cell) if is_layer else self._one_step
         self.return_decisions = _arguments.boolean("return_decisions", return_decisions)
         if return_decisions and not deciding_cells(self.cell):
             raise ValueError(
@@ -149,6 +153,17 @@ class RNN(keras.layers.RNN):
                 f"Layer '{self.name}' has unroll=True and needs a known number of steps. "
                 f"Received: input shape {tuple(shape)}"
             )
+
+    @property
+    def accelerated(self) -> bool:
+        """Whether the loop knows the weights of the cell: products without state leave it, gradients are formed in few.
+
+        It is false where a cell, or one inside it, is not of this package (a `keras_adaptive_rnn.cells.Cell`) and reads
+        its weights itself; the loop then runs such a cell step by step, as `keras.layers.RNN` does.
+        """
+        parts = self.cell._flatten_layers() if isinstance(self.cell, keras.layers.Layer) else [self.cell]
+        cells = [part for part in parts if hasattr(part, "state_size")]
+        return all(isinstance(cell, (Cell, keras.layers.StackedRNNCells)) for cell in cells)
 
     # States.
 
@@ -189,7 +204,7 @@ class RNN(keras.layers.RNN):
         ]
 
     def _check_states(self, states, batch_size):
-        """Returns `states` as nested as the cell's and in its dtype, or raises an error that says what was expected."""
+        """Returns `states` as nested as the cell's, or raises an error that says what was expected."""
         states = as_list(states)
         sizes, received = tree.flatten(self.state_size), tree.flatten(states)
         shapes = [tuple(state.shape) for state in received]
@@ -202,8 +217,10 @@ class RNN(keras.layers.RNN):
                 f"Layer '{self.name}' expected states of shapes {[(batch_size, size) for size in sizes]}. "
                 f"Received: {shapes}"
             )
-        received = [ops.cast(state, self._cell_dtype) for state in received]
         return self._nest(received)
+
+    def _cast(self, tensors):
+        return tree.map_structure(lambda t: ops.cast(t, self._cell_dtype), tensors)
 
     # The pass over a sequence.
 
@@ -221,7 +238,7 @@ class RNN(keras.layers.RNN):
             states = self._carried.read(self, batch_size)
         else:
             states = self.get_initial_state(batch_size)
-        states = self._check_states(states, sequences.shape[0])
+        states = self._cast(self._check_states(states, sequences.shape[0]))
         if mask is None:
             # Keras fills in the mask only where the sequence is the single tensor argument.
             mask = getattr(sequences, "_keras_mask", None)
@@ -280,6 +297,7 @@ class RNN(keras.layers.RNN):
                 training=training,
                 differentiable=differentiable,
                 recompute=self.recompute,
+                variables=getattr(self.cell, "variables", []),
                 resume=resumable(self.cell, self._cell_dtype),
             )
             if not differentiable and leaps(self.cell):
@@ -361,7 +379,8 @@ class RNN(keras.layers.RNN):
         """
         if not self.built:
             raise ValueError(f"Layer '{self.name}' must be built before `step`: call it once, or `build(input_shape)`.")
-        inputs = ops.convert_to_tensor(inputs)
+        # A compiled function takes an array in less time than Keras converts it.
+        inputs = inputs if isinstance(inputs, np.ndarray) else ops.convert_to_tensor(inputs)
         features = self.input_spec.axes[-1]
         if len(inputs.shape) != 2 or inputs.shape[-1] != features:
             raise ValueError(
@@ -370,11 +389,15 @@ class RNN(keras.layers.RNN):
             )
         if states is None:
             states = self.get_initial_state(inputs.shape[0])
-        states = self._check_states(tree.map_structure(ops.convert_to_tensor, states), inputs.shape[0])
-        inputs = ops.cast(inputs, self._cell_dtype)
-        with AutocastScope(self._cell_dtype), engine.inference():
-            inputs, step = self._split_cell(inputs, False, hoist=False)
-            return step(inputs, states)
+        with engine.inference():
+            return self._fast_step(inputs, tree.map_structure(ops.convert_to_tensor, states))
+
+    def _one_step(self, inputs, states):
+        # The shapes of states are checked once where the step is compiled.
+        states = self._check_states(states, inputs.shape[0])
+        with AutocastScope(self._cell_dtype):
+            inputs, step = self._split_cell(self._cast(inputs), False, hoist=False)
+            return step(inputs, self._cast(states))
 
     # Config.
 

@@ -122,6 +122,7 @@ def run(cell, vectors, states, mask, training, return_sequences=False):
         training=training,
         differentiable=True,
         recompute=False,
+        variables=getattr(cell, "variables", []),
         resume=inner.resumable(cell, dtype),
     )
     inputs = project(vectors) if hoist else vectors
