@@ -18,6 +18,8 @@ ROWS = 2048
 CHUNK = 16
 
 
+# A compiler would lay the loop out step by step: minutes, for a few dozens of steps.
+@torch.compiler.disable
 def scan(step, inputs, states, output, mask, options):
     step = masked(step, options.zero_output_for_mask)
     length = tree.flatten(inputs)[0].shape[0]
@@ -58,6 +60,7 @@ def scan(step, inputs, states, output, mask, options):
     return output, torch.stack(outputs) if outputs else output.new_zeros((0, *output.shape)), states
 
 
+@torch.compiler.disable
 def over_layers(layer, flow, states, tensors):
     count, ends = len(states), []
     for now in zip(*(torch.unbind(t) for t in (*states, *tensors)), strict=True):
@@ -74,7 +77,7 @@ class Products:
         self.weights = {}
 
     def __call__(self, inputs, kernel):
-        if inputs.dtype != kernel.dtype or torch.compiler.is_compiling():
+        if inputs.dtype != kernel.dtype:
             return keras.ops.matmul(inputs, kernel)
         weight = self.weights.get(id(kernel))
         if weight is None:
@@ -152,6 +155,7 @@ class Gathered(torch.autograd.Function):
         return kernel.view_as(kernel)
 
     @staticmethod
+    @torch.compiler.disable
     def backward(ctx, _):
         return ctx.weight.take(), None
 
@@ -166,6 +170,7 @@ class Product(torch.autograd.Function):
         return weight.multiply(inputs)
 
     @staticmethod
+    @torch.compiler.disable
     def backward(ctx, gradient):
         inputs, kernel = ctx.saved_tensors
         ctx.weight.add(inputs, gradient)
@@ -200,6 +205,7 @@ def packed_product(inputs, packed):
     return torch.ops.mkldnn._linear_pointwise(inputs, packed, None, "none", [], "")
 
 
+@torch.compiler.disable
 def visit(step, inputs, states, times, ends, collect):
     length, batch_size = inputs.shape[:2]
     rows = torch.arange(batch_size, device=inputs.device)

@@ -1,5 +1,6 @@
 """`keras.layers.RNN` with the same arguments, weights and file, and a time loop of our own."""
 
+import contextlib
 from typing import Any
 
 import keras
@@ -395,7 +396,7 @@ class RNN(keras.layers.RNN):
     def _one_step(self, inputs, states):
         # The shapes of states are checked once where the step is compiled.
         states = self._check_states(states, inputs.shape[0])
-        with AutocastScope(self._cell_dtype):
+        with AutocastScope(self._cell_dtype), saving() if self._decisions.may_save() else contextlib.nullcontext():
             inputs, step = self._split_cell(self._cast(inputs), False, hoist=False)
             return step(inputs, self._cast(states))
 
