@@ -14,8 +14,8 @@ make it leave out a known share:
 The other side is Keras's `Sequential` of the same sizes around `keras_adaptive_rnn.LSTM` (the big one), or around a
 `VariableComputationCell` that uses all dimensions. Of both sides it times `predict`, and `predict_on_batch`, which has
 less around the network. It prints the medians and the median ratio of neighbours, the other side's time over that of
-the contender: above 1, computing less is faster. With `--json FILE` it puts its rows into the file, in the place of
-those of the same contenders and backend.
+the contender: above 1, computing less is faster. With `--jit` both are compiled with `jit_compile=True`, which JAX does
+anyway. With `--json FILE` it puts its rows into the file, in the place of those of the same contenders.
 """
 
 import argparse
@@ -141,12 +141,17 @@ def compare(models, how, batches, repeats):
     return {**medians, "ratio": statistics.median(t["full"] / t["ours"] for t in times)}
 
 
+def key(row):
+    return tuple(row[name] for name in ("backend", "jit", "model", "batch"))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--models", nargs="+", choices=CONTENDERS, default=list(CONTENDERS))
     parser.add_argument("--batch", type=int, nargs="+", default=[1, 64])
     parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--repeats", type=int, default=11)
+    parser.add_argument("--jit", action="store_true", help="compile the models with `jit_compile=True`")
     parser.add_argument("--json", type=pathlib.Path)
     arguments = parser.parse_args()
 
@@ -162,17 +167,21 @@ def main():
         # One input says nothing of a share of the inputs: a stream of them does.
         count = STREAM if (name, batch) == ("SkimOrRead", 1) else 1
         ours, share, full = CONTENDERS[name](x[: max(count * batch, STREAM)])
+        if arguments.jit:
+            for model in (ours, full):
+                model.compile(loss="sparse_categorical_crossentropy", jit_compile=True)
         batches = [x[k * batch : (k + 1) * batch] for k in range(count)]
         for how in ("predict", "predict_on_batch"):
             row = compare({"ours": ours, "full": full}, how, batches, arguments.repeats)
-            rows.append({"backend": backend, "model": name, "batch": batch, "timed": how, "share": float(share), **row})
+            of = {"backend": backend, "jit": arguments.jit, "model": name, "batch": batch, "timed": how}
+            rows.append({**of, "share": float(share), **row})
             times = (f"{1000 * row[key]:.1f}" for key in ("ours", "full"))
             table.add_row(name, str(batch), f"{share:.0%}", how, *times, f"{row['ratio']:.2f}")
     Console().print(table)
     if arguments.json:
         known = json.loads(arguments.json.read_text()) if arguments.json.exists() else []
-        again = {(row["backend"], row["model"], row["batch"]) for row in rows}
-        kept = [row for row in known if (row["backend"], row["model"], row["batch"]) not in again]
+        again = {key(row) for row in rows}
+        kept = [row for row in known if key(row) not in again]
         arguments.json.write_text(json.dumps(kept + rows, indent=1) + "\n")
 
 

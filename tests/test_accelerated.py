@@ -47,14 +47,14 @@ def test_it_is_what_the_loop_finds(make):
 
     with formed_by(form):
         inputs = np.ones((2, 5), "float32")
-        layer._one_step(ops.convert_to_tensor(inputs), layer.get_initial_state(2))
+        layer.whole_step(ops.convert_to_tensor(inputs), layer.get_initial_state(2))
     # Outside a sequence a map forms its products itself.
     assert not found
     found.clear()
     kar.cells.inner.start_sequence(layer.cell, 2, False, 5)
     try:
         with formed_by(form):
-            layer._one_step(ops.convert_to_tensor(inputs), layer.get_initial_state(2))
+            layer.whole_step(ops.convert_to_tensor(inputs), layer.get_initial_state(2))
     finally:
         kar.cells.inner.end_sequence(layer.cell)
     assert bool(found) == layer.accelerated

@@ -4,6 +4,7 @@ import keras
 import numpy as np
 from keras import ops, tree
 
+from keras_adaptive_rnn import engine
 from keras_adaptive_rnn.callbacks.matrices import LayerMatrices, MapMatrices, is_known_map, own_kernels
 from keras_adaptive_rnn.cells.core import Core
 from keras_adaptive_rnn.cells.deep import DeepRNNCell
@@ -40,8 +41,11 @@ def one_step(layer, sequences, mask, run):
     mask = getattr(sequences, "_keras_mask", None) if mask is None else mask
     if mask is not None:
         run.rows = ops.convert_to_numpy(mask).reshape(-1).astype(bool)
-    step = layer.step if isinstance(layer, RNN) else layer.cell
-    output, states = step(ops.reshape(sequences, (batch * time, features)), normal_states(layer, batch * time, run))
+    # A compiled step would hide what is scaled in it.
+    step = layer.whole_step if isinstance(layer, RNN) else layer.cell
+    with engine.inference():
+        inputs = ops.reshape(sequences, (batch * time, features))
+        output, states = step(inputs, normal_states(layer, batch * time, run))
     run.rows = None
     output, *states = [ops.reshape(t, (batch, time, -1)) for t in (output, *tree.flatten(states))]
     output = output if layer.return_sequences else output[:, -1]

@@ -16,9 +16,9 @@ def straight_through(value, estimate):
     return ops.stop_gradient(value) + (estimate - ops.stop_gradient(estimate))
 
 
-def float32(x):
-    """Returns `x` in float32; `ops.cast` of what is so already would take longer than a small product on PyTorch."""
-    return x if keras.backend.standardize_dtype(x.dtype) == "float32" else ops.cast(x, "float32")
+def cast(x, dtype="float32"):
+    """Returns `ops.cast(x, dtype)`, which for what is so already would take longer than a small product on PyTorch."""
+    return x if keras.backend.standardize_dtype(x.dtype) == dtype else ops.cast(x, dtype)
 
 
 _saving = ContextVar("saving", default=False)
@@ -99,9 +99,9 @@ class Decider(Cell):
 
     def decision(self, *read):
         """Returns the map, of float32, of tensors `[batch, size]`, joined."""
-        read = [float32(each) for each in read]
+        read = [cast(each) for each in read]
         read = read[0] if len(read) == 1 else ops.concatenate(read, axis=-1)
-        kernel, bias = (ops.cast(weight, "float32") for weight in (self.decision_kernel, self.decision_bias))
+        kernel, bias = (cast(ops.convert_to_tensor(weight)) for weight in (self.decision_kernel, self.decision_bias))
         return ops.matmul(read, kernel) + bias
 
     def start_sequence(self, batch_size, training):

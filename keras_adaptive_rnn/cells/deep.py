@@ -170,7 +170,10 @@ class DeepRNNCell(Core):
 
     @property
     def tower_depth(self):
-        return 0 if self.depth < 3 or type(self.inner_map).prepare_blocks is LinearMap.prepare_blocks else self.depth
+        # A subclass may have equations of its own, and a map of the user's no blocks.
+        of_maps = [type(of).prepare_blocks for of in (self.inner_map, self.recurrent_map)]
+        runs = self.depth > 2 and type(self) is DeepRNNCell and LinearMap.prepare_blocks not in of_maps
+        return self.depth if runs else 0
 
     def tower(self, training):
         return DeepTower(self, training)

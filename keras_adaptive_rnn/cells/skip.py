@@ -7,7 +7,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
-from keras_adaptive_rnn.cells.deciding import Decider, float32, in_rows, straight_through
+from keras_adaptive_rnn.cells.deciding import Decider, cast, in_rows, straight_through
 from keras_adaptive_rnn.cells.modulator import Modulator
 
 
@@ -107,19 +107,19 @@ class SkipCell(Decider, Modulator):
 
     def step(self, projected, states, training=False):
         *old, increment, accumulated = states
-        increment, accumulated = float32(increment), float32(accumulated)
+        increment, accumulated = cast(increment), cast(accumulated)
         # States that no step has made may be negative.
         probability = ops.maximum(accumulated + ops.minimum(increment, 1 - accumulated), 0)
         u = straight_through(ops.round(probability), probability)
         self.record(u)
         self.expose(update=u, probability=probability)
         new = self._inner_update(projected, old, probability > 0.5, training)
-        copy = ops.cast(u, self.compute_dtype)
+        copy = cast(u, self.compute_dtype)
         mixed = [copy * after + (1 - copy) * before for after, before in zip(new, old, strict=True)]
         held = self.held_increment
         increment = u * self._increment(new) + (1 - u) * increment if held else self._increment(mixed)
         accumulated = (1 - u) * probability
-        return mixed[0], [*mixed, *(ops.cast(state, self.compute_dtype) for state in (increment, accumulated))]
+        return mixed[0], [*mixed, *(cast(state, self.compute_dtype) for state in (increment, accumulated))]
 
     def _inner_update(self, projected, old, taken, training):
         """Returns the inner cell's states after a step, which matter where it is taken."""
@@ -139,7 +139,7 @@ class SkipCell(Decider, Modulator):
     def update(self, inputs, states):
         """Returns the states after one step of inference that is taken."""
         _, new = self.inner(inputs, states, False)
-        return [*new, ops.cast(self._increment(new), self.compute_dtype), ops.zeros_like(states[-1])]
+        return [*new, cast(self._increment(new), self.compute_dtype), ops.zeros_like(states[-1])]
 
     def skip(self, states, steps):
         """Returns the states after so many steps that are skipped, int32 `[batch, 1]`."""
@@ -159,7 +159,7 @@ class SkipCell(Decider, Modulator):
 
         Returns: Tensor `[batch, 1]` of int32, at most $2^{30}$.
         """
-        increment, accumulated = (float32(state) for state in states[-2:])
+        increment, accumulated = (cast(state) for state in states[-2:])
         # The cast rounds down.
         return ops.cast(ops.clip((0.5 - accumulated) / (increment + 1e-30), 0, 2**30), "int32")
 

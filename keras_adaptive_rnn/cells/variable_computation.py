@@ -135,7 +135,9 @@ class VariableComputationCell(Annealed, Decider, Core):
         self.record(straight_through(ops.ceil(m * self.units) / self.units, m), m)
         e_x, e = self.mask(m, x.shape[-1], training), self.mask(m, self.units, training)
         self.expose(share=m, mask=e)
-        h = self._update_first(x, h, e_x, e) if self.saves else self._update(x, h, e_x, e, training)
+        # A single step, for which narrow weights would have to be cut first, takes the whole ones.
+        short = self.saves and self.recurrent_map._sequence.narrow is not None
+        h = self._update_first(x, h, e_x, e) if short else self._update(x, h, e_x, e, training)
         return h, [h]
 
     def _update(self, x, h, e_x, e, training):

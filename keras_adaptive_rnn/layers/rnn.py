@@ -121,7 +121,7 @@ class RNN(keras.layers.RNN):
         self._decisions = Decisions(self)
         # What a cell that is no layer reads, nobody knows.
         is_layer = isinstance(self.cell, keras.layers.Layer)
-        self._fast_step = engine.compiled(self._one_step, self.cell) if is_layer else self._one_step
+        self._fast_step = engine.compiled(self._short_step, self.cell) if is_layer else self._short_step
         self.return_decisions = _arguments.boolean("return_decisions", return_decisions)
         if return_decisions and not deciding_cells(self.cell):
             raise ValueError(
@@ -303,7 +303,7 @@ class RNN(keras.layers.RNN):
             )
             if not differentiable and leaps(self.cell):
                 return leap(self.cell, sequences, states, mask, options, bool(self._decisions.cells))
-            if differentiable and self.runs_by_layer(training):
+            if differentiable and self.runs_by_layer:
                 tower = self.cell.tower(training)
                 return *by_layer.scan(tower, sequences, states, self._first_output(states), mask, options), None
             hoist = differentiable and isinstance(self.cell, Cell) and engine.hoists(self.cell.count_params())
@@ -317,8 +317,9 @@ class RNN(keras.layers.RNN):
         with saving():
             return self._run(sequences, states, mask, False, differentiable=False)
 
-    def runs_by_layer(self, training: bool = False) -> bool:
-        """Returns whether each layer of a deep cell takes the whole sequence before the next one does, which is faster.
+    @property
+    def runs_by_layer(self) -> bool:
+        """Whether each layer of a deep cell takes the whole sequence before the next one does, which is faster.
 
         So run `DeepRNNCell`, and `StackedCells` whose cells above the lowest are alike, of three layers and more (on
         TensorFlow of twelve), where neither `unroll` nor `recompute` asks for another order and nobody wants decisions.
@@ -393,10 +394,15 @@ class RNN(keras.layers.RNN):
         with engine.inference():
             return self._fast_step(inputs, tree.map_structure(ops.convert_to_tensor, states))
 
-    def _one_step(self, inputs, states):
+    def _short_step(self, inputs, states):
+        with saving() if self._decisions.may_save() else contextlib.nullcontext():
+            return self.whole_step(inputs, states)
+
+    def whole_step(self, inputs, states):
+        """Returns what `step` does, not compiled, and with all that the cell could leave out."""
         # The shapes of states are checked once where the step is compiled.
         states = self._check_states(states, inputs.shape[0])
-        with AutocastScope(self._cell_dtype), saving() if self._decisions.may_save() else contextlib.nullcontext():
+        with AutocastScope(self._cell_dtype):
             inputs, step = self._split_cell(self._cast(inputs), False, hoist=False)
             return step(inputs, self._cast(states))
 
