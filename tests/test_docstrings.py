@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import keras_adaptive_rnn
+from tests.backends import dealt
 
 ROOT = pathlib.Path(__file__).parent.parent
 MODULES = [
@@ -28,7 +29,7 @@ def test_docstrings(name):
     assert failed == 0
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize("page", dealt(["README.md", "CONTRIBUTING.md"]))
 def test_pages(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import maps
+from tests.backends import dealt
 
 quiet = settings(
     max_examples=8, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None
@@ -170,7 +171,7 @@ deciders = st.one_of(
 KINDS = {"cores": cores, "new": new_cells, "made": composites, "modulators": modulators, "deciders": deciders}
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize("kind", [pytest.param(KINDS[name], id=name) for name in dealt(KINDS)])
 @given(data=st.data())
 @quiet
 def test_config_round_trip(kind, data):
