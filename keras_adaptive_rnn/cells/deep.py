@@ -171,9 +171,10 @@ class DeepRNNCell(Core):
     @property
     def tower_depth(self):
         # A subclass may have equations of its own, and a map of the user's no blocks.
+        if self.depth < 3 or type(self) is not DeepRNNCell:
+            return 0
         of_maps = [type(of).prepare_blocks for of in (self.inner_map, self.recurrent_map)]
-        runs = self.depth > 2 and type(self) is DeepRNNCell and LinearMap.prepare_blocks not in of_maps
-        return self.depth if runs else 0
+        return 0 if LinearMap.prepare_blocks in of_maps else self.depth
 
     def tower(self, training):
         return DeepTower(self, training)
