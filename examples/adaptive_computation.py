@@ -57,7 +57,7 @@ def marked_symbol(count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.
 def make_models(task: str, args: argparse.Namespace) -> tuple[keras.Model, keras.Model]:
     """Returns the model that is trained, and one of the same layers that also returns the decisions."""
     if task == "skip":
-        layer = kar.layers.Skip(kar.GRUCell(args.units), return_decisions=True)
+        layer = kar.layers.Skip(kar.GRUCell(args.units), held_increment=True, return_decisions=True)
         head, loss, inputs = keras.layers.Dense(1, bias_initializer="ones"), "mse", keras.Input((LENGTH, 2))
     else:
         cells = kar.GRUCell(args.units), kar.GRUCell(args.small_units)

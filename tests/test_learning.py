@@ -45,7 +45,7 @@ ROWS = {
     "grid_lstm": (lambda: kar.GridLSTMCell(16, depth=1), 0.02, 700),
     "weight_drop_lstm": (lambda: kar.WeightDropLSTMCell(32, recurrent_weight_dropout=0.1), 0.02, 1000),
     "zoneout": (lambda: kar.ZoneoutCell(16, zoneout=[0.0, 0.05]), 0.02, 800),
-    "skip": (lambda: kar.SkipCell(kar.GRUCell(32)), 0.01, 600),
+    "skip": (lambda: kar.SkipCell(kar.GRUCell(32)), 0.01, 800),
     "skim": (lambda: kar.SkimCell(kar.GRUCell(16), kar.GRUCell(4)), 0.02, 600),
     "variable_computation": (
         lambda: kar.VariableComputationCell(32, core="gru", sharpness=1.0, soft_inference=True),
