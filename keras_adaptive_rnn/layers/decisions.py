@@ -36,10 +36,11 @@ class Decisions:
 
     def may_save(self):
         """Returns whether steps of inference may leave out what they do not need."""
-        if not deciding_cells(self.layer.cell):
+        deciding = deciding_cells(self.layer.cell)
+        if not deciding:
             return False
         # What is computed in a part of the rows alone can be neither collected nor looked at.
-        inside = [part for cell in deciding_cells(self.layer.cell) for part in deciding_cells(cell)[1:]]
+        inside = [part for cell in deciding for part in deciding_cells(cell)[1:]]
         wanted = self.cells
         return not any(cell is part for cell in wanted for part in inside) and not is_watched(self.layer.cell)
 

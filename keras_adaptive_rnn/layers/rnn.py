@@ -205,7 +205,7 @@ class RNN(keras.layers.RNN):
         ]
 
     def _check_states(self, states, batch_size):
-        """Returns `states` as nested as the cell's, or raises an error that says what was expected."""
+        """Returns `states` as nested as the cell's and in its dtype, or raises an error that says what was expected."""
         states = as_list(states)
         sizes, received = tree.flatten(self.state_size), tree.flatten(states)
         shapes = [tuple(state.shape) for state in received]
@@ -218,10 +218,7 @@ class RNN(keras.layers.RNN):
                 f"Layer '{self.name}' expected states of shapes {[(batch_size, size) for size in sizes]}. "
                 f"Received: {shapes}"
             )
-        return self._nest(received)
-
-    def _cast(self, tensors):
-        return tree.map_structure(lambda t: ops.cast(t, self._cell_dtype), tensors)
+        return self._nest([ops.cast(state, self._cell_dtype) for state in received])
 
     # The pass over a sequence.
 
@@ -239,7 +236,7 @@ class RNN(keras.layers.RNN):
             states = self._carried.read(self, batch_size)
         else:
             states = self.get_initial_state(batch_size)
-        states = self._cast(self._check_states(states, sequences.shape[0]))
+        states = self._check_states(states, sequences.shape[0])
         if mask is None:
             # Keras fills in the mask only where the sequence is the single tensor argument.
             mask = getattr(sequences, "_keras_mask", None)
@@ -403,8 +400,8 @@ class RNN(keras.layers.RNN):
         # The shapes of states are checked once where the step is compiled.
         states = self._check_states(states, inputs.shape[0])
         with AutocastScope(self._cell_dtype):
-            inputs, step = self._split_cell(self._cast(inputs), False, hoist=False)
-            return step(inputs, self._cast(states))
+            inputs, step = self._split_cell(ops.cast(inputs, self._cell_dtype), False, hoist=False)
+            return step(inputs, states)
 
     # Config.
 
