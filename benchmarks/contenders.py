@@ -179,7 +179,7 @@ def streaming_contenders(job, jit="auto"):
         output, *states = model.predict_on_batch([x, *map(ops.convert_to_numpy, states)])
         return output, states
 
-    compiled = kar.engine.compiled(step_of_keras, theirs)
+    compiled = kar.engine.compiled(step_of_keras, theirs, True)
 
     def reader(step):
         def read():

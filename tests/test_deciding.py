@@ -288,12 +288,12 @@ def test_rows_are_computed_where_they_are_chosen(count, rng):
     a, b = single(rng.normal(size=(2, 9, 3)))
     computed = []
 
-    def function(a, parts):
+    def function(a, b):
         computed.append(a.shape[0])
-        return [a * parts["b"]]
+        return [a * b]
 
     chosen_, a_, b_ = (ops.convert_to_tensor(array) for array in (chosen, a, b))
-    (found,) = in_rows(chosen_, function, lambda a, _: [a], [a_, {"b": b_}])
+    (found,) = in_rows(chosen_, function, lambda a, _: [a], [a_, b_])
     close(found, np.where(chosen, a * b, a))
     if keras.backend.backend() != "jax":
         # On JAX every branch is traced.

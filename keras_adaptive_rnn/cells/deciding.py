@@ -4,9 +4,9 @@ import contextlib
 from contextvars import ContextVar
 
 import keras
-from keras import ops, tree
+from keras import ops
 
-from keras_adaptive_rnn import _arguments, initializers
+from keras_adaptive_rnn import _arguments, engine, initializers
 from keras_adaptive_rnn._types import Initializer
 from keras_adaptive_rnn.cells.base import Cell
 
@@ -17,7 +17,7 @@ def straight_through(value, estimate):
 
 
 def cast(x, dtype="float32"):
-    """Returns `ops.cast(x, dtype)`, which for what is so already would take longer than a small product on PyTorch."""
+    """Returns `ops.cast(x, dtype)`, which on PyTorch takes longer than a small product also for what is so already."""
     return x if keras.backend.standardize_dtype(x.dtype) == dtype else ops.cast(x, dtype)
 
 
@@ -43,31 +43,37 @@ def in_rows(chosen, function, otherwise, tensors):
     Args:
         chosen: Boolean tensor `[batch, 1]`.
         function, otherwise: Functions of structures like `tensors`, which return a list of tensors.
-        tensors: Structure of tensors `[batch, ...]`.
+        tensors: List of tensors `[batch, ...]`.
     """
     rows = ops.shape(chosen)[0]
+    if rows == 1:
+        return engine.choose(cast(chosen[0, 0], "int32"), [otherwise, function], tensors)
     sizes = [(rows * quarters + 3) // 4 for quarters in range(5)]
-    if isinstance(rows, int):
-        sizes = sorted(set(sizes))
-        if rows == 1:
-            return ops.cond(chosen[0, 0], lambda: function(*tensors), lambda: otherwise(*tensors))
+    sizes = sorted(set(sizes)) if isinstance(rows, int) else sizes
     others = otherwise(*tensors)
 
+    def none(chosen, *operands):
+        return list(operands[: len(others)])
+
     def some(size):
-        order = ops.argsort(ops.cast(ops.logical_not(chosen[:, 0]), "int32"))[:size]
+        def of_some(chosen, *operands):
+            order = ops.argsort(cast(ops.logical_not(chosen[:, 0]), "int32"))[:size]
+            new = function(*(ops.take(tensor, order, axis=0) for tensor in operands[len(others) :]))
+            places = ops.expand_dims(order, -1)
+            return [
+                ops.where(chosen, ops.scatter_update(other, places, rows), other)
+                for rows, other in zip(new, operands, strict=False)
+            ]
 
-        def of(tensor):
-            return ops.take(tensor, order, axis=0)
+        return of_some
 
-        new, places = function(*tree.map_structure(of, tensors)), ops.expand_dims(order, -1)
-        return [ops.where(chosen, ops.scatter_update(b, places, a), b) for a, b in zip(new, others, strict=True)]
+    def every(chosen, *operands):
+        new = function(*operands[len(others) :])
+        return [ops.where(chosen, rows, other) for rows, other in zip(new, operands, strict=False)]
 
-    def all_():
-        return [ops.where(chosen, a, b) for a, b in zip(function(*tensors), others, strict=True)]
-
-    count = ops.sum(ops.cast(chosen, "int32"))
-    index = sum(ops.cast(count > size, "int32") for size in sizes[:-1])
-    return ops.switch(index, [lambda: others, *(lambda size=size: some(size) for size in sizes[1:-1]), all_])
+    count = ops.sum(cast(chosen, "int32"))
+    index = sum(cast(count > size, "int32") for size in sizes[:-1])
+    return engine.choose(index, [none, *map(some, sizes[1:-1]), every], [chosen, *others, *tensors])
 
 
 class Decider(Cell):

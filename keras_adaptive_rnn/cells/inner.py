@@ -10,6 +10,9 @@ from keras_adaptive_rnn import initializers, maps
 from keras_adaptive_rnn._keras import AutocastScope, DropoutRNNCell
 from keras_adaptive_rnn.cells.base import Cell
 
+# Who writes steps that do nothing but their operations.
+OURS = ("keras", __name__.split(".")[0])
+
 
 def as_list(states):
     """Returns `states` as a list, which Keras lets a cell of one state leave out."""
@@ -20,6 +23,12 @@ def output_size(cell):
     """Returns the size of a cell's output, which Keras lets a cell leave out."""
     size = getattr(cell, "output_size", None)
     return as_list(cell.state_size)[0] if size is None else size
+
+
+def repeats(cell):
+    """Returns whether `cell` is known to do the same in every step: it is of this package, or Keras's."""
+    parts = cell._flatten_layers() if isinstance(cell, keras.layers.Layer) else [cell]
+    return all(isinstance(part, Cell) or type(part).__module__.split(".")[0] in OURS for part in parts)
 
 
 # One step, of a cell whose states are flat.

@@ -4,12 +4,13 @@ The only package that imports jax, tensorflow or torch, and only the one that Ke
 
 - `scan(step, inputs, states, output, mask, options)`: runs `step` over time;
 - `visit(step, inputs, states, times, ends, collect)`: a loop in which each row is at its own place;
+- `choose(index, functions, operands)`: one of several functions, where the others are not computed;
 - `shortcut(short, whole)`: the value of one function, the gradient of another;
 - `over_layers(layer, flow, states, tensors)`: runs alike layers one after the other, compiled once;
 - `hoists(weights)`: whether one product before the loop beats many small ones in it;
 - `prefers_layers(depth)`: whether a deep cell is better run layer by layer than step by step;
 - `inference()`: a context in which nothing is kept for a gradient;
-- `compiled(function, layer)`: the function, as fast as the backend runs it many times;
+- `compiled(function, layer, repeats)`: the function, as fast as the backend runs it many times;
 - `gradients(function, variables, tensors)`: the value of a scalar function and its gradients.
 """
 
@@ -21,6 +22,7 @@ from keras_adaptive_rnn.engine.options import Options
 
 __all__ = [
     "Options",
+    "choose",
     "compiled",
     "gradients",
     "hoists",
@@ -82,6 +84,18 @@ def visit(step, inputs, states, times, ends, collect):
     return _backend().visit(step, inputs, states, times, ends, collect)
 
 
+def choose(index, functions, operands):
+    """Returns `functions[index](*operands)` without what the others compute.
+
+    Args:
+        index: Scalar tensor of int32.
+        functions: List of functions of tensors that return lists of tensors, alike in shapes and dtypes. All that is
+            not the same in every step comes as an operand.
+        operands: List of tensors.
+    """
+    return _backend().choose(index, functions, operands)
+
+
 def shortcut(short, whole):
     """Returns what `short()` returns, a structure of tensors, with the gradient of `whole()`, which gives the same.
 
@@ -121,7 +135,7 @@ def inference():
     return _backend().inference()
 
 
-def compiled(function, layer):
+def compiled(function, layer, repeats):
     """Returns a function of tensors that gives what `function` gives, and takes less time from the second call on.
 
     Inside a function that is being compiled, and in a `keras.StatelessScope`, it is `function` itself.
@@ -129,8 +143,9 @@ def compiled(function, layer):
     Args:
         function: Function of structures of tensors that returns one.
         layer: The layer whose variables it reads, anew at every call.
+        repeats: Whether it is known to do the same to its tensors every time. PyTorch runs others as they are.
     """
-    return _backend().compiled(function, layer)
+    return _backend().compiled(function, layer, repeats)
 
 
 def gradients(function, variables, tensors, compiled=False):

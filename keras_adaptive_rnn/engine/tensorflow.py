@@ -376,6 +376,11 @@ def shortcut(short, whole):
     return without_gradient(short(), SHORT)
 
 
+def choose(index, functions, operands):
+    functions = [functools.partial(function, *operands) for function in functions]
+    return tf.cond(index > 0, *reversed(functions)) if len(functions) == 2 else tf.switch_case(index, functions)
+
+
 def hoists(weights):
     return True
 
@@ -389,7 +394,7 @@ def prefers_layers(depth):
 inference = contextlib.nullcontext
 
 
-def compiled(function, layer):
+def compiled(function, layer, repeats):
     @functools.cache
     def graph():
         # XLA where Keras's own `jit_compile="auto"` takes it.

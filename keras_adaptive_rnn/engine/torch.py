@@ -7,8 +7,10 @@ import torch
 from keras import tree
 from torch.utils.checkpoint import checkpoint
 
+from keras_adaptive_rnn._keras import AutocastScope, in_stateless_scope
 from keras_adaptive_rnn._products import formed_by
 from keras_adaptive_rnn.engine.masking import masked
+from keras_adaptive_rnn.engine.torch_tape import Choice, Repeated, one_operation
 
 # Entries of a weight, and steps, from which packing the weight pays.
 LARGE, STEPS = 1_000_000, 16
@@ -16,48 +18,68 @@ LARGE, STEPS = 1_000_000, 16
 ROWS = 2048
 # Steps that are recomputed together: only the states between them are kept.
 CHUNK = 16
+# Steps from which recording the first one pays.
+RECORDED = 3
+# Shapes of arguments for which a function is kept as it was recorded.
+SHAPES = 16
 
 
 # A compiler would lay the loop out step by step: minutes, for a few dozens of steps.
 @torch.compiler.disable
 def scan(step, inputs, states, output, mask, options):
     step = masked(step, options.zero_output_for_mask)
-    length = tree.flatten(inputs)[0].shape[0]
-    steps = [torch.unbind(t) for t in tree.flatten(inputs)]
-    masks = [None] * length if mask is None else torch.unbind(mask)
+    flat_inputs = tree.flatten(inputs)
+    length, count = flat_inputs[0].shape[0], len(flat_inputs)
+    xs = list(zip(*map(torch.unbind, flat_inputs if mask is None else [*flat_inputs, mask]), strict=True))
 
-    def run(start, stop, output, states):
+    def flat_step(*tensors):
+        now = tree.pack_sequence_as(inputs, list(tensors[:count]))
+        now_masked, (output, *flat) = (
+            (None, tensors[count:]) if mask is None else (tensors[count], tensors[count + 1 :])
+        )
+        output, new = step(now, now_masked, output, tree.pack_sequence_as(states, flat))
+        return [output, *tree.flatten(new)]
+
+    def run(start, stop, *carry):
         outputs = []
         with formed_by(products):
-            for t in range(start, stop):
-                now = tree.pack_sequence_as(inputs, [s[t] for s in steps])
-                output, states = step(now, masks[t], output, states)
+            for x in xs[start:stop]:
+                carry = repeated(*x, *carry)
                 if options.return_sequences:
-                    outputs.append(output)
-        return output, states, outputs
+                    outputs.append(carry[0])
+        return carry, outputs
 
     products = Products(length)
-    if not (options.recompute and torch.is_grad_enabled()):
-        output, states, outputs = run(0, length, output, states)
-    else:
-        outputs = []
-        for start in range(0, length, CHUNK):
-            stop = min(start + CHUNK, length)
+    repeated = Repeated(flat_step) if options.repeats and length >= RECORDED else flat_step
+    first = [output, *tree.flatten(states)]
+    carry, outputs = run(0, 1, *first)
+    if not alike(first, carry):
+        repeated = flat_step
+    # The first step, in which the others are recorded, is not recomputed.
+    recomputed = options.recompute and torch.is_grad_enabled()
+    for start in range(1, length, CHUNK if recomputed else length):
+        if recomputed:
             # All noise is drawn before the loop.
-            output, states, more = checkpoint(
+            carry, more = checkpoint(
                 run,
                 start,
-                stop,
-                output,
-                states,
+                start + CHUNK,
+                *carry,
                 use_reentrant=False,
                 preserve_rng_state=False,
                 context_fn=lambda: (contextlib.nullcontext(), options.resume()),
             )
-            outputs += more
+        else:
+            carry, more = run(start, length, *carry)
+        outputs += more
+    output, states = carry[0], tree.pack_sequence_as(states, list(carry[1:]))
     if not options.return_sequences:
         return output, None, states
     return output, torch.stack(outputs) if outputs else output.new_zeros((0, *output.shape)), states
+
+
+def alike(tensors, others):
+    return all(a.shape == b.shape and a.dtype == b.dtype for a, b in zip(tensors, others, strict=True))
 
 
 @torch.compiler.disable
@@ -77,6 +99,9 @@ class Products:
         self.weights = {}
 
     def __call__(self, inputs, kernel):
+        return one_operation(self.form, (inputs, kernel), inputs, kernel)
+
+    def form(self, inputs, kernel):
         if inputs.dtype != kernel.dtype:
             return keras.ops.matmul(inputs, kernel)
         weight = self.weights.get(id(kernel))
@@ -209,11 +234,17 @@ def packed_product(inputs, packed):
 def visit(step, inputs, states, times, ends, collect):
     length, batch_size = inputs.shape[:2]
     rows = torch.arange(batch_size, device=inputs.device)
+
+    def flat_step(now, *states):
+        states, ahead = step(now, list(states))
+        return [*states, ahead]
+
+    repeated = Repeated(flat_step)
     outputs, visited = [states[0]], [torch.full_like(times, length)]
     with formed_by(Products(length)):
         while (active := times < ends).any():
-            now = inputs[times[0]] if batch_size == 1 else inputs[torch.clamp(times, max=length - 1), rows]
-            new, ahead = step(now, states)
+            now = inputs[int(times)] if batch_size == 1 else inputs[torch.clamp(times, max=length - 1), rows]
+            *new, ahead = repeated(now, *states)
             if not active.all():
                 new = [torch.where(active[:, None], a, b) for a, b in zip(new, states, strict=True)]
                 ahead = ahead * active
@@ -221,7 +252,11 @@ def visit(step, inputs, states, times, ends, collect):
                 outputs.append(new[0])
                 visited.append(torch.where(active, times, length))
             states, times = new, times + ahead
-    return states, times, (torch.stack(outputs), torch.stack(visited)) if collect else None
+    return list(states), times, (torch.stack(outputs), torch.stack(visited)) if collect else None
+
+
+def choose(index, functions, operands):
+    return one_operation(Choice(functions), (index, *operands), index, *operands)
 
 
 def shortcut(short, whole):
@@ -239,9 +274,42 @@ def prefers_layers(depth):
 inference = torch.no_grad
 
 
-def compiled(function, layer):
-    # No compiler is needed to be fast enough, and none is always there.
-    return function
+def compiled(function, layer, repeats):
+    known = {}
+
+    def call(*args):
+        if not repeats or in_stateless_scope():
+            return function(*args)
+        tensors = [t if isinstance(t, torch.Tensor) else keras.ops.convert_to_tensor(t) for t in tree.flatten(args)]
+        with AutocastScope(None):
+            # A weight that was given another tensor is another weight.
+            weights = [variable.value for variable in layer.variables]
+        key = (tuple((t.shape, t.dtype, t.device) for t in tensors), tuple(map(id, weights)))
+        if key not in known:
+            if len(known) >= SHAPES:
+                known.clear()
+            known[key] = Structured(function, args), weights
+        return known[key][0](*tensors)
+
+    return call
+
+
+class Structured:
+    """A function that is repeated, of tensors that were the structures `args`; it returns a structure."""
+
+    def __init__(self, function, args):
+        self.function = function
+        self.args = tree.map_structure(lambda _: None, args)
+        self.repeated = Repeated(self.flat)
+
+    def flat(self, *tensors):
+        result = self.function(*tree.pack_sequence_as(self.args, list(tensors)))
+        self.result = tree.map_structure(lambda _: None, result)
+        return tree.flatten(result)
+
+    def __call__(self, *tensors):
+        results = self.repeated(*tensors)
+        return tree.pack_sequence_as(self.result, list(results))
 
 
 def gradients(function, variables, tensors, compiled):

@@ -13,7 +13,7 @@ from keras_adaptive_rnn._keras import AutocastScope
 from keras_adaptive_rnn._types import Tensor
 from keras_adaptive_rnn.cells.base import Cell
 from keras_adaptive_rnn.cells.deciding import saving
-from keras_adaptive_rnn.cells.inner import as_list, end_sequence, output_size, resumable, start_sequence
+from keras_adaptive_rnn.cells.inner import as_list, end_sequence, output_size, repeats, resumable, start_sequence
 from keras_adaptive_rnn.layers import by_layer
 from keras_adaptive_rnn.layers.carried import Carried
 from keras_adaptive_rnn.layers.decisions import Decisions, deciding_cells
@@ -121,7 +121,8 @@ class RNN(keras.layers.RNN):
         self._decisions = Decisions(self)
         # What a cell that is no layer reads, nobody knows.
         is_layer = isinstance(self.cell, keras.layers.Layer)
-        self._fast_step = engine.compiled(self._short_step, self.cell) if is_layer else self._short_step
+        short = self._short_step
+        self._fast_step = engine.compiled(short, self.cell, repeats(self.cell)) if is_layer else short
         self.return_decisions = _arguments.boolean("return_decisions", return_decisions)
         if return_decisions and not deciding_cells(self.cell):
             raise ValueError(
@@ -297,6 +298,7 @@ class RNN(keras.layers.RNN):
                 recompute=self.recompute,
                 variables=getattr(self.cell, "variables", []),
                 resume=resumable(self.cell, self._cell_dtype),
+                repeats=repeats(self.cell),
             )
             if not differentiable and leaps(self.cell):
                 return leap(self.cell, sequences, states, mask, options, bool(self._decisions.cells))

@@ -124,6 +124,7 @@ def run(cell, vectors, states, mask, training, return_sequences=False):
         recompute=False,
         variables=getattr(cell, "variables", []),
         resume=inner.resumable(cell, dtype),
+        repeats=inner.repeats(cell),
     )
     inputs = project(vectors) if hoist else vectors
     _, outputs, states = engine.scan(step, inputs, states, states[0], ops.expand_dims(mask, -1), options)

@@ -1,0 +1,173 @@
+"""What PyTorch repeats of a step is what the step does."""
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+import keras_adaptive_rnn as kar
+
+if keras.backend.backend() != "torch":
+    pytest.skip("only PyTorch records its steps; others compile them", allow_module_level=True)
+
+import torch
+
+from keras_adaptive_rnn.engine.torch_tape import Repeated
+
+A, B = torch.arange(6.0).reshape(2, 3), torch.ones(2, 3)
+
+
+class Counted:
+    """A function, and how often it was called."""
+
+    def __init__(self, function):
+        self.function, self.calls = function, 0
+
+    def __call__(self, *tensors):
+        self.calls += 1
+        return self.function(*tensors)
+
+
+def in_place(a):
+    b = a * 2
+    b += 1
+    b[:, 0] = a[:, 1]
+    return [ops.tanh(b)]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda a, b: [ops.sigmoid(a) * b, ops.concatenate([a, b], axis=-1)],
+        lambda a, b: list(ops.split(ops.matmul(a, ops.transpose(b)), 2, axis=-1)),
+        lambda a, b: [ops.where(a > 2, a, b), ops.take(a, 1, axis=0)[None, 1:]],
+        lambda a, b: [ops.cast(a, "float16"), ops.cast(b, "float32"), ops.ones((2,))],
+        lambda a, b: [ops.stop_gradient(a) + ops.max(b, axis=-1, keepdims=True), *ops.top_k(a, 2)],
+        lambda a, b: in_place(a),
+        lambda a, b: [a, b, a],
+    ],
+)
+def test_it_does_the_same_without_the_function(function):
+    counted = Counted(function)
+    repeated = Repeated(counted)
+    for a, b in [(A, B), (A + 1, B * 2), (-A, B)]:
+        expected = function(a, b)
+        found = repeated(a, b)
+        assert all(torch.equal(x, y) and x.dtype == y.dtype for x, y in zip(found, expected, strict=True))
+    assert counted.calls == 1
+
+
+CONSTANT = torch.zeros(2, 3)
+
+
+def written(a):
+    CONSTANT[0] = a[0]
+    return [CONSTANT * 1]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda a: [a * 2] if a.sum() > 3 else [a],
+        lambda a: [a * float(a.max())],
+        lambda a: [ops.convert_to_tensor(ops.convert_to_numpy(a) + 1)],
+        lambda a: [a + torch.rand(2, 3)],
+        lambda a: [torch.nn.functional.dropout(a, 0.5)],
+        lambda a: [a + keras.random.normal((2, 3))],
+        lambda a: [a[a > 2].sum()],
+        lambda a: [torch.add(a, 1, out=torch.empty(2, 3))],
+        written,
+    ],
+)
+def test_what_cannot_be_repeated_is_called(function):
+    counted = Counted(function)
+    repeated = Repeated(counted)
+    for a in (A, A - 7, A):
+        torch.manual_seed(0)
+        keras.utils.set_random_seed(0)
+        (found,) = repeated(a)
+        torch.manual_seed(0)
+        keras.utils.set_random_seed(0)
+        assert torch.equal(found, function(a)[0])
+    assert counted.calls == 3
+
+
+def test_one_tensor_in_two_places_is_two_arguments():
+    repeated = Repeated(lambda a, b: [a - b])
+    repeated(A, A)
+    assert torch.equal(repeated(A, B)[0], A - B)
+
+
+def test_weights_are_read_anew_and_constants_are_not():
+    weight, constant, made = torch.nn.Parameter(torch.ones(3)), torch.ones(3), []
+
+    def function(a):
+        made.append(constant * 3)
+        return [a * (weight * 2) + made[-1]]
+
+    repeated = Repeated(function)
+    repeated(A)
+    with torch.no_grad():
+        weight.fill_(5)
+        constant.fill_(9)
+    assert torch.equal(repeated(A)[0], A * 10 + 3)
+
+
+def test_gradients_are_those_of_the_function():
+    def function(a, b):
+        c = ops.tanh(a * b)
+        return [ops.stop_gradient(c) * a + ops.sigmoid(b)]
+
+    repeated, found = Repeated(function), []
+    repeated(A, B)
+    for run in (repeated, function):
+        a, b = A.clone().requires_grad_(), B.clone().requires_grad_()
+        found.append(torch.autograd.grad(run(a, b)[0].square().sum(), [a, b]))
+    assert all(torch.equal(x, y) for x, y in zip(*found, strict=True))
+
+
+def test_a_gradient_of_its_own_is_kept():
+    @keras.ops.custom_gradient
+    def tripled(x):
+        return x * 1, lambda *args, upstream=None: (upstream if upstream is not None else args[0]) * 3
+
+    repeated = Repeated(lambda a: [tripled(a)])
+    for _ in range(3):
+        a = A.clone().requires_grad_()
+        (gradient,) = torch.autograd.grad(repeated(a)[0].sum(), a)
+        assert torch.equal(gradient, torch.full_like(A, 3))
+
+
+def test_each_function_of_a_choice_is_called_once():
+    less, more = Counted(lambda a, b: [a - b]), Counted(lambda a, b: [ops.tanh(a) + b])
+    repeated = Repeated(lambda a, b: kar.engine.choose(ops.cast(ops.sum(b) > 0, "int32"), [less, more], [a, b]))
+    for b in (B, -B, B * 2, -B * 3):
+        (found,) = repeated(A, b)
+        assert torch.equal(found, torch.tanh(A) + b if b.sum() > 0 else A - b)
+    assert (less.calls, more.calls) == (1, 1)
+
+
+class Stranger(keras.layers.LSTMCell):
+    """A cell that may do something else in every step."""
+
+
+@pytest.mark.parametrize(
+    "make", [kar.MogrifierCell, keras.layers.LSTMCell, lambda units: kar.ZoneoutCell(cell=Stranger(units)), Stranger]
+)
+@pytest.mark.parametrize("training", [False, True])
+def test_a_loop_calls_the_step_of_a_cell_it_knows_once(make, training, monkeypatch):
+    layer = kar.RNN(make(4), return_sequences=True)
+    x = np.random.default_rng(0).normal(size=(2, 7, 3)).astype("float32")
+    layer.build(x.shape)
+    calls = []
+    split = layer._split_cell
+
+    def counted_split(*args):
+        inputs, step = split(*args)
+        return inputs, lambda *args: calls.append(1) or step(*args)
+
+    monkeypatch.setattr(layer, "_split_cell", counted_split)
+    with torch.set_grad_enabled(training):
+        layer(x, training=training)
+    known = not any(isinstance(part, Stranger) for part in layer.cell._flatten_layers())
+    assert len(calls) == (1 if known else 7)
