@@ -46,7 +46,7 @@ def in_rows(chosen, function, otherwise, tensors):
         tensors: List of tensors `[batch, ...]`.
     """
     rows = ops.shape(chosen)[0]
-    if rows == 1:
+    if isinstance(rows, int) and rows == 1:
         return engine.choose(cast(chosen[0, 0], "int32"), [otherwise, function], tensors)
     sizes = [(rows * quarters + 3) // 4 for quarters in range(5)]
     sizes = sorted(set(sizes)) if isinstance(rows, int) else sizes
