@@ -11,11 +11,6 @@ from keras_adaptive_rnn._types import Initializer
 from keras_adaptive_rnn.cells.base import Cell
 
 
-def straight_through(value, estimate):
-    """Returns `value` exactly, whose gradient is that of `estimate`."""
-    return ops.stop_gradient(value) + (estimate - ops.stop_gradient(estimate))
-
-
 def cast(x, dtype="float32"):
     """Returns `ops.cast(x, dtype)`, which on PyTorch takes longer than a small product also for what is so already."""
     return x if keras.backend.standardize_dtype(x.dtype) == dtype else ops.cast(x, dtype)
@@ -32,6 +27,13 @@ def saving():
         yield
     finally:
         _saving.reset(token)
+
+
+def straight_through(value, estimate):
+    """Returns `value` exactly, whose gradient is that of `estimate`."""
+    if _saving.get():
+        return value
+    return ops.stop_gradient(value) + (estimate - ops.stop_gradient(estimate))
 
 
 def in_rows(chosen, function, otherwise, tensors):

@@ -139,7 +139,11 @@ class SkipCell(Decider, Modulator):
     def update(self, inputs, states):
         """Returns the states after one step of inference that is taken."""
         _, new = self.inner(inputs, states, False)
-        return [*new, cast(self._increment(new), self.compute_dtype), ops.zeros_like(states[-1])]
+        return [
+            *new,
+            cast(self._increment(new), self.compute_dtype),
+            ops.zeros(ops.shape(states[-1]), self.compute_dtype),
+        ]
 
     def skip(self, states, steps):
         """Returns the states after so many steps that are skipped, int32 `[batch, 1]`."""

@@ -4,7 +4,7 @@ import contextlib
 
 from keras import ops
 
-from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn import _arguments, engine
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn.cells.core import Core
 from keras_adaptive_rnn.cells.deciding import Annealed, Decider, straight_through
@@ -176,15 +176,24 @@ class VariableComputationCell(Annealed, Decider, Core):
 
         def first(k):
             inputs, units = self._widths[k]
-            with contextlib.ExitStack() as stack:
-                for part in self.parts()[0]:
-                    stack.enter_context(part._sequence.narrowed(k))
-                new = self._update(x[:, :inputs], h[:, :units], e_x[:, :inputs], e[:, :units], False)
-            return ops.concatenate([new, h[:, units:]], axis=-1)
 
-        exceeded = [ops.logical_or(ops.any(e_x[:, i:] > 0), ops.any(e[:, u:] > 0)) for i, u in self._widths]
-        branches = [*(lambda k=k: first(k) for k in range(3)), lambda: self._update(x, h, e_x, e, False)]
-        return ops.switch(sum(ops.cast(each, "int32") for each in exceeded), branches)
+            def of_first(x, h, e_x, e):
+                with contextlib.ExitStack() as stack:
+                    for part in self.parts()[0]:
+                        stack.enter_context(part._sequence.narrowed(k))
+                    new = self._update(x[:, :inputs], h[:, :units], e_x[:, :inputs], e[:, :units], False)
+                return [ops.concatenate([new, h[:, units:]], axis=-1)]
+
+            return of_first
+
+        def exceeded(mask, widths):
+            # A mask falls from each entry to the next.
+            return ops.take(mask, [min(width, mask.shape[-1] - 1) for width in widths], axis=-1) > 0
+
+        inputs, units = zip(*self._widths, strict=True)
+        used = ops.any(ops.logical_or(exceeded(e_x, inputs), exceeded(e, units)), axis=0)
+        branches = [*map(first, range(3)), lambda *operands: [self._update(*operands, False)]]
+        return engine.choose(ops.sum(ops.cast(used, "int32")), branches, [x, h, e_x, e])[0]
 
     def mask(self, m, size, training=False):
         """Returns the mask `[batch, size]` of the first dimensions, a share `m` `[batch, 1]` of them."""

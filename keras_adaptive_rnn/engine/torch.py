@@ -242,9 +242,18 @@ def visit(step, inputs, states, times, ends, collect):
     repeated = Repeated(flat_step)
     outputs, visited = [states[0]], [torch.full_like(times, length)]
     with formed_by(Products(length)):
+        if batch_size == 1:
+            # Python counts faster than tensors do.
+            xs, time, end = torch.unbind(inputs), int(times), int(ends)
+            while time < end:
+                *states, ahead = repeated(xs[time], *states)
+                if collect:
+                    outputs.append(states[0])
+                    visited.append(torch.full_like(times, time))
+                time += int(ahead)
+            times = torch.full_like(times, time)
         while (active := times < ends).any():
-            now = inputs[int(times)] if batch_size == 1 else inputs[torch.clamp(times, max=length - 1), rows]
-            *new, ahead = repeated(now, *states)
+            *new, ahead = repeated(inputs[torch.clamp(times, max=length - 1), rows], *states)
             if not active.all():
                 new = [torch.where(active[:, None], a, b) for a, b in zip(new, states, strict=True)]
                 ahead = ahead * active
