@@ -4,6 +4,7 @@ The only package that imports jax, tensorflow or torch, and only the one that Ke
 
 - `scan(step, inputs, states, output, mask, options)`: runs `step` over time;
 - `visit(step, inputs, states, times, ends, collect)`: a loop in which each row is at its own place;
+- `repeat(condition, body, tensors, limit, repeats)`: a loop over what has no time axis;
 - `choose(index, functions, operands)`: one of several functions, where the others are not computed;
 - `shortcut(short, whole)`: the value of one function, the gradient of another;
 - `over_layers(layer, flow, states, tensors)`: runs alike layers one after the other, compiled once;
@@ -29,6 +30,7 @@ __all__ = [
     "inference",
     "over_layers",
     "prefers_layers",
+    "repeat",
     "scan",
     "shortcut",
     "visit",
@@ -82,6 +84,19 @@ def visit(step, inputs, states, times, ends, collect):
         `[entries, batch, size]`, and which time was visited, int32 `[entries, batch]`, `time` where none was.
     """
     return _backend().visit(step, inputs, states, times, ends, collect)
+
+
+def repeat(condition, body, tensors, limit, repeats):
+    """Returns what `body` makes of tensors, again and again while `condition(*tensors)`, `limit` times at most.
+
+    Args:
+        condition: Function of tensors that returns a boolean scalar.
+        body: Function of tensors that returns as many, alike in shapes and dtypes.
+        tensors: List of tensors.
+        limit: Integer or scalar tensor.
+        repeats: As in `Options`, of `body`.
+    """
+    return _backend().repeat(condition, body, tensors, limit, repeats)
 
 
 def choose(index, functions, operands):

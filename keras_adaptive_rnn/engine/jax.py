@@ -248,6 +248,10 @@ def _scope():
     return contextlib.nullcontext() if in_stateless_scope() else keras.StatelessScope()
 
 
+def repeat(condition, body, tensors, limit, repeats):
+    return keras.ops.while_loop(condition, body, tuple(tensors), maximum_iterations=limit)
+
+
 def choose(index, functions, operands):
     return jax.lax.switch(index, functions, *operands)
 

@@ -376,6 +376,10 @@ def shortcut(short, whole):
     return without_gradient(short(), SHORT)
 
 
+def repeat(condition, body, tensors, limit, repeats):
+    return keras.ops.while_loop(condition, body, tuple(tensors), maximum_iterations=limit)
+
+
 def choose(index, functions, operands):
     functions = [functools.partial(function, *operands) for function in functions]
     return tf.cond(index > 0, *reversed(functions)) if len(functions) == 2 else tf.switch_case(index, functions)

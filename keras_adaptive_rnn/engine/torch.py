@@ -264,6 +264,17 @@ def visit(step, inputs, states, times, ends, collect):
     return list(states), times, (torch.stack(outputs), torch.stack(visited)) if collect else None
 
 
+@torch.compiler.disable
+def repeat(condition, body, tensors, limit, repeats):
+    repeated, done = Repeated(body) if repeats else body, 0
+    while done < limit and condition(*tensors):
+        new = repeated(*tensors)
+        if done == 0 and not alike(tensors, new):
+            repeated = body
+        tensors, done = new, done + 1
+    return tensors
+
+
 def choose(index, functions, operands):
     return one_operation(Choice(functions), (index, *operands), index, *operands)
 

@@ -84,14 +84,14 @@ class Notes(TorchFunctionMode):
         if not (isinstance(results, (list, tuple)) and results and all(isinstance(r, torch.Tensor) for r in results)):
             about = isinstance(result, (torch.Size, torch.dtype, torch.device, torch.layout))
             return about or name == "__get__" or name in ABOUT_TENSORS
-        tensors = tensors_in([args, kwargs])
+        tensors = tensors_in((*args, *kwargs.values()))
         if (
             name in CHANGING
             or (writes and id(args[0]) not in self.names)
             or kwargs.get("out") is not None
             or kwargs.get("inplace")
             or (name == "where" and len(args) == 1)
-            or (name == "__getitem__" and any(t.dtype == torch.bool for t in tensors_in(args[1])))
+            or (name == "__getitem__" and any(t.dtype == torch.bool for t in tensors_in(args[1:])))
         ):
             return False
         self.seen += results
@@ -118,8 +118,10 @@ class Notes(TorchFunctionMode):
         """Returns an argument as Python text, or raises a `TypeError`."""
         if isinstance(value, torch.Tensor):
             return self.names.get(id(value)) or self.constant(value)
-        if not tensors_in(value):
-            return repr(value) if value is None or type(value) in (bool, int, str) else self.constant(value)
+        if value is None or type(value) in (bool, int, str):
+            return repr(value)
+        if not tensors_in((value,)):
+            return self.constant(value)
         if type(value) in (list, tuple):
             parts = "".join(f"{self.write(part)}, " for part in value)
             return f"[{parts}]" if type(value) is list else f"({parts})"
@@ -160,15 +162,17 @@ def executed(source):
     return names
 
 
-def tensors_in(value):
-    """Returns the tensors in an argument of a function of PyTorch."""
-    if isinstance(value, torch.Tensor):
-        return [value]
-    if isinstance(value, slice):
-        return tensors_in((value.start, value.stop, value.step))
-    if isinstance(value, dict):
-        return tensors_in(list(value.values()))
-    return [t for part in value for t in tensors_in(part)] if isinstance(value, (list, tuple)) else []
+def tensors_in(values):
+    """Returns the tensors among arguments of a function of PyTorch, and in lists and slices of them."""
+    found = []
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            found.append(value)
+        elif isinstance(value, (list, tuple)):
+            found += tensors_in(value)
+        elif isinstance(value, slice):
+            found += tensors_in((value.start, value.stop, value.step))
+    return found
 
 
 def one_operation(function, tensors, *args):

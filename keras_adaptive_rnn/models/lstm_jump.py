@@ -4,7 +4,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn import _arguments, engine
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Tensor
 from keras_adaptive_rnn.cells import inner
@@ -187,11 +187,8 @@ class LSTMJump(TextClassifier):
             ops.zeros((batch_size,), dtype="int32"),
             *(ops.stop_gradient(state) for state in inner.initial_states(self.cell, batch_size, self.compute_dtype)),
         )
-        _, _, starts, jumps, counts, *states = ops.while_loop(
-            lambda k, next_token, *_: ops.logical_and(k < segments, ops.any(next_token < end)),
-            body,
-            start,
-            maximum_iterations=segments,
+        _, _, starts, jumps, counts, *states = engine.repeat(
+            lambda k, next_token, *_: ops.any(next_token < end), body, start, segments, inner.repeats(self.cell)
         )
         return Path(starts, jumps[:, : segments - 1], counts, end, states)
 
