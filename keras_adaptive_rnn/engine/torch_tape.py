@@ -163,13 +163,15 @@ def executed(source):
 
 
 def tensors_in(values):
-    """Returns the tensors among arguments of a function of PyTorch, and in lists and slices of them."""
+    """Returns the tensors among arguments of a function of PyTorch, and in lists, dicts and slices of them."""
     found = []
     for value in values:
         if isinstance(value, torch.Tensor):
             found.append(value)
         elif isinstance(value, (list, tuple)):
             found += tensors_in(value)
+        elif isinstance(value, dict):
+            found += tensors_in(value.values())
         elif isinstance(value, slice):
             found += tensors_in((value.start, value.stop, value.step))
     return found
