@@ -20,6 +20,9 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
       state is the output, every state is `[batch, size]`, and the list comes back as it went in. `self.expose(f=f)`
       names a gate for those who want to look at it.
 
+    Both are traced: a loop may call `step` once and repeat its operations in all other steps, on every backend. So they
+    compute with tensors and change nothing else.
+
     A cell that decides how much to compute says so in `record` (`recorded_size`, `sequence_loss`).
 
     `call = step(project(.))` makes it a Keras cell, which `keras.layers.RNN` takes as it is. A subclass sets
