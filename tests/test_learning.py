@@ -14,7 +14,7 @@ import keras_adaptive_rnn as kar
 from tests.backends import dealt_once
 
 LENGTH, BATCH, STEPS_A_ROUND, SOLVED = 50, 64, 25, 0.01
-SEEDS = (0, 4, 1)
+SEEDS = (1, 4, 0)
 # An adaptive bias of zero would stay zero, whatever the policy says.
 adaptive = {"policy_units": 16, "bias_initializer": "ones"}
 
