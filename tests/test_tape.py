@@ -76,6 +76,8 @@ def written(a):
         lambda a: [a + keras.random.normal((2, 3))],
         lambda a: [a[a > 2].sum()],
         lambda a: [torch.add(a, 1, out=torch.empty(2, 3))],
+        lambda a: [torch.vmap(ops.tanh)(a)],
+        lambda a: [torch.func.grad(lambda x: ops.sum(ops.square(x)))(a)],
         written,
     ],
 )

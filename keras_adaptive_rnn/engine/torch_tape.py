@@ -9,6 +9,7 @@ same order.
 import functools
 
 import torch
+from torch._C._functorch import maybe_current_level
 from torch.overrides import TorchFunctionMode, handle_torch_function, has_torch_function
 
 # What is no tensor, and yet the same in every call.
@@ -59,6 +60,7 @@ class Notes(TorchFunctionMode):
         # Two that are one tensor now need not be one in the next call.
         self.arguments = [t.view_as(t) if any(t is u for u in tensors[:k]) else t for k, t in enumerate(tensors)]
         self.gradient = torch.is_grad_enabled()
+        self.level = maybe_current_level()
         self.complete = True
         self.lines = []
         self.constants = []
@@ -76,8 +78,8 @@ class Notes(TorchFunctionMode):
     def note(self, function, args, kwargs, result):
         """Notes a call; returns whether that could be done."""
         name = getattr(function, "__name__", "")
-        # A function with a gradient of its own runs without one.
-        if torch.is_grad_enabled() != self.gradient:
+        # A function with a gradient of its own runs without one, and what `torch.vmap` sees is gone after it.
+        if torch.is_grad_enabled() != self.gradient or maybe_current_level() != self.level:
             return False
         writes = name in WRITING or (name.endswith("_") and not name.endswith("__"))
         results = args[:1] if writes else [result] if isinstance(result, torch.Tensor) else result
