@@ -56,7 +56,7 @@ class RNN(keras.layers.RNN):
         return_decisions: Whether to return, after the output and the states, what each deciding cell (`SkipCell`,
             `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for each, the outermost first:
             one for a step computed in full, zero for one that is skipped, skimmed or masked; with `go_backwards` in the
-            order of reading. Defaults to `False`.
+            order of reading. Inside `keras.layers.Bidirectional` it needs `return_state=True`. Defaults to `False`.
         name, dtype, trainable: As in `keras.layers.Layer`. As in Keras, `dtype` does not reach into `cell`.
 
     Call arguments:
