@@ -167,7 +167,10 @@ def _product_forward(a, kernel, turned, tap):
 
 
 def _product_backward(kernel, gradient):
-    return jnp.matmul(gradient, kernel.mT), None, None, gradient
+    batch = tuple(range(kernel.ndim - 2))
+    # Not a product with `kernel.mT`, which XLA would copy in every step where the batch is of one row.
+    back = lax.dot_general(gradient, kernel, (((gradient.ndim - 1,), (kernel.ndim - 1,)), (batch, batch)))
+    return back, None, None, gradient
 
 
 product.defvjp(_product_forward, _product_backward)
