@@ -1,6 +1,7 @@
 """The time loop on PyTorch: a Python loop, of which autograd keeps the graph, or recomputes it."""
 
 import contextlib
+import itertools
 
 import keras
 import torch
@@ -300,7 +301,7 @@ def compiled(function, layer, repeats):
     def call(*args):
         if not repeats or in_stateless_scope():
             return function(*args)
-        tensors = [t if isinstance(t, torch.Tensor) else keras.ops.convert_to_tensor(t) for t in tree.flatten(args)]
+        tensors = [t if isinstance(t, torch.Tensor) else keras.ops.convert_to_tensor(t) for t in leaves(args)]
         with AutocastScope(None):
             # A weight that was given another tensor is another weight.
             weights = [variable.value for variable in layer.variables]
@@ -315,21 +316,35 @@ def compiled(function, layer, repeats):
 
 
 class Structured:
-    """A function that is repeated, of tensors that were the structures `args`; it returns a structure."""
+    """A function that is repeated, of tensors that were in the nested lists `args`; it returns nested lists."""
 
     def __init__(self, function, args):
         self.function = function
-        self.args = tree.map_structure(lambda _: None, args)
+        self.args = packed(args, itertools.repeat(None))
         self.repeated = Repeated(self.flat)
 
     def flat(self, *tensors):
-        result = self.function(*tree.pack_sequence_as(self.args, list(tensors)))
-        self.result = tree.map_structure(lambda _: None, result)
-        return tree.flatten(result)
+        result = self.function(*packed(self.args, iter(tensors)))
+        self.result = packed(result, itertools.repeat(None))
+        return leaves(result)
 
     def __call__(self, *tensors):
         results = self.repeated(*tensors)
-        return tree.pack_sequence_as(self.result, list(results))
+        return packed(self.result, iter(results))
+
+
+# `keras.tree` takes longer on PyTorch than an LSTM of 256 units.
+
+
+def leaves(lists):
+    return [leaf for part in lists for leaf in leaves(part)] if isinstance(lists, (list, tuple)) else [lists]
+
+
+def packed(lists, tensors):
+    """Returns the next of `tensors` in lists and tuples like `lists`."""
+    if isinstance(lists, (list, tuple)):
+        return type(lists)([packed(part, tensors) for part in lists])
+    return next(tensors)
 
 
 def gradients(function, variables, tensors, compiled):

@@ -391,7 +391,7 @@ class RNN(keras.layers.RNN):
         if states is None:
             states = self.get_initial_state(inputs.shape[0])
         with engine.inference():
-            return self._fast_step(inputs, tree.map_structure(ops.convert_to_tensor, states))
+            return self._fast_step(inputs, as_list(states))
 
     def _short_step(self, inputs, states):
         with saving() if self._decisions.may_save() else contextlib.nullcontext():
