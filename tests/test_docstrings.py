@@ -21,7 +21,7 @@ MODULES = [
 ]
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", dealt(MODULES))
 def test_docstrings(name):
     module = importlib.import_module(name)
     names = {"keras": keras, "np": np, "keras_adaptive_rnn": keras_adaptive_rnn}

@@ -14,6 +14,7 @@ from keras import ops
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import activations, maps
 from keras_adaptive_rnn.callbacks import LSUV, lsuv
+from tests.backends import dealt
 from tests.cells import CELLS, LAYERS
 
 FOLDER = pathlib.Path(os.environ.get("KAR_GOLDEN_DIR", pathlib.Path(__file__).parent / "golden"))
@@ -293,7 +294,7 @@ SCALED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SCALED)
+@pytest.mark.parametrize("name", dealt(SCALED))
 @pytest.mark.filterwarnings("ignore:[0-9]* of [0-9]* layers are not within")
 def test_cells(name):
     layer, x = kar.RNN(CELLS[name](), return_sequences=True, return_state=True), normal(16, 3, 4)
@@ -330,7 +331,7 @@ def test_normalised_and_low_rank_maps_in_a_cell():
 NOT_SCALED = {"recurrent_highway", "variable_computation", "bipolar", "bipolar_prelu", "crelu", "oplu"}
 
 
-@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize("name", dealt(LAYERS))
 @pytest.mark.filterwarnings("ignore:[0-9]* of [0-9]* layers are not within")
 def test_layers_go_through(name):
     layer, x = LAYERS[name](), normal(16, 5, 4)
