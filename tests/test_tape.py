@@ -94,6 +94,17 @@ def test_what_cannot_be_repeated_is_called(function):
     assert counted.calls == 3
 
 
+@pytest.mark.parametrize("other", [A.double(), A[:1]])
+def test_what_the_second_call_finds_changed_is_called(other):
+    counted = Counted(lambda a: [ops.cast(a, "float32") * 2])
+    repeated = Repeated(counted)
+    repeated(A)
+    for _ in range(2):
+        (found,) = repeated(other)
+        assert torch.equal(found, other.float() * 2)
+    assert counted.calls == 3
+
+
 def test_one_tensor_in_two_places_is_two_arguments():
     repeated = Repeated(lambda a, b: [a - b])
     repeated(A, A)

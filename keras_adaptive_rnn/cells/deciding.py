@@ -44,7 +44,7 @@ def in_rows(chosen, function, otherwise, tensors):
 
     Args:
         chosen: Boolean tensor `[batch, 1]`.
-        function, otherwise: Functions of structures like `tensors`, which return a list of tensors.
+        function, otherwise: Functions of tensors, which return a list of tensors.
         tensors: List of tensors `[batch, ...]`.
     """
     rows = ops.shape(chosen)[0]

@@ -52,10 +52,7 @@ def scan(step, inputs, states, output, mask, options):
 
     products = Products(length)
     repeated = Repeated(flat_step) if options.repeats and length >= RECORDED else flat_step
-    first = [output, *tree.flatten(states)]
-    carry, outputs = run(0, 1, *first)
-    if not alike(first, carry):
-        repeated = flat_step
+    carry, outputs = run(0, 1, output, *tree.flatten(states))
     # The first step, in which the others are recorded, is not recomputed.
     recomputed = options.recompute and torch.is_grad_enabled()
     for start in range(1, length, CHUNK if recomputed else length):
@@ -77,10 +74,6 @@ def scan(step, inputs, states, output, mask, options):
     if not options.return_sequences:
         return output, None, states
     return output, torch.stack(outputs) if outputs else output.new_zeros((0, *output.shape)), states
-
-
-def alike(tensors, others):
-    return all(a.shape == b.shape and a.dtype == b.dtype for a, b in zip(tensors, others, strict=True))
 
 
 @torch.compiler.disable
@@ -269,10 +262,7 @@ def visit(step, inputs, states, times, ends, collect):
 def repeat(condition, body, tensors, limit, repeats):
     repeated, done = Repeated(body) if repeats else body, 0
     while done < limit and condition(*tensors):
-        new = repeated(*tensors)
-        if done == 0 and not alike(tensors, new):
-            repeated = body
-        tensors, done = new, done + 1
+        tensors, done = repeated(*tensors), done + 1
     return tensors
 
 
