@@ -1,4 +1,4 @@
-"""Train steps of deep stacks: layer by layer, as our `RNN` runs them, against step by step, and how long both compile.
+"""Train steps of deep stacks in each order in which our `RNN` can run them, and how long each compiles.
 
 `python -m benchmarks.deep_stack --help` says what can be chosen; `benchmarks/README.md` what is measured.
 """
@@ -23,13 +23,8 @@ STACKS = {
 JIT = {"auto": "auto", "on": True, "off": False}
 
 
-class StepByStep(kar.RNN):
-    """Our `RNN`, that takes a step of all layers before it takes the next."""
-
-    runs_by_layer = False
-
-
-ORDERS = {"by layer": kar.RNN, "by step": StepByStep, "Keras": keras.layers.RNN}
+KERAS = "Keras"
+ORDERS = ("layers", "steps", "wavefront", KERAS)
 
 
 def measure(stack, units, depth, batch, steps, jit, orders, repeats, seconds):
@@ -37,15 +32,19 @@ def measure(stack, units, depth, batch, steps, jit, orders, repeats, seconds):
     rng = np.random.default_rng(0)
     x, y = (rng.normal(size=(batch, steps, units)).astype("float32") for _ in range(2))
 
-    def compiled(rnn):
-        layer = rnn(STACKS[stack](units, depth), return_sequences=True)
+    def compiled(order):
+        cell = STACKS[stack](units, depth)
+        if order == KERAS:
+            layer = keras.layers.RNN(cell, return_sequences=True)
+        else:
+            layer = kar.RNN(cell, return_sequences=True, order=order)
         model = keras.Sequential([keras.Input((steps, units), batch_size=batch), layer])
         model.compile("adam", "mse", jit_compile=JIT[jit])
         return lambda: model.train_on_batch(x, y)
 
     contenders, first = {}, {}
     for name in orders:
-        contenders[name] = compiled(ORDERS[name])
+        contenders[name] = compiled(name)
         first[name] = _seconds(contenders[name])
         contenders[name]()
     times = {name: [] for name in orders}
@@ -59,7 +58,7 @@ def measure(stack, units, depth, batch, steps, jit, orders, repeats, seconds):
         name: {
             "first": first[name],
             "step": statistics.median(times[name]),
-            "times_ours": statistics.median(a / b for a, b in zip(times[name], times[orders[0]], strict=True)),
+            "times_first": statistics.median(a / b for a, b in zip(times[name], times[orders[0]], strict=True)),
             "rounds": len(times[name]),
         }
         for name in orders
@@ -79,7 +78,7 @@ def main(arguments=None):
     parser.add_argument("--depth", nargs="+", type=int, default=[36, 144])
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--steps", type=int, default=50)
-    parser.add_argument("--orders", nargs="+", choices=ORDERS, default=["by layer", "by step"])
+    parser.add_argument("--orders", nargs="+", choices=ORDERS, default=["layers", "steps", "wavefront"])
     parser.add_argument("--jit", choices=JIT, default="auto", help="Keras's jit_compile")
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=60, help="no more rounds after so long, but 3 at least")
@@ -92,9 +91,9 @@ def main(arguments=None):
         what = f"{stack} {depth} x {units}, batch {options.batch}, {options.steps} steps"
         print(f"{row['backend']}, jit {options.jit}: {what}")
         for name, of in found.items():
+            ratio = f"{of['times_first']:.2f} times {options.orders[0]}"
             print(
-                f"  {name:9} {of['step'] * 1000:7.0f} ms a train step ({of['times_ours']:.2f} times by layer), "
-                f"the first {of['first']:.1f} s",
+                f"  {name:10}{of['step'] * 1000:7.0f} ms a train step ({ratio}), the first {of['first']:.1f} s",
                 flush=True,
             )
         if options.json:

@@ -184,3 +184,20 @@ def test_a_loop_calls_the_step_of_a_cell_it_knows_once(make, training, monkeypat
         layer(x, training=training)
     known = not any(isinstance(part, Stranger) for part in layer.cell._flatten_layers())
     assert len(calls) == (1 if known else 7)
+
+
+# The compiler itself looks at it.
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor")
+def test_a_compiler_leaves_the_layer_as_it_is(rng):
+    layer = kar.LSTM(4)
+    x = torch.tensor(rng.normal(size=(2, 5, 3)).astype("float32"))
+    expected = layer(2 * x) + 1
+    operations = []
+
+    def compiler(graph, _):
+        operations.extend(node.target.__name__ for node in graph.graph.nodes if node.op == "call_function")
+        return graph.forward
+
+    result = torch.compile(lambda x: layer(2 * x) + 1, backend=compiler)(x)
+    np.testing.assert_array_equal(ops.convert_to_numpy(result), ops.convert_to_numpy(expected))
+    assert operations == ["mul", "add"]

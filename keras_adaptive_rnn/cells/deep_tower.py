@@ -21,22 +21,22 @@ class DeepTower(Tower):
         self._drops = training and cell.dropout > 0
         self._drops_blocks = training and cell.block_dropout > 0
         self._is_square = cell.input_size == cell.units
-        per_layer = {
-            **self._of_blocks(),
+        kernels = {
             "recurrent": cell.recurrent_map.prepared_blocks(training),
-            "bias": cell.bias.value(slice(0, cell.depth)) if cell.use_bias else None,
+            "bias": ops.stack(cell.bias.value(slice(0, cell.depth))) if cell.use_bias else None,
         }
+        rows = self._of_blocks()
         masks = cell._noise.drawn.get("recurrent_dropout")
         if masks is not None:
-            per_layer["mask"] = self._apart(masks, cell.depth)
-        self._lowest = tree.map_structure(lambda t: None if t is None else t[0], per_layer)
-        above = tree.map_structure(lambda t: None if t is None else t[1:], per_layer)
-        above["inner"] = cell.inner_map.prepared_blocks(training)
+            rows["mask"] = self._apart(masks, cell.depth)
+        self._lowest = tree.map_structure(lambda t: None if t is None else t[0], {**kernels, **rows})
+        kernels, rows = tree.map_structure(lambda t: None if t is None else t[1:], (kernels, rows))
+        kernels["inner"] = cell.inner_map.prepared_blocks(training)
         if self._drops:
             keys = cell._noise.drawn["dropout"]
             self._lowest["keys"] = keys[:, : cell.input_size]
-            above["keys"] = self._apart(keys[:, cell.input_size :], cell.depth - 1)
-        super().__init__(above)
+            rows["keys"] = self._apart(keys[:, cell.input_size :], cell.depth - 1)
+        super().__init__(kernels, rows)
 
     def _apart(self, joined, layers):
         """Returns `[layers, batch, units]` of `[batch, layers * units]`."""

@@ -9,6 +9,7 @@ from keras_adaptive_rnn import _arguments, maps
 from keras_adaptive_rnn.cells.base import Cell
 from keras_adaptive_rnn.cells.holder import Holder
 from keras_adaptive_rnn.cells.inner import as_list, kept_for_sequence, project, replaced, step
+from keras_adaptive_rnn.cells.noise import Noise
 
 
 class Tower:
@@ -16,23 +17,45 @@ class Tower:
 
     Each layer takes what flows upwards, a list of tensors, and hands on another one, by three functions: `project` and
     `hand_on` for any leading axes, `step` for one time step. Their `layer` is `None` for the lowest; for one above it,
-    what `unpack` makes of its share of `tensors`. All three are called within `wearing(layer)`.
+    what `unpack` makes of its share of `tensors`; for all of those at once, whose batches then are below each other,
+    `together`. All three are called within `wearing(layer)`.
 
     Args:
-        structure: Any structure, in which each tensor holds, along its first axis, what each of the layers above the
-            lowest has for itself: weights, masks.
+        kernels: Dict of structures, in which each tensor holds, along its first axis, what each of the layers above the
+            lowest multiplies by, or the vector that it adds.
+        rows: Dict of structures of the same, of tensors with an entry for each row of the batch, and of numbers.
     """
 
-    def __init__(self, structure):
-        self._structure = structure
-        self._leaves = tree.flatten(structure)
+    def __init__(self, kernels, rows):
+        self._kernels, self._rows = kernels, rows
+        self._leaves = tree.flatten((kernels, rows))
         self.tensors = [leaf for leaf in self._leaves if ops.is_tensor(leaf)]
 
     def unpack(self, tensors):
-        """Returns the structure of one layer, from its share of `self.tensors`."""
+        """Returns one dict of what one layer has, from its share of `self.tensors`."""
         tensors = iter(tensors)
         leaves = [next(tensors) if ops.is_tensor(leaf) else leaf for leaf in self._leaves]
-        return tree.pack_sequence_as(self._structure, leaves)
+        kernels, rows = tree.pack_sequence_as((self._kernels, self._rows), leaves)
+        return {**kernels, **rows}
+
+    def together(self, batch_size):
+        """Returns the same of all layers above the lowest at once; what each has for a row of the batch, below it."""
+
+        def repeated(value):
+            return below(ops.broadcast_to(value, (value.shape[0], batch_size, value.shape[-1])))
+
+        def kernel(value):
+            if len(value.shape) == 2:
+                return repeated(value[:, None])
+            return value if len(value.shape) == 3 else below(value)
+
+        def row(value):
+            return repeated(value[:, None, None]) if len(value.shape) == 1 else below(value)
+
+        def map_tensors(function, structure):
+            return tree.map_structure(lambda leaf: function(leaf) if ops.is_tensor(leaf) else leaf, structure)
+
+        return {**map_tensors(kernel, self._kernels), **map_tensors(row, self._rows)}
 
     def wearing(self, layer):
         """Returns a context in which the functions below compute `layer`."""
@@ -67,6 +90,11 @@ class Tower:
         raise NotImplementedError
 
 
+def below(of_layers):
+    """Returns `[layers * batch, ...]` of `[layers, batch, ...]`."""
+    return ops.reshape(of_layers, (-1, *of_layers.shape[2:]))
+
+
 class StackTower(Tower):
     """The tower of `StackedCells` whose cells above the lowest are alike.
 
@@ -80,8 +108,12 @@ class StackTower(Tower):
         self.dtype = stack.compute_dtype
         self.training = training
         self._lowest, self._second, *_ = kept = [kept_for_sequence(cell) for cell in stack.cells]
-        values = [[attributes for _, attributes in of_cell] for of_cell in kept[1:]]
-        super().__init__(tree.map_structure(lambda *of: ops.stack(of) if ops.is_tensor(of[0]) else of[0], *values))
+        kernels, rows = {}, {}
+        for k, (holder, _) in enumerate(self._second):
+            values = [of_cell[k][1] for of_cell in kept[1:]]
+            together = tree.map_structure(lambda *of: ops.stack(of) if ops.is_tensor(of[0]) else of[0], *values)
+            (rows if isinstance(holder, Noise) else kernels)[k] = together
+        super().__init__(kernels, rows)
 
     def _cell(self, layer):
         return self.cells[0 if layer is None else 1]
@@ -89,7 +121,7 @@ class StackTower(Tower):
     def wearing(self, layer):
         if layer is None:
             return replaced(self._lowest)
-        return replaced([(holder, attributes) for (holder, _), attributes in zip(self._second, layer, strict=True)])
+        return replaced([(holder, layer[k]) for k, (holder, _) in enumerate(self._second)])
 
     def project(self, flow, layer):
         return project(self._cell(layer), flow[0], self.training, self.dtype)
@@ -143,6 +175,12 @@ def _equations(cell):
     return shapes, [
         (type(part), part.compute_dtype, part.variable_dtype, _arguments_of(part)) for part in cell._flatten_layers()
     ]
+
+
+def multiplies_by_our_maps(cell):
+    """Returns whether every map in `cell` is of this package: a product with those keeps the rows of layers apart."""
+    own = [part for part in cell._flatten_layers() if isinstance(part, maps.LinearMap)]
+    return all(type(part).__module__.startswith(maps.__name__) for part in own)
 
 
 _OF_TRAINING = ("name", "dtype", "trainable", "seed", "trainable_initial_state")

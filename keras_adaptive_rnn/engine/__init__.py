@@ -9,8 +9,9 @@ The only package that imports jax, tensorflow or torch, and only the one that Ke
 - `shortcut(short, whole)`: the value of one function, the gradient of another;
 - `over_layers(layer, flow, states, tensors)`: runs alike layers one after the other, compiled once;
 - `hoists(weights)`: whether one product before the loop beats many small ones in it;
-- `prefers_layers(depth)`: whether a deep cell is better run layer by layer than step by step;
+- `preferred_orders(depth, weights, rows)`: in which orders a deep cell is better run than step by step;
 - `inference()`: a context in which nothing is kept for a gradient;
+- `outside_compilers(function, *args)`: calls a function that PyTorch's compiler is to leave alone;
 - `compiled(function, layer, repeats)`: the function, as fast as the backend runs it many times;
 - `gradients(function, variables, tensors)`: the value of a scalar function and its gradients.
 """
@@ -28,8 +29,9 @@ __all__ = [
     "gradients",
     "hoists",
     "inference",
+    "outside_compilers",
     "over_layers",
-    "prefers_layers",
+    "preferred_orders",
     "repeat",
     "scan",
     "shortcut",
@@ -140,14 +142,25 @@ def hoists(weights):
     return _backend().hoists(weights)
 
 
-def prefers_layers(depth):
-    """Returns whether a deep cell of so many layers is better run with `over_layers` than with all in one `scan`."""
-    return _backend().prefers_layers(depth)
+def preferred_orders(depth, weights, rows):
+    """Returns in which orders a deep cell was measured to be faster than step by step, the fastest first.
+
+    Args:
+        depth: Integer, layers.
+        weights: Integer, weights of all layers.
+        rows: Integer, size of a batch; `None` where it is not known.
+    """
+    return _backend().preferred_orders(depth, weights, rows)
 
 
 def inference():
     """Returns a context in which nothing is kept for a gradient: a loop over steps must not grow a graph."""
     return _backend().inference()
+
+
+def outside_compilers(function, *args, **kwargs):
+    """Returns `function(*args, **kwargs)`, which `torch.compile` leaves as it is."""
+    return _backend().outside_compilers(function, *args, **kwargs)
 
 
 def compiled(function, layer, repeats):

@@ -265,11 +265,15 @@ def hoists(weights):
     return jax.default_backend() != "cpu" or weights >= 4_000_000
 
 
-def prefers_layers(depth):
-    return True
+def preferred_orders(depth, weights, rows):
+    return ["layers"]
 
 
 inference = contextlib.nullcontext
+
+
+def outside_compilers(function, *args, **kwargs):
+    return function(*args, **kwargs)
 
 
 def compiled(function, layer, repeats):

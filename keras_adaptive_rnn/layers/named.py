@@ -13,8 +13,8 @@ from keras_adaptive_rnn.layers.rnn import RNN
 COMMON_DOCUMENTATION = """
 Args:
     *args, **kwargs: All arguments of {cells}, where the equations are.{stack}
-    return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions:
-        As in `keras_adaptive_rnn.layers.RNN`.
+    return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions,
+        order: As in `keras_adaptive_rnn.layers.RNN`.
     name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
 Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
@@ -318,8 +318,8 @@ class AdaptiveLSTM(AdaptiveLayer):
             `dropout`, `recurrent_dropout` and `policy_dropout` the points of the paper. The states are not dropped.
             Defaults to `0.0`.
         *args, **kwargs: All arguments of `keras_adaptive_rnn.AdaptiveLSTMCell`, where the equations are.
-        return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute: As in
-            `keras_adaptive_rnn.layers.RNN`.
+        return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, order:
+            As in `keras_adaptive_rnn.layers.RNN`.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
     Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
@@ -344,8 +344,8 @@ class AdaptiveRNN(AdaptiveLayer):
             stack, `RNN(StackedAdaptiveRNNCells(units, ...))`.
         output_dropout: As in `keras_adaptive_rnn.layers.AdaptiveLSTM`. Defaults to `0.0`.
         *args, **kwargs: All arguments of `keras_adaptive_rnn.AdaptiveRNNCell`, where the equations are.
-        return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute: As in
-            `keras_adaptive_rnn.layers.RNN`.
+        return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, order:
+            As in `keras_adaptive_rnn.layers.RNN`.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
     Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.

@@ -45,22 +45,24 @@ class Bias(keras.layers.Layer):
 
     def start_sequence(self, training):
         if training is not None:
-            self._sequence.prepared = self._cast()
+            value = self._cast()
+            self._sequence.prepared = [value] if self.rows == 1 else ops.unstack(value)
 
     def prepare_narrow(self, sizes):
         """As of `LinearMap`; the inputs of each size say nothing here."""
-        rows = ops.reshape(self._sequence.prepared, (self.rows, -1))
-        narrow = [narrow_blocks(rows, self.rows, self.units, units) for _, units in sizes]
-        self._sequence.narrow = [bias[0] if self.rows == 1 else bias for bias in narrow]
+        rows = self._sequence.prepared
+        self._sequence.narrow = [
+            [narrow_blocks(row[None], 1, self.units, units)[0] for row in rows] for _, units in sizes
+        ]
 
     def end_sequence(self):
         self._sequence.clear()
 
     def value(self, row=0):
         """Returns one bias, `[blocks * units]`."""
-        value = self._sequence.prepared
-        if value is None:
-            value = self._cast()
+        if self._sequence.prepared is not None:
+            return self._sequence.prepared[row]
+        value = self._cast()
         return value if self.rows == 1 else value[row]
 
     def _cast(self):

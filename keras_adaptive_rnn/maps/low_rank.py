@@ -4,7 +4,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments, initializers
 from keras_adaptive_rnn._export import export
-from keras_adaptive_rnn._products import matmul
+from keras_adaptive_rnn._products import matmul, multiply
 from keras_adaptive_rnn._types import Initializer
 from keras_adaptive_rnn.maps.base import LinearMap, narrow_blocks
 
@@ -104,8 +104,8 @@ class LowRank(LinearMap):
     def _diagonals(self, slices):
         if not self.diagonal:
             return [None] * len(slices)
-        diagonal = ops.cast(self.diagonal_kernel, self.compute_dtype)
-        return [diagonal[s.start * self.units : s.stop * self.units] for s in slices]
+        diagonal = ops.cast(self.diagonal_kernel, self.compute_dtype)[None]
+        return [diagonal[:, s.start * self.units : s.stop * self.units] for s in slices]
 
     def prepare(self, training):
         right, left = self._factors()
@@ -122,35 +122,37 @@ class LowRank(LinearMap):
         right, left, diagonal = prepared
         left = narrow_blocks(left, self.rank, self.units, units) if len(left.shape) == 2 else left[..., :units]
         if diagonal is not None:
-            diagonal = narrow_blocks(diagonal[None], 1, self.units, units)[0]
+            diagonal = narrow_blocks(diagonal, 1, self.units, units)
         return right[:inputs], left, diagonal
 
     def product(self, inputs, prepared):
         right, left, diagonal = prepared
         outputs = matmul(inputs, right)
-        if len(left.shape) == 2:
+        rank, units = left.shape[-2:]
+        blocks = outputs.shape[-1] // rank
+        if blocks == 1:
             outputs = matmul(outputs, left)
         else:
             # One batched product for all blocks.
-            blocks, rank, units = left.shape
             apart = ops.transpose(ops.reshape(outputs, (-1, blocks, rank)), (1, 0, 2))
             outputs = ops.transpose(matmul(apart, left), (1, 0, 2))
             outputs = ops.reshape(outputs, (*ops.shape(inputs)[:-1], blocks * units))
         if diagonal is None:
             return outputs
-        return outputs + ops.concatenate([inputs] * (diagonal.shape[0] // inputs.shape[-1]), axis=-1) * diagonal
+        inputs = ops.concatenate([inputs] * (diagonal.shape[-1] // inputs.shape[-1]), axis=-1)
+        return outputs + multiply(inputs, diagonal)
 
     def prepare_blocks(self, training):
         right, left = self._factors()
         if self.tied:
             right = ops.broadcast_to(right, (left.shape[0], *right.shape))
         (diagonal,) = self._diagonals([slice(0, left.shape[0])])
-        return right, left, None if diagonal is None else ops.reshape(diagonal, (-1, self.units))
+        return right, left, None if diagonal is None else ops.reshape(diagonal, (-1, 1, self.units))
 
     def product_each(self, inputs, prepared):
         right, left, diagonal = prepared
         outputs = matmul(matmul(inputs, right), left)
-        return outputs if diagonal is None else outputs + inputs * ops.expand_dims(diagonal, 1)
+        return outputs if diagonal is None else outputs + multiply(inputs, diagonal)
 
 
 def _joined(blocks):

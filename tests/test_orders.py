@@ -1,4 +1,4 @@
-"""A deep cell whose layers take the sequence one after the other computes what it computes step by step."""
+"""A deep cell computes the same in whatever order its layers take the steps."""
 
 import keras
 import numpy as np
@@ -8,14 +8,10 @@ from keras import ops, tree
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine
 from keras_adaptive_rnn.testing.case import Case
+from tests.backends import dealt
 
 X = np.ones((2, 5, 4), "float32")
 MASK = np.array([[True] * 7, [False, True, False, True, True, False, False]])
-
-
-@pytest.fixture(autouse=True)
-def _any_depth(monkeypatch):
-    monkeypatch.setattr(engine, "prefers_layers", lambda depth: True)
 
 
 def stack(make, depth=3, **kwargs):
@@ -55,16 +51,37 @@ ROWS = {
         True,
     ),
     "mogrifier": (lambda: stack(lambda: kar.MogrifierCell(4, rounds=2, rank=2)), True),
+    "blocks_of_maps": (
+        lambda: stack(
+            lambda: kar.LSTMCell(
+                4,
+                kernel_map=kar.maps.LowRank(2, diagonal=True),
+                recurrent_map=kar.maps.LowRank(2, diagonal=True),
+                per_gate_dropout=True,
+                recurrent_dropout=0.3,
+                seed=1,
+            )
+        ),
+        False,
+    ),
+    "low_rank_blocks": (
+        lambda: stack(
+            lambda: kar.GRUCell(
+                4, kernel_map=kar.maps.LowRank(2, diagonal=True), recurrent_map=kar.maps.LowRank(2, diagonal=True)
+            )
+        ),
+        False,
+    ),
+    "adaptive": (lambda: stack(lambda: kar.AdaptiveLSTMCell(4, policy_units=2, tied=False)), False),
+    "recurrent_highway": (lambda: stack(lambda: kar.RecurrentHighwayCell(4, depth=2)), False),
 }
 
 
-def outcome(make, mask, by_layer, monkeypatch, **kwargs):
+def outcome(make, mask, **kwargs):
     keras.utils.set_random_seed(1)
     case = Case(make(), (2, 7, 4))
     layer = case.layer(kar.RNN, **kwargs)
-    assert layer.runs_by_layer
-    if not by_layer:
-        monkeypatch.setattr(kar.RNN, "runs_by_layer", False)
+    assert layer.running_order(2) == kwargs["order"]
     weights = ops.convert_to_tensor(np.random.default_rng(2).normal(size=(2, 7, case.output_size)).astype("float32"))
 
     def loss(inputs, *states):
@@ -77,26 +94,28 @@ def outcome(make, mask, by_layer, monkeypatch, **kwargs):
     return [value, *(np.float32(0) if g is None else g for g in (*by_variable, *by_tensor))]
 
 
-# TensorFlow takes longer to compile the Mogrifier than all the rest.
-@pytest.mark.parametrize("name", [n for n in ROWS if n != "mogrifier" or keras.backend.backend() != "tensorflow"])
-def test_the_order_changes_no_number(name, monkeypatch):
+@pytest.mark.parametrize("name", dealt(ROWS))
+def test_the_order_changes_no_number(name):
     make, masked = ROWS[name]
     mask = MASK if masked else None
     kwargs = {"go_backwards": True, "zero_output_for_mask": True} if masked else {}
-    by_layer, by_step = (outcome(make, mask, order, monkeypatch, **kwargs) for order in (True, False))
-    for a, b in zip(by_step, by_layer, strict=True):
-        np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-5 * max(1, np.abs(a).max()))
+    by_step, *others = (outcome(make, mask, order=order, **kwargs) for order in ("steps", "layers", "wavefront"))
+    for other in others:
+        for a, b in zip(by_step, other, strict=True):
+            np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-5 * max(1, np.abs(a).max()))
 
 
-def test_a_list_of_units_makes_a_stack(tmp_path, monkeypatch):
-    layer = kar.Elman([4] * 3, connection="residual", seed=3, kernel_map=kar.maps.LowRank(2), return_state=True)
+def test_a_list_of_units_makes_a_stack(tmp_path):
+    layer = kar.Elman(
+        [4] * 3, connection="residual", seed=3, kernel_map=kar.maps.LowRank(2), return_state=True, order="layers"
+    )
     x, states = X[:, :, :3], [np.full((2, 4), k / 4, "float32") for k in range(4)]
 
     def run(layer):
         return [ops.convert_to_numpy(t) for t in layer(x, initial_state=states, mask=MASK[:, :5])]
 
     outcome = run(layer)
-    assert layer.runs_by_layer
+    assert layer.running_order(2) == "layers"
     assert (layer.units, layer.connection, layer.recurrent_dropout) == ([4, 4, 4], "residual", 0)
     cells = layer.cell.cells
     assert [cell.seed for cell in cells] == [3, 103, 203]
@@ -106,15 +125,26 @@ def test_a_list_of_units_makes_a_stack(tmp_path, monkeypatch):
     model.save(tmp_path / "model.keras")
     again = keras.saving.load_model(tmp_path / "model.keras").layers[0]
     assert again.get_config() == layer.get_config()
-    monkeypatch.setattr(kar.RNN, "runs_by_layer", False)
+    again.order = "steps"
     for a, b in zip(outcome, run(again), strict=True):
         np.testing.assert_allclose(b, a, rtol=1e-5, atol=1e-6)
+
+
+def test_the_order_is_chosen_by_what_is_faster():
+    deep, wide = kar.DeepRNN(4, depth=12), kar.DeepRNN(512, depth=3)
+    deep.build((2, 5, 4))
+    wide.build((2, 5, 4))
+    torch, tensorflow = (keras.backend.backend() == name for name in ("torch", "tensorflow"))
+    assert deep.running_order(2) == ("wavefront" if torch else "layers")
+    assert deep.running_order(100_000) == "layers"
+    assert wide.running_order(2) == ("steps" if tensorflow else "layers")
+    assert kar.DeepRNN(4, depth=12, recompute=True).running_order(2) == "steps"
 
 
 def test_unequal_cells_run_step_by_step():
     layer = kar.LSTM([4, 5, 4])
     layer.build((2, 5, 3))
-    assert not layer.runs_by_layer
+    assert layer.running_order(2) == "steps"
     assert layer.units == [4, 5, 4]
     assert tuple(layer(np.ones((2, 5, 3), "float32")).shape) == (2, 4)
     assert kar.LSTM([4]).units == [4]
@@ -130,11 +160,12 @@ def test_what_keeps_cells_from_being_alike(other):
     cells = [kar.ElmanCell(4), kar.ElmanCell(4), kar.ElmanCell(4, **other)]
     layer = kar.RNN(kar.StackedCells(cells))
     layer.build((2, 5, 4))
-    assert not layer.runs_by_layer
+    assert layer.running_order(2) == "steps"
 
 
 @pytest.mark.skipif(keras.backend.backend() == "torch", reason="nothing is compiled")
-def test_all_layers_compile_as_one():
+@pytest.mark.parametrize("order", ["layers", "wavefront"])
+def test_all_layers_compile_as_one(order):
     def traced(depth):
         calls = []
 
@@ -142,7 +173,7 @@ def test_all_layers_compile_as_one():
             calls.append(x)
             return ops.tanh(x)
 
-        layer = kar.DeepRNN(4, depth=depth, activation=activation)
+        layer = kar.DeepRNN(4, depth=depth, activation=activation, order=order)
         layer.build((2, 5, 4))
         engine.gradients(lambda x: ops.sum(layer(x, training=True)), layer.trainable_variables, [X], compiled=True)
         return len(calls)
@@ -153,6 +184,10 @@ def test_all_layers_compile_as_one():
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
+        (lambda: kar.LSTM(4, order="layers"), ValueError, ["`order`", "'auto', 'steps'", "'layers'"]),
+        (lambda: kar.LSTM(4, order="waves"), ValueError, ["`order`", "'waves'", "wavefront"]),
+        (lambda: kar.LSTM([4] * 3, order="wavefront", unroll=True), ValueError, ["`order`", "unroll=True"]),
+        (lambda: kar.LSTM([4] * 3, order="layers", recompute=True), ValueError, ["`order`", "'wavefront'"]),
         (lambda: kar.Mogrifier([]), ValueError, ["`units`", "[]"]),
         (lambda: kar.Mogrifier([4, "a"]), TypeError, ["`units`", "'a'"]),
         (lambda: kar.Mogrifier(4, connection="skip"), ValueError, ["`connection`", "'skip'", "units=4"]),

@@ -1,0 +1,99 @@
+"""The orders in which the layers of a deep cell can take the steps of a sequence."""
+
+import contextlib
+import dataclasses
+
+from keras import ops
+
+from keras_adaptive_rnn import engine
+from keras_adaptive_rnn.cells.tower import below
+
+ORDERS = ("auto", "steps", "layers", "wavefront")
+
+
+def scan(tower, sequence, states, output, mask, options, wavefront):
+    """`engine.scan` over the steps of a deep cell in another order: the lowest layer takes all of them first.
+
+    All that a layer reads of the one below it is then known, so that the products with it are one large product. The
+    numbers are the same, also with a mask: what a layer puts out at a masked step, nobody reads.
+
+    Args:
+        tower: The `Tower` of the cell, whose sequence has started.
+        sequence: Tensor `[time, batch, features]`.
+        states, output, mask, options: As in `engine.scan`.
+        wavefront: Whether the layers above go through the steps together; else one after the other.
+    """
+    every = dataclasses.replace(options, return_sequences=True, zero_output_for_mask=False)
+    flow = [sequence]
+    clock, lowest, above = tower.divide(states)
+    if clock:
+        # The clock as each step finds it.
+        _, clocks, clock = engine.scan(lambda _, now: (now[0], tower.tick(now)), sequence, clock, clock[0], mask, every)
+        flow.append(clocks)
+    flow, lowest = _one(tower, flow, lowest, None, mask, every)
+    climb = _in_waves if wavefront else _one_by_one
+    now, above = climb(tower, flow, above, mask, every)
+    # A masked step repeats the output before it, or puts out zeros; where the output is a state, that is kept.
+    last, outputs, (kept,) = engine.scan(lambda now, _: (now, [now]), now, [output], output, mask, options)
+    return last, outputs, tower.join(kept, clock, lowest, above)
+
+
+def _one(tower, flow, states, layer, mask, options):
+    """Returns what a layer hands on, and its last states, from what has come to it in all steps."""
+    options = _worn(tower, layer, options)
+    with tower.wearing(layer):
+        projected = tower.project(flow, layer)
+        _, outputs, states = engine.scan(
+            lambda projected, states: tower.step(projected, states, layer),
+            *(projected, states, states[0], mask, dataclasses.replace(options, inside_layers=True)),
+        )
+        return tower.hand_on(flow, outputs, layer), states
+
+
+def _worn(tower, layer, options):
+    @contextlib.contextmanager
+    def resume():
+        with options.resume(), tower.wearing(layer):
+            yield
+
+    return dataclasses.replace(options, resume=resume)
+
+
+def _one_by_one(tower, flow, states, mask, options):
+    """Each layer takes the whole sequence before the next one does: one loop over layers, compiled once."""
+    flow, states = engine.over_layers(
+        lambda flow, states, tensors: _one(tower, flow, states, tower.unpack(tensors), mask, options),
+        *(flow, states, tower.tensors),
+    )
+    return tower.output(flow), states
+
+
+def _in_waves(tower, flow, states, mask, options):
+    """In wave s layer l takes step s - l: one loop over waves, in which each product is one batched product of layers.
+
+    The layers are so many more rows of the batch. What flows upwards goes from wave to wave as a state, and with it
+    whether the step is one of the sequence, and not masked: then it changes the states of the layer that takes it.
+    """
+    layers, (length, batch_size, _) = states[0].shape[0], ops.shape(flow[0])
+    # As a float, which every backend takes for a state.
+    dtype = flow[0].dtype
+    mask = ops.ones((length, batch_size, 1), dtype) if mask is None else ops.cast(mask, dtype)
+    inputs = [ops.concatenate([x, ops.zeros((layers - 1, batch_size, x.shape[-1]), x.dtype)]) for x in (*flow, mask)]
+    handed = [ops.zeros((layers * batch_size, x.shape[-1]), x.dtype) for x in inputs]
+    layer = tower.together(batch_size)
+
+    def wave(now, carried):
+        old, before = carried[: len(states)], carried[len(states) :]
+        *flow, live = (ops.concatenate([x, b[:-batch_size]]) for x, b in zip(now, before, strict=True))
+        projected = tower.project(flow, layer)
+        output, new = tower.step(projected, old, layer)
+        flow = tower.hand_on(flow, output, layer)
+        new = [ops.where(live > 0, a, b) for a, b in zip(new, old, strict=True)]
+        return tower.output([x[-batch_size:] for x in flow]), [*new, *flow, live]
+
+    first = [below(state) for state in states]
+    with tower.wearing(layer):
+        start = tower.output([x[-batch_size:] for x in handed[:-1]])
+        _, outputs, last = engine.scan(wave, inputs, [*first, *handed], start, None, _worn(tower, layer, options))
+    last = [ops.reshape(state, (layers, -1, state.shape[-1])) for state in last[: len(states)]]
+    return outputs[layers - 1 :], last
