@@ -12,7 +12,7 @@ pytest.importorskip("rich")
 if not (pathlib.Path(__file__).parents[1] / "benchmarks").exists():
     pytest.skip("the benchmarks are not part of the source distribution", allow_module_level=True)
 
-from benchmarks import contenders, memory, plot, time_loop
+from benchmarks import contenders, deep_stack, memory, plot, time_loop
 
 SIZES = {"units": 3, "batch": 2, "steps": 4}
 ARGUMENTS = [f"--{name}={size}" for name, size in SIZES.items()]
@@ -66,6 +66,17 @@ def test_run(tmp_path, capsys, monkeypatch):
 
     plot.main([str(path), str(picture), "--cell=Elman", *ARGUMENTS])
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_orders_of_deep_stacks(tmp_path):
+    path = tmp_path / "rows.json"
+    sizes = {"units": 3, "depth": 3, "batch": 2, "steps": 4}
+    arguments = [f"--{name}={size}" for name, size in sizes.items()]
+    deep_stack.main([*arguments, "--orders", "layers", "wavefront", "--repeats=3", f"--json={path}"])
+    (row,) = json.loads(path.read_text())
+    assert all(row[name] == size for name, size in sizes.items())
+    assert row["orders"]["layers"]["times_first"] == 1
+    assert row["orders"]["wavefront"]["rounds"] == 3
 
 
 def test_growth_of_memory():

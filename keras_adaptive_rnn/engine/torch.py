@@ -13,6 +13,9 @@ from keras_adaptive_rnn._products import formed_by
 from keras_adaptive_rnn.engine.masking import masked
 from keras_adaptive_rnn.engine.torch_tape import Choice, Repeated, one_operation
 
+# Entries of a weight below which autograd forms its gradient step by step: measured on two cores, Mogrifiers of rank 64
+# train 1.2 times as fast at 128 units and 20 rows, 1.3 times at 256 units and one row.
+SMALL = 40_000
 # Entries of a weight, and steps, from which packing the weight pays.
 LARGE, STEPS = 1_000_000, 16
 # Rows from which one product forms the gradient of a weight at full speed; more would only take more memory.
@@ -90,6 +93,8 @@ class Products:
         self.weights = {}
 
     def __call__(self, inputs, kernel):
+        if kernel.numel() < SMALL and inputs.dtype == kernel.dtype:
+            return torch.matmul(inputs, kernel)
         return one_operation(self.form, (inputs, kernel), inputs, kernel)
 
     def form(self, inputs, kernel):

@@ -15,7 +15,7 @@ from keras_adaptive_rnn.cells.base import Cell
 from keras_adaptive_rnn.cells.deciding import saving
 from keras_adaptive_rnn.cells.inner import as_list, end_sequence, output_size, repeats, resumable, start_sequence
 from keras_adaptive_rnn.cells.tower import multiplies_by_our_maps
-from keras_adaptive_rnn.layers import deep
+from keras_adaptive_rnn.layers import orders
 from keras_adaptive_rnn.layers.carried import Carried
 from keras_adaptive_rnn.layers.decisions import Decisions, deciding_cells
 from keras_adaptive_rnn.layers.leaping import leap, leaps
@@ -136,7 +136,7 @@ class RNN(keras.layers.RNN):
                 "Argument `return_decisions` must be False where no cell decides how much to compute, as `SkipCell` "
                 f"does. Received: return_decisions=True, cell={cell!r}"
             )
-        self.order = _arguments.choice("order", order, deep.ORDERS)
+        self.order = _arguments.choice("order", order, orders.ORDERS)
         self._check_order()
 
     def build(self, sequences_shape, initial_state_shape=None):
@@ -318,7 +318,7 @@ class RNN(keras.layers.RNN):
             order = self.running_order(sequences.shape[1]) if differentiable else "steps"
             if order != "steps":
                 arguments = (self.cell.tower(training), sequences, states, self._first_output(states), mask, options)
-                return *deep.scan(*arguments, order == "wavefront"), None
+                return *orders.scan(*arguments, order == "wavefront"), None
             hoist = differentiable and isinstance(self.cell, Cell) and engine.hoists(self.cell.count_params())
             inputs, step = self._split_cell(sequences, training, hoist)
             return self._decisions.scan(step, inputs, states, self._first_output(states), mask, options)
