@@ -355,8 +355,10 @@ class RNN(keras.layers.RNN):
         ]
 
     def _check_order(self):
+        if self.order in ("auto", "steps"):
+            return
         possible = self._possible_orders()
-        if self.order not in ("auto", *possible):
+        if self.order not in possible:
             raise ValueError(
                 f"Argument `order` must be one of {', '.join(map(repr, ['auto', *possible]))} for this cell, with "
                 f"unroll={self.unroll} and recompute={self.recompute}: the other orders are for `DeepRNNCell`, and for "
