@@ -14,17 +14,17 @@ import keras
 import numpy as np
 
 import keras_adaptive_rnn as kar
+from benchmarks.contenders import JIT
 
 STACKS = {
     "DeepRNN": lambda units, depth: kar.DeepRNNCell(units, depth=depth),
     "LSTM": lambda units, depth: kar.StackedCells([kar.LSTMCell(units) for _ in range(depth)]),
     "Mogrifier": lambda units, depth: kar.StackedCells([kar.MogrifierCell(units) for _ in range(depth)]),
 }
-JIT = {"auto": "auto", "on": True, "off": False}
 
 
 KERAS = "Keras"
-ORDERS = ("layers", "steps", "wavefront", KERAS)
+ORDERS = ["layers", "steps", "wavefront"]
 
 
 def measure(stack, units, depth, batch, steps, jit, orders, repeats, seconds):
@@ -78,7 +78,7 @@ def main(arguments=None):
     parser.add_argument("--depth", nargs="+", type=int, default=[36, 144])
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--steps", type=int, default=50)
-    parser.add_argument("--orders", nargs="+", choices=ORDERS, default=["layers", "steps", "wavefront"])
+    parser.add_argument("--orders", nargs="+", choices=[*ORDERS, KERAS], default=ORDERS)
     parser.add_argument("--jit", choices=JIT, default="auto", help="Keras's jit_compile")
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=60, help="no more rounds after so long, but 3 at least")

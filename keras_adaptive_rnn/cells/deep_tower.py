@@ -23,7 +23,7 @@ class DeepTower(Tower):
         self._is_square = cell.input_size == cell.units
         kernels = {
             "recurrent": cell.recurrent_map.prepared_blocks(training),
-            "bias": ops.stack(cell.bias.value(slice(0, cell.depth))) if cell.use_bias else None,
+            "bias": ops.stack([cell.bias.value(k) for k in range(cell.depth)]) if cell.use_bias else None,
         }
         rows = self._of_blocks()
         masks = cell._noise.drawn.get("recurrent_dropout")

@@ -93,13 +93,13 @@ class Products:
         self.weights = {}
 
     def __call__(self, inputs, kernel):
-        if kernel.numel() < SMALL and inputs.dtype == kernel.dtype:
+        if inputs.dtype != kernel.dtype:
+            return keras.ops.matmul(inputs, kernel)
+        if kernel.numel() < SMALL:
             return torch.matmul(inputs, kernel)
         return one_operation(self.form, (inputs, kernel), inputs, kernel)
 
     def form(self, inputs, kernel):
-        if inputs.dtype != kernel.dtype:
-            return keras.ops.matmul(inputs, kernel)
         weight = self.weights.get(id(kernel))
         if weight is None:
             weight = self.weights[id(kernel)] = Weight(kernel, inputs, self.steps)

@@ -40,13 +40,14 @@ def scan(tower, sequence, states, output, mask, options, wavefront):
 
 def _one(tower, flow, states, layer, mask, options):
     """Returns what a layer hands on, and its last states, from what has come to it in all steps."""
-    options = _worn(tower, layer, options)
+
+    def step(projected, states):
+        return tower.step(projected, states, layer)
+
+    inside = dataclasses.replace(_worn(tower, layer, options), inside_layers=True)
     with tower.wearing(layer):
         projected = tower.project(flow, layer)
-        _, outputs, states = engine.scan(
-            lambda projected, states: tower.step(projected, states, layer),
-            *(projected, states, states[0], mask, dataclasses.replace(options, inside_layers=True)),
-        )
+        _, outputs, states = engine.scan(step, projected, states, states[0], mask, inside)
         return tower.hand_on(flow, outputs, layer), states
 
 
@@ -61,10 +62,11 @@ def _worn(tower, layer, options):
 
 def _one_by_one(tower, flow, states, mask, options):
     """Each layer takes the whole sequence before the next one does: one loop over layers, compiled once."""
-    flow, states = engine.over_layers(
-        lambda flow, states, tensors: _one(tower, flow, states, tower.unpack(tensors), mask, options),
-        *(flow, states, tower.tensors),
-    )
+
+    def layer(flow, states, tensors):
+        return _one(tower, flow, states, tower.unpack(tensors), mask, options)
+
+    flow, states = engine.over_layers(layer, flow, states, tower.tensors)
     return tower.output(flow), states
 
 

@@ -45,8 +45,7 @@ class Bias(keras.layers.Layer):
 
     def start_sequence(self, training):
         if training is not None:
-            value = self._cast()
-            self._sequence.prepared = [value] if self.rows == 1 else ops.unstack(value)
+            self._sequence.prepared = self._values()
 
     def prepare_narrow(self, sizes):
         """As of `LinearMap`; the inputs of each size say nothing here."""
@@ -60,14 +59,13 @@ class Bias(keras.layers.Layer):
 
     def value(self, row=0):
         """Returns one bias, `[blocks * units]`."""
-        if self._sequence.prepared is not None:
-            return self._sequence.prepared[row]
-        value = self._cast()
-        return value if self.rows == 1 else value[row]
+        prepared = self._sequence.prepared
+        return (self._values() if prepared is None else prepared)[row]
 
-    def _cast(self):
+    def _values(self):
         with AutocastScope(self.compute_dtype):
-            return ops.cast(self.bias, self.compute_dtype)
+            values = ops.cast(self.bias, self.compute_dtype)
+        return [values] if self.rows == 1 else ops.unstack(values)
 
     def __call__(self, inputs, row=0):
         return inputs + self.value(row)
