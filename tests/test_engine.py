@@ -38,8 +38,8 @@ BACKEND = importlib.import_module(f"keras_adaptive_rnn.engine.{keras.backend.bac
 @pytest.fixture(autouse=True)
 def _several_chunks(monkeypatch):
     monkeypatch.setattr(BACKEND, "CHUNK", 3)
-    monkeypatch.setattr(BACKEND, "ROWS", 4, raising=False)
-    monkeypatch.setattr(BACKEND, "SMALL", 0, raising=False)
+    for name, value in {"TOGETHER": 3, "ROWS": 4, "SMALL": 0}.items():
+        monkeypatch.setattr(BACKEND, name, value, raising=False)
 
 
 def loss_and_gradients(cell, **kwargs):
@@ -81,6 +81,24 @@ def test_large_weights_in_another_form_train_alike(monkeypatch):
         model.compile(keras.optimizers.SGD(0.5), "mse", jit_compile=keras.backend.backend() != "torch")
         model.train_on_batch(case.inputs, case.inputs[:, 0, :1])
         trained.append([*model.get_weights(), model.predict_on_batch(case.inputs)])
+    for a, b in zip(*trained, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+LOOPS = [(False, False), (True, False), *([] if keras.backend.backend() == "torch" else [(True, True)])]
+
+
+@pytest.mark.parametrize(("recompute", "jit"), LOOPS)
+def test_a_length_that_no_graph_knows_trains_alike(recompute, jit):
+    rng = np.random.default_rng(0)
+    case = Case(kar.MogrifierCell(4, rounds=2), (2, 7, 3))
+    batches = [tuple(rng.normal(size=(2, steps, n)).astype("float32") for n in (3, 4)) for steps in (2, 3, 8)]
+    trained = []
+    for rnn, options, compiled in ((kar.RNN, {"recompute": recompute}, jit), (keras.layers.RNN, {}, False)):
+        model = keras.Sequential([keras.Input((None, 3)), rnn(case.cell(), return_sequences=True, **options)])
+        model.compile(keras.optimizers.SGD(0.5), "mse", jit_compile=compiled)
+        model.fit((batch for batch in batches), steps_per_epoch=len(batches), verbose=0)
+        trained.append(model.get_weights())
     for a, b in zip(*trained, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 

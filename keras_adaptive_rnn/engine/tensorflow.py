@@ -17,7 +17,9 @@ from keras_adaptive_rnn.engine.masking import masked
 # Entries of a weight from which a transposed copy pays under XLA.
 LARGE = 2_000_000
 # Steps whose products are formed together in the backward loop: enough rows for one product to run at full speed.
-CHUNK = 64
+TOGETHER = 64
+# Steps that are recomputed together: only the states between them are kept.
+CHUNK = 16
 
 
 def scan(step, inputs, states, output, mask, options):
@@ -44,7 +46,7 @@ def scan(step, inputs, states, output, mask, options):
             outputs.append(carry[0])
         outputs = tf.stack(outputs) if options.return_sequences else None
     elif tf.executing_eagerly() or not options.differentiable:
-        carry, _, _, outputs = loop(body, xs, carry, length, options)
+        carry, _, _, outputs = loop(body, xs, carry, length, options.return_sequences)
     else:
         carry, outputs = batched_loop(body, xs, carry, length, mask is not None, options)
     return carry[0], outputs, tree.pack_sequence_as(states, carry[1:])
@@ -71,19 +73,20 @@ def over_layers(layer, flow, states, tensors):
     return flow, [array.stack() for array in ends]
 
 
-def loop(body, xs, carry, length, options, keep=(), made=(), form=None):
+def loop(body, xs, carry, length, return_sequences, keep=(), every=1, made=(), form=None):
     """Runs `body` over `xs`.
 
     Returns:
-        The last carry; the carries before every step, those at the places `keep`; what `form` returned in every step,
-        tensors like `made`; the outputs, or `None`.
+        The last carry; the carries before each `every`th step, those at the places `keep`; what `form` returned in
+        every step, tensors like `made`; the outputs, or `None`.
     """
     xs = [_array(x, length).unstack(x) for x in xs]
-    # Written once a step, and read by nothing inside the loop, so the loop's gradient need not keep them.
-    kept = [_array_of(x, length) for x in [*(carry[k] for k in keep), *made]]
-    outputs = _array_of(carry[0], length if options.return_sequences else 0)
+    # Written in the loop, and read by nothing inside it, so the loop's gradient need not keep them.
+    before = [_array_of(carry[k], (length + every - 2) // every + 1) for k in keep]
+    products = [_array_of(e, length) for e in made]
+    outputs = _array_of(carry[0], length if return_sequences else 0)
 
-    def one(t, carry, kept, outputs):
+    def one(t, carry, before, products, outputs):
         formed = []
 
         def note(a, kernel):
@@ -92,46 +95,68 @@ def loop(body, xs, carry, length, options, keep=(), made=(), form=None):
 
         with formed_by(note) if form else contextlib.nullcontext():
             new = body([x.read(t) for x in xs], carry)
-        now = [*(carry[k] for k in keep), *(formed if made else [])]
-        kept = [array.write(t, x) for array, x in zip(kept, now, strict=True)]
-        return t + 1, new, kept, outputs.write(t, new[0]) if options.return_sequences else outputs
+        # Every step writes, over what those before it wrote at its place.
+        place = (t + every - 1) // every if every > 1 else t
+        before = [array.write(place, carry[k]) for array, k in zip(before, keep, strict=True)]
+        products = [array.write(t, e) for array, e in zip(products, formed if made else [], strict=True)]
+        return t + 1, new, before, products, outputs.write(t, new[0]) if return_sequences else outputs
 
-    _, carry, kept, outputs = tf.while_loop(
+    _, carry, *arrays, outputs = tf.while_loop(
         lambda t, *_: t < length,
         one,
-        (tf.constant(0), carry, kept, outputs),
+        (tf.constant(0), carry, before, products, outputs),
         maximum_iterations=length,
         parallel_iterations=32,
         swap_memory=True,
     )
-    kept = [array.stack() for array in kept]
-    return carry, kept[: len(keep)], kept[len(keep) :], outputs.stack() if options.return_sequences else None
+    before, products = ([array.stack() for array in of] for of in arrays)
+    return carry, before, products, outputs.stack() if return_sequences else None
 
 
 def batched_loop(body, xs, carry, length, reads_output, options):
     """`loop`, whose gradient forms that of each weight, $a^T de$ of its products $e = a W$, once for many steps.
 
-    The backward loop takes each step again from its states and, unless it is to recompute them, the products.
+    The backward loop takes each step again from its carry and its products. Where steps are to be recomputed, the carry
+    before each chunk of steps is kept alone, and the chunk runs again.
     """
     body = reading_once(body, options.variables)
     weights = Weights(body, xs, carry)
     if not weights.kernels:
-        carry, _, _, outputs = loop(body, xs, carry, length, options)
+        carry, _, _, outputs = loop(body, xs, carry, length, options.return_sequences)
         return carry, outputs
     keep = list(range(0 if reads_output else 1, len(carry)))
-    made = [] if options.recompute or not options.training else weights.products
+    recompute = options.recompute or not options.training
+    size = CHUNK if recompute else TOGETHER
+
+    def keeping(xs, carry, length, return_sequences):
+        """`loop`, that keeps all that the backward loop reads."""
+        return loop(body, xs, carry, length, return_sequences, keep, 1, weights.products, weights.multiply)
 
     @tf.custom_gradient
     def run(xs, carry, kernels, others):
         weights.turn()
-        last, before, formed, outputs = loop(body, xs, carry, length, options, keep, made, weights.multiply)
+        if recompute:
+            kept = loop(body, xs, carry, length, options.return_sequences, keep, CHUNK, (), weights.multiply)
+        else:
+            kept = keeping(xs, carry, length, options.return_sequences)
+        last, before, formed, outputs = kept
+
+        def steps(start, size):
+            """Returns the inputs, carries and products of some steps."""
+            now = _part(xs, start, size)
+            if not recompute:
+                return now, _part(before, start, size), _part(formed, start, size)
+            first = [tf.zeros_like(c) for c in carry]
+            for k, x in zip(keep, before, strict=True):
+                first[k] = x[start // CHUNK]
+            _, again, formed_again, _ = keeping(now, first, size, False)
+            return now, again, formed_again
 
         def gradient(*d_results):
             d_outputs, d_last = (d_results[0], d_results[1:]) if options.return_sequences else (None, d_results)
             # The gradient is asked for when the sequence has ended.
             with options.resume():
-                known = [None] * (len(carry) - len(before)) + before
-                found = backward(body, xs, known, formed, carry, weights, length, d_outputs, list(d_last))
+                found = backward(body, steps, size, xs, keep, carry, weights, length, d_outputs, list(d_last))
                 return without_gradient(found, SECOND)
 
         return ([outputs] if options.return_sequences else []) + last, gradient
@@ -222,39 +247,30 @@ class Weights:
         return tf.matmul(a, tf.reshape(d, (-1, d.shape[-1])))
 
 
-def backward(body, xs, before, formed, carry, weights, length, d_outputs, d_carry):
-    """Returns the gradients by sequences, first carry, kernels and the others."""
+def backward(body, steps, size, xs, keep, carry, weights, length, d_outputs, d_carry):
+    """Returns the gradients by sequences, first carry, kernels and the others.
+
+    Args:
+        steps: Function of the first and the number of some steps that returns their inputs, their carries at the places
+            `keep`, and their products.
+        size: How many steps to take together.
+    """
     floats = [k for k, x in enumerate(xs) if x.dtype.is_floating]
-    d_xs = [_array(xs[k], length) for k in floats]
-    xs, before, formed, (d_outputs,) = (
-        [None if x is None else _array(x, length).unstack(x) for x in sequences]
-        for sequences in (xs, before, formed, [d_outputs])
-    )
     # What the products of one step read.
     read = [
         tf.TensorShape([*e.shape[:-1], weights.kernels[k].shape[-2]])
         for k, e in zip(weights.places, weights.products, strict=True)
     ]
 
-    def at(t, form):
-        """Returns the step at `t` and what it reads."""
-        # Where they come from depends on the same weights, by ways that the next chunks go.
-        x = [tf.stop_gradient(array.read(t)) for array in xs]
-        old = [
-            tf.zeros_like(c) if b is None else tf.stop_gradient(b.read(t)) for b, c in zip(before, carry, strict=True)
-        ]
-        with formed_by(form):
-            return body(x, old), x, old
-
-    def chunk(size, stop, d_carry, d_others, d_kernels, d_xs):
-        start = stop - size
+    def chunk(start, size, d_carry, d_others, d_kernels, d_xs):
+        now, before, formed = ([_array(x, size).unstack(x) for x in of] for of in steps(start, size))
+        d_now = None if d_outputs is None else _array(d_outputs, size).unstack(_part([d_outputs], start, size)[0])
 
         def back(t, d_carry, d_others, d_xs, stacks):
             taken = []
 
             def form(a, kernel):
-                e = formed[len(taken)].read(t) if formed else weights.multiply(a, kernel)
-                e = tf.stop_gradient(e)
+                e = tf.stop_gradient(formed[len(taken)].read(t))
                 taken.append((a, e))
                 return product(a, e)
 
@@ -263,16 +279,22 @@ def backward(body, xs, before, formed, carry, weights, length, d_outputs, d_carr
                 kernel = weights.kernels[weights.places[len(taken) - 1]]
                 return tf.identity(e), lambda d: (weights.multiply_back(d, kernel), d)
 
-            new, x, old = at(t, form)
-            d_new = [d_carry[0] if d_outputs is None else d_carry[0] + d_outputs.read(t), *d_carry[1:]]
+            # Where they come from depends on the same weights, by ways that the next chunks go.
+            x = [tf.stop_gradient(array.read(t)) for array in now]
+            old = [tf.zeros_like(c) for c in carry]
+            for k, array in zip(keep, before, strict=True):
+                old[k] = tf.stop_gradient(array.read(t))
+            with formed_by(form):
+                new = body(x, old)
+            d_new = [d_carry[0] if d_now is None else d_carry[0] + d_now.read(t), *d_carry[1:]]
             wanted = [old, [x[k] for k in floats], weights.others, [e for _, e in taken]]
             found = tf.gradients(new, tree.flatten(wanted), d_new, unconnected_gradients="zero")
             d_carry, d_x, more, d_e = tree.pack_sequence_as(wanted, found)
             stacks = [
-                (a_stack.write(t - start, a), d_stack.write(t - start, d))
+                (a_stack.write(t, a), d_stack.write(t, d))
                 for (a_stack, d_stack), (a, _), d in zip(stacks, taken, d_e, strict=True)
             ]
-            d_xs = [array.write(t, d) for array, d in zip(d_xs, d_x, strict=True)]
+            d_xs = [array.write(start + t, d) for array, d in zip(d_xs, d_x, strict=True)]
             return t - 1, d_carry, [a + b for a, b in zip(d_others, more, strict=True)], d_xs, stacks
 
         stacks = [
@@ -280,28 +302,29 @@ def backward(body, xs, before, formed, carry, weights, length, d_outputs, d_carr
             for a_shape, e in zip(read, weights.products, strict=True)
         ]
         _, d_carry, d_others, d_xs, stacks = tf.while_loop(
-            lambda t, *_: t >= start, back, (stop - 1, d_carry, d_others, d_xs, stacks), maximum_iterations=size
+            lambda t, *_: t >= 0, back, (size - 1, d_carry, d_others, d_xs, stacks), maximum_iterations=size
         )
         d_kernels = list(d_kernels)
         for k, (a, d) in zip(weights.places, stacks, strict=True):
             d_kernels[k] += weights.outer(a.stack(), d.stack(), len(weights.kernels[k].shape))
-        return start, d_carry, d_others, d_kernels, d_xs
+        return d_carry, d_others, d_kernels, d_xs
 
     zeros = [[tf.zeros_like(w) for w in of] for of in (weights.others, weights.kernels)]
-    now = (length, d_carry, *zeros, d_xs)
-    # Chunks of one size, which XLA must know, and before them what is left; all at once if nobody knows the length.
-    count = length // CHUNK if isinstance(length, int) else 0
-    if count:
-        _, *rest = tf.while_loop(
-            lambda stop, *_: stop > length - count * CHUNK,
-            lambda stop, *rest: chunk(CHUNK, stop, *rest),
-            now,
+    found = d_carry, *zeros, [_array(xs[k], length) for k in floats]
+    # Chunks of one size, which XLA must know, and after them what is left: one step at least, as no chunk may be empty.
+    size = min(size, length) if isinstance(length, int) else tf.minimum(size, length)
+    count = (length - 1) // size
+    found = chunk(count * size, length - count * size, *found)
+    if not isinstance(count, int) or count:
+        _, *found = tf.while_loop(
+            lambda k, *_: k >= 0,
+            lambda k, *found: (k - 1, *chunk(k * size, size, *found)),
+            (count - 1, *found),
             maximum_iterations=count,
+            # Else TensorFlow recomputes chunks long before their turn.
+            parallel_iterations=1,
         )
-        now = (length - count * CHUNK, *rest)
-    if not (isinstance(length, int) and length == count * CHUNK):
-        now = chunk(now[0], *now)
-    _, d_carry, d_others, d_kernels, d_xs = now
+    d_carry, d_others, d_kernels, d_xs = found
     by_place = dict(zip(floats, d_xs, strict=True))
     return [by_place[k].stack() if k in by_place else None for k in range(len(xs))], d_carry, d_kernels, d_others
 
@@ -329,6 +352,17 @@ def without_gradient(structure, reason):
     flat = tree.flatten(structure)
     known = iter(same(*(x for x in flat if x is not None)))
     return tree.pack_sequence_as(structure, [None if x is None else next(known) for x in flat])
+
+
+def _part(tensors, start, size):
+    """Returns of each tensor `size` entries of the first axis, a number that XLA knows."""
+    return [
+        tf.ensure_shape(
+            tf.slice(x, [start, *[0] * (x.shape.rank - 1)], tf.concat([[size], tf.shape(x)[1:]], 0)),
+            [size if isinstance(size, int) else None, *x.shape[1:]],
+        )
+        for x in tensors
+    ]
 
 
 def _array(x, length):

@@ -52,8 +52,9 @@ class RNN(keras.layers.RNN):
             number of steps. Defaults to `False`.
         zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it. Defaults to
             `False`.
-        recompute: Whether the gradient keeps the states alone and computes the steps again: a fraction of the memory,
-            for long sequences, and about a third more arithmetic. The numbers are the same. Defaults to `False`.
+        recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the steps again:
+            a fraction of the memory, for long sequences, and about a third more arithmetic. The numbers are the same.
+            Defaults to `False`.
         order: In which order the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells above the lowest
             are alike) take the steps: `"steps"`, all layers a step before the next step; `"layers"`, a layer all steps
             before the next layer; `"wavefront"`, layer $l$ step $s - l$ for all $l$ at once; `"auto"` (default), what
