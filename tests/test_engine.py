@@ -38,7 +38,7 @@ BACKEND = importlib.import_module(f"keras_adaptive_rnn.engine.{keras.backend.bac
 @pytest.fixture(autouse=True)
 def _several_chunks(monkeypatch):
     monkeypatch.setattr(BACKEND, "CHUNK", 3)
-    for name, value in {"TOGETHER": 3, "ROWS": 4, "SMALL": 0}.items():
+    for name, value in {"TOGETHER": 3, "ROWS": 4, "SMALL": 0, "WORTH": 0}.items():
         monkeypatch.setattr(BACKEND, name, value, raising=False)
 
 

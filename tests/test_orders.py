@@ -100,7 +100,8 @@ def outcome(make, mask, **kwargs):
 @pytest.mark.parametrize("name", dealt(ROWS))
 def test_the_order_changes_no_number(name, monkeypatch):
     # The gradients of weights as small as these would be formed step by step.
-    monkeypatch.setattr(BACKEND, "SMALL", 0, raising=False)
+    for constant in ("SMALL", "WORTH"):
+        monkeypatch.setattr(BACKEND, constant, 0, raising=False)
     make, masked = ROWS[name]
     mask = MASK if masked else None
     kwargs = {"go_backwards": True, "zero_output_for_mask": True} if masked else {}

@@ -12,9 +12,10 @@ from keras_adaptive_rnn._keras import AutocastScope, in_stateless_scope
 from keras_adaptive_rnn._products import formed_by
 from keras_adaptive_rnn.engine.masking import masked
 
-# Entries of a weight below which its gradient is formed step by step: measured on two cores, one product for all steps
-# gives 1.3 times the speed at 256 x 1024, and costs some at less. Inside a loop over layers it pays at 256 x 256 too.
-SMALL = 200_000
+# One product for all steps forms the gradient of a weight where the weight has this many entries for each number that a
+# step then keeps for it. Measured on a CPU of two cores: 1.1 to 1.4 times the speed above, 0.8 to 0.9 times below. In a
+# loop over layers it always pays.
+WORTH = 5
 # Entries of a weight from which a transposed copy pays.
 LARGE = 2_000_000
 # Steps that are recomputed together: only the states between them are kept.
@@ -37,7 +38,7 @@ def scan(step, inputs, states, output, mask, options):
         elif options.recompute:
             last, outputs = recomputed_scan(body, carry, xs)
         else:
-            last, outputs = batched_scan(body, carry, xs, 0 if options.inside_layers else SMALL)
+            last, outputs = batched_scan(body, carry, xs, 0 if options.inside_layers else WORTH)
     output, states = last
     return output, outputs, states
 
@@ -55,7 +56,7 @@ def recomputed_scan(body, carry, xs):
 
     @jax.checkpoint
     def chunk(carry, xs):
-        return batched_scan(body, carry, xs)
+        return batched_scan(body, carry, xs, WORTH)
 
     whole = jax.tree.map(lambda x: x[: length - rest].reshape((count, size, *x.shape[1:])), xs)
     carry, outputs = lax.scan(chunk, carry, whole)
@@ -66,15 +67,19 @@ def recomputed_scan(body, carry, xs):
     return carry, outputs
 
 
-def batched_scan(body, carry, xs, small=SMALL):
+def batched_scan(body, carry, xs, worth):
     """`lax.scan`, whose gradient forms that of each weight, $a^T de$ of its products $e = a W$, once for all steps.
 
-    That of a weight of fewer entries than `small` is formed step by step.
+    On a CPU, that of a weight of fewer entries than `worth` for each number it would keep is formed step by step.
     """
     kernels, products = [], []
 
+    def apart(a, kernel):
+        inputs, outputs = kernel.shape[-2:]
+        return _on_cpu() and inputs * outputs < worth * a.shape[-2] * (inputs + outputs)
+
     def note(a, kernel):
-        if kernel.size < small:
+        if apart(a, kernel):
             return jnp.matmul(a, kernel)
         k = next((k for k, known in enumerate(kernels) if known is kernel), len(kernels))
         if k == len(kernels):
@@ -97,7 +102,7 @@ def batched_scan(body, carry, xs, small=SMALL):
         read = []
 
         def form(a, kernel):
-            if kernel.size < small:
+            if apart(a, kernel):
                 return jnp.matmul(a, kernel)
             k = products[len(read)][0]
             read.append(a)
@@ -202,8 +207,7 @@ def turns(kernel, rows):
 
     Measured on two cores, 20 rows: 1024 x 4096 1.5 times, 512 x 2048 not at all; with one row or 64 neither.
     """
-    cpu = jax.default_backend() == "cpu"
-    return cpu and kernel.ndim == 2 and kernel.size >= LARGE and all(8 <= r <= 48 for r in rows)
+    return _on_cpu() and kernel.ndim == 2 and kernel.size >= LARGE and all(8 <= r <= 48 for r in rows)
 
 
 def visit(step, inputs, states, times, ends, collect):
@@ -246,6 +250,10 @@ def shortcut(short, whole):
     return run(floats, fixed)
 
 
+def _on_cpu():
+    return jax.default_backend() == "cpu"
+
+
 def _scope():
     # A variable written while a loop is traced would leak a tracer.
     return contextlib.nullcontext() if in_stateless_scope() else keras.StatelessScope()
@@ -262,7 +270,7 @@ def choose(index, functions, operands):
 def hoists(weights):
     # XLA runs the two small products of a step side by side on a CPU, which a product before the loop only beats where
     # the weights outgrow the caches: measured, 2 cores, 20 x 35 steps: 0.77x at 0.5 million weights, 1.6x at 8 million.
-    return jax.default_backend() != "cpu" or weights >= 4_000_000
+    return not _on_cpu() or weights >= 4_000_000
 
 
 def preferred_orders(depth, weights, rows):
