@@ -37,8 +37,7 @@ BACKEND = importlib.import_module(f"keras_adaptive_rnn.engine.{keras.backend.bac
 
 @pytest.fixture(autouse=True)
 def _several_chunks(monkeypatch):
-    monkeypatch.setattr(BACKEND, "CHUNK", 3)
-    for name, value in {"TOGETHER": 3, "ROWS": 4, "SMALL": 0, "WORTH": 0}.items():
+    for name, value in {"CHUNK": 3, "TOGETHER": 3, "ROWS": 4, "SMALL": 0, "WORTH": 0}.items():
         monkeypatch.setattr(BACKEND, name, value, raising=False)
 
 
@@ -68,21 +67,6 @@ def test_gradients_formed_in_few_products_are_the_same(name, monkeypatch):
     for found in formed.values():
         for a, b in zip(plain, found, strict=True):
             np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-5 * max(1, np.abs(a).max()))
-
-
-def test_large_weights_in_another_form_train_alike(monkeypatch):
-    """Weights are packed or copied transposed from a size on that no other test reaches."""
-    monkeypatch.setattr(BACKEND, "LARGE", 1)
-    monkeypatch.setattr(BACKEND, "STEPS", 1, raising=False)
-    case = Case(kar.MogrifierCell(5, rounds=2), (12, 6, 4))
-    trained = []
-    for rnn in (kar.RNN, keras.layers.RNN):
-        model = keras.Sequential([keras.Input(case.inputs.shape[1:]), rnn(case.cell())])
-        model.compile(keras.optimizers.SGD(0.5), "mse", jit_compile=keras.backend.backend() != "torch")
-        model.train_on_batch(case.inputs, case.inputs[:, 0, :1])
-        trained.append([*model.get_weights(), model.predict_on_batch(case.inputs)])
-    for a, b in zip(*trained, strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
 LOOPS = [(False, False), (True, False), *([] if keras.backend.backend() == "torch" else [(True, True)])]

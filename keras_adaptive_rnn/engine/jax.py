@@ -16,8 +16,6 @@ from keras_adaptive_rnn.engine.masking import masked
 # step then keeps for it. Measured on a CPU of two cores: 1.1 to 1.4 times the speed above, 0.8 to 0.9 times below. In a
 # loop over layers it always pays.
 WORTH = 5
-# Entries of a weight from which a transposed copy pays.
-LARGE = 2_000_000
 # Steps that are recomputed together: only the states between them are kept.
 CHUNK = 16
 
@@ -93,12 +91,8 @@ def batched_scan(body, carry, xs, worth):
         jax.eval_shape(body, carry, first)
     if not kernels:
         return lax.scan(body, carry, xs)
-    rows = [{shape[-2] for k, shape, *_ in products if k == n} for n in range(len(kernels))]
 
-    def turn(kernels):
-        return [kernel.mT if turns(kernel, rows_of) else None for kernel, rows_of in zip(kernels, rows, strict=True)]
-
-    def tapped(kernels, turned, taps, carry, x):
+    def tapped(kernels, taps, carry, x):
         read = []
 
         def form(a, kernel):
@@ -106,7 +100,7 @@ def batched_scan(body, carry, xs, worth):
                 return jnp.matmul(a, kernel)
             k = products[len(read)][0]
             read.append(a)
-            return product(a, kernels[k], turned[k], taps[len(read) - 1])
+            return product(a, kernels[k], taps[len(read) - 1])
 
         with formed_by(form):
             carry, y = body(carry, x)
@@ -114,18 +108,16 @@ def batched_scan(body, carry, xs, worth):
 
     # Whatever else the step has closed over becomes an argument as well. A gradient has floats alone.
     taps = [jax.ShapeDtypeStruct(shape, dtype) for _, _, shape, dtype in products]
-    arguments = jax.eval_shape(lambda *a: a, kernels, jax.eval_shape(turn, kernels), taps, carry, first)
+    arguments = jax.eval_shape(lambda *a: a, kernels, taps, carry, first)
     closed, shapes = jax.make_jaxpr(tapped, return_shape=True)(*arguments)
     others, fixed_others, join_others = _divide(closed.consts)
     xs, fixed_xs, join_xs = _divide(jax.tree.leaves(xs))
 
     def run(taps, kernels, others, fixed, carry, xs, fixed_xs):
-        turned = lax.optimization_barrier(turn(kernels))
-
         def one(carry, now):
             taps, x, fixed_x = now
             run = jaxpr_as_fun(ClosedJaxpr(closed.jaxpr, join_others(others, fixed)))
-            flat = run(*jax.tree.leaves((kernels, turned, taps, carry)), *join_xs(x, fixed_x))
+            flat = run(*jax.tree.leaves((kernels, taps, carry)), *join_xs(x, fixed_x))
             carry, y, read = jax.tree.unflatten(jax.tree.structure(shapes), flat)
             return carry, (y, read)
 
@@ -162,20 +154,20 @@ def batched_scan(body, carry, xs, worth):
 
 
 @jax.custom_vjp
-def product(a, kernel, turned, tap):
+def product(a, kernel, tap):
     """Returns `a @ kernel`, whose gradient goes to `a` and, in the place of the kernel, to `tap`."""
-    return jnp.matmul(a, kernel if turned is None else turned.mT)
+    return jnp.matmul(a, kernel)
 
 
-def _product_forward(a, kernel, turned, tap):
-    return product(a, kernel, turned, tap), kernel
+def _product_forward(a, kernel, tap):
+    return product(a, kernel, tap), kernel
 
 
 def _product_backward(kernel, gradient):
     batch = tuple(range(kernel.ndim - 2))
     # Not a product with `kernel.mT`, which XLA would copy in every step where the batch is of one row.
     back = lax.dot_general(gradient, kernel, (((gradient.ndim - 1,), (kernel.ndim - 1,)), (batch, batch)))
-    return back, None, None, gradient
+    return back, None, gradient
 
 
 product.defvjp(_product_forward, _product_backward)
@@ -200,14 +192,6 @@ def _divide(leaves):
 
     floats = [leaf for leaf, float_ in zip(leaves, is_float, strict=True) if float_]
     return floats, [leaf for leaf, float_ in zip(leaves, is_float, strict=True) if not float_], join
-
-
-def turns(kernel, rows):
-    """Returns whether a product with `kernel` is faster with a copy of its transpose.
-
-    Measured on two cores, 20 rows: 1024 x 4096 1.5 times, 512 x 2048 not at all; with one row or 64 neither.
-    """
-    return _on_cpu() and kernel.ndim == 2 and kernel.size >= LARGE and all(8 <= r <= 48 for r in rows)
 
 
 def visit(step, inputs, states, times, ends, collect):

@@ -14,8 +14,6 @@ from keras_adaptive_rnn._keras import AutocastScope, in_stateless_scope, model_s
 from keras_adaptive_rnn._products import formed_by
 from keras_adaptive_rnn.engine.masking import masked
 
-# Entries of a weight from which a transposed copy pays under XLA.
-LARGE = 2_000_000
 # Steps whose products are formed together in the backward loop: enough rows for one product to run at full speed.
 TOGETHER = 64
 # Steps that are recomputed together: only the states between them are kept.
@@ -73,12 +71,12 @@ def over_layers(layer, flow, states, tensors):
     return flow, [array.stack() for array in ends]
 
 
-def loop(body, xs, carry, length, return_sequences, keep=(), every=1, made=(), form=None):
+def loop(body, xs, carry, length, return_sequences, keep=(), every=1, made=()):
     """Runs `body` over `xs`.
 
     Returns:
-        The last carry; the carries before each `every`th step, those at the places `keep`; what `form` returned in
-        every step, tensors like `made`; the outputs, or `None`.
+        The last carry; the carries before each `every`th step, those at the places `keep`; the products of every step,
+        tensors like `made`; the outputs, or `None`.
     """
     xs = [_array(x, length).unstack(x) for x in xs]
     # Written in the loop, and read by nothing inside it, so the loop's gradient need not keep them.
@@ -90,15 +88,15 @@ def loop(body, xs, carry, length, return_sequences, keep=(), every=1, made=(), f
         formed = []
 
         def note(a, kernel):
-            formed.append(form(a, kernel))
+            formed.append(tf.matmul(a, kernel))
             return formed[-1]
 
-        with formed_by(note) if form else contextlib.nullcontext():
+        with formed_by(note) if made else contextlib.nullcontext():
             new = body([x.read(t) for x in xs], carry)
         # Every step writes, over what those before it wrote at its place.
         place = (t + every - 1) // every if every > 1 else t
         before = [array.write(place, carry[k]) for array, k in zip(before, keep, strict=True)]
-        products = [array.write(t, e) for array, e in zip(products, formed if made else [], strict=True)]
+        products = [array.write(t, e) for array, e in zip(products, formed, strict=True)]
         return t + 1, new, before, products, outputs.write(t, new[0]) if return_sequences else outputs
 
     _, carry, *arrays, outputs = tf.while_loop(
@@ -130,13 +128,13 @@ def batched_loop(body, xs, carry, length, reads_output, options):
 
     def keeping(xs, carry, length, return_sequences):
         """`loop`, that keeps all that the backward loop reads."""
-        return loop(body, xs, carry, length, return_sequences, keep, 1, weights.products, weights.multiply)
+        return loop(body, xs, carry, length, return_sequences, keep, 1, weights.products)
 
     @tf.custom_gradient
     def run(xs, carry, kernels, others):
         weights.turn()
         if recompute:
-            kept = loop(body, xs, carry, length, options.return_sequences, keep, CHUNK, (), weights.multiply)
+            kept = loop(body, xs, carry, length, options.return_sequences, keep, CHUNK)
         else:
             kept = keeping(xs, carry, length, options.return_sequences)
         last, before, formed, outputs = kept
@@ -213,29 +211,14 @@ class Weights:
         return next(k for k, known in enumerate(self.kernels) if known is kernel)
 
     def turn(self):
-        """Copies the transposes of the weights that are large enough for a product with them to be faster."""
+        """Copies the transposes of the weights, with which TensorFlow's own products of a gradient are faster."""
         self.in_xla = GraphOrParentsInXlaContext(tf.compat.v1.get_default_graph())
-        self.turned = [self._turned(kernel) for kernel in self.kernels]
-
-    def _turned(self, kernel):
-        if len(kernel.shape) > 2 or (self.in_xla and kernel.shape.num_elements() < LARGE):
-            return None
-        turned = tf.transpose(kernel)
-        return xla.optimization_barrier(turned)[0] if self.in_xla else turned
-
-    def multiply(self, a, kernel):
-        """Returns `a @ kernel`."""
-        turned = self.turned[self.place(kernel)]
-        if self.in_xla and turned is not None:
-            return tf.matmul(a, turned, transpose_b=True)
-        return tf.matmul(a, kernel)
+        self.turned = [None if self.in_xla or len(w.shape) > 2 else tf.transpose(w) for w in self.kernels]
 
     def multiply_back(self, d, kernel):
         """Returns `d` times the transpose of `kernel`."""
         turned = self.turned[self.place(kernel)]
-        if not self.in_xla and turned is not None:
-            return tf.matmul(d, turned)
-        return tf.matmul(d, kernel, transpose_b=True)
+        return tf.matmul(d, kernel, transpose_b=True) if turned is None else tf.matmul(d, turned)
 
     def outer(self, a, d, ndim):
         """Returns the gradient by a kernel of the products `a @ kernel` of all steps, whose own gradients are `d`."""
