@@ -224,7 +224,7 @@ def test_what_is_hoisted_changes_no_number(name, monkeypatch, rng):
 
     results = []
     for hoisted in (True, False):
-        monkeypatch.setattr(engine, "hoists", lambda weights, hoisted=hoisted: hoisted)
+        monkeypatch.setattr(engine, "hoists", lambda *_, hoisted=hoisted: hoisted)
         value, by_variable, by_tensor = engine.gradients(loss, layer.trainable_variables, tensors)
         results.append([value, *(g for g in [*by_variable, *by_tensor] if g is not None)])
     for ours, theirs in zip(*results, strict=True):

@@ -8,7 +8,7 @@ The only package that imports jax, tensorflow or torch, and only the one that Ke
 - `choose(index, functions, operands)`: one of several functions, where the others are not computed;
 - `shortcut(short, whole)`: the value of one function, the gradient of another;
 - `over_layers(layer, flow, states, tensors)`: runs alike layers one after the other, compiled once;
-- `hoists(weights)`: whether one product before the loop beats many small ones in it;
+- `hoists(weights, rows, training)`: whether one product before the loop beats many small ones in it;
 - `preferred_orders(depth, weights, rows)`: in which orders a deep cell is better run than step by step;
 - `inference()`: a context in which nothing is kept for a gradient;
 - `outside_compilers(function, *args)`: calls a function that PyTorch's compiler is to leave alone;
@@ -137,9 +137,15 @@ def over_layers(layer, flow, states, tensors):
     return _backend().over_layers(layer, flow, states, tensors)
 
 
-def hoists(weights):
-    """Returns whether a cell of so many weights is faster with what needs no state computed before the loop."""
-    return _backend().hoists(weights)
+def hoists(weights, rows, training):
+    """Returns whether a cell of so many weights is faster with what needs no state computed before the loop.
+
+    Args:
+        weights: Number of the cell's weights.
+        rows: Number of rows of the batch; `None` if it is not known.
+        training: Whether the steps are those of training.
+    """
+    return _backend().hoists(weights, rows, training)
 
 
 def preferred_orders(depth, weights, rows):

@@ -320,7 +320,11 @@ class RNN(keras.layers.RNN):
             if order != "steps":
                 arguments = (self.cell.tower(training), sequences, states, self._first_output(states), mask, options)
                 return *orders.scan(*arguments, order == "wavefront"), None
-            hoist = differentiable and isinstance(self.cell, Cell) and engine.hoists(self.cell.count_params())
+            hoist = (
+                differentiable
+                and isinstance(self.cell, Cell)
+                and engine.hoists(self.cell.count_params(), sequences.shape[1], training)
+            )
             inputs, step = self._split_cell(sequences, training, hoist)
             return self._decisions.scan(step, inputs, states, self._first_output(states), mask, options)
         finally:

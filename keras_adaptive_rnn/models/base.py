@@ -107,7 +107,7 @@ def run(cell, vectors, states, mask, training, return_sequences=False):
     Returns: `(outputs of all steps or None, states)`.
     """
     dtype = vectors.dtype if isinstance(vectors.dtype, str) else keras.backend.standardize_dtype(vectors.dtype)
-    hoist = engine.hoists(cell.count_params())
+    hoist = engine.hoists(cell.count_params(), vectors.shape[1], training)
 
     def project(x):
         return inner.project(cell, x, training, dtype)
