@@ -1,7 +1,9 @@
 """Arguments: checked when given, listed for signatures, and turned into a config."""
 
+import functools
 import inspect
 import numbers
+import types
 
 import keras
 
@@ -11,6 +13,7 @@ from keras_adaptive_rnn import activations
 LAYER_ARGUMENTS = ("name", "dtype", "trainable")
 
 
+@functools.cache
 def parameters(cls):
     """Returns the `inspect.Parameter` of every argument of `cls`, by name, its own first.
 
@@ -34,7 +37,7 @@ def parameters(cls):
         if len(named) == len(own):
             break
         fixed.update(vars(base).get("fixed_arguments", ()))
-    return found
+    return types.MappingProxyType(found)
 
 
 def signature(*groups):

@@ -198,6 +198,8 @@ def _arguments_of(part):
 
 
 def _value(value):
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
     if isinstance(value, (list, tuple)):
         return [_value(each) for each in value]
     # A layer is a part, whose arguments are compared by themselves. Functions of one name have one config.

@@ -403,7 +403,7 @@ def choose(index, functions, operands):
 
 
 def hoists(weights, rows, training):
-    # Measured on two cores, predictions of an LSTM: 0.85 to 0.9 times the speed at 0.5 million weights and 20 or 64 rows,
+    # Measured on two cores, predictions of an LSTM: 0.85 to 0.9 times the speed at 0.5 million weights and 20, 64 rows,
     # 1.2 times at 8 million and 20. Where nobody knows the rows, Keras predicts 32.
     return training or weights >= 200_000 * (rows or 32)
 
