@@ -69,6 +69,21 @@ def test_gradients_formed_in_few_products_are_the_same(name, monkeypatch):
             np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-5 * max(1, np.abs(a).max()))
 
 
+def test_large_weights_in_another_form_train_alike(monkeypatch):
+    """PyTorch packs weights from a size on that no other test reaches; the others compile."""
+    for name in ("LARGE", "STEPS"):
+        monkeypatch.setattr(BACKEND, name, 1, raising=False)
+    case = Case(kar.MogrifierCell(5, rounds=2), (12, 6, 4))
+    trained = []
+    for rnn in (kar.RNN, keras.layers.RNN):
+        model = keras.Sequential([keras.Input(case.inputs.shape[1:]), rnn(case.cell())])
+        model.compile(keras.optimizers.SGD(0.5), "mse", jit_compile=keras.backend.backend() != "torch")
+        model.train_on_batch(case.inputs, case.inputs[:, 0, :1])
+        trained.append([*model.get_weights(), model.predict_on_batch(case.inputs)])
+    for a, b in zip(*trained, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
 LOOPS = [(False, False), (True, False), *([] if keras.backend.backend() == "torch" else [(True, True)])]
 
 

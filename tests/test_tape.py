@@ -12,9 +12,7 @@ if keras.backend.backend() != "torch":
 
 import torch
 
-from keras_adaptive_rnn.engine import torch as engine
 from keras_adaptive_rnn.engine.torch_tape import Repeated
-from keras_adaptive_rnn.testing.case import Case
 
 A, B = torch.arange(6.0).reshape(2, 3), torch.ones(2, 3)
 
@@ -203,19 +201,3 @@ def test_a_compiler_leaves_the_layer_as_it_is(rng):
     result = torch.compile(lambda x: layer(2 * x) + 1, backend=compiler)(x)
     np.testing.assert_array_equal(ops.convert_to_numpy(result), ops.convert_to_numpy(expected))
     assert operations == ["mul", "add"]
-
-
-def test_large_weights_in_another_form_train_alike(monkeypatch):
-    """Weights are packed from a size on that no other test reaches."""
-    monkeypatch.setattr(engine, "LARGE", 1)
-    monkeypatch.setattr(engine, "STEPS", 1)
-    monkeypatch.setattr(engine, "SMALL", 0)
-    case = Case(kar.MogrifierCell(5, rounds=2), (12, 6, 4))
-    trained = []
-    for rnn in (kar.RNN, keras.layers.RNN):
-        model = keras.Sequential([keras.Input(case.inputs.shape[1:]), rnn(case.cell())])
-        model.compile(keras.optimizers.SGD(0.5), "mse")
-        model.train_on_batch(case.inputs, case.inputs[:, 0, :1])
-        trained.append([*model.get_weights(), model.predict_on_batch(case.inputs)])
-    for a, b in zip(*trained, strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)

@@ -83,7 +83,7 @@ def batched_scan(body, carry, xs, worth):
         if k == len(kernels):
             kernels.append(kernel)
         e = jnp.matmul(a, kernel)
-        products.append((k, a.shape, e.shape, e.dtype))
+        products.append((k, e.shape, e.dtype))
         return e
 
     first = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), xs)
@@ -107,7 +107,7 @@ def batched_scan(body, carry, xs, worth):
         return carry, y, read
 
     # Whatever else the step has closed over becomes an argument as well. A gradient has floats alone.
-    taps = [jax.ShapeDtypeStruct(shape, dtype) for _, _, shape, dtype in products]
+    taps = [jax.ShapeDtypeStruct(shape, dtype) for _, shape, dtype in products]
     arguments = jax.eval_shape(lambda *a: a, kernels, taps, carry, first)
     closed, shapes = jax.make_jaxpr(tapped, return_shape=True)(*arguments)
     others, fixed_others, join_others = _divide(closed.consts)
