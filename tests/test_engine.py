@@ -102,6 +102,22 @@ def test_a_length_that_no_graph_knows_trains_alike(recompute, jit):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.skipif(keras.backend.backend() == "torch", reason="on PyTorch no step is an error, as in Keras's loop")
+@pytest.mark.parametrize("recompute", [False, True])
+def test_no_steps_have_a_gradient_of_zero(recompute):
+    layer = kar.RNN(kar.LSTMCell(3), recompute=recompute)
+    layer.build((2, None, 4))
+
+    def loss(x):
+        return ops.sum(layer(x, training=True))
+
+    value, by_variable, _ = engine.gradients(
+        loss, layer.trainable_variables, [np.zeros((2, 0, 4), "float32")], compiled=True
+    )
+    assert float(value) == 0
+    assert all(g is None or not np.any(ops.convert_to_numpy(g)) for g in by_variable)
+
+
 def squared_gradient(rnn):
     """Returns the gradient by the inputs of the squared gradient by the inputs."""
     case = Case(kar.LSTMCell(3), (2, 4, 2))

@@ -294,9 +294,11 @@ def backward(body, steps, size, xs, keep, carry, weights, length, d_outputs, d_c
 
     zeros = [[tf.zeros_like(w) for w in of] for of in (weights.others, weights.kernels)]
     found = d_carry, *zeros, [_array(xs[k], length) for k in floats]
-    # Chunks of one size, which XLA must know, and after them what is left: one step at least, as no chunk may be empty.
-    size = min(size, length) if isinstance(length, int) else tf.minimum(size, length)
-    count = (length - 1) // size
+    # Chunks of one size, which XLA must know, and after them what is left: one step at least where there is one, as the
+    # gradients of no step have no batch size.
+    least, most = (min, max) if isinstance(length, int) else (tf.minimum, tf.maximum)
+    size = least(size, most(length, 1))
+    count = most(length - 1, 0) // size
     found = chunk(count * size, length - count * size, *found)
     if not isinstance(count, int) or count:
         _, *found = tf.while_loop(
