@@ -44,7 +44,7 @@ def scan(step, inputs, states, output, mask, options):
             outputs.append(carry[0])
         outputs = tf.stack(outputs) if options.return_sequences else None
     elif tf.executing_eagerly() or not options.differentiable:
-        carry, _, _, outputs = loop(body, xs, carry, length, options.return_sequences)
+        carry, _, _, outputs = loop(body, _arrays(xs, length), carry, length, options.return_sequences)
     else:
         carry, outputs = batched_loop(body, xs, carry, length, mask is not None, options)
     return carry[0], outputs, tree.pack_sequence_as(states, carry[1:])
@@ -52,7 +52,7 @@ def scan(step, inputs, states, output, mask, options):
 
 def over_layers(layer, flow, states, tensors):
     count = tensors[0].shape[0]
-    arrays = [_array(x, count).unstack(x) for x in (*states, *tensors)]
+    arrays = _arrays((*states, *tensors), count)
 
     def one(k, flow, ends):
         now = [array.read(k) for array in arrays]
@@ -64,21 +64,20 @@ def over_layers(layer, flow, states, tensors):
     _, flow, ends = tf.while_loop(
         lambda k, *_: k < count,
         one,
-        (tf.constant(0), flow, [_array(x, count) for x in states]),
+        (tf.constant(0), flow, [_like(array, count) for array in arrays[: len(states)]]),
         maximum_iterations=count,
         swap_memory=True,
     )
     return flow, [array.stack() for array in ends]
 
 
-def loop(body, xs, carry, length, return_sequences, keep=(), every=1, made=()):
-    """Runs `body` over `xs`.
+def loop(body, xs, carry, length, return_sequences, start=0, keep=(), every=1, made=()):
+    """Runs `body` over `length` entries of the arrays `xs`.
 
     Returns:
-        The last carry; the carries before each `every`th step, those at the places `keep`; the products of every step,
-        tensors like `made`; the outputs, or `None`.
+        The last carry; arrays of the carries before each `every`th step, of those at the places `keep`; arrays of the
+        products of every step, tensors like `made`; the outputs, or `None`.
     """
-    xs = [_array(x, length).unstack(x) for x in xs]
     # Written in the loop, and read by nothing inside it, so the loop's gradient need not keep them.
     before = [_array_of(carry[k], (length + every - 2) // every + 1) for k in keep]
     products = [_array_of(e, length) for e in made]
@@ -92,14 +91,14 @@ def loop(body, xs, carry, length, return_sequences, keep=(), every=1, made=()):
             return formed[-1]
 
         with formed_by(note) if made else contextlib.nullcontext():
-            new = body([x.read(t) for x in xs], carry)
+            new = body([x.read(start + t) for x in xs], carry)
         # Every step writes, over what those before it wrote at its place.
         place = (t + every - 1) // every if every > 1 else t
         before = [array.write(place, carry[k]) for array, k in zip(before, keep, strict=True)]
         products = [array.write(t, e) for array, e in zip(products, formed, strict=True)]
         return t + 1, new, before, products, outputs.write(t, new[0]) if return_sequences else outputs
 
-    _, carry, *arrays, outputs = tf.while_loop(
+    _, carry, before, products, outputs = tf.while_loop(
         lambda t, *_: t < length,
         one,
         (tf.constant(0), carry, before, products, outputs),
@@ -107,7 +106,6 @@ def loop(body, xs, carry, length, return_sequences, keep=(), every=1, made=()):
         parallel_iterations=32,
         swap_memory=True,
     )
-    before, products = ([array.stack() for array in of] for of in arrays)
     return carry, before, products, outputs.stack() if return_sequences else None
 
 
@@ -120,41 +118,32 @@ def batched_loop(body, xs, carry, length, reads_output, options):
     body = reading_once(body, options.variables)
     weights = Weights(body, xs, carry)
     if not weights.kernels:
-        carry, _, _, outputs = loop(body, xs, carry, length, options.return_sequences)
+        carry, _, _, outputs = loop(body, _arrays(xs, length), carry, length, options.return_sequences)
         return carry, outputs
     keep = list(range(0 if reads_output else 1, len(carry)))
     recompute = options.recompute or not options.training
     size = CHUNK if recompute else TOGETHER
 
-    def keeping(xs, carry, length, return_sequences):
-        """`loop`, that keeps all that the backward loop reads."""
-        return loop(body, xs, carry, length, return_sequences, keep, 1, weights.products)
-
     @tf.custom_gradient
     def run(xs, carry, kernels, others):
         weights.turn()
-        if recompute:
-            kept = loop(body, xs, carry, length, options.return_sequences, keep, CHUNK)
-        else:
-            kept = keeping(xs, carry, length, options.return_sequences)
-        last, before, formed, outputs = kept
+        arrays = _arrays(xs, length)
+        everything = {"keep": keep} | ({"every": CHUNK} if recompute else {"made": weights.products})
+        last, before, formed, outputs = loop(body, arrays, carry, length, options.return_sequences, **everything)
 
         def steps(start, size):
-            """Returns the inputs, carries and products of some steps."""
-            now = _part(xs, start, size)
+            """Returns arrays of the carries and the products of some steps, and the place of the first in them."""
             if not recompute:
-                return now, _part(before, start, size), _part(formed, start, size)
-            first = [tf.zeros_like(c) for c in carry]
-            for k, x in zip(keep, before, strict=True):
-                first[k] = x[start // CHUNK]
-            _, again, formed_again, _ = keeping(now, first, size, False)
-            return now, again, formed_again
+                return before, formed, start
+            first = placed([x.read(start // CHUNK) for x in before], keep, carry)
+            _, *again, _ = loop(body, arrays, first, size, False, start, keep, made=weights.products)
+            return *again, 0
 
         def gradient(*d_results):
             d_outputs, d_last = (d_results[0], d_results[1:]) if options.return_sequences else (None, d_results)
             # The gradient is asked for when the sequence has ended.
             with options.resume():
-                found = backward(body, steps, size, xs, keep, carry, weights, length, d_outputs, list(d_last))
+                found = backward(body, steps, size, arrays, keep, carry, weights, length, d_outputs, list(d_last))
                 return without_gradient(found, SECOND)
 
         return ([outputs] if options.return_sequences else []) + last, gradient
@@ -230,15 +219,23 @@ class Weights:
         return tf.matmul(a, tf.reshape(d, (-1, d.shape[-1])))
 
 
+def placed(tensors, places, carry):
+    """Returns a carry with `tensors` at `places`, and zeros elsewhere."""
+    by_place = dict(zip(places, tensors, strict=True))
+    return [by_place[k] if k in by_place else tf.zeros_like(c) for k, c in enumerate(carry)]
+
+
 def backward(body, steps, size, xs, keep, carry, weights, length, d_outputs, d_carry):
     """Returns the gradients by sequences, first carry, kernels and the others.
 
     Args:
-        steps: Function of the first and the number of some steps that returns their inputs, their carries at the places
-            `keep`, and their products.
+        steps: Function of the first and the number of some steps that returns arrays of their carries at the places
+            `keep` and of their products, and the place of the first step in them.
         size: How many steps to take together.
+        xs: Arrays of the inputs.
     """
     floats = [k for k, x in enumerate(xs) if x.dtype.is_floating]
+    d_outputs = None if d_outputs is None else _arrays([d_outputs], length)[0]
     # What the products of one step read.
     read = [
         tf.TensorShape([*e.shape[:-1], weights.kernels[k].shape[-2]])
@@ -246,14 +243,13 @@ def backward(body, steps, size, xs, keep, carry, weights, length, d_outputs, d_c
     ]
 
     def chunk(start, size, d_carry, d_others, d_kernels, d_xs):
-        now, before, formed = ([_array(x, size).unstack(x) for x in of] for of in steps(start, size))
-        d_now = None if d_outputs is None else _array(d_outputs, size).unstack(_part([d_outputs], start, size)[0])
+        before, formed, first = steps(start, size)
 
         def back(t, d_carry, d_others, d_xs, stacks):
             taken = []
 
             def form(a, kernel):
-                e = tf.stop_gradient(formed[len(taken)].read(t))
+                e = tf.stop_gradient(formed[len(taken)].read(first + t))
                 taken.append((a, e))
                 return product(a, e)
 
@@ -263,13 +259,11 @@ def backward(body, steps, size, xs, keep, carry, weights, length, d_outputs, d_c
                 return tf.identity(e), lambda d: (weights.multiply_back(d, kernel), d)
 
             # Where they come from depends on the same weights, by ways that the next chunks go.
-            x = [tf.stop_gradient(array.read(t)) for array in now]
-            old = [tf.zeros_like(c) for c in carry]
-            for k, array in zip(keep, before, strict=True):
-                old[k] = tf.stop_gradient(array.read(t))
+            x = [tf.stop_gradient(array.read(start + t)) for array in xs]
+            old = placed([tf.stop_gradient(array.read(first + t)) for array in before], keep, carry)
             with formed_by(form):
                 new = body(x, old)
-            d_new = [d_carry[0] if d_now is None else d_carry[0] + d_now.read(t), *d_carry[1:]]
+            d_new = [d_carry[0] if d_outputs is None else d_carry[0] + d_outputs.read(start + t), *d_carry[1:]]
             wanted = [old, [x[k] for k in floats], weights.others, [e for _, e in taken]]
             found = tf.gradients(new, tree.flatten(wanted), d_new, unconnected_gradients="zero")
             d_carry, d_x, more, d_e = tree.pack_sequence_as(wanted, found)
@@ -293,7 +287,7 @@ def backward(body, steps, size, xs, keep, carry, weights, length, d_outputs, d_c
         return d_carry, d_others, d_kernels, d_xs
 
     zeros = [[tf.zeros_like(w) for w in of] for of in (weights.others, weights.kernels)]
-    found = d_carry, *zeros, [_array(xs[k], length) for k in floats]
+    found = d_carry, *zeros, [_like(xs[k], length) for k in floats]
     # Chunks of one size, which XLA must know, and after them what is left: one step at least where there is one, as the
     # gradients of no step have no batch size.
     least, most = (min, max) if isinstance(length, int) else (tf.minimum, tf.maximum)
@@ -339,25 +333,19 @@ def without_gradient(structure, reason):
     return tree.pack_sequence_as(structure, [None if x is None else next(known) for x in flat])
 
 
-def _part(tensors, start, size):
-    """Returns of each tensor `size` entries of the first axis, a number that XLA knows."""
-    return [
-        tf.ensure_shape(
-            tf.slice(x, [start, *[0] * (x.shape.rank - 1)], tf.concat([[size], tf.shape(x)[1:]], 0)),
-            [size if isinstance(size, int) else None, *x.shape[1:]],
-        )
-        for x in tensors
-    ]
+def _arrays(tensors, length):
+    """Returns each tensor `[length, ...]` as an array of its entries."""
+    return [tf.TensorArray(x.dtype, length, element_shape=x.shape[1:]).unstack(x) for x in tensors]
 
 
-def _array(x, length):
-    """Returns a place for `[length, ...]` like `x`."""
-    return tf.TensorArray(x.dtype, size=length, element_shape=x.shape[1:])
+def _like(array, length):
+    """Returns a place for `length` entries like those of an array."""
+    return tf.TensorArray(array.dtype, length, element_shape=array.element_shape)
 
 
 def _array_of(x, length):
     """Returns a place for `length` tensors like `x`."""
-    return tf.TensorArray(x.dtype, size=length, element_shape=x.shape)
+    return tf.TensorArray(x.dtype, length, element_shape=x.shape)
 
 
 def visit(step, inputs, states, times, ends, collect):
