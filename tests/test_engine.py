@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib
+import math
 
 import keras
 import numpy as np
@@ -10,6 +11,7 @@ from keras import ops, tree
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine
+from keras_adaptive_rnn.engine import batching
 from keras_adaptive_rnn.testing.case import Case
 from tests.cells import CELLS, OPTIONS
 
@@ -37,8 +39,9 @@ BACKEND = importlib.import_module(f"keras_adaptive_rnn.engine.{keras.backend.bac
 
 @pytest.fixture(autouse=True)
 def _several_chunks(monkeypatch):
-    for name, value in {"CHUNK": 3, "TOGETHER": 3, "ROWS": 4, "SMALL": 0, "WORTH": 0}.items():
+    for name, value in {"CHUNK": 3, "TOGETHER": 3, "ROWS": 4, "SMALL": 0}.items():
         monkeypatch.setattr(BACKEND, name, value, raising=False)
+    monkeypatch.setattr(batching, "WORTH", 0)
 
 
 def loss_and_gradients(cell, **kwargs):
@@ -61,10 +64,13 @@ def loss_and_gradients(cell, **kwargs):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_gradients_formed_in_few_products_are_the_same(name, monkeypatch):
-    formed = {recompute: loss_and_gradients(ALL[name], recompute=recompute) for recompute in (False, True)}
+    formed = [loss_and_gradients(ALL[name], recompute=recompute) for recompute in (False, True)]
+    monkeypatch.setattr(BACKEND, "SMALL", math.inf, raising=False)
+    monkeypatch.setattr(batching, "WORTH", math.inf)
+    formed.append(loss_and_gradients(ALL[name]))
     monkeypatch.setattr(BACKEND, "formed_by", lambda form: contextlib.nullcontext())
     plain = loss_and_gradients(ALL[name])
-    for found in formed.values():
+    for found in formed:
         for a, b in zip(plain, found, strict=True):
             np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-5 * max(1, np.abs(a).max()))
 

@@ -10,12 +10,9 @@ from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 
 from keras_adaptive_rnn._keras import AutocastScope, in_stateless_scope
 from keras_adaptive_rnn._products import formed_by
+from keras_adaptive_rnn.engine.batching import worth_batching
 from keras_adaptive_rnn.engine.masking import masked
 
-# One product for all steps forms the gradient of a weight where the weight has this many entries for each number that a
-# step then keeps for it. Measured on a CPU of two cores: 1.1 to 1.4 times the speed above, 0.8 to 0.9 times below. In a
-# loop over layers it always pays.
-WORTH = 5
 # Steps that are recomputed together: only the states between them are kept.
 CHUNK = 16
 
@@ -36,7 +33,7 @@ def scan(step, inputs, states, output, mask, options):
         elif options.recompute:
             last, outputs = recomputed_scan(body, carry, xs)
         else:
-            last, outputs = batched_scan(body, carry, xs, 0 if options.inside_layers else WORTH)
+            last, outputs = batched_scan(body, carry, xs, options.inside_layers)
     output, states = last
     return output, outputs, states
 
@@ -54,7 +51,7 @@ def recomputed_scan(body, carry, xs):
 
     @jax.checkpoint
     def chunk(carry, xs):
-        return batched_scan(body, carry, xs, WORTH)
+        return batched_scan(body, carry, xs)
 
     whole = jax.tree.map(lambda x: x[: length - rest].reshape((count, size, *x.shape[1:])), xs)
     carry, outputs = lax.scan(chunk, carry, whole)
@@ -65,16 +62,15 @@ def recomputed_scan(body, carry, xs):
     return carry, outputs
 
 
-def batched_scan(body, carry, xs, worth):
+def batched_scan(body, carry, xs, always=False):
     """`lax.scan`, whose gradient forms that of each weight, $a^T de$ of its products $e = a W$, once for all steps.
 
-    On a CPU, that of a weight of fewer entries than `worth` for each number it would keep is formed step by step.
+    On a CPU, that of a small weight is formed step by step, unless `always`, which pays in a loop over layers.
     """
     kernels, products = [], []
 
     def apart(a, kernel):
-        inputs, outputs = kernel.shape[-2:]
-        return _on_cpu() and inputs * outputs < worth * a.shape[-2] * (inputs + outputs)
+        return _on_cpu() and not (always or worth_batching(kernel, a.shape[-2]))
 
     def note(a, kernel):
         if apart(a, kernel):

@@ -12,6 +12,7 @@ from tensorflow.python.ops.control_flow_util import GraphOrParentsInXlaContext
 
 from keras_adaptive_rnn._keras import AutocastScope, in_stateless_scope, model_supports_jit
 from keras_adaptive_rnn._products import formed_by
+from keras_adaptive_rnn.engine.batching import worth_batching
 from keras_adaptive_rnn.engine.masking import masked
 
 # Steps whose products are formed together in the backward loop: enough rows for one product to run at full speed.
@@ -117,7 +118,7 @@ def batched_loop(body, xs, carry, length, reads_output, options):
     """
     body = reading_once(body, options.variables)
     weights = Weights(body, xs, carry)
-    if not weights.kernels:
+    if not weights.factors:
         carry, _, _, outputs = loop(body, _arrays(xs, length), carry, length, options.return_sequences)
         return carry, outputs
     keep = list(range(0 if reads_output else 1, len(carry)))
@@ -171,17 +172,29 @@ def reading_once(body, variables):
 class Weights:
     """The weights that the steps of a loop multiply by, and the other floats that they read from outside.
 
-    Empty where a step writes a variable, or reads one that it did not name.
+    Args:
+        body: One step.
+        xs: Sequences.
+        carry: What goes from step to step.
+
+    Attributes:
+        factors: The kernel of each product of a step. Empty where a step writes a variable, or reads one that it did
+            not name.
+        products: Tensors like those of each product.
+        kernels: The large ones, whose gradients are formed for many steps together.
+        others: All other floats, small kernels among them.
     """
 
     def __init__(self, body, xs, carry):
-        self.kernels, self.products, self.places = [], [], []
+        self.factors, self.products, self.kernels = [], [], []
 
         def form(a, kernel):
-            if not any(kernel is known for known in self.kernels):
-                self.kernels.append(kernel)
+            self.factors.append(kernel)
             self.products.append(tf.matmul(a, kernel))
-            self.places.append(self.place(kernel))
+            # Where nobody knows the rows, Keras trains 32.
+            is_large = _on_accelerator() or worth_batching(kernel, a.shape[-2] or 32)
+            if is_large and self.place(kernel) is None:
+                self.kernels.append(kernel)
             return self.products[-1]
 
         graph = tf.__internal__.FuncGraph("step")
@@ -191,23 +204,40 @@ class Weights:
                 return tf.compat.v1.placeholder(x.dtype, shape)
 
             body([placeholder(x, x.shape[1:]) for x in xs], [placeholder(c, c.shape) for c in carry])
-        others = [x for x in graph.external_captures if not any(x is kernel for kernel in self.kernels)]
+        others = [x for x in graph.external_captures if self.place(x) is None]
         if any(x.dtype == tf.resource for x in others):
-            self.kernels = []
+            self.factors = []
         self.others = [x for x in others if x.dtype.is_floating]
 
     def place(self, kernel):
-        return next(k for k, known in enumerate(self.kernels) if known is kernel)
+        """Returns the place of a kernel among the large ones, or `None`."""
+        return next((k for k, known in enumerate(self.kernels) if known is kernel), None)
 
     def turn(self):
-        """Copies the transposes of the weights, with which TensorFlow's own products of a gradient are faster."""
-        self.in_xla = GraphOrParentsInXlaContext(tf.compat.v1.get_default_graph())
-        self.turned = [None if self.in_xla or len(w.shape) > 2 else tf.transpose(w) for w in self.kernels]
+        """Copies the transposes of weights, with which TensorFlow's own products of a gradient are faster.
 
-    def multiply_back(self, d, kernel):
-        """Returns `d` times the transpose of `kernel`."""
-        turned = self.turned[self.place(kernel)]
-        return tf.matmul(d, kernel, transpose_b=True) if turned is None else tf.matmul(d, turned)
+        A product of a single row is not.
+        """
+        self.in_xla = GraphOrParentsInXlaContext(tf.compat.v1.get_default_graph())
+        self.turned = {
+            kernel.ref(): tf.transpose(kernel)
+            for kernel, e in zip(self.factors, self.products, strict=True)
+            if not self.in_xla and len(kernel.shape) == 2 and e.shape[0] != 1
+        }
+
+    def product(self, a, kernel, e):
+        """Returns `e`, the product of `a` and `kernel`, with a gradient: that of a large kernel goes to `e` instead."""
+
+        @tf.custom_gradient
+        def known(a, kernel, e):
+            return tf.identity(e), gradient
+
+        def gradient(d):
+            turned = self.turned.get(kernel.ref())
+            by_a = tf.matmul(d, kernel, transpose_b=True) if turned is None else tf.matmul(d, turned)
+            return by_a, tf.matmul(a, d, transpose_a=True) if self.place(kernel) is None else None, d
+
+        return known(a, kernel, e)
 
     def outer(self, a, d, ndim):
         """Returns the gradient by a kernel of the products `a @ kernel` of all steps, whose own gradients are `d`."""
@@ -236,27 +266,21 @@ def backward(body, steps, size, xs, keep, carry, weights, length, d_outputs, d_c
     """
     floats = [k for k, x in enumerate(xs) if x.dtype.is_floating]
     d_outputs = None if d_outputs is None else _arrays([d_outputs], length)[0]
-    # What the products of one step read.
-    read = [
-        tf.TensorShape([*e.shape[:-1], weights.kernels[k].shape[-2]])
-        for k, e in zip(weights.places, weights.products, strict=True)
-    ]
+    # The products by large weights.
+    large = [(weights.place(w), w, e) for w, e in zip(weights.factors, weights.products, strict=True)]
+    large = [(place, w, e) for place, w, e in large if place is not None]
 
     def chunk(start, size, d_carry, d_others, d_kernels, d_xs):
         before, formed, first = steps(start, size)
 
         def back(t, d_carry, d_others, d_xs, stacks):
-            taken = []
+            arrays, taken = iter(formed), []
 
             def form(a, kernel):
-                e = tf.stop_gradient(formed[len(taken)].read(first + t))
-                taken.append((a, e))
-                return product(a, e)
-
-            @tf.custom_gradient
-            def product(a, e):
-                kernel = weights.kernels[weights.places[len(taken) - 1]]
-                return tf.identity(e), lambda d: (weights.multiply_back(d, kernel), d)
+                e = tf.stop_gradient(next(arrays).read(first + t))
+                if weights.place(kernel) is not None:
+                    taken.append((a, e))
+                return weights.product(a, kernel, e)
 
             # Where they come from depends on the same weights, by ways that the next chunks go.
             x = [tf.stop_gradient(array.read(start + t)) for array in xs]
@@ -275,15 +299,15 @@ def backward(body, steps, size, xs, keep, carry, weights, length, d_outputs, d_c
             return t - 1, d_carry, [a + b for a, b in zip(d_others, more, strict=True)], d_xs, stacks
 
         stacks = [
-            (tf.TensorArray(e.dtype, size, element_shape=a_shape), tf.TensorArray(e.dtype, size, element_shape=e.shape))
-            for a_shape, e in zip(read, weights.products, strict=True)
+            [tf.TensorArray(e.dtype, size, element_shape=[*e.shape[:-1], width]) for width in w.shape[-2:]]
+            for _, w, e in large
         ]
         _, d_carry, d_others, d_xs, stacks = tf.while_loop(
             lambda t, *_: t >= 0, back, (size - 1, d_carry, d_others, d_xs, stacks), maximum_iterations=size
         )
         d_kernels = list(d_kernels)
-        for k, (a, d) in zip(weights.places, stacks, strict=True):
-            d_kernels[k] += weights.outer(a.stack(), d.stack(), len(weights.kernels[k].shape))
+        for (place, w, _), (a, d) in zip(large, stacks, strict=True):
+            d_kernels[place] += weights.outer(a.stack(), d.stack(), len(w.shape))
         return d_carry, d_others, d_kernels, d_xs
 
     zeros = [[tf.zeros_like(w) for w in of] for of in (weights.others, weights.kernels)]
@@ -331,6 +355,10 @@ def without_gradient(structure, reason):
     flat = tree.flatten(structure)
     known = iter(same(*(x for x in flat if x is not None)))
     return tree.pack_sequence_as(structure, [None if x is None else next(known) for x in flat])
+
+
+def _on_accelerator():
+    return any(device.device_type != "CPU" for device in tf.config.list_logical_devices())
 
 
 def _arrays(tensors, length):
