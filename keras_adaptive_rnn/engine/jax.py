@@ -160,9 +160,13 @@ def _product_forward(a, kernel, tap):
 
 
 def _product_backward(kernel, gradient):
-    batch = tuple(range(kernel.ndim - 2))
+    batch, last = tuple(range(kernel.ndim - 2)), kernel.ndim - 1
+    if _on_cpu() and gradient.shape[-2] > 1:
+        # With the weight on the left, a product of few rows takes half the time. XLA would turn it round again.
+        back = lax.dot_general(kernel, gradient, (((last,), (last,)), (batch, batch)))
+        return lax.optimization_barrier(back).mT, None, gradient
     # Not a product with `kernel.mT`, which XLA would copy in every step where the batch is of one row.
-    back = lax.dot_general(gradient, kernel, (((gradient.ndim - 1,), (kernel.ndim - 1,)), (batch, batch)))
+    back = lax.dot_general(gradient, kernel, (((last,), (last,)), (batch, batch)))
     return back, None, gradient
 
 

@@ -233,11 +233,19 @@ class Weights:
             return tf.identity(e), gradient
 
         def gradient(d):
-            turned = self.turned.get(kernel.ref())
-            by_a = tf.matmul(d, kernel, transpose_b=True) if turned is None else tf.matmul(d, turned)
-            return by_a, tf.matmul(a, d, transpose_a=True) if self.place(kernel) is None else None, d
+            by_kernel = tf.matmul(a, d, transpose_a=True) if self.place(kernel) is None else None
+            return self.multiply_back(d, kernel), by_kernel, d
 
         return known(a, kernel, e)
+
+    def multiply_back(self, d, kernel):
+        """Returns `d` times the transpose of `kernel`."""
+        if kernel.ref() in self.turned:
+            return tf.matmul(d, self.turned[kernel.ref()])
+        if self.in_xla and d.shape[-2] != 1 and not _on_accelerator():
+            # With the weight on the left, XLA's product of few rows takes half the time. It would turn it round again.
+            return tf.linalg.matrix_transpose(xla.optimization_barrier(tf.matmul(kernel, d, transpose_b=True))[0])
+        return tf.matmul(d, kernel, transpose_b=True)
 
     def outer(self, a, d, ndim):
         """Returns the gradient by a kernel of the products `a @ kernel` of all steps, whose own gradients are `d`."""
