@@ -129,8 +129,8 @@ def batched_loop(body, xs, carry, length, reads_output, options):
     def run(xs, carry, kernels, others):
         weights.turn()
         arrays = _arrays(xs, length)
-        everything = {"keep": keep} | ({"every": CHUNK} if recompute else {"made": weights.products})
-        last, before, formed, outputs = loop(body, arrays, carry, length, options.return_sequences, **everything)
+        kept = {"every": CHUNK} if recompute else {"made": weights.products}
+        last, before, formed, outputs = loop(body, arrays, carry, length, options.return_sequences, keep=keep, **kept)
 
         def steps(start, size):
             """Returns arrays of the carries and the products of some steps, and the place of the first in them."""
@@ -274,9 +274,7 @@ def backward(body, steps, size, xs, keep, carry, weights, length, d_outputs, d_c
     """
     floats = [k for k, x in enumerate(xs) if x.dtype.is_floating]
     d_outputs = None if d_outputs is None else _arrays([d_outputs], length)[0]
-    # The products by large weights.
-    large = [(weights.place(w), w, e) for w, e in zip(weights.factors, weights.products, strict=True)]
-    large = [(place, w, e) for place, w, e in large if place is not None]
+    large = [(w, e) for w, e in zip(weights.factors, weights.products, strict=True) if weights.place(w) is not None]
 
     def chunk(start, size, d_carry, d_others, d_kernels, d_xs):
         before, formed, first = steps(start, size)
@@ -308,14 +306,14 @@ def backward(body, steps, size, xs, keep, carry, weights, length, d_outputs, d_c
 
         stacks = [
             [tf.TensorArray(e.dtype, size, element_shape=[*e.shape[:-1], width]) for width in w.shape[-2:]]
-            for _, w, e in large
+            for w, e in large
         ]
         _, d_carry, d_others, d_xs, stacks = tf.while_loop(
             lambda t, *_: t >= 0, back, (size - 1, d_carry, d_others, d_xs, stacks), maximum_iterations=size
         )
         d_kernels = list(d_kernels)
-        for (place, w, _), (a, d) in zip(large, stacks, strict=True):
-            d_kernels[place] += weights.outer(a.stack(), d.stack(), len(w.shape))
+        for (w, _), (a, d) in zip(large, stacks, strict=True):
+            d_kernels[weights.place(w)] += weights.outer(a.stack(), d.stack(), len(w.shape))
         return d_carry, d_others, d_kernels, d_xs
 
     zeros = [[tf.zeros_like(w) for w in of] for of in (weights.others, weights.kernels)]
