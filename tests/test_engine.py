@@ -39,7 +39,7 @@ BACKEND = importlib.import_module(f"keras_adaptive_rnn.engine.{keras.backend.bac
 
 @pytest.fixture(autouse=True)
 def _several_chunks(monkeypatch):
-    for name, value in {"CHUNK": 3, "TOGETHER": 3, "ROWS": 4, "SMALL": 0}.items():
+    for name, value in {"CHUNK": 3, "TOGETHER": 3, "ROWS": 4, "SMALL": 0, "HALVES_FROM": 0}.items():
         monkeypatch.setattr(BACKEND, name, value, raising=False)
     monkeypatch.setattr(batching, "WORTH", 0)
 
@@ -65,7 +65,8 @@ def loss_and_gradients(cell, **kwargs):
 @pytest.mark.parametrize("name", NAMES)
 def test_gradients_formed_in_few_products_are_the_same(name, monkeypatch):
     formed = [loss_and_gradients(ALL[name], recompute=recompute) for recompute in (False, True)]
-    monkeypatch.setattr(BACKEND, "SMALL", math.inf, raising=False)
+    for bound in ("SMALL", "HALVES_FROM"):
+        monkeypatch.setattr(BACKEND, bound, math.inf, raising=False)
     monkeypatch.setattr(batching, "WORTH", math.inf)
     formed.append(loss_and_gradients(ALL[name]))
     monkeypatch.setattr(BACKEND, "formed_by", lambda form: contextlib.nullcontext())

@@ -15,6 +15,11 @@ from keras_adaptive_rnn.engine.masking import masked
 
 # Steps that are recomputed together: only the states between them are kept.
 CHUNK = 16
+# What a gradient computes again from what it keeps: it takes less time than writing it and reading it back.
+ARITHMETIC = {
+    *("add", "add_any", "sub", "mul", "neg", "max", "min", "select_n", "eq", "ge", "gt", "le", "lt"),
+    *("broadcast_in_dim", "concatenate", "convert_element_type", "reshape", "slice", "split", "squeeze", "transpose"),
+}
 
 
 def scan(step, inputs, states, output, mask, options):
@@ -86,7 +91,7 @@ def batched_scan(body, carry, xs, always=False):
     with formed_by(note):
         jax.eval_shape(body, carry, first)
     if not kernels:
-        return lax.scan(body, carry, xs)
+        return lax.scan(_keeping_little(body), carry, xs)
 
     def tapped(kernels, taps, carry, x):
         read = []
@@ -117,7 +122,7 @@ def batched_scan(body, carry, xs, always=False):
             carry, y, read = jax.tree.unflatten(jax.tree.structure(shapes), flat)
             return carry, (y, read)
 
-        last, (ys, reads) = lax.scan(one, carry, (taps, xs, fixed_xs))
+        last, (ys, reads) = lax.scan(_keeping_little(one), carry, (taps, xs, fixed_xs))
         return (last, ys), reads
 
     length = jax.tree.leaves((xs, fixed_xs))[0].shape[0]
@@ -147,6 +152,11 @@ def batched_scan(body, carry, xs, always=False):
 
     loop.defvjp(forward, backward)
     return loop(kernels, others, fixed_others, carry, xs, fixed_xs)
+
+
+def _keeping_little(step):
+    """Returns a step of a scan whose gradient does arithmetic again, and products and activations not."""
+    return jax.checkpoint(step, prevent_cse=False, policy=lambda primitive, *_, **__: primitive.name not in ARITHMETIC)
 
 
 @jax.custom_vjp
