@@ -21,10 +21,16 @@ STACKS = {
     "LSTM": lambda units, depth: kar.StackedCells([kar.LSTMCell(units) for _ in range(depth)]),
     "Mogrifier": lambda units, depth: kar.StackedCells([kar.MogrifierCell(units) for _ in range(depth)]),
 }
-
-
-KERAS = "Keras"
+# What a stack is in Keras: a layer each.
+LAYERS = {
+    "DeepRNN": keras.layers.SimpleRNN,
+    "LSTM": keras.layers.LSTM,
+    "Mogrifier": lambda units, **kwargs: keras.layers.RNN(kar.MogrifierCell(units), **kwargs),
+}
 ORDERS = ["layers", "steps", "wavefront"]
+KERAS = {"Keras": "Keras's `RNN` over the whole stack", "Keras layers": "a Keras layer each"}
+# What makes a row another row, in place of a new measurement of the same.
+KEY = ("backend", "jit", "stack", "units", "depth", "batch", "steps")
 
 
 def measure(stack, units, depth, batch, steps, jit, orders, repeats, seconds):
@@ -33,12 +39,13 @@ def measure(stack, units, depth, batch, steps, jit, orders, repeats, seconds):
     x, y = (rng.normal(size=(batch, steps, units)).astype("float32") for _ in range(2))
 
     def compiled(order):
-        cell = STACKS[stack](units, depth)
-        if order == KERAS:
-            layer = keras.layers.RNN(cell, return_sequences=True)
+        if order == "Keras layers":
+            layers = [LAYERS[stack](units, return_sequences=True) for _ in range(depth)]
+        elif order == "Keras":
+            layers = [keras.layers.RNN(STACKS[stack](units, depth), return_sequences=True)]
         else:
-            layer = kar.RNN(cell, return_sequences=True, order=order)
-        model = keras.Sequential([keras.Input((steps, units), batch_size=batch), layer])
+            layers = [kar.RNN(STACKS[stack](units, depth), return_sequences=True, order=order)]
+        model = keras.Sequential([keras.Input((steps, units), batch_size=batch), *layers])
         model.compile("adam", "mse", jit_compile=JIT[jit])
         return lambda: model.train_on_batch(x, y)
 
@@ -78,11 +85,12 @@ def main(arguments=None):
     parser.add_argument("--depth", nargs="+", type=int, default=[36, 144])
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--steps", type=int, default=50)
-    parser.add_argument("--orders", nargs="+", choices=[*ORDERS, KERAS], default=ORDERS)
+    beside = "; ".join(f"`{name}`: {what}" for name, what in KERAS.items())
+    parser.add_argument("--orders", nargs="+", choices=[*ORDERS, *KERAS], default=ORDERS, help=f"of ours; {beside}")
     parser.add_argument("--jit", choices=JIT, default="auto", help="Keras's jit_compile")
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=60, help="no more rounds after so long, but 3 at least")
-    parser.add_argument("--json", type=pathlib.Path, help="file that the rows are added to")
+    parser.add_argument("--json", type=pathlib.Path, help="a file to add the rows to")
     options = parser.parse_args(arguments)
     for stack, units, depth in itertools.product(options.stacks, options.units, options.depth):
         job = {"stack": stack, "units": units, "depth": depth, "batch": options.batch, "steps": options.steps}
@@ -93,12 +101,13 @@ def main(arguments=None):
         for name, of in found.items():
             ratio = f"{of['times_first']:.2f} times {options.orders[0]}"
             print(
-                f"  {name:10}{of['step'] * 1000:7.0f} ms a train step ({ratio}), the first {of['first']:.1f} s",
+                f"  {name:14}{of['step'] * 1000:7.0f} ms a train step ({ratio}), the first {of['first']:.1f} s",
                 flush=True,
             )
         if options.json:
             rows = json.loads(options.json.read_text()) if options.json.exists() else []
-            options.json.write_text(json.dumps([*rows, row], indent=1) + "\n")
+            others = [other for other in rows if any(other[name] != row[name] for name in KEY)]
+            options.json.write_text(json.dumps([*others, row], indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -72,8 +72,10 @@ def test_orders_of_deep_stacks(tmp_path):
     path = tmp_path / "rows.json"
     sizes = {"units": 3, "depth": 3, "batch": 2, "steps": 4}
     arguments = [f"--{name}={size}" for name, size in sizes.items()]
-    deep_stack.main([*arguments, "--orders", "layers", "wavefront", "--repeats=3", f"--json={path}"])
+    for orders in (["layers"], ["layers", "wavefront", *deep_stack.KERAS]):
+        deep_stack.main([*arguments, "--orders", *orders, "--repeats=3", f"--json={path}"])
     (row,) = json.loads(path.read_text())
+    assert list(row["orders"]) == orders
     assert all(row[name] == size for name, size in sizes.items())
     assert row["orders"]["layers"]["times_first"] == 1
     assert row["orders"]["wavefront"]["rounds"] == 3

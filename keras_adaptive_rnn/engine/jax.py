@@ -15,9 +15,10 @@ from keras_adaptive_rnn.engine.masking import masked
 
 # Steps that are recomputed together: only the states between them are kept.
 CHUNK = 16
-# What a gradient computes again from what it keeps: it takes less time than writing it and reading it back.
+# What a gradient computes again from what it keeps: that takes less time than writing it and reading it back. Not what
+# takes less memory than its operands, such as comparisons.
 ARITHMETIC = {
-    *("add", "add_any", "sub", "mul", "neg", "max", "min", "select_n", "eq", "ge", "gt", "le", "lt"),
+    *("add", "add_any", "sub", "mul", "neg", "max", "min", "select_n"),
     *("broadcast_in_dim", "concatenate", "convert_element_type", "reshape", "slice", "split", "squeeze", "transpose"),
 }
 
