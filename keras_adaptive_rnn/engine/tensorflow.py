@@ -20,7 +20,7 @@ TOGETHER = 64
 # Steps that are recomputed together: only the states between them are kept.
 CHUNK = 16
 # Multiplications from which on, and entries of a weight up to which, two halves of a product take less time than it.
-HALVES_FROM, HALVES_TO = 1_000_000, 200_000
+HALVES_FROM, HALVES_TO = 2_000_000, 200_000
 
 
 def scan(step, inputs, states, output, mask, options):
