@@ -119,7 +119,8 @@ def in_halves(a, kernel):
     """
     rows, entries = a.shape[0], kernel.shape[-2] * kernel.shape[-1]
     pays = entries <= HALVES_TO and entries * (rows or 32) >= HALVES_FROM
-    if len(kernel.shape) > 2 or not pays or _on_accelerator() or _in_xla():
+    beside = not (tf.executing_eagerly() or _in_xla() or _on_accelerator())
+    if len(kernel.shape) > 2 or not (pays and beside):
         return tf.matmul(a, kernel)
     half = (tf.shape(a)[0] if rows is None else rows) // 2
     return tf.concat([tf.matmul(a[:half], kernel), tf.matmul(a[half:], kernel)], 0)
