@@ -144,7 +144,7 @@ def batched_loop(body, xs, carry, length, reads_output, options):
     @tf.custom_gradient
     def run(xs, carry, kernels, others):
         weights.turn()
-        arrays = _arrays(xs, length)
+        arrays = [Slices(x) for x in xs]
         kept = {"every": CHUNK} if recompute else {"made": weights.products}
         last, before, formed, outputs = loop(body, arrays, carry, length, options.return_sequences, keep=keep, **kept)
 
@@ -289,7 +289,7 @@ def backward(body, steps, size, xs, keep, carry, weights, length, d_outputs, d_c
         xs: Arrays of the inputs.
     """
     floats = [k for k, x in enumerate(xs) if x.dtype.is_floating]
-    d_outputs = None if d_outputs is None else _arrays([d_outputs], length)[0]
+    d_outputs = None if d_outputs is None else Slices(d_outputs)
     large = [(w, e) for w, e in zip(weights.factors, weights.products, strict=True) if weights.place(w) is not None]
 
     def chunk(start, size, d_carry, d_others, d_kernels, d_xs):
@@ -390,6 +390,16 @@ def _on_accelerator():
 def _arrays(tensors, length):
     """Returns each tensor `[length, ...]` as an array of its entries."""
     return [tf.TensorArray(x.dtype, length, element_shape=x.shape[1:]).unstack(x) for x in tensors]
+
+
+class Slices:
+    """The entries of a tensor, for a loop whose gradient is not taken through them: without the copy of an array."""
+
+    def __init__(self, x):
+        self.x, self.dtype, self.element_shape = x, x.dtype, x.shape[1:]
+
+    def read(self, k):
+        return self.x[k]
 
 
 def _like(array, length):
