@@ -18,12 +18,13 @@ from benchmarks.contenders import JIT
 
 STACKS = {
     "DeepRNN": lambda units, depth: kar.DeepRNNCell(units, depth=depth),
+    "Elman": lambda units, depth: kar.StackedCells([kar.ElmanCell(units) for _ in range(depth)]),
     "LSTM": lambda units, depth: kar.StackedCells([kar.LSTMCell(units) for _ in range(depth)]),
     "Mogrifier": lambda units, depth: kar.StackedCells([kar.MogrifierCell(units) for _ in range(depth)]),
 }
-# What a stack is in Keras: a layer each.
+# Keras's layers that compute the same as the layers of a stack; a `DeepRNN` has skip connections that Keras has not.
 LAYERS = {
-    "DeepRNN": keras.layers.SimpleRNN,
+    "Elman": keras.layers.SimpleRNN,
     "LSTM": keras.layers.LSTM,
     "Mogrifier": lambda units, **kwargs: keras.layers.RNN(kar.MogrifierCell(units), **kwargs),
 }
@@ -92,6 +93,8 @@ def main(arguments=None):
     parser.add_argument("--seconds", type=float, default=60, help="no more rounds after so long, but 3 at least")
     parser.add_argument("--json", type=pathlib.Path, help="a file to add the rows to")
     options = parser.parse_args(arguments)
+    if "Keras layers" in options.orders and set(options.stacks) - set(LAYERS):
+        parser.error(f'"Keras layers" are there for {", ".join(LAYERS)}. Received: --stacks {" ".join(options.stacks)}')
     for stack, units, depth in itertools.product(options.stacks, options.units, options.depth):
         job = {"stack": stack, "units": units, "depth": depth, "batch": options.batch, "steps": options.steps}
         found = measure(**job, jit=options.jit, orders=options.orders, repeats=options.repeats, seconds=options.seconds)

@@ -71,7 +71,7 @@ def test_run(tmp_path, capsys, monkeypatch):
 def test_orders_of_deep_stacks(tmp_path):
     path = tmp_path / "rows.json"
     sizes = {"units": 3, "depth": 3, "batch": 2, "steps": 4}
-    arguments = [f"--{name}={size}" for name, size in sizes.items()]
+    arguments = ["--stacks=Elman", *(f"--{name}={size}" for name, size in sizes.items())]
     for orders in (["layers"], ["layers", "wavefront", *deep_stack.KERAS]):
         deep_stack.main([*arguments, "--orders", *orders, "--repeats=3", f"--json={path}"])
     (row,) = json.loads(path.read_text())
@@ -79,6 +79,8 @@ def test_orders_of_deep_stacks(tmp_path):
     assert all(row[name] == size for name, size in sizes.items())
     assert row["orders"]["layers"]["times_first"] == 1
     assert row["orders"]["wavefront"]["rounds"] == 3
+    with pytest.raises(SystemExit):
+        deep_stack.main(["--stacks=DeepRNN", "--orders", "Keras layers"])
 
 
 def test_growth_of_memory():
