@@ -2,12 +2,14 @@
 
 import contextlib
 import functools
+import itertools
 
 import keras
 import tensorflow as tf
 from keras import tree
 from tensorflow.compiler.tf2xla.python import xla
 from tensorflow.python.eager import record
+from tensorflow.python.ops import op_selector
 from tensorflow.python.ops.control_flow_util import GraphOrParentsInXlaContext
 
 from keras_adaptive_rnn._keras import AutocastScope, in_stateless_scope, model_supports_jit
@@ -74,8 +76,8 @@ def over_layers(layer, flow, states, tensors):
     return flow, [array.stack() for array in ends]
 
 
-def loop(body, xs, carry, length, return_sequences, start=0, keep=(), every=1, made=()):
-    """Runs `body` over `length` entries of the arrays `xs`.
+def loop(body, xs, carry, length, return_sequences, start=0, keep=(), every=1, made=(), form=tf.matmul):
+    """Runs `body`, whose products `form` forms, over `length` entries of the arrays `xs`.
 
     Returns:
         The last carry; arrays of the carries before each `every`th step, of those at the places `keep`; arrays of the
@@ -90,10 +92,10 @@ def loop(body, xs, carry, length, return_sequences, start=0, keep=(), every=1, m
         formed = []
 
         def note(a, kernel):
-            formed.append(in_halves(a, kernel))
+            formed.append(form(a, kernel))
             return formed[-1]
 
-        with formed_by(note if made else in_halves):
+        with formed_by(note if made else form):
             new = body([x.read(start + t) for x in xs], carry)
         # Every step writes, over what those before it wrote at its place.
         place = (t + every - 1) // every if every > 1 else t
@@ -146,14 +148,17 @@ def batched_loop(body, xs, carry, length, reads_output, options):
         weights.turn()
         arrays = [Slices(x) for x in xs]
         kept = {"every": CHUNK} if recompute else {"made": weights.products}
-        last, before, formed, outputs = loop(body, arrays, carry, length, options.return_sequences, keep=keep, **kept)
+        form = weights.form
+        last, before, formed, outputs = loop(
+            body, arrays, carry, length, options.return_sequences, keep=keep, form=form, **kept
+        )
 
         def steps(start, size):
             """Returns arrays of the carries and the products of some steps, and the place of the first in them."""
             if not recompute:
                 return before, formed, start
             first = placed([x.read(start // CHUNK) for x in before], keep, carry)
-            _, *again, _ = loop(body, arrays, first, size, False, start, keep, made=weights.products)
+            _, *again, _ = loop(body, arrays, first, size, False, start, keep, made=weights.products, form=form)
             return *again, 0
 
         def gradient(*d_results):
@@ -197,6 +202,7 @@ class Weights:
         factors: The kernel of each product of a step. Empty where a step writes a variable, or reads one that it did
             not name.
         products: Tensors like those of each product.
+        form: Function that forms one: in halves, unless there are others to form beside it.
         kernels: The large ones, whose gradients are formed for many steps together.
         others: All other floats, small kernels among them.
     """
@@ -219,7 +225,9 @@ class Weights:
             def placeholder(x, shape):
                 return tf.compat.v1.placeholder(x.dtype, shape)
 
-            body([placeholder(x, x.shape[1:]) for x in xs], [placeholder(c, c.shape) for c in carry])
+            old = [placeholder(c, c.shape) for c in carry]
+            body([placeholder(x, x.shape[1:]) for x in xs], old)
+        self.form = in_halves if _in_line(self.products, old) else tf.matmul
         others = [x for x in graph.external_captures if self.place(x) is None]
         if any(x.dtype == tf.resource for x in others):
             self.factors = []
@@ -257,7 +265,7 @@ class Weights:
     def multiply_back(self, d, kernel):
         """Returns `d` times the transpose of `kernel`."""
         if kernel.ref() in self.turned:
-            return in_halves(d, self.turned[kernel.ref()])
+            return self.form(d, self.turned[kernel.ref()])
         if self.in_xla and d.shape[-2] != 1 and not _on_accelerator():
             # With the weight on the left, XLA's product of few rows takes half the time. It would turn it round again.
             return tf.linalg.matrix_transpose(xla.optimization_barrier(tf.matmul(kernel, d, transpose_b=True))[0])
@@ -377,6 +385,13 @@ def without_gradient(structure, reason):
     flat = tree.flatten(structure)
     known = iter(same(*(x for x in flat if x is not None)))
     return tree.pack_sequence_as(structure, [None if x is None else next(known) for x in flat])
+
+
+def _in_line(products, carry):
+    """Returns whether TensorFlow cannot form any two products of a step, that need the carry, side by side."""
+    needed = [(e, op_selector.get_backward_walk_ops(e.op)) for e in products]
+    late = [(e, ops) for e, ops in needed if any(old.op in ops for old in carry)]
+    return all(e.op in ops for (e, _), (_, ops) in itertools.pairwise(late))
 
 
 def _in_xla():
