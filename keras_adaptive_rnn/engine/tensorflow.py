@@ -121,8 +121,7 @@ def in_halves(a, kernel):
     """
     rows, entries = a.shape[0], kernel.shape[-2] * kernel.shape[-1]
     pays = entries <= HALVES_TO and entries * (rows or 32) >= HALVES_FROM
-    beside = not (tf.executing_eagerly() or _in_xla() or _on_accelerator())
-    if len(kernel.shape) > 2 or not (pays and beside):
+    if len(kernel.shape) > 2 or not pays or _on_accelerator() or _in_xla():
         return tf.matmul(a, kernel)
     half = (tf.shape(a)[0] if rows is None else rows) // 2
     return tf.concat([tf.matmul(a[:half], kernel), tf.matmul(a[half:], kernel)], 0)
@@ -147,18 +146,16 @@ def batched_loop(body, xs, carry, length, reads_output, options):
     def run(xs, carry, kernels, others):
         weights.turn()
         arrays = [Slices(x) for x in xs]
+        run_steps = functools.partial(loop, body, arrays, form=weights.form)
         kept = {"every": CHUNK} if recompute else {"made": weights.products}
-        form = weights.form
-        last, before, formed, outputs = loop(
-            body, arrays, carry, length, options.return_sequences, keep=keep, form=form, **kept
-        )
+        last, before, formed, outputs = run_steps(carry, length, options.return_sequences, keep=keep, **kept)
 
         def steps(start, size):
             """Returns arrays of the carries and the products of some steps, and the place of the first in them."""
             if not recompute:
                 return before, formed, start
             first = placed([x.read(start // CHUNK) for x in before], keep, carry)
-            _, *again, _ = loop(body, arrays, first, size, False, start, keep, made=weights.products, form=form)
+            _, *again, _ = run_steps(first, size, False, start, keep, made=weights.products)
             return *again, 0
 
         def gradient(*d_results):
@@ -297,7 +294,6 @@ def backward(body, steps, size, xs, keep, carry, weights, length, d_outputs, d_c
         xs: Arrays of the inputs.
     """
     floats = [k for k, x in enumerate(xs) if x.dtype.is_floating]
-    d_outputs = None if d_outputs is None else Slices(d_outputs)
     large = [(w, e) for w, e in zip(weights.factors, weights.products, strict=True) if weights.place(w) is not None]
 
     def chunk(start, size, d_carry, d_others, d_kernels, d_xs):
@@ -317,7 +313,7 @@ def backward(body, steps, size, xs, keep, carry, weights, length, d_outputs, d_c
             old = placed([tf.stop_gradient(array.read(first + t)) for array in before], keep, carry)
             with formed_by(form):
                 new = body(x, old)
-            d_new = [d_carry[0] if d_outputs is None else d_carry[0] + d_outputs.read(start + t), *d_carry[1:]]
+            d_new = [d_carry[0] if d_outputs is None else d_carry[0] + d_outputs[start + t], *d_carry[1:]]
             wanted = [old, [x[k] for k in floats], weights.others, [e for _, e in taken]]
             found = tf.gradients(new, tree.flatten(wanted), d_new, unconnected_gradients="zero")
             d_carry, d_x, more, d_e = tree.pack_sequence_as(wanted, found)
