@@ -1,6 +1,6 @@
 """Times what decides how much to compute against the same without skipping, side by side in one process.
 
-    KERAS_BACKEND=jax python benchmarks/computing_less.py --json benchmarks/computing_less.json
+    KERAS_BACKEND=jax python -m benchmarks.computing_less --json benchmarks/computing_less.json
 
 Every contender is a model of an embedding, something recurrent over 400 tokens, and a dense layer, with weights that
 make it leave out a known share:
@@ -19,7 +19,6 @@ anyway. With `--json FILE` it puts its rows into the file, in the place of those
 """
 
 import argparse
-import json
 import pathlib
 import statistics
 import time
@@ -31,9 +30,11 @@ from rich.progress import track
 from rich.table import Table
 
 import keras_adaptive_rnn as kar
+from benchmarks.rows import add
 
 VOCABULARY, EMBEDDING, READ, SKIP = 5000, 128, 20, 60
 STREAM = 20
+KEY = ("backend", "jit", "model", "batch", "timed")
 
 
 def around(*layers):
@@ -146,10 +147,6 @@ def compare(models, how, batches, repeats):
     return {**medians, "ratio": statistics.median(t["full"] / t["ours"] for t in times)}
 
 
-def key(row):
-    return tuple(row[name] for name in ("backend", "jit", "model", "batch"))
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--models", nargs="+", choices=CONTENDERS, default=list(CONTENDERS))
@@ -184,10 +181,7 @@ def main():
             table.add_row(name, str(batch), f"{share:.0%}", how, *times, f"{row['ratio']:.2f}")
     Console().print(table)
     if arguments.json:
-        known = json.loads(arguments.json.read_text()) if arguments.json.exists() else []
-        again = {key(row) for row in rows}
-        kept = [row for row in known if key(row) not in again]
-        arguments.json.write_text(json.dumps(kept + rows, indent=1) + "\n")
+        add(arguments.json, KEY, rows)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@
 
 import argparse
 import itertools
-import json
 import pathlib
 import statistics
 import time
@@ -15,6 +14,7 @@ import numpy as np
 
 import keras_adaptive_rnn as kar
 from benchmarks.contenders import JIT
+from benchmarks.rows import add
 
 STACKS = {
     "DeepRNN": lambda units, depth: kar.DeepRNNCell(units, depth=depth),
@@ -30,7 +30,6 @@ LAYERS = {
 }
 ORDERS = ["layers", "steps", "wavefront"]
 KERAS = {"Keras": "Keras's `RNN` over the whole stack", "Keras layers": "a Keras layer each"}
-# What makes a row another row, in place of a new measurement of the same.
 KEY = ("backend", "jit", "stack", "units", "depth", "batch", "steps")
 
 
@@ -108,9 +107,7 @@ def main(arguments=None):
                 flush=True,
             )
         if options.json:
-            rows = json.loads(options.json.read_text()) if options.json.exists() else []
-            others = [other for other in rows if any(other[name] != row[name] for name in KEY)]
-            options.json.write_text(json.dumps([*others, row], indent=1) + "\n")
+            add(options.json, KEY, [row])
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ import datetime
 import gc
 import importlib.metadata
 import itertools
-import json
 import os
 import pathlib
 import platform
@@ -30,6 +29,7 @@ from rich.table import Table
 
 from benchmarks import NAMES, OF_PYTORCH, memory
 from benchmarks.contenders import CELLS, JIT, contenders, streaming_contenders
+from benchmarks.rows import add, key, read
 
 MODES = {
     "time": {"cells": list(CELLS), "units": [128, 256, 512, 1024], "batch": [1, 20, 64], "steps": [35, 70, 500]},
@@ -38,7 +38,6 @@ MODES = {
     "report": {"cells": None, "units": None, "batch": None, "steps": None},
 }
 WHATS = {"time": ["train", "predict"], "memory": ["memory"], "streaming": ["step"]}
-# What makes a row another row, in place of a new measurement of the same.
 KEY = ("backend", "device", "cell", "units", "batch", "steps", "what", "jit")
 RATIOS = {
     "Keras / ours": lambda ratios: ratios.get("keras"),
@@ -154,38 +153,23 @@ def environment():
 # Rows.
 
 
-def key(row):
-    return tuple(row[name] for name in KEY)
-
-
-def read(path):
-    """Returns the rows of a file by their keys; none of no file."""
-    return {key(row): row for row in json.loads(path.read_text())} if path and path.exists() else {}
-
-
-def add(path, rows):
-    """Adds rows to the file, a row a line, in the place of older ones with their keys."""
-    lines = [json.dumps(row) for row in {**read(path), **rows}.values()]
-    path.write_text("[\n" + ",\n".join(lines) + "\n]\n")
-
-
 def run(arguments):
     """Measures all that is asked for; returns its rows, those that were known with `--resume` included."""
-    known = read(arguments.json) if arguments.resume else {}
+    known = read(arguments.json, KEY) if arguments.resume else {}
     common = {"backend": keras.backend.backend(), "device": device(), "jit": arguments.jit}
     sizes = itertools.product(arguments.units, arguments.batch, arguments.steps, arguments.cells)
     jobs = [{"cell": cell, "units": units, "batch": batch, "steps": steps} for units, batch, steps, cell in sizes]
     rows = {}
     for job in track(jobs, description=f"{common['backend']}, {arguments.mode}"):
         asked = {what: {**common, **job, "what": what} for what in WHATS[arguments.mode]}
-        rows |= {key(row): known[key(row)] for row in asked.values() if key(row) in known}
-        missing = [what for what, row in asked.items() if key(row) not in known]
+        rows |= {key(row, KEY): known[key(row, KEY)] for row in asked.values() if key(row, KEY) in known}
+        missing = [what for what, row in asked.items() if key(row, KEY) not in known]
         if missing:
             found = measure(job, missing, arguments)
             new = [{**asked[what], **found[what], "environment": environment()} for what in missing]
-            rows |= {key(row): row for row in new}
+            rows |= {key(row, KEY): row for row in new}
             if arguments.json:
-                add(arguments.json, {key(row): row for row in new})
+                add(arguments.json, KEY, new)
             keras.utils.clear_session()
             gc.collect()
     return list(rows.values())
@@ -195,7 +179,7 @@ def selected(arguments):
     """Returns the rows of the file that have the sizes asked for."""
     wanted = {"cell": arguments.cells, "jit": [arguments.jit]}
     wanted |= {name: getattr(arguments, name) for name in ("units", "batch", "steps")}
-    rows = read(arguments.json).values()
+    rows = read(arguments.json, KEY).values()
     return [row for row in rows if all(values is None or row[name] in values for name, values in wanted.items())]
 
 

@@ -1,0 +1,20 @@
+"""Files of the rows that benchmarks have measured, in JSON, a row a line."""
+
+import json
+
+
+def key(row, names):
+    """Returns what makes a row another row, in place of a new measurement of the same."""
+    return tuple(row[name] for name in names)
+
+
+def read(path, names):
+    """Returns the rows of a file by their keys; none of no file."""
+    return {key(row, names): row for row in json.loads(path.read_text())} if path and path.exists() else {}
+
+
+def add(path, names, rows):
+    """Adds rows to the file, in the place of older ones with their keys."""
+    new = {key(row, names): row for row in rows}
+    lines = [json.dumps(row) for row in {**read(path, names), **new}.values()]
+    path.write_text("[\n" + ",\n".join(lines) + "\n]\n")
