@@ -468,9 +468,14 @@ def choose(index, functions, operands):
 
 
 def hoists(weights, rows, training):
-    # Measured on two cores, predictions of an LSTM: 0.85 to 0.9 times the speed at 0.5 million weights and 20, 64 rows,
-    # 1.2 times at 8 million and 20. Where nobody knows the rows, Keras predicts 32.
-    return training or weights >= 200_000 * (rows or 32)
+    # Measured on two cores. Predictions of an LSTM: 0.85 to 0.9 times the speed at 0.5 million weights and 20, 64 rows,
+    # 1.2 times at 8 million and 20. Train steps: 0.93 times where the weights stay in a core's cache and the rows are
+    # many, as the product of a step's input then runs beside that of its state; 1.05 times below and above. Where
+    # nobody knows the rows, Keras takes 32.
+    rows = rows or 32
+    if training:
+        return weights > 300_000 or weights * rows < 5_000_000 or _on_accelerator()
+    return weights >= 200_000 * rows
 
 
 def preferred_orders(depth, weights, rows):
