@@ -474,7 +474,7 @@ def hoists(weights, rows, training):
     # nobody knows the rows, Keras takes 32.
     rows = rows or 32
     if training:
-        return weights > 300_000 or weights * rows < 5_000_000 or _on_accelerator()
+        return weights > 280_000 or weights * rows < 5_000_000 or _on_accelerator()
     return weights >= 200_000 * rows
 
 
