@@ -9,8 +9,8 @@ from keras import ops
 
 import keras_adaptive_rnn as kar
 from benchmarks import NAMES, OF_PYTORCH
-from keras_adaptive_rnn._products import formed_by
-from keras_adaptive_rnn.cells.inner import end_sequence, initial_states, start_sequence
+from keras_adaptive_rnn._products import override_matmul
+from keras_adaptive_rnn.cells.bases.any_cell import end_sequence, initial_states, start_sequence
 
 CELLS = {
     "LSTM": lambda units: kar.LSTMCell(units),
@@ -90,7 +90,7 @@ def products(cell, batch):
         # What is prepared for a sequence is no part of a step.
         start_sequence(cell, batch, False, cell.input_size)
         try:
-            with formed_by(form):
+            with override_matmul(form):
                 cell.call(x, initial_states(cell, batch, cell.compute_dtype), False)
         finally:
             end_sequence(cell)

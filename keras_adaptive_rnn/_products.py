@@ -37,7 +37,7 @@ def _apart(function, inputs, kernel):
 
 
 @contextlib.contextmanager
-def formed_by(form):
+def override_matmul(form):
     """Within this context, a product is what `form(inputs, kernel)` returns; `None` for a plain one."""
     token = _form.set(form)
     try:

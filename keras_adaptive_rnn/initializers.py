@@ -13,7 +13,7 @@ from keras_adaptive_rnn._types import Initializer
 _register = keras.saving.register_keras_serializable(package="keras_adaptive_rnn")
 
 
-def fresh(initializer, index):
+def reseeded(initializer, index):
     """Returns a copy of `initializer` that draws other numbers: the `index`-th relative of its seed.
 
     A Keras initializer returns the same numbers whenever it is called, so two weights of one shape must not share one.
@@ -32,7 +32,7 @@ def joined(initializer, widths):
     """Returns an initializer that draws matrices of these widths, one by one, and joins their columns."""
 
     def draw(shape, dtype=None):
-        pieces = [fresh(initializer, k)((*shape[:-1], width), dtype=dtype) for k, width in enumerate(widths)]
+        pieces = [reseeded(initializer, k)((*shape[:-1], width), dtype=dtype) for k, width in enumerate(widths)]
         return ops.concatenate(pieces, axis=-1)
 
     return draw

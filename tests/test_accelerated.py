@@ -6,7 +6,7 @@ import pytest
 from keras import ops
 
 import keras_adaptive_rnn as kar
-from keras_adaptive_rnn._products import formed_by
+from keras_adaptive_rnn._products import override_matmul
 from tests.cells import CELLS, OPTIONS
 
 OF_KERAS_INSIDE = {"stack_skip", "mogrifier_around_keras", "skip_around_stack", "skim_of_two_kinds"}
@@ -45,16 +45,16 @@ def test_it_is_what_the_loop_finds(make):
         found.append(kernel)
         return ops.matmul(a, kernel)
 
-    with formed_by(form):
+    with override_matmul(form):
         inputs = np.ones((2, 5), "float32")
-        layer.whole_step(ops.convert_to_tensor(inputs), layer.get_initial_state(2))
+        layer.step_uncompiled(ops.convert_to_tensor(inputs), layer.get_initial_state(2))
     # Outside a sequence a map forms its products itself.
     assert not found
     found.clear()
-    kar.cells.inner.start_sequence(layer.cell, 2, False, 5)
+    kar.cells.bases.any_cell.start_sequence(layer.cell, 2, False, 5)
     try:
-        with formed_by(form):
-            layer.whole_step(ops.convert_to_tensor(inputs), layer.get_initial_state(2))
+        with override_matmul(form):
+            layer.step_uncompiled(ops.convert_to_tensor(inputs), layer.get_initial_state(2))
     finally:
-        kar.cells.inner.end_sequence(layer.cell)
+        kar.cells.bases.any_cell.end_sequence(layer.cell)
     assert bool(found) == layer.accelerated

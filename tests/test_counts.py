@@ -6,7 +6,7 @@ import pytest
 from keras import ops
 
 import keras_adaptive_rnn as kar
-from keras_adaptive_rnn.cells.noise import DIGITS, next_digits
+from keras_adaptive_rnn.cells.bases.noise import DIGITS, next_digits
 from keras_adaptive_rnn.testing import given_noise
 
 

@@ -10,7 +10,7 @@ from keras import ops
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine
 from keras_adaptive_rnn.callbacks import Annealing
-from keras_adaptive_rnn.cells.deciding import in_rows
+from keras_adaptive_rnn.cells.bases.adaptive_computation import cond_rows
 from keras_adaptive_rnn.testing import given_noise
 from tests import reference as ref
 from tests import reference_deciding as deciding
@@ -47,8 +47,8 @@ def prepare(name, rng):
     cell = make()
     cell.build((None, 3))
     w = randomized(cell, rng)
-    for number in getattr(cell, "annealed_names", ()):
-        cell.anneal(number, 0.7)
+    for number in getattr(cell, "scheduled_names", ()):
+        cell.set_value(number, 0.7)
         w[number] = np.float64(np.float32(0.7))
     if isinstance(cell, kar.SkimCell):
         w["small_sizes"] = [*np.atleast_1d(cell.small_cell.state_size)]
@@ -182,7 +182,7 @@ def test_the_layer_adds_the_loss_once_and_masked_steps_cost_nothing(name, backwa
     mask[0] = False
     layer = kar.RNN(make(), return_decisions=True, go_backwards=backwards, zero_output_for_mask=True)
     layer.build(x.shape)
-    for cell in kar.layers.decisions.deciding_cells(layer.cell):
+    for cell in kar.loop.decisions.deciding_cells(layer.cell):
         if isinstance(cell, kar.SkipCell):
             cell.decision_kernel.assign(rng.normal(size=cell.decision_kernel.shape))
     _, *decisions = [ops.convert_to_numpy(t) for t in layer(x, mask=mask)]
@@ -273,7 +273,7 @@ def test_inference_leaves_out_what_is_not_needed(name, options, rng, monkeypatch
         return model.predict(x, batch_size=batch_size, verbose=0)
 
     short = [run(8), run(1)]
-    monkeypatch.setattr(kar.layers.decisions.Decisions, "may_save", lambda self: False)
+    monkeypatch.setattr(kar.loop.decisions.Decisions, "may_save", lambda self: False)
     whole = run(9)
     for found in short:
         for ours, theirs in zip(found, whole, strict=True):
@@ -293,7 +293,7 @@ def test_rows_are_computed_where_they_are_chosen(count, rng):
         return [a * b]
 
     chosen_, a_, b_ = (ops.convert_to_tensor(array) for array in (chosen, a, b))
-    (found,) = in_rows(chosen_, function, lambda a, _: [a], [a_, b_])
+    (found,) = cond_rows(chosen_, function, lambda a, _: [a], [a_, b_])
     close(found, np.where(chosen, a * b, a))
     if keras.backend.backend() != "jax":
         # On JAX every branch is traced.
@@ -338,7 +338,7 @@ def test_compiled_training_sees_the_annealed_number(rng):
     logs = model.fit(x, y, batch_size=4, epochs=3, verbose=0, callbacks=[annealing]).history
     np.testing.assert_allclose(logs["sharpness"], values, rtol=1e-6)
     for value, loss in zip(values, logs["loss"], strict=True):
-        cell.anneal("sharpness", value)
+        cell.set_value("sharpness", value)
         np.testing.assert_allclose(np.mean((ops.convert_to_numpy(model(x, training=True)) - y) ** 2), loss, rtol=1e-5)
     assert len(set(np.round(logs["loss"], 5))) == 3
 
@@ -353,7 +353,7 @@ def test_a_run_goes_on_where_it_stopped(rng, tmp_path):
     model.save(tmp_path / "model.keras")
     model.fit(x, y, epochs=4, initial_epoch=2, **fit)
     loaded = keras.models.load_model(tmp_path / "model.keras")
-    close(loaded.layers[0].cell.numbers["sharpness"], 0.5)
+    close(loaded.layers[0].cell.scheduled_values["sharpness"], 0.5)
     loaded.fit(x, y, epochs=4, initial_epoch=2, **fit)
     for a, b in zip(model.get_weights(), loaded.get_weights(), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-7)

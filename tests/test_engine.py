@@ -11,7 +11,7 @@ from keras import ops, tree
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine
-from keras_adaptive_rnn.engine import batching
+from keras_adaptive_rnn.engine import weight_gradients
 from keras_adaptive_rnn.testing.case import Case
 from tests.cells import CELLS, OPTIONS
 
@@ -41,7 +41,7 @@ BACKEND = importlib.import_module(f"keras_adaptive_rnn.engine.{keras.backend.bac
 def _several_chunks(monkeypatch):
     for name, value in {"CHUNK": 3, "TOGETHER": 3, "ROWS": 4, "SMALL": 0, "HALVES_FROM": 0}.items():
         monkeypatch.setattr(BACKEND, name, value, raising=False)
-    monkeypatch.setattr(batching, "WORTH", 0)
+    monkeypatch.setattr(weight_gradients, "WORTH", 0)
 
 
 def loss_and_gradients(cell, **kwargs):
@@ -67,9 +67,9 @@ def test_gradients_formed_in_few_products_are_the_same(name, monkeypatch):
     formed = [loss_and_gradients(ALL[name], recompute=recompute) for recompute in (False, True)]
     for bound in ("SMALL", "HALVES_FROM"):
         monkeypatch.setattr(BACKEND, bound, math.inf, raising=False)
-    monkeypatch.setattr(batching, "WORTH", math.inf)
+    monkeypatch.setattr(weight_gradients, "WORTH", math.inf)
     formed.append(loss_and_gradients(ALL[name]))
-    monkeypatch.setattr(BACKEND, "formed_by", lambda form: contextlib.nullcontext())
+    monkeypatch.setattr(BACKEND, "override_matmul", lambda form: contextlib.nullcontext())
     plain = loss_and_gradients(ALL[name])
     for found in formed:
         for a, b in zip(plain, found, strict=True):

@@ -56,7 +56,7 @@ def importers(*modules):
 
 
 def test_only_the_engine_imports_a_backend():
-    files = {f"engine/{name}.py" for name in (*BACKENDS, "torch_tape")}
+    files = {f"engine/{name}.py" for name in (*BACKENDS, "torch_trace")}
     assert importers("jax", "jaxlib", "tensorflow", "torch") == files
 
 

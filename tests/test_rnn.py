@@ -224,7 +224,7 @@ def test_what_is_hoisted_changes_no_number(name, monkeypatch, rng):
 
     results = []
     for hoisted in (True, False):
-        monkeypatch.setattr(engine, "hoists", lambda *_, hoisted=hoisted: hoisted)
+        monkeypatch.setattr(engine, "should_hoist", lambda *_, hoisted=hoisted: hoisted)
         value, by_variable, by_tensor = engine.gradients(loss, layer.trainable_variables, tensors)
         results.append([value, *(g for g in [*by_variable, *by_tensor] if g is not None)])
     for ours, theirs in zip(*results, strict=True):
@@ -416,9 +416,7 @@ def test_regularizers_and_constraints_act():
 @pytest.mark.parametrize("jit_compile", [True, False])
 def test_fit_learns(jit_compile):
     if jit_compile and keras.backend.backend() == "torch":
-        pytest.skip(
-            "on PyTorch it takes a C++ compiler and half a minute, and leaves the layer alone: tests/test_tape.py"
-        )
+        pytest.skip("on PyTorch it takes a C++ compiler and half a minute, and leaves the layer alone")
     model = keras.Sequential([keras.Input((None, 5)), kar.Mogrifier(8, dropout=0.1), keras.layers.Dense(1)])
     model.compile(keras.optimizers.Adam(0.03), "mse", jit_compile=jit_compile)
     x = np.random.default_rng(0).normal(size=(64, 6, 5)).astype("float32")

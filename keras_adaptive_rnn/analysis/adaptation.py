@@ -8,7 +8,7 @@ from keras_adaptive_rnn import engine
 from keras_adaptive_rnn._types import Tensor
 from keras_adaptive_rnn.analysis.loop import loop_of
 from keras_adaptive_rnn.analysis.tracing import cells_of, to_numpy, trace
-from keras_adaptive_rnn.cells.adaptive import AdaptiveCore
+from keras_adaptive_rnn.cells.adaptive import AdaptiveGatedCell
 from keras_adaptive_rnn.layers.adaptive_dense import AdaptiveDense
 
 
@@ -47,7 +47,7 @@ def adaptation_spectrum(layer: keras.layers.Layer, inputs: Tensor) -> dict[str, 
         with engine.inference():
             return {"x": to_numpy(layer._diagonals(ops.cast(ops.convert_to_tensor(inputs), layer.compute_dtype))[0])}
     cells = cells_of(loop_of(layer).cell) if isinstance(layer, keras.layers.RNN) else {}
-    paths = [path for path, cell in cells.items() if isinstance(cell, AdaptiveCore) and cell.adaptation == "sva"]
+    paths = [path for path, cell in cells.items() if isinstance(cell, AdaptiveGatedCell) and cell.adaptation == "sva"]
     if not paths:
         raise ValueError(
             "Argument `layer` must be an `AdaptiveDense`, or a recurrent layer around adaptive cells, with "

@@ -8,11 +8,11 @@ import numpy as np
 from keras import ops, tree
 
 from keras_adaptive_rnn._keras import AutocastScope
-from keras_adaptive_rnn.cells.base import Cell
+from keras_adaptive_rnn.cells.bases.any_cell import end_sequence, output_size, start_sequence
+from keras_adaptive_rnn.cells.bases.cell import Cell
 from keras_adaptive_rnn.cells.deep import DeepRNNCell
-from keras_adaptive_rnn.cells.inner import end_sequence, output_size, start_sequence
 from keras_adaptive_rnn.engine.masking import masked
-from keras_adaptive_rnn.layers.rnn import RNN
+from keras_adaptive_rnn.loop.rnn import RNN
 
 
 def loop_of(layer):

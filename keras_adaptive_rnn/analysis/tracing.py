@@ -10,7 +10,7 @@ from keras import ops
 from keras_adaptive_rnn import engine
 from keras_adaptive_rnn._types import Tensor
 from keras_adaptive_rnn.analysis.loop import check_inputs, loop_of, run
-from keras_adaptive_rnn.cells.base import Cell
+from keras_adaptive_rnn.cells.bases.cell import Cell
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Watched:
 
 
 class Exposed:
-    """What one cell writes to: a dict as far as `Cell.expose` knows."""
+    """What one cell writes to: a dict as far as `Cell.sow` knows."""
 
     def __init__(self, watched, path):
         self.watched, self.path = watched, path

@@ -1,6 +1,6 @@
 """Callbacks, as in `keras.callbacks`."""
 
 from keras_adaptive_rnn.callbacks.annealing import Annealing
-from keras_adaptive_rnn.callbacks.lsuv import LSUV, Scaled, lsuv
+from keras_adaptive_rnn.callbacks.unit_variance.lsuv import LSUV, Scaled, lsuv
 
 __all__ = ["LSUV", "Annealing", "Scaled", "lsuv"]

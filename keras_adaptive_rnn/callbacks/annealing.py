@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import keras
 
-from keras_adaptive_rnn.cells.deciding import Annealed
+from keras_adaptive_rnn.cells.bases.adaptive_computation import ScheduledCell
 
 
 class Annealing(keras.callbacks.Callback):
@@ -46,7 +46,7 @@ class Annealing(keras.callbacks.Callback):
 
     def _cells(self):
         layers = self.model._flatten_layers()
-        return [part for part in layers if isinstance(part, Annealed) and self.name in part.annealed_names]
+        return [part for part in layers if isinstance(part, ScheduledCell) and self.name in part.scheduled_names]
 
     def on_train_begin(self, logs=None):
         if not self._cells():
@@ -57,8 +57,8 @@ class Annealing(keras.callbacks.Callback):
     def on_epoch_begin(self, epoch, logs=None):
         value = float(keras.ops.convert_to_numpy(self.schedule(epoch)))
         for cell in self._cells():
-            cell.anneal(self.name, value)
+            cell.set_value(self.name, value)
 
     def on_epoch_end(self, epoch, logs=None):
         if logs is not None:
-            logs[self.name] = float(keras.ops.convert_to_numpy(self._cells()[0].numbers[self.name]))
+            logs[self.name] = float(keras.ops.convert_to_numpy(self._cells()[0].scheduled_values[self.name]))

@@ -2,15 +2,16 @@
 
 from keras_adaptive_rnn.cells.adaptive import AdaptiveLSTMCell, AdaptiveRNNCell
 from keras_adaptive_rnn.cells.adaptive_stack import StackedAdaptiveLSTMCells, StackedAdaptiveRNNCells
-from keras_adaptive_rnn.cells.base import Cell
-from keras_adaptive_rnn.cells.core import Core
+from keras_adaptive_rnn.cells.bases.cell import Cell
+from keras_adaptive_rnn.cells.bases.gated import GatedCell
+from keras_adaptive_rnn.cells.bases.wrapper import WrapperCell
+from keras_adaptive_rnn.cells.core_wrapper import CoreWrapperCell
 from keras_adaptive_rnn.cells.deep import DeepRNNCell
 from keras_adaptive_rnn.cells.elman import ElmanCell
 from keras_adaptive_rnn.cells.grid import GridLSTMBlock, GridLSTMCell
 from keras_adaptive_rnn.cells.gru import GRUCell
 from keras_adaptive_rnn.cells.low_rank import LowRankGRUCell, LowRankLSTMCell
 from keras_adaptive_rnn.cells.lstm import LSTMCell
-from keras_adaptive_rnn.cells.modulator import CoreModulator, Modulator
 from keras_adaptive_rnn.cells.mogrifier import MogrifierCell
 from keras_adaptive_rnn.cells.multiplicative import MultiplicativeLSTMCell
 from keras_adaptive_rnn.cells.recurrent_highway import RecurrentHighwayCell
@@ -25,17 +26,16 @@ __all__ = [
     "AdaptiveLSTMCell",
     "AdaptiveRNNCell",
     "Cell",
-    "Core",
-    "CoreModulator",
+    "CoreWrapperCell",
     "DeepRNNCell",
     "ElmanCell",
     "GRUCell",
+    "GatedCell",
     "GridLSTMBlock",
     "GridLSTMCell",
     "LSTMCell",
     "LowRankGRUCell",
     "LowRankLSTMCell",
-    "Modulator",
     "MogrifierCell",
     "MultiplicativeLSTMCell",
     "RecurrentHighwayCell",
@@ -46,5 +46,6 @@ __all__ = [
     "StackedCells",
     "VariableComputationCell",
     "WeightDropLSTMCell",
+    "WrapperCell",
     "ZoneoutCell",
 ]

@@ -6,16 +6,16 @@ from keras import ops
 from keras_adaptive_rnn import _arguments, initializers, maps
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Initializer
-from keras_adaptive_rnn.cells.core import Core
+from keras_adaptive_rnn.cells.bases.any_cell import split_sizes
+from keras_adaptive_rnn.cells.bases.gated import GatedCell
 from keras_adaptive_rnn.cells.elman import ElmanCell
-from keras_adaptive_rnn.cells.inner import split_sizes
 from keras_adaptive_rnn.cells.lstm import LSTMCell
 
 POLICIES = ("static", "recurrent")
 ADAPTATIONS = ("io", "input", "output", "sva")
 
 
-class AdaptiveCore(Core):
+class AdaptiveGatedCell(GatedCell):
     r"""A core whose gates are affine in input and state through maps that a policy rescales in every step.
 
     $$a = D^{x,2} W D^{x,1} x_t + D^{h,2} V D^{h,1} h_{t-1} + D^b b, \qquad D^k = \mathrm{diag}(\tanh(z_t U^k))$$
@@ -23,7 +23,7 @@ class AdaptiveCore(Core):
     Args:
         units, policy_units, policy, adaptation, tied, rank, policy_dropout, policy_initializer, kernel_initializer: As
             in `keras_adaptive_rnn.AdaptiveLSTMCell`.
-        **kwargs: As in `keras_adaptive_rnn.cells.Core`.
+        **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`.
     """
 
     fixed_arguments = ("layer_normalization", "per_gate_dropout")
@@ -75,7 +75,7 @@ class AdaptiveCore(Core):
             first = {"x": self.kernel_initializer, "h": self.recurrent_initializer}
             for name, size in sizes.items():
                 rank = self.rank or min(size, self.units)
-                basis = maps.Full().bind(self, f"{name}_basis", rank, initializers.fresh(first[name], 1))
+                basis = maps.Full().bind(self, f"{name}_basis", rank, initializers.reseeded(first[name], 1))
                 basis.build_blocks((1 if self.tied else len(self.gates),), size)
                 self.bases[name], sizes[name] = basis, rank
         self.kernel_map.build_blocks((len(self.gates),), sizes["x"], apart=not self.tied)
@@ -120,7 +120,7 @@ class AdaptiveCore(Core):
         x, h = projected[0], self.drop(core[0], "recurrent_dropout", training)
         z, policy = self.latent(ops.concatenate([x, h, *context], axis=-1), policy, training)
         d = self.sub_policies_of(z, training)
-        self.expose(z=z, **{f"policy_{name}": pi for name, pi in d.items()})
+        self.sow(z=z, **{f"policy_{name}": pi for name, pi in d.items()})
         a = self._after(projected[-1], "x", d, training) + self._after(self._before(h, "h", training), "h", d, training)
         if self.use_bias:
             a = a + d["b"] * self.bias.value()
@@ -164,7 +164,7 @@ class AdaptiveCore(Core):
 
 
 @export
-class AdaptiveLSTMCell(AdaptiveCore, LSTMCell):
+class AdaptiveLSTMCell(AdaptiveGatedCell, LSTMCell):
     r"""An LSTM whose matrices and biases a small policy network rescales in every step.
 
     A latent $z_t$ of `policy_units` entries is computed from $v_t = [x_t; h_{t-1}]$, by a static policy,
@@ -229,7 +229,7 @@ class AdaptiveLSTMCell(AdaptiveCore, LSTMCell):
 
 
 @export
-class AdaptiveRNNCell(AdaptiveCore, ElmanCell):
+class AdaptiveRNNCell(AdaptiveGatedCell, ElmanCell):
     r"""An Elman cell whose matrices and bias a small policy network rescales in every step.
 
     $$h_t = \phi(D^{x,2} W D^{x,1} x_t + D^{h,2} V D^{h,1} h_{t-1} + D^b b)$$

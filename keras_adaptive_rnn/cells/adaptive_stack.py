@@ -2,15 +2,15 @@
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
-from keras_adaptive_rnn.cells.adaptive import AdaptiveCore, AdaptiveLSTMCell, AdaptiveRNNCell
-from keras_adaptive_rnn.cells.composite import Composite
-from keras_adaptive_rnn.cells.inner import divide_states
+from keras_adaptive_rnn.cells.adaptive import AdaptiveGatedCell, AdaptiveLSTMCell, AdaptiveRNNCell
+from keras_adaptive_rnn.cells.bases.any_cell import divide_states
+from keras_adaptive_rnn.cells.bases.composite import CompositeCell
 
 
-class StackedAdaptiveCells(Composite):
+class StackedAdaptiveCells(CompositeCell):
     """A stack of adaptive cells in the hybrid wiring; a subclass names their class."""
 
-    part_class = AdaptiveCore
+    part_class = AdaptiveGatedCell
     fixed_arguments = ("dropout", "recurrent_dropout")
 
     def __init__(self, units: list[int], **kwargs):

@@ -5,15 +5,13 @@ from keras import ops
 from keras_adaptive_rnn import _arguments, initializers
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Activation
-from keras_adaptive_rnn.cells.core import Core
-from keras_adaptive_rnn.cells.deep_tower import DeepTower
-from keras_adaptive_rnn.cells.inner import split_sizes
-from keras_adaptive_rnn.cells.noise import DIGITS, next_digits
-from keras_adaptive_rnn.maps import LinearMap
+from keras_adaptive_rnn.cells.bases.any_cell import split_sizes
+from keras_adaptive_rnn.cells.bases.gated import GatedCell
+from keras_adaptive_rnn.cells.bases.noise import DIGITS, next_digits
 
 
 @export
-class DeepRNNCell(Core):
+class DeepRNNCell(GatedCell):
     r"""A stack of Elman layers as one cell, to 144 layers and more.
 
     With $x_1 = x_t$ and $x_i = h_{i-1}(t)$ above it, for $i = 1, \dots, L$:
@@ -41,7 +39,7 @@ class DeepRNNCell(Core):
         block_dropout: Float in `[0, 1)`, probability that a block of `skip_every` layers is left out of a step, drawn
             for every sample and step. Nothing is rescaled in inference. The lowest block is never left out where it
             reads inputs of another size. Defaults to `0.0`.
-        **kwargs: As in `keras_adaptive_rnn.cells.Core`, but for `layer_normalization` and `per_gate_dropout`.
+        **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`, but for `layer_normalization` and `per_gate_dropout`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
@@ -100,7 +98,7 @@ class DeepRNNCell(Core):
 
     def _bind_like(self, name, other):
         made = type(other).from_config(other.get_config())
-        initializer = initializers.fresh(self.kernel_initializer, 1)
+        initializer = initializers.reseeded(self.kernel_initializer, 1)
         return made.bind(self, name, self.units, initializer, self.kernel_regularizer, self.kernel_constraint)
 
     def build_maps(self):
@@ -167,17 +165,6 @@ class DeepRNNCell(Core):
                 x = kept * x + (1 - kept) * block_input
         states = [*([] if self.reads_output else [x]), *new[::-1]]
         return x, [*states, next_digits(digits) if training else digits] if self._counts else states
-
-    @property
-    def tower_depth(self):
-        # A subclass may have equations of its own, and a map of the user's no blocks.
-        if self.depth < 3 or type(self) is not DeepRNNCell:
-            return 0
-        of_maps = [type(of).prepare_blocks for of in (self.inner_map, self.recurrent_map)]
-        return 0 if LinearMap.prepare_blocks in of_maps else self.depth
-
-    def tower(self, training):
-        return DeepTower(self, training)
 
     def _is_square(self, x):
         # Only inputs of another size cannot be added to a layer, or stand in its place.

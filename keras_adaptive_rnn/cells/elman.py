@@ -1,11 +1,11 @@
 """The Elman cell, Keras's SimpleRNN."""
 
 from keras_adaptive_rnn._export import export
-from keras_adaptive_rnn.cells.core import Core
+from keras_adaptive_rnn.cells.bases.gated import GatedCell
 
 
 @export
-class ElmanCell(Core):
+class ElmanCell(GatedCell):
     r"""The Elman cell, one affine map and an activation.
 
     $$h_t = \phi(x_t W + h_{t-1} U + b)$$
@@ -16,7 +16,7 @@ class ElmanCell(Core):
     Args:
         units: Positive integer, size of the output.
         activation: $\phi$. Defaults to `"tanh"`.
-        **kwargs: As in `keras_adaptive_rnn.cells.Core`.
+        **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.

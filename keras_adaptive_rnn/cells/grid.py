@@ -5,8 +5,8 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments, maps
 from keras_adaptive_rnn._export import export
-from keras_adaptive_rnn.cells.composite import Composite
-from keras_adaptive_rnn.cells.inner import sibling
+from keras_adaptive_rnn.cells.bases.any_cell import sibling
+from keras_adaptive_rnn.cells.bases.composite import CompositeCell
 from keras_adaptive_rnn.cells.lstm import LSTMCell
 
 
@@ -24,7 +24,7 @@ def grid_block(cells, hidden, memory, training):
 
 
 @export
-class GridLSTMCell(Composite):
+class GridLSTMCell(CompositeCell):
     r"""LSTMs along time and along depth, at every point of a grid.
 
     The input starts the dimension of depth, $[h^0; m^0] = x_t W$. In layer $l = 1, \dots, L$, with $\hat h^l, \hat m^l$

@@ -5,11 +5,11 @@ from keras import ops
 from keras_adaptive_rnn import _arguments, activations
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Activation
-from keras_adaptive_rnn.cells.core import Core
+from keras_adaptive_rnn.cells.bases.gated import GatedCell
 
 
 @export
-class GRUCell(Core):
+class GRUCell(GatedCell):
     r"""The gated recurrent unit.
 
     $$z = \sigma(x W_z + h_{t-1} U_z + b_z), \qquad r = \sigma(x W_r + h_{t-1} U_r + b_r)$$
@@ -27,7 +27,7 @@ class GRUCell(Core):
         recurrent_activation: $\sigma$. Defaults to `"sigmoid"`.
         reset_after: Whether the reset gate acts after the recurrent product (as in Keras and cuDNN) or before it.
             Defaults to `True`.
-        **kwargs: As in `keras_adaptive_rnn.cells.Core`.
+        **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
@@ -79,5 +79,5 @@ class GRUCell(Core):
         candidate = x_h + (r * u_h if self.reset_after else self.recurrent(r * h, training, group=1))
         candidate = self.activation(candidate)
         h = z * h + (1 - z) * candidate
-        self.expose(z=z, r=r, candidate=candidate)
+        self.sow(z=z, r=r, candidate=candidate)
         return h, [h]

@@ -5,12 +5,12 @@ import keras
 from keras_adaptive_rnn import _arguments, maps
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Initializer
-from keras_adaptive_rnn.cells.core import Core
+from keras_adaptive_rnn.cells.bases.gated import GatedCell
 from keras_adaptive_rnn.cells.gru import GRUCell
 from keras_adaptive_rnn.cells.lstm import LSTMCell
 
 
-class LowRankCore(Core):
+class LowRankGatedCell(GatedCell):
     """A core whose recurrent map is `keras_adaptive_rnn.maps.LowRank`. A subclass names its carry gate.
 
     Args:
@@ -22,7 +22,7 @@ class LowRankCore(Core):
         weight_normalization: Whether the matrices are normalised: the columns of $W$ and $L$ with trained norms, those
             of $R$ to norm one. Defaults to `False`.
         diagonal_initializer: Initializer of the diagonals. Defaults to `"zeros"`.
-        kernel_map: As in `keras_adaptive_rnn.cells.Core`.
+        kernel_map: As in `keras_adaptive_rnn.cells.GatedCell`.
     """
 
     carry_gate = None
@@ -69,7 +69,7 @@ class LowRankCore(Core):
 
 
 @export
-class LowRankGRUCell(LowRankCore, GRUCell):
+class LowRankGRUCell(LowRankGatedCell, GRUCell):
     r"""A GRU each of whose recurrent matrices is a product of two thin ones, plus a diagonal.
 
     $$U_g = R_g L_g + \mathrm{diag}(d_g), \qquad R_g: [n, d],\; L_g: [d, n]$$
@@ -130,7 +130,7 @@ class LowRankGRUCell(LowRankCore, GRUCell):
 
 
 @export
-class LowRankLSTMCell(LowRankCore, LSTMCell):
+class LowRankLSTMCell(LowRankGatedCell, LSTMCell):
     r"""An LSTM each of whose recurrent matrices is a product of two thin ones, plus a diagonal.
 
     $$U_g = R_g L_g + \mathrm{diag}(d_g), \qquad R_g: [n, d],\; L_g: [d, n], \qquad g \in \{i, f, c, o\}$$
@@ -148,7 +148,7 @@ class LowRankLSTMCell(LowRankCore, LSTMCell):
         tied: Whether the gates share one $R$. Defaults to `False`.
         carry_bias: Number at which the bias of the forget gate starts. Defaults to `1.0`.
         weight_normalization, diagonal_initializer, recurrent_constraint: As in `keras_adaptive_rnn.LowRankGRUCell`.
-        per_gate_dropout: As in `keras_adaptive_rnn.cells.Core`; the authors' code has `True`. Defaults to `False`.
+        per_gate_dropout: As in `keras_adaptive_rnn.cells.GatedCell`; the authors' code has `True`. Defaults to `False`.
         **kwargs: As in `keras_adaptive_rnn.LSTMCell`, but for `recurrent_map` and `unit_forget_bias`.
 
     Call arguments:

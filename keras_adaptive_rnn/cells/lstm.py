@@ -6,11 +6,11 @@ from keras import ops
 from keras_adaptive_rnn import _arguments, activations, maps
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Activation
-from keras_adaptive_rnn.cells.core import Core
+from keras_adaptive_rnn.cells.bases.gated import GatedCell
 
 
 @export
-class LSTMCell(Core):
+class LSTMCell(GatedCell):
     r"""The long short-term memory.
 
     $$i = \sigma(x W_i + h_{t-1} U_i + b_i), \quad f = \sigma(x W_f + h_{t-1} U_f + b_f), \quad
@@ -35,9 +35,9 @@ class LSTMCell(Core):
             unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
         update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory itself is
             never dropped. Defaults to `0.0`.
-        layer_normalization: As in `keras_adaptive_rnn.cells.Core`; the LSTM also normalises $c$ inside
+        layer_normalization: As in `keras_adaptive_rnn.cells.GatedCell`; the LSTM also normalises $c$ inside
             $o \odot \phi(c)$, with gain and centre.
-        **kwargs: As in `keras_adaptive_rnn.cells.Core`.
+        **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
@@ -124,7 +124,7 @@ class LSTMCell(Core):
         o = self.recurrent_activation(o)
         c = f * c + i * j
         h = o * self.activation(self.cell_norm(c) if self.layer_normalization else c)
-        self.expose(i=i, f=f, j=j, o=o)
+        self.sow(i=i, f=f, j=j, o=o)
         if self.projection_units:
             h = self.projection(h)
         if self.cell_clip is not None:

@@ -8,11 +8,11 @@ from keras import ops
 from keras_adaptive_rnn import _arguments, initializers, maps
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
-from keras_adaptive_rnn.cells.modulator import CoreModulator
+from keras_adaptive_rnn.cells.core_wrapper import CoreWrapperCell
 
 
 @export
-class MogrifierCell(CoreModulator):
+class MogrifierCell(CoreWrapperCell):
     r"""A cell whose input and state gate each other, in turn, before the step.
 
     With $x^{-1} = x_t$ and $h^0 = h_{t-1}$, for $i = 1, \dots, r$:
@@ -103,7 +103,7 @@ class MogrifierCell(CoreModulator):
         for i in range(1, self.rounds + 1):
             read, gated = (units, inputs) if i % 2 else (inputs, units)
             gate = maps.Full() if self.rank is None else maps.LowRank(self.rank)
-            initializer = initializers.fresh(self.gate_initializer, 10 * i)
+            initializer = initializers.reseeded(self.gate_initializer, 10 * i)
             gate.bind(self, f"gate_{i}", gated, initializer, self.gate_regularizer, self.gate_constraint)
             gate.build_blocks((1,), read)
             self.gates.append(gate)
@@ -128,5 +128,5 @@ class MogrifierCell(CoreModulator):
     def _gate(self, i, read, training):
         a = self.gates[i - 1](read, training=training)
         gate = 2 * ops.sigmoid(self.gate_biases[i - 1](a) if self.gate_bias else a)
-        self.expose(**{f"gate_{i}": gate})
+        self.sow(**{f"gate_{i}": gate})
         return gate

@@ -6,13 +6,13 @@ import keras
 
 from keras_adaptive_rnn import _arguments, maps
 from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn.cells.core_wrapper import CoreWrapperCell
 from keras_adaptive_rnn.cells.elman import ElmanCell
 from keras_adaptive_rnn.cells.lstm import LSTMCell
-from keras_adaptive_rnn.cells.modulator import CoreModulator
 
 
 @export
-class MultiplicativeLSTMCell(CoreModulator):
+class MultiplicativeLSTMCell(CoreWrapperCell):
     r"""An LSTM whose recurrent transition is chosen by the input.
 
     $$m_t = (x_t W_{mx}) \odot (h_{t-1} W_{mh})$$
@@ -93,5 +93,5 @@ class MultiplicativeLSTMCell(CoreModulator):
         factor, x = projected
         h = self.drop(states[0], "recurrent_dropout", training)
         m = factor * self.state_bias(self.state_factor(h, training=training))
-        self.expose(m=m)
+        self.sow(m=m)
         return self.inner_step(x, [m, *states[1:]], training)

@@ -5,11 +5,11 @@ import keras
 from keras_adaptive_rnn import _arguments, activations
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Activation
-from keras_adaptive_rnn.cells.core import Core
+from keras_adaptive_rnn.cells.bases.gated import GatedCell
 
 
 @export
-class RecurrentHighwayCell(Core):
+class RecurrentHighwayCell(GatedCell):
     r"""A recurrent step of `depth` highway layers.
 
     With $s^0 = s_{t-1}$, for $l = 1, \dots, L$, the input in the first layer only:
@@ -35,7 +35,7 @@ class RecurrentHighwayCell(Core):
         recurrent_activation: $\sigma$. Defaults to `"sigmoid"`.
         recurrent_dropout: As in `keras_adaptive_rnn.cells.Cell`; the mask acts on what every layer reads, and not on
             what is carried.
-        **kwargs: As in `keras_adaptive_rnn.cells.Core`.
+        **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
@@ -101,5 +101,5 @@ class RecurrentHighwayCell(Core):
             t = self.recurrent_activation(t)
             c = 1 - t if self.coupled else self.recurrent_activation(c[0])
             s = self.activation(h) * t + s * c
-            self.expose(**{f"t_{layer + 1}": t, f"c_{layer + 1}": c, f"s_{layer + 1}": s})
+            self.sow(**{f"t_{layer + 1}": t, f"c_{layer + 1}": c, f"s_{layer + 1}": s})
         return s, [s]

@@ -6,23 +6,28 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
-from keras_adaptive_rnn.cells.base import Cell
-from keras_adaptive_rnn.cells.deciding import Annealed, Decider, in_rows, straight_through
-from keras_adaptive_rnn.cells.holder import Holder
-from keras_adaptive_rnn.cells.inner import (
+from keras_adaptive_rnn.cells.bases.adaptive_computation import (
+    AdaptiveComputationCell,
+    ScheduledCell,
+    cond_rows,
+    straight_through,
+)
+from keras_adaptive_rnn.cells.bases.any_cell import (
     as_list,
-    check_cell,
     initial_states,
     memory_index,
     memory_states,
     project,
     step,
+    validate_cell,
 )
-from keras_adaptive_rnn.cells.noise import DIGITS, next_digits
+from keras_adaptive_rnn.cells.bases.cell import Cell
+from keras_adaptive_rnn.cells.bases.container import ContainerCell
+from keras_adaptive_rnn.cells.bases.noise import DIGITS, next_digits
 
 
 @export
-class SkimCell(Annealed, Decider, Holder):
+class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
     r"""A cell that reads a token in full, with a big cell $f$, or skims it, with a small cell $f'$ of $d'$ units.
 
     $$p_t = \mathrm{softmax}([x_t; h_{t-1}] W + b), \qquad h^1_t = f(x_t, h_{t-1}), \qquad
@@ -90,13 +95,13 @@ class SkimCell(Annealed, Decider, Holder):
     Reference: Seo, Min, Farhadi, Hajishirzi, Neural Speed Reading via Skim-RNN (2018), section 3.
     """
 
-    recorded_size = 2
-    annealed_names = ("temperature",)
+    aux_size = 2
+    scheduled_names = ("temperature",)
     fixed_arguments = ("dropout", "recurrent_dropout")
 
     def __init__(self, cell: Any, small_cell: Any, temperature: float = 0.5, skim_loss: float = 0.0, **kwargs):
         super().__init__(**kwargs)
-        self.cell, self.small_cell = check_cell("cell", cell), check_cell("small_cell", small_cell)
+        self.cell, self.small_cell = validate_cell("cell", cell), validate_cell("small_cell", small_cell)
         self.temperature = _arguments.number("temperature", temperature, positive=True)
         self.skim_loss = _arguments.number("skim_loss", skim_loss, minimum=0)
         for name, inner in (("cell", self.cell), ("small_cell", self.small_cell)):
@@ -156,8 +161,8 @@ class SkimCell(Annealed, Decider, Holder):
     def build(self, input_shape):
         inputs, units, small_units = input_shape[-1], self.output_size, as_list(self.small_cell.state_size)[0]
         self.build_decision(inputs + units, 2)
-        self.build_held(self.cell, input_shape)
-        self.build_held(self.small_cell, (input_shape[0], inputs + units - small_units))
+        self.build_inner(self.cell, input_shape)
+        self.build_inner(self.small_cell, (input_shape[0], inputs + units - small_units))
         super().build(input_shape)
 
     def get_initial_state(self, batch_size=None):
@@ -177,8 +182,8 @@ class SkimCell(Annealed, Decider, Holder):
         x, projected = projected
         log_p = self.log_probabilities(x, states)
         r = self._choice(log_p, states[-1], training)
-        self.record(r[:, :1], log_p[:, 1:])
-        self.expose(read=r[:, :1], skim_probability=ops.exp(log_p[:, 1:]))
+        self.emit_aux(r[:, :1], log_p[:, 1:])
+        self.sow(read=r[:, :1], skim_probability=ops.exp(log_p[:, 1:]))
         read, skimmed = self._read(projected, states, training), self.skim(x, states, training)
         r = ops.cast(r, self.compute_dtype)
         new = [r[:, :1] * a + r[:, 1:] * b for a, b in zip(read, skimmed, strict=True)]
@@ -195,8 +200,8 @@ class SkimCell(Annealed, Decider, Holder):
         a = self.decision(x, states[0])
         read = a[:, :1] >= a[:, 1:]
         if self._recorded.values is not None:
-            self.record(read, ops.log_softmax(a, axis=-1)[:, 1:])
-        new = in_rows(
+            self.emit_aux(read, ops.log_softmax(a, axis=-1)[:, 1:])
+        new = cond_rows(
             read, lambda x, *old: self.read(x, list(old)), lambda x, *old: self.skim(x, list(old)), [x, *states]
         )
         return new[0], new
@@ -231,7 +236,7 @@ class SkimCell(Annealed, Decider, Holder):
         if training:
             # A uniform number of zero would make a Gumbel one of minus infinity.
             gumbel = -ops.log(-ops.log(ops.maximum(self.uniform("skim", digits), 2.0**-25)))
-            return ops.softmax((log_p + gumbel) / self.numbers["temperature"], axis=-1)
+            return ops.softmax((log_p + gumbel) / self.scheduled_values["temperature"], axis=-1)
         read = ops.cast(log_p[:, :1] >= log_p[:, 1:], "float32")
         return straight_through(ops.concatenate([read, 1 - read], axis=-1), ops.exp(log_p))
 

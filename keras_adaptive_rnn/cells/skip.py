@@ -7,12 +7,17 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
-from keras_adaptive_rnn.cells.deciding import Decider, cast, in_rows, straight_through
-from keras_adaptive_rnn.cells.modulator import Modulator
+from keras_adaptive_rnn.cells.bases.adaptive_computation import (
+    AdaptiveComputationCell,
+    cast,
+    cond_rows,
+    straight_through,
+)
+from keras_adaptive_rnn.cells.bases.wrapper import WrapperCell
 
 
 @export
-class SkipCell(Decider, Modulator):
+class SkipCell(AdaptiveComputationCell, WrapperCell):
     r"""A cell that skips steps: a binary gate copies the whole state or lets the inner cell $S$ update it.
 
     $$u_t = \mathrm{round}(\hat u_t), \qquad s_t = u_t\, S(s_{t-1}, x_t) + (1 - u_t)\, s_{t-1}$$
@@ -111,8 +116,8 @@ class SkipCell(Decider, Modulator):
         # States that no step has made may be negative.
         probability = ops.maximum(accumulated + ops.minimum(increment, 1 - accumulated), 0)
         u = straight_through(ops.round(probability), probability)
-        self.record(u)
-        self.expose(update=u, probability=probability)
+        self.emit_aux(u)
+        self.sow(update=u, probability=probability)
         new = self._inner_update(projected, old, probability > 0.5, training)
         copy = cast(u, self.compute_dtype)
         mixed = [copy * after + (1 - copy) * before for after, before in zip(new, old, strict=True)]
@@ -128,7 +133,7 @@ class SkipCell(Decider, Modulator):
             def update(x, *old):
                 return self.inner(x, list(old), training)[1]
 
-            return in_rows(taken, update, lambda x, *old: list(old), [projected, *old])
+            return cond_rows(taken, update, lambda x, *old: list(old), [projected, *old])
         return self.inner_step(projected, old, training)[1]
 
     def _increment(self, states):

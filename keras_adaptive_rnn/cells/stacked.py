@@ -4,15 +4,14 @@ from typing import Any
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
-from keras_adaptive_rnn.cells.holder import Holder
-from keras_adaptive_rnn.cells.inner import as_list, check_cell, memory_index, output_size, project, step
-from keras_adaptive_rnn.cells.tower import StackTower, are_alike
+from keras_adaptive_rnn.cells.bases.any_cell import as_list, memory_index, output_size, project, step, validate_cell
+from keras_adaptive_rnn.cells.bases.container import ContainerCell
 
 CONNECTIONS = ("skip", "residual")
 
 
 @export
-class StackedCells(Holder):
+class StackedCells(ContainerCell):
     r"""Cells one above the other: each reads the output of the one below it in the same time step.
 
     With $h^0_t = x_t$ and $h^l_t$ the output of cell $l = 1, \dots, L$:
@@ -65,7 +64,7 @@ class StackedCells(Holder):
                 "Argument `cells` must be a list of recurrent cells, each there once, so that each has its own "
                 f"weights. Received: cells={cells!r}"
             )
-        self.cells = [check_cell("cells", cell) for cell in cells]
+        self.cells = [validate_cell("cells", cell) for cell in cells]
         self.connection = None if connection is None else _arguments.choice("connection", connection, CONNECTIONS)
         sizes = [output_size(cell) for cell in self.cells]
         if self.connection and len(set(sizes)) > 1:
@@ -85,21 +84,12 @@ class StackedCells(Holder):
     def build(self, input_shape):
         batch_size, size = input_shape
         for cell in self.cells:
-            self.build_held(cell, (batch_size, size))
+            self.build_inner(cell, (batch_size, size))
             size = output_size(cell)
         super().build(input_shape)
 
     def project(self, inputs, training=False):
         return project(self.cells[0], inputs, training, self.compute_dtype)
-
-    @property
-    def tower_depth(self):
-        # A subclass may have equations of its own.
-        runs = len(self.cells) > 2 and type(self) is StackedCells and are_alike(self.cells[1:])
-        return len(self.cells) if runs else 0
-
-    def tower(self, training):
-        return StackTower(self, training)
 
     def step(self, projected, states, training=False):
         states = self.divide_states(states)[::-1]

@@ -6,14 +6,14 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments, engine
 from keras_adaptive_rnn._export import export
-from keras_adaptive_rnn.cells.core import Core
-from keras_adaptive_rnn.cells.deciding import Annealed, Decider, straight_through
+from keras_adaptive_rnn.cells.bases.adaptive_computation import AdaptiveComputationCell, ScheduledCell, straight_through
+from keras_adaptive_rnn.cells.bases.gated import GatedCell
 
 CORES = {"rnn": ("h",), "gru": ("z", "r", "h")}
 
 
 @export
-class VariableComputationCell(Annealed, Decider, Core):
+class VariableComputationCell(ScheduledCell, AdaptiveComputationCell, GatedCell):
     r"""A recurrent network that decides in every step how many dimensions of its input and state to use.
 
     With $D$ units, a scheduler chooses the share $m_t$ of them:
@@ -62,8 +62,8 @@ class VariableComputationCell(Annealed, Decider, Core):
         target: Number in `[0, 1)`, $\bar m$, the share that costs nothing. Defaults to `0.0`.
         soft_inference: Whether inference uses the soft mask of training too. Defaults to `False`.
         decision_initializer: Initializer of $[v; u]$. Defaults to `"glorot_uniform"`.
-        **kwargs: As in `keras_adaptive_rnn.cells.Core`. `dropout` and `recurrent_dropout` act behind the masks; the
-            scheduler reads all of input and state.
+        **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`. `dropout` and `recurrent_dropout` act behind the masks;
+            the scheduler reads all of input and state.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
@@ -87,8 +87,8 @@ class VariableComputationCell(Annealed, Decider, Core):
     Reference: Jernite, Grave, Joulin, Mikolov, Variable Computation in Recurrent Neural Networks (2017), section 3.
     """
 
-    recorded_size = 2
-    annealed_names = ("sharpness",)
+    aux_size = 2
+    scheduled_names = ("sharpness",)
 
     def __init__(
         self,
@@ -132,9 +132,9 @@ class VariableComputationCell(Annealed, Decider, Core):
     def step(self, projected, states, training=False):
         x, (h,) = projected, states
         m = ops.sigmoid(self.decision(x, h))
-        self.record(straight_through(ops.ceil(m * self.units) / self.units, m), m)
+        self.emit_aux(straight_through(ops.ceil(m * self.units) / self.units, m), m)
         e_x, e = self.mask(m, x.shape[-1], training), self.mask(m, self.units, training)
-        self.expose(share=m, mask=e)
+        self.sow(share=m, mask=e)
         # A single step, for which narrow weights would have to be cut first, takes the whole ones.
         short = self.saves and self.recurrent_map._sequence.narrow is not None
         h = self._update_first(x, h, e_x, e) if short else self._update(x, h, e_x, e, training)
@@ -193,12 +193,12 @@ class VariableComputationCell(Annealed, Decider, Core):
         inputs, units = zip(*self._widths, strict=True)
         used = ops.any(ops.logical_or(exceeded(e_x, inputs), exceeded(e, units)), axis=0)
         branches = [*map(first, range(3)), lambda *operands: [self._update(*operands, False)]]
-        return engine.choose(ops.sum(ops.cast(used, "int32")), branches, [x, h, e_x, e])[0]
+        return engine.switch(ops.sum(ops.cast(used, "int32")), branches, [x, h, e_x, e])[0]
 
     def mask(self, m, size, training=False):
         """Returns the mask `[batch, size]` of the first dimensions, a share `m` `[batch, 1]` of them."""
         i = ops.arange(1, size + 1, dtype="float32")
-        soft = ops.sigmoid(self.numbers["sharpness"] * (m * size - i))
+        soft = ops.sigmoid(self.scheduled_values["sharpness"] * (m * size - i))
         e = ops.where(soft > 1 - self.epsilon, 1.0, ops.where(soft < self.epsilon, 0.0, soft))
         if not (training or self.soft_inference):
             e = straight_through(ops.cast(i < m * size + 1, "float32"), e)

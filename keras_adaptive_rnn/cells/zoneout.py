@@ -6,13 +6,13 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
-from keras_adaptive_rnn.cells.inner import split_sizes
-from keras_adaptive_rnn.cells.modulator import CoreModulator
-from keras_adaptive_rnn.cells.noise import DIGITS, next_digits
+from keras_adaptive_rnn.cells.bases.any_cell import split_sizes
+from keras_adaptive_rnn.cells.bases.noise import DIGITS, next_digits
+from keras_adaptive_rnn.cells.core_wrapper import CoreWrapperCell
 
 
 @export
-class ZoneoutCell(CoreModulator):
+class ZoneoutCell(CoreWrapperCell):
     r"""A cell some of whose units keep their state of the step before, drawn anew in every step.
 
     With $\tilde s_t$ the state that the inner cell computes from $s_{t-1}$, for each of its states:
@@ -92,7 +92,7 @@ class ZoneoutCell(CoreModulator):
         kept = self._kept([old[k].shape[-1] for k in memory], digits, training)
         for k, z in zip(memory, kept, strict=True):
             new[k] = z * old[k] + (1 - z) * new[k]
-            self.expose(**{f"kept_{k}": z})
+            self.sow(**{f"kept_{k}": z})
         return new[0], [*new, next_digits(digits) if training else digits]
 
     def _kept(self, sizes, digits, training):

@@ -3,16 +3,16 @@
 The only package that imports jax, tensorflow or torch, and only the one that Keras runs on. Each backend's file has
 
 - `scan(step, inputs, states, output, mask, options)`: runs `step` over time;
-- `visit(step, inputs, states, times, ends, collect)`: a loop in which each row is at its own place;
-- `repeat(condition, body, tensors, limit, repeats)`: a loop over what has no time axis;
-- `choose(index, functions, operands)`: one of several functions, where the others are not computed;
-- `shortcut(short, whole)`: the value of one function, the gradient of another;
-- `over_layers(layer, flow, states, tensors)`: runs alike layers one after the other, compiled once;
-- `hoists(weights, rows, training)`: whether one product before the loop beats many small ones in it;
-- `preferred_orders(depth, weights, rows)`: in which orders a deep cell is better run than step by step;
+- `ragged_scan(step, inputs, states, times, ends, collect)`: a loop in which each row is at its own place;
+- `while_loop(condition, body, tensors, maximum_iterations, is_traceable)`: a loop over what has no time axis;
+- `switch(index, functions, operands)`: one of several functions, where the others are not computed;
+- `value_with_gradient_of(short, whole)`: the value of one function, the gradient of another;
+- `scan_layers(layer, flow, states, tensors)`: runs alike layers one after the other, compiled once;
+- `should_hoist(weights, rows, training)`: whether one product before the loop beats many small ones in it;
+- `preferred_schedules(depth, weights, rows)`: in which orders a deep cell is better run than step by step;
 - `inference()`: a context in which nothing is kept for a gradient;
 - `outside_compilers(function, *args)`: calls a function that PyTorch's compiler is to leave alone;
-- `compiled(function, layer, repeats)`: the function, as fast as the backend runs it many times;
+- `compiled(function, layer, is_traceable)`: the function, as fast as the backend runs it many times;
 - `gradients(function, variables, tensors)`: the value of a scalar function and its gradients.
 """
 
@@ -24,18 +24,18 @@ from keras_adaptive_rnn.engine.options import Options
 
 __all__ = [
     "Options",
-    "choose",
     "compiled",
     "gradients",
-    "hoists",
     "inference",
     "outside_compilers",
-    "over_layers",
-    "preferred_orders",
-    "repeat",
+    "preferred_schedules",
+    "ragged_scan",
     "scan",
-    "shortcut",
-    "visit",
+    "scan_layers",
+    "should_hoist",
+    "switch",
+    "value_with_gradient_of",
+    "while_loop",
 ]
 
 
@@ -68,7 +68,7 @@ def scan(step, inputs, states, output, mask, options):
     return _backend().scan(step, inputs, states, output, mask, options)
 
 
-def visit(step, inputs, states, times, ends, collect):
+def ragged_scan(step, inputs, states, times, ends, collect):
     """Lets each row of a batch go through its sequence at its own pace.
 
     Args:
@@ -85,23 +85,23 @@ def visit(step, inputs, states, times, ends, collect):
         before the first visit, one for each visit, and maybe more: what the first state then was,
         `[entries, batch, size]`, and which time was visited, int32 `[entries, batch]`, `time` where none was.
     """
-    return _backend().visit(step, inputs, states, times, ends, collect)
+    return _backend().ragged_scan(step, inputs, states, times, ends, collect)
 
 
-def repeat(condition, body, tensors, limit, repeats):
+def while_loop(condition, body, tensors, maximum_iterations, is_traceable):
     """Returns what `body` makes of tensors, again and again while `condition(*tensors)`, `limit` times at most.
 
     Args:
         condition: Function of tensors that returns a boolean scalar.
         body: Function of tensors that returns as many, alike in shapes and dtypes.
         tensors: List of tensors.
-        limit: Integer or scalar tensor.
-        repeats: As in `Options`, of `body`.
+        maximum_iterations: Integer or scalar tensor.
+        is_traceable: As in `Options`, of `body`.
     """
-    return _backend().repeat(condition, body, tensors, limit, repeats)
+    return _backend().while_loop(condition, body, tensors, maximum_iterations, is_traceable)
 
 
-def choose(index, functions, operands):
+def switch(index, functions, operands):
     """Returns `functions[index](*operands)` without what the others compute.
 
     Args:
@@ -110,18 +110,18 @@ def choose(index, functions, operands):
             not the same in every step comes as an operand.
         operands: List of tensors.
     """
-    return _backend().choose(index, functions, operands)
+    return _backend().switch(index, functions, operands)
 
 
-def shortcut(short, whole):
+def value_with_gradient_of(short, whole):
     """Returns what `short()` returns, a structure of tensors, with the gradient of `whole()`, which gives the same.
 
     PyTorch and TensorFlow, which know when a gradient can be asked for, then run `whole` alone.
     """
-    return _backend().shortcut(short, whole)
+    return _backend().value_with_gradient_of(short, whole)
 
 
-def over_layers(layer, flow, states, tensors):
+def scan_layers(layer, flow, states, tensors):
     """Runs `layer` over the first axis of `states` and `tensors`, which all have the same length.
 
     Args:
@@ -134,10 +134,10 @@ def over_layers(layer, flow, states, tensors):
     Returns:
         `(flow, states)`, after the last layer, and of all layers, `[layers, ...]`.
     """
-    return _backend().over_layers(layer, flow, states, tensors)
+    return _backend().scan_layers(layer, flow, states, tensors)
 
 
-def hoists(weights, rows, training):
+def should_hoist(weights, rows, training):
     """Returns whether a cell of so many weights is faster with what needs no state computed before the loop.
 
     Args:
@@ -145,10 +145,10 @@ def hoists(weights, rows, training):
         rows: Number of rows of the batch; `None` if it is not known.
         training: Whether the steps are those of training.
     """
-    return _backend().hoists(weights, rows, training)
+    return _backend().should_hoist(weights, rows, training)
 
 
-def preferred_orders(depth, weights, rows):
+def preferred_schedules(depth, weights, rows):
     """Returns in which orders a deep cell was measured to be faster than step by step, the fastest first.
 
     Args:
@@ -156,7 +156,7 @@ def preferred_orders(depth, weights, rows):
         weights: Integer, weights of all layers.
         rows: Integer, size of a batch; `None` where it is not known.
     """
-    return _backend().preferred_orders(depth, weights, rows)
+    return _backend().preferred_schedules(depth, weights, rows)
 
 
 def inference():
@@ -169,7 +169,7 @@ def outside_compilers(function, *args, **kwargs):
     return _backend().outside_compilers(function, *args, **kwargs)
 
 
-def compiled(function, layer, repeats):
+def compiled(function, layer, is_traceable):
     """Returns a function of tensors that gives what `function` gives, and takes less time from the second call on.
 
     Inside a function that is being compiled, and in a `keras.StatelessScope`, it is `function` itself.
@@ -177,9 +177,9 @@ def compiled(function, layer, repeats):
     Args:
         function: Function of structures of tensors that returns one.
         layer: The layer whose variables it reads, anew at every call.
-        repeats: Whether it is known to do the same to its tensors every time. PyTorch runs others as they are.
+        is_traceable: Whether it is known to do the same to its tensors every time. PyTorch runs others as they are.
     """
-    return _backend().compiled(function, layer, repeats)
+    return _backend().compiled(function, layer, is_traceable)
 
 
 def gradients(function, variables, tensors, compiled=False):

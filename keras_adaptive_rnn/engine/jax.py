@@ -9,9 +9,9 @@ from jax import numpy as jnp
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 
 from keras_adaptive_rnn._keras import AutocastScope, in_stateless_scope
-from keras_adaptive_rnn._products import formed_by
-from keras_adaptive_rnn.engine.batching import worth_batching
+from keras_adaptive_rnn._products import override_matmul
 from keras_adaptive_rnn.engine.masking import masked
+from keras_adaptive_rnn.engine.weight_gradients import worth_batching
 
 # Steps that are recomputed together: only the states between them are kept.
 CHUNK = 16
@@ -44,7 +44,7 @@ def scan(step, inputs, states, output, mask, options):
     return output, outputs, states
 
 
-def over_layers(layer, flow, states, tensors):
+def scan_layers(layer, flow, states, tensors):
     with _scope():
         return lax.scan(lambda flow, now: layer(flow, *now), flow, (states, tensors))
 
@@ -89,7 +89,7 @@ def batched_scan(body, carry, xs, always=False):
         return e
 
     first = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), xs)
-    with formed_by(note):
+    with override_matmul(note):
         jax.eval_shape(body, carry, first)
     if not kernels:
         return lax.scan(_keeping_little(body), carry, xs)
@@ -104,7 +104,7 @@ def batched_scan(body, carry, xs, always=False):
             read.append(a)
             return product(a, kernels[k], taps[len(read) - 1])
 
-        with formed_by(form):
+        with override_matmul(form):
             carry, y = body(carry, x)
         return carry, y, read
 
@@ -205,7 +205,7 @@ def _divide(leaves):
     return floats, [leaf for leaf, float_ in zip(leaves, is_float, strict=True) if not float_], join
 
 
-def visit(step, inputs, states, times, ends, collect):
+def ragged_scan(step, inputs, states, times, ends, collect):
     length, batch_size = inputs.shape[:2]
     path = None
     if collect:
@@ -226,7 +226,7 @@ def visit(step, inputs, states, times, ends, collect):
     return states, times, path
 
 
-def shortcut(short, whole):
+def value_with_gradient_of(short, whole):
     with _scope():
         (quick, form), (full, _) = (jax.make_jaxpr(f, return_shape=True)() for f in (short, whole))
     floats, fixed, join = _divide([*quick.consts, *full.consts])
@@ -254,15 +254,15 @@ def _scope():
     return contextlib.nullcontext() if in_stateless_scope() else keras.StatelessScope()
 
 
-def repeat(condition, body, tensors, limit, repeats):
-    return keras.ops.while_loop(condition, body, tuple(tensors), maximum_iterations=limit)
+def while_loop(condition, body, tensors, maximum_iterations, is_traceable):
+    return keras.ops.while_loop(condition, body, tuple(tensors), maximum_iterations=maximum_iterations)
 
 
-def choose(index, functions, operands):
+def switch(index, functions, operands):
     return jax.lax.switch(index, functions, *operands)
 
 
-def hoists(weights, rows, training):
+def should_hoist(weights, rows, training):
     # XLA runs the two small products of a step side by side on a CPU, which a product before the loop only beats where
     # reading the weights takes longer than multiplying with them. Measured on two cores, train steps of an LSTM: 0.9
     # times the speed at 0.5 million weights and 20 rows or 8 million and 64, 1.1 to 1.4 times at 0.5 million and one to
@@ -270,7 +270,7 @@ def hoists(weights, rows, training):
     return not _on_cpu() or (rows is not None and weights >= 200_000 * rows)
 
 
-def preferred_orders(depth, weights, rows):
+def preferred_schedules(depth, weights, rows):
     return ["layers"]
 
 
@@ -281,7 +281,7 @@ def outside_compilers(function, *args, **kwargs):
     return function(*args, **kwargs)
 
 
-def compiled(function, layer, repeats):
+def compiled(function, layer, is_traceable):
     @jax.jit
     def pure(values, *args):
         with keras.StatelessScope(list(zip(layer.variables, values, strict=True))) as scope:

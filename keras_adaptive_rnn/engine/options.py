@@ -17,8 +17,8 @@ class Options:
         recompute: Whether the gradient computes the steps again from states, in place of keeping what they made.
         variables: The Keras variables that the steps may read.
         resume: Function that returns a context in which a step can be run when the sequence has ended.
-        repeats: Whether the step is known to do the same to its tensors every time, so that PyTorch may record it.
-        inside_layers: Whether the loop is that of one layer in `engine.over_layers`. Defaults to `False`.
+        is_traceable: Whether the step is known to do the same to its tensors every time, so that PyTorch may record it.
+        inside_layers: Whether the loop is that of one layer in `engine.scan_layers`. Defaults to `False`.
     """
 
     return_sequences: bool
@@ -29,5 +29,5 @@ class Options:
     recompute: bool
     variables: list
     resume: Callable
-    repeats: bool
+    is_traceable: bool
     inside_layers: bool = False

@@ -13,9 +13,9 @@ from tensorflow.python.ops import op_selector
 from tensorflow.python.ops.control_flow_util import GraphOrParentsInXlaContext
 
 from keras_adaptive_rnn._keras import AutocastScope, in_stateless_scope, model_supports_jit
-from keras_adaptive_rnn._products import formed_by
-from keras_adaptive_rnn.engine.batching import worth_batching
+from keras_adaptive_rnn._products import override_matmul
 from keras_adaptive_rnn.engine.masking import masked
+from keras_adaptive_rnn.engine.weight_gradients import worth_batching
 
 # Steps whose products are formed together in the backward loop: enough rows for one product to run at full speed.
 TOGETHER = 64
@@ -55,7 +55,7 @@ def scan(step, inputs, states, output, mask, options):
     return carry[0], outputs, tree.pack_sequence_as(states, carry[1:])
 
 
-def over_layers(layer, flow, states, tensors):
+def scan_layers(layer, flow, states, tensors):
     count = tensors[0].shape[0]
     arrays = _arrays((*states, *tensors), count)
 
@@ -95,7 +95,7 @@ def loop(body, xs, carry, length, return_sequences, start=0, keep=(), every=1, m
             formed.append(form(a, kernel))
             return formed[-1]
 
-        with formed_by(note if made else form):
+        with override_matmul(note if made else form):
             new = body([x.read(start + t) for x in xs], carry)
         # Every step writes, over what those before it wrote at its place.
         place = (t + every - 1) // every if every > 1 else t
@@ -217,7 +217,7 @@ class Weights:
             return self.products[-1]
 
         graph = tf.__internal__.FuncGraph("step")
-        with graph.as_default(), formed_by(form):
+        with graph.as_default(), override_matmul(form):
 
             def placeholder(x, shape):
                 return tf.compat.v1.placeholder(x.dtype, shape)
@@ -311,7 +311,7 @@ def backward(body, steps, size, xs, keep, carry, weights, length, d_outputs, d_c
             # Where they come from depends on the same weights, by ways that the next chunks go.
             x = [tf.stop_gradient(array.read(start + t)) for array in xs]
             old = placed([tf.stop_gradient(array.read(first + t)) for array in before], keep, carry)
-            with formed_by(form):
+            with override_matmul(form):
                 new = body(x, old)
             d_new = [d_carry[0] if d_outputs is None else d_carry[0] + d_outputs[start + t], *d_carry[1:]]
             wanted = [old, [x[k] for k in floats], weights.others, [e for _, e in taken]]
@@ -423,7 +423,7 @@ def _array_of(x, length):
     return tf.TensorArray(x.dtype, length, element_shape=x.shape)
 
 
-def visit(step, inputs, states, times, ends, collect):
+def ragged_scan(step, inputs, states, times, ends, collect):
     length, batch_size = tf.unstack(tf.shape(inputs)[:2])
     rows = tf.range(batch_size)
     flat = tf.reshape(inputs, (-1, inputs.shape[-1]))
@@ -452,22 +452,22 @@ def visit(step, inputs, states, times, ends, collect):
     return states, times, (path[0].stack(), path[1].stack() + length) if collect else None
 
 
-def shortcut(short, whole):
+def value_with_gradient_of(short, whole):
     if record.could_possibly_record():
         return whole()
     return without_gradient(short(), SHORT)
 
 
-def repeat(condition, body, tensors, limit, repeats):
-    return keras.ops.while_loop(condition, body, tuple(tensors), maximum_iterations=limit)
+def while_loop(condition, body, tensors, maximum_iterations, is_traceable):
+    return keras.ops.while_loop(condition, body, tuple(tensors), maximum_iterations=maximum_iterations)
 
 
-def choose(index, functions, operands):
+def switch(index, functions, operands):
     functions = [functools.partial(function, *operands) for function in functions]
     return tf.cond(index > 0, *reversed(functions)) if len(functions) == 2 else tf.switch_case(index, functions)
 
 
-def hoists(weights, rows, training):
+def should_hoist(weights, rows, training):
     # Measured on two cores. Predictions of an LSTM: 0.85 to 0.9 times the speed at 0.5 million weights and 20, 64 rows,
     # 1.2 times at 8 million and 20. Train steps: 0.93 times where the weights stay in a core's cache and the rows are
     # many, as the product of a step's input then runs beside that of its state; 1.05 times below and above. Where
@@ -478,7 +478,7 @@ def hoists(weights, rows, training):
     return weights >= 200_000 * rows
 
 
-def preferred_orders(depth, weights, rows):
+def preferred_schedules(depth, weights, rows):
     # A graph runs products of several layers side by side: measured on two cores, 4 x 256, step by step is 1.1 times as
     # fast for LSTMs, 1.2 times for Mogrifiers. Of 36 and 144 vanilla layers it is half as fast, and slow to compile.
     return ["layers"] if depth >= 12 else []
@@ -491,7 +491,7 @@ def outside_compilers(function, *args, **kwargs):
     return function(*args, **kwargs)
 
 
-def compiled(function, layer, repeats):
+def compiled(function, layer, is_traceable):
     @functools.cache
     def graph():
         # XLA where Keras's own `jit_compile="auto"` takes it.

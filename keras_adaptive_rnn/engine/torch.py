@@ -9,9 +9,9 @@ from keras import tree
 from torch.utils.checkpoint import checkpoint
 
 from keras_adaptive_rnn._keras import AutocastScope, in_stateless_scope
-from keras_adaptive_rnn._products import formed_by
+from keras_adaptive_rnn._products import override_matmul
 from keras_adaptive_rnn.engine.masking import masked
-from keras_adaptive_rnn.engine.torch_tape import Choice, Repeated, one_operation
+from keras_adaptive_rnn.engine.torch_trace import Switch, Traced, one_operation
 
 # Entries of a weight below which autograd forms its gradient step by step: measured on two cores, Mogrifiers of rank 64
 # train 1.2 times as fast at 128 units and 20 rows, 1.3 times at 256 units and one row.
@@ -44,7 +44,7 @@ def scan(step, inputs, states, output, mask, options):
 
     def run(start, stop, *carry):
         outputs = []
-        with formed_by(products):
+        with override_matmul(products):
             for x in xs[start:stop]:
                 carry = repeated(*x, *carry)
                 if options.return_sequences:
@@ -52,7 +52,7 @@ def scan(step, inputs, states, output, mask, options):
         return carry, outputs
 
     products = Products(length)
-    repeated = Repeated(flat_step) if options.repeats and length >= RECORDED else flat_step
+    repeated = Traced(flat_step) if options.is_traceable and length >= RECORDED else flat_step
     carry, outputs = run(0, 1, output, *tree.flatten(states))
     # The first step, in which the others are recorded, is not recomputed.
     recomputed = options.recompute and torch.is_grad_enabled()
@@ -77,7 +77,7 @@ def scan(step, inputs, states, output, mask, options):
     return output, torch.stack(outputs) if outputs else output.new_zeros((0, *output.shape)), states
 
 
-def over_layers(layer, flow, states, tensors):
+def scan_layers(layer, flow, states, tensors):
     count, ends = len(states), []
     for now in zip(*(torch.unbind(t) for t in (*states, *tensors)), strict=True):
         flow, end = layer(flow, list(now[:count]), list(now[count:]))
@@ -105,7 +105,7 @@ class Products:
             weight = self.weights[id(kernel)] = Weight(kernel, inputs, self.steps)
         if weight.gathered is None:
             return weight.multiply(inputs)
-        return Product.apply(inputs, weight.gathered, weight)
+        return MatmulDeferred.apply(inputs, weight.gathered, weight)
 
 
 class Weight:
@@ -121,7 +121,7 @@ class Weight:
         self.forget()
         self.gathered = None
         if torch.is_grad_enabled() and kernel.requires_grad:
-            self.gathered = Gathered.apply(kernel, self)
+            self.gathered = DeferredWeightGrad.apply(kernel, self)
 
     def multiply(self, inputs):
         """Returns `inputs @ kernel`."""
@@ -166,7 +166,7 @@ class Weight:
         return torch.addmm(total, a, e) if a.ndim == 2 else torch.baddbmm(total, a, e)
 
 
-class Gathered(torch.autograd.Function):
+class DeferredWeightGrad(torch.autograd.Function):
     """The weight itself. Its gradient comes when all products have given theirs, and is what they have left."""
 
     @staticmethod
@@ -181,7 +181,7 @@ class Gathered(torch.autograd.Function):
         return ctx.weight.take(), None
 
 
-class Product(torch.autograd.Function):
+class MatmulDeferred(torch.autograd.Function):
     """A product whose gradient by the weight is left to `Weight`."""
 
     @staticmethod
@@ -226,7 +226,7 @@ def packed_product(inputs, packed):
     return torch.ops.mkldnn._linear_pointwise(inputs, packed, None, "none", [], "")
 
 
-def visit(step, inputs, states, times, ends, collect):
+def ragged_scan(step, inputs, states, times, ends, collect):
     length, batch_size = inputs.shape[:2]
     rows = torch.arange(batch_size, device=inputs.device)
 
@@ -234,9 +234,9 @@ def visit(step, inputs, states, times, ends, collect):
         states, ahead = step(now, list(states))
         return [*states, ahead]
 
-    repeated = Repeated(flat_step)
+    repeated = Traced(flat_step)
     outputs, visited = [states[0]], [torch.full_like(times, length)]
-    with formed_by(Products(length)):
+    with override_matmul(Products(length)):
         if batch_size == 1:
             # Python counts faster than tensors do.
             xs, time, end = torch.unbind(inputs), int(times), int(ends)
@@ -260,26 +260,26 @@ def visit(step, inputs, states, times, ends, collect):
 
 
 @torch.compiler.disable
-def repeat(condition, body, tensors, limit, repeats):
-    repeated, done = Repeated(body) if repeats else body, 0
-    while done < limit and condition(*tensors):
+def while_loop(condition, body, tensors, maximum_iterations, is_traceable):
+    repeated, done = Traced(body) if is_traceable else body, 0
+    while done < maximum_iterations and condition(*tensors):
         tensors, done = repeated(*tensors), done + 1
     return tensors
 
 
-def choose(index, functions, operands):
-    return one_operation(Choice(functions), (index, *operands), index, *operands)
+def switch(index, functions, operands):
+    return one_operation(Switch(functions), (index, *operands), index, *operands)
 
 
-def shortcut(short, whole):
+def value_with_gradient_of(short, whole):
     return whole() if torch.is_grad_enabled() else short()
 
 
-def hoists(weights, rows, training):
+def should_hoist(weights, rows, training):
     return True
 
 
-def preferred_orders(depth, weights, rows):
+def preferred_schedules(depth, weights, rows):
     # A wave of small products costs little more than one of them. Measured on two cores, layers / wavefront: 36 layers
     # of 128 units, 8 rows 2.4, 32 rows 1.2; 12 LSTMs of 128, 8 rows 1.6, 4 of them 1.0; 36 of 256, 32 rows 0.9.
     small = rows is not None and weights // depth * rows <= 2_000_000
@@ -295,11 +295,11 @@ def outside_compilers(function, *args, **kwargs):
     return function(*args, **kwargs)
 
 
-def compiled(function, layer, repeats):
+def compiled(function, layer, is_traceable):
     known = {}
 
     def call(*args):
-        if not repeats or in_stateless_scope():
+        if not is_traceable or in_stateless_scope():
             return function(*args)
         tensors = [t if isinstance(t, torch.Tensor) else keras.ops.convert_to_tensor(t) for t in leaves(args)]
         with AutocastScope(None):
@@ -321,7 +321,7 @@ class Structured:
     def __init__(self, function, args):
         self.function = function
         self.args = packed(args, itertools.repeat(None))
-        self.repeated = Repeated(self.flat)
+        self.repeated = Traced(self.flat)
 
     def flat(self, *tensors):
         result = self.function(*packed(self.args, iter(tensors)))

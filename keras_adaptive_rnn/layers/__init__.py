@@ -4,11 +4,10 @@ from keras_adaptive_rnn.cells import *
 from keras_adaptive_rnn.cells import __all__ as _cells
 from keras_adaptive_rnn.layers.adaptive_dense import AdaptiveDense
 from keras_adaptive_rnn.layers.bipolar import OPLU, Bipolar, CReLU
-from keras_adaptive_rnn.layers.deciding import Skim, Skip, VariableComputation
 from keras_adaptive_rnn.layers.embedding import FixedEmbedding
 from keras_adaptive_rnn.layers.highway import Highway
 from keras_adaptive_rnn.layers.maxout import Maxout
-from keras_adaptive_rnn.layers.named import (
+from keras_adaptive_rnn.layers.recurrent import (
     GRU,
     LSTM,
     AdaptiveLSTM,
@@ -22,10 +21,13 @@ from keras_adaptive_rnn.layers.named import (
     Mogrifier,
     MultiplicativeLSTM,
     RecurrentHighway,
+    Skim,
+    Skip,
+    VariableComputation,
     WeightDropLSTM,
     Zoneout,
 )
-from keras_adaptive_rnn.layers.rnn import RNN
+from keras_adaptive_rnn.loop.rnn import RNN
 
 __all__ = [
     "GRU",

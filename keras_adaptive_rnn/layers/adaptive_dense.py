@@ -150,7 +150,7 @@ class AdaptiveDense(Affine):
         if not isinstance(self.policy, str):
             return self.policy
         times, _ = POLICIES[self.policy]
-        initializer = initializers.fresh(self.kernel_initializer, index)
+        initializer = initializers.reseeded(self.kernel_initializer, index)
         return keras.layers.Dense(
             times * sum(self._entries), kernel_initializer=initializer, name="policy", dtype=self.dtype_policy
         )

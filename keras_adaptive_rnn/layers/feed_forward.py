@@ -77,7 +77,7 @@ class Affine(FeedForward):
         arguments = {
             "units": units,
             "blocks": blocks,
-            "initializer": initializers.fresh(self.kernel_initializer, index),
+            "initializer": initializers.reseeded(self.kernel_initializer, index),
             "regularizer": self.kernel_regularizer,
             "constraint": self.kernel_constraint,
             "dtype": self.dtype_policy,

@@ -8,7 +8,7 @@ from keras import ops, tree
 
 from keras_adaptive_rnn import _arguments, initializers
 from keras_adaptive_rnn._keras import AutocastScope
-from keras_adaptive_rnn._products import formed_by, matmul
+from keras_adaptive_rnn._products import matmul, override_matmul
 from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
 
 
@@ -127,7 +127,7 @@ class LinearMap(keras.layers.Layer):
         initializer = self.initializer or "glorot_uniform"
 
         def draw(full_shape, dtype=None):
-            drawn = [initializers.fresh(initializer, first + k)(shape, dtype=dtype) for k in range(copies)]
+            drawn = [initializers.reseeded(initializer, first + k)(shape, dtype=dtype) for k in range(copies)]
             return ops.reshape(ops.stack(drawn), full_shape)
 
         return self.add_weight(
@@ -230,7 +230,7 @@ class LinearMap(keras.layers.Layer):
         prepared = self._sequence.prepared_each if each else self._sequence.prepared
         if prepared is not None:
             return self._apply(inputs, prepared[group], each)
-        with formed_by(None):
+        with override_matmul(None):
             return self._apply(inputs, self._prepare(training, each)[group], each)
 
     def _apply(self, inputs, prepared, each):

@@ -6,7 +6,8 @@ import keras
 from keras import ops
 
 from keras_adaptive_rnn import _arguments, engine
-from keras_adaptive_rnn.cells import LSTMCell, inner
+from keras_adaptive_rnn.cells import LSTMCell
+from keras_adaptive_rnn.cells.bases import any_cell
 
 
 class TextClassifier(keras.Model):
@@ -49,7 +50,9 @@ class TextClassifier(keras.Model):
                 f"Received: units={units!r}, cell={cell!r}"
             )
         self._given_cell = cell is not None
-        self.cell = inner.check_cell("cell", cell) if self._given_cell else LSTMCell(units, dtype=self.dtype_policy)
+        self.cell = (
+            any_cell.validate_cell("cell", cell) if self._given_cell else LSTMCell(units, dtype=self.dtype_policy)
+        )
         self.mask_zero = _arguments.boolean("mask_zero", mask_zero)
         # Tokens that arrive as floats must not lose digits to half precision.
         self.autocast = False
@@ -107,13 +110,13 @@ def run(cell, vectors, states, mask, training, return_sequences=False):
     Returns: `(outputs of all steps or None, states)`.
     """
     dtype = vectors.dtype if isinstance(vectors.dtype, str) else keras.backend.standardize_dtype(vectors.dtype)
-    hoist = engine.hoists(cell.count_params(), vectors.shape[1], training)
+    hoist = engine.should_hoist(cell.count_params(), vectors.shape[1], training)
 
     def project(x):
-        return inner.project(cell, x, training, dtype)
+        return any_cell.project(cell, x, training, dtype)
 
     def step(x, states):
-        return inner.step(cell, x if hoist else project(x), states, training, dtype)
+        return any_cell.step(cell, x if hoist else project(x), states, training, dtype)
 
     options = engine.Options(
         return_sequences=return_sequences,
@@ -123,8 +126,8 @@ def run(cell, vectors, states, mask, training, return_sequences=False):
         differentiable=True,
         recompute=False,
         variables=getattr(cell, "variables", []),
-        resume=inner.resumable(cell, dtype),
-        repeats=inner.repeats(cell),
+        resume=any_cell.resumable(cell, dtype),
+        is_traceable=any_cell.is_traceable(cell),
     )
     inputs = project(vectors) if hoist else vectors
     _, outputs, states = engine.scan(step, inputs, states, states[0], ops.expand_dims(mask, -1), options)

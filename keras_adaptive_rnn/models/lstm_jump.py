@@ -7,7 +7,7 @@ from keras import ops
 from keras_adaptive_rnn import _arguments, engine
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Tensor
-from keras_adaptive_rnn.cells import inner
+from keras_adaptive_rnn.cells.bases import any_cell
 from keras_adaptive_rnn.models.base import TextClassifier, probabilities, run
 from keras_adaptive_rnn.models.jumping import Episode, Kept, Path, Paths, Reading, bounds, reward
 
@@ -119,7 +119,7 @@ class LSTMJump(TextClassifier):
         if not self.cell.built:
             self.cell.build((input_shape[0], self.embedding_units))
         for layer in (self.jump, self.baseline, self.classifier):
-            layer.build((input_shape[0], inner.output_size(self.cell)))
+            layer.build((input_shape[0], any_cell.output_size(self.cell)))
 
     def compute_output_shape(self, input_shape):
         return (input_shape[0], self.classes)
@@ -130,7 +130,7 @@ class LSTMJump(TextClassifier):
         tokens, mask = self.tokens_and_mask(tokens, mask)
         training = bool(training)
         try:
-            inner.start_sequence(self.cell, ops.shape(tokens)[0], training, self.embedding_units)
+            any_cell.start_sequence(self.cell, ops.shape(tokens)[0], training, self.embedding_units)
             path = self._find_path(tokens, mask, training)
             if training:
                 # The path without gradients first, then all of it in one pass over what it reads: two small graphs,
@@ -142,7 +142,7 @@ class LSTMJump(TextClassifier):
                 self._kept.episode = Episode(path.counts)
                 output = path.states[0]
         finally:
-            inner.end_sequence(self.cell)
+            any_cell.end_sequence(self.cell)
         return probabilities(self.classifier(output))
 
     def _find_path(self, tokens, mask, training):
@@ -185,10 +185,10 @@ class LSTMJump(TextClassifier):
             rows + length,
             rows - 1,
             ops.zeros((batch_size,), dtype="int32"),
-            *(ops.stop_gradient(state) for state in inner.initial_states(self.cell, batch_size, self.compute_dtype)),
+            *(ops.stop_gradient(state) for state in any_cell.initial_states(self.cell, batch_size, self.compute_dtype)),
         )
-        _, _, starts, jumps, counts, *states = engine.repeat(
-            lambda k, next_token, *_: ops.any(next_token < end), body, start, segments, inner.repeats(self.cell)
+        _, _, starts, jumps, counts, *states = engine.while_loop(
+            lambda k, next_token, *_: ops.any(next_token < end), body, start, segments, any_cell.is_traceable(self.cell)
         )
         return Path(starts, jumps[:, : segments - 1], counts, end, states)
 
@@ -196,7 +196,7 @@ class LSTMJump(TextClassifier):
         """Returns the outputs after every segment of a path, `[segments, batch, units]`, with their gradients."""
         batch_size = ops.shape(tokens)[0]
         read, mask_read = self._window(tokens, mask, path.starts, path.end)
-        states = inner.initial_states(self.cell, batch_size, self.compute_dtype)
+        states = any_cell.initial_states(self.cell, batch_size, self.compute_dtype)
         outputs, _ = self._run(read, mask_read, states, True, return_sequences=True)
         return outputs[self.read - 1 :: self.read], mask_read
 

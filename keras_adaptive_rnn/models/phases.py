@@ -24,7 +24,7 @@ class Phases:
         }
         if owner.decide_layers:
             self.models["decide"] = keras.Model(features, chain(owner.decide_layers, features), name="decider")
-        self.looker = Looker(owner)
+        self.confidence_model = ConfidenceModel(owner)
         self.optimizer = None
         self.histories = {}
 
@@ -118,7 +118,7 @@ class Phases:
 
     def look(self, x, batch_size):
         """Returns what the bag of words says of each input, and how sure it is."""
-        return self.in_batches(self.looker, x, batch_size)
+        return self.in_batches(self.confidence_model, x, batch_size)
 
     def in_batches(self, model, x, batch_size):
         """Returns the outputs of a model as a list of arrays.
@@ -139,7 +139,7 @@ class Phases:
         return [np.concatenate(column) for column in zip(*parts, strict=True)]
 
 
-class Looker(keras.Model):
+class ConfidenceModel(keras.Model):
     """What the bag of words says, and how sure it is, in one compiled function."""
 
     def __init__(self, owner):

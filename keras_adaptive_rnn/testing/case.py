@@ -4,7 +4,7 @@ import numpy as np
 from keras import ops, tree
 
 from keras_adaptive_rnn import engine
-from keras_adaptive_rnn.cells.inner import as_list, memory_states, output_size
+from keras_adaptive_rnn.cells.bases.any_cell import as_list, memory_states, output_size
 
 
 class Case:

@@ -10,8 +10,8 @@ import numpy as np
 from keras import ops, tree
 
 from keras_adaptive_rnn._keras import layer_test_case
-from keras_adaptive_rnn.cells.base import Cell
-from keras_adaptive_rnn.layers.rnn import RNN
+from keras_adaptive_rnn.cells.bases.cell import Cell
+from keras_adaptive_rnn.loop.rnn import RNN
 from keras_adaptive_rnn.testing.case import call
 
 

@@ -3,7 +3,7 @@
 import contextlib
 
 from keras_adaptive_rnn._types import Tensor
-from keras_adaptive_rnn.cells.base import Cell
+from keras_adaptive_rnn.cells.bases.cell import Cell
 from keras_adaptive_rnn.maps import DropConnect
 
 

@@ -1,7 +1,7 @@
 """The adaptive LSTM and RNN: the authors' code, its policy vector cut as in the paper, and the paper's equations."""
 
 import keras_adaptive_rnn as kar
-from keras_adaptive_rnn.cells.inner import split_sizes
+from keras_adaptive_rnn.cells.bases.any_cell import split_sizes
 from tests.layouts.base import golden, join, torch_lstm
 
 

@@ -22,7 +22,7 @@ class Carried:
             lambda value: keras.Variable(value, trainable=False, dtype=layer.variable_dtype, name="state"),
             layer.get_initial_state(batch_size),
         )
-        if getattr(layer.cell, "trains_initial_state", False):
+        if getattr(layer.cell, "has_trainable_initial_state", False):
             # A state that is a weight is read from the weight while nothing has been carried: it gets its gradient.
             self.is_fresh = keras.Variable(1.0, trainable=False, dtype="float32", name="is_fresh")
 

@@ -27,7 +27,7 @@ WRITING = {f"__i{name}__" for name in ("add", "sub", "mul", "truediv", "floordiv
 WRITING |= {"__setitem__", "__ilshift__", "__irshift__"}
 
 
-class Repeated:
+class Traced:
     """A function of tensors, from its second call on without Keras around its operations.
 
     What it reads besides its arguments must be a weight or stay as it is, and it must do the same at every call. Where
@@ -47,7 +47,7 @@ class Repeated:
         return self.run(*tensors)
 
     def record(self, *tensors):
-        notes = Notes(tensors)
+        notes = Tracer(tensors)
         with notes:
             results = self.function(*notes.arguments)
         replay = notes.written(results)
@@ -61,7 +61,7 @@ class Repeated:
         return results
 
 
-class Notes(TorchFunctionMode):
+class Tracer(TorchFunctionMode):
     """What a function does to tensors, its `arguments`; the lines of another that does the same."""
 
     def __init__(self, tensors):
@@ -85,7 +85,7 @@ class Notes(TorchFunctionMode):
         return result
 
     def note(self, function, args, kwargs, result):
-        """Notes a call; returns whether that could be done."""
+        """Tracer a call; returns whether that could be done."""
         name = getattr(function, "__name__", "")
         # A function with a gradient of its own runs without one, and what `torch.vmap` sees is gone after it.
         if torch.is_grad_enabled() != self.gradient or maybe_current_level() != self.level:
@@ -195,11 +195,11 @@ def one_operation(function, tensors, *args):
     return function(*args)
 
 
-class Choice:
+class Switch:
     """One of several functions of tensors, each recorded when it is chosen first."""
 
     def __init__(self, functions):
-        self.functions = [Repeated(function) for function in functions]
+        self.functions = [Traced(function) for function in functions]
 
     def __call__(self, index, *operands):
         return self.functions[int(index)](*operands)

@@ -6,14 +6,14 @@ import keras
 from keras import ops
 
 from keras_adaptive_rnn import engine
-from keras_adaptive_rnn.cells.base import Cell
-from keras_adaptive_rnn.cells.inner import split_sizes
+from keras_adaptive_rnn.cells.bases.any_cell import split_sizes
+from keras_adaptive_rnn.cells.bases.cell import Cell
 
 
 def deciding_cells(cell):
     """Returns the cells that decide how much to compute, `cell` and those inside it, the outermost first."""
     parts = cell._flatten_layers() if isinstance(cell, keras.layers.Layer) else []
-    return [part for part in parts if isinstance(part, Cell) and part.recorded_size]
+    return [part for part in parts if isinstance(part, Cell) and part.aux_size]
 
 
 def is_watched(cell):
@@ -65,7 +65,7 @@ class Decisions:
         def join(tensors):
             return ops.concatenate([ops.cast(tensor, "float32") for tensor in tensors], axis=-1)
 
-        sizes = [output.shape[-1], sum(cell.recorded_size for cell in cells)]
+        sizes = [output.shape[-1], sum(cell.aux_size for cell in cells)]
         start = join([output, ops.zeros((ops.shape(output)[0], sizes[1]))])
         recording = dataclasses.replace(options, return_sequences=True)
         last, outputs, states = engine.scan(recording_step, inputs, states, start, mask, recording)
@@ -83,7 +83,7 @@ class Decisions:
         if mask is not None:
             counted = ops.cast(ops.reshape(mask, ops.shape(counted)), "float32")
             counted = ops.flip(counted, axis=1) if layer.go_backwards else counted
-        recorded = split_sizes(recorded * ops.expand_dims(counted, -1), [cell.recorded_size for cell in cells])
+        recorded = split_sizes(recorded * ops.expand_dims(counted, -1), [cell.aux_size for cell in cells])
         by_cell = list(zip(cells, recorded, strict=True))
         losses = [cell.sequence_loss(values, counted) for cell, values in by_cell if cell.adds_loss]
         if losses:

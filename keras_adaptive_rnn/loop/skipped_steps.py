@@ -6,7 +6,7 @@ from keras_adaptive_rnn import engine
 from keras_adaptive_rnn.cells.skip import SkipCell
 
 
-def leaps(cell):
+def scans_taken_steps(cell):
     """Returns whether `leap` gives what a loop over all steps would.
 
     Half precision rounds the sum in each of them, and a subclass may have equations of its own.
@@ -14,7 +14,7 @@ def leaps(cell):
     return type(cell) is SkipCell and cell.compute_dtype == "float32"
 
 
-def leap(cell, inputs, states, mask, options, wants_taken):
+def scan_taken_steps(cell, inputs, states, mask, options, wants_taken):
     """Runs a `SkipCell` over the steps that it takes.
 
     Args:
@@ -43,7 +43,7 @@ def leap(cell, inputs, states, mask, options, wants_taken):
         return states, 1 + cell.skipped_steps(states)[:, 0]
 
     collect = options.return_sequences or wants_taken
-    states, reached, path = engine.visit(step, inputs, states, cell.skipped_steps(states)[:, 0], ends, collect)
+    states, reached, path = engine.ragged_scan(step, inputs, states, cell.skipped_steps(states)[:, 0], ends, collect)
     done = reached - cell.skipped_steps(states)[:, 0]
     states = cell.skip(states, (ends - done)[:, None])
     held = mask is not None and options.zero_output_for_mask

@@ -1,10 +1,16 @@
 """What cells that hold cells of any kind share."""
 
-from keras_adaptive_rnn.cells.base import Cell
-from keras_adaptive_rnn.cells.inner import divide_states, end_sequence, initial_states, memory_states, start_sequence
+from keras_adaptive_rnn.cells.bases.any_cell import (
+    divide_states,
+    end_sequence,
+    initial_states,
+    memory_states,
+    start_sequence,
+)
+from keras_adaptive_rnn.cells.bases.cell import Cell
 
 
-class Holder(Cell):
+class ContainerCell(Cell):
     """A cell that holds others, of ours, of Keras or of the user.
 
     It hands on what they need of the sequence: noise, prepared weights, initial states. Its states are a flat list:
@@ -18,7 +24,7 @@ class Holder(Cell):
         """Records the cells that it holds, in the order of their states. They must be attributes too."""
         self._held = Held(cells)
 
-    def build_held(self, cell, input_shape):
+    def build_inner(self, cell, input_shape):
         """Builds one of the cells that it holds."""
         if not cell.built:
             cell.build(input_shape)
@@ -43,9 +49,9 @@ class Holder(Cell):
         return states
 
     @property
-    def trains_initial_state(self):
+    def has_trainable_initial_state(self):
         return self.trainable_initial_state or any(
-            getattr(cell, "trains_initial_state", False) for cell in self._held.cells
+            getattr(cell, "has_trainable_initial_state", False) for cell in self._held.cells
         )
 
     def start_sequence(self, batch_size, training):

@@ -8,7 +8,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments, engine, initializers
 from keras_adaptive_rnn._types import Initializer
-from keras_adaptive_rnn.cells.base import Cell
+from keras_adaptive_rnn.cells.bases.cell import Cell
 
 
 def cast(x, dtype="float32"):
@@ -36,7 +36,7 @@ def straight_through(value, estimate):
     return ops.stop_gradient(value) + (estimate - ops.stop_gradient(estimate))
 
 
-def in_rows(chosen, function, otherwise, tensors):
+def cond_rows(chosen, function, otherwise, tensors):
     """Returns `function(*tensors)` in the rows that are chosen, and `otherwise(*tensors)` in the others.
 
     It runs `function` over none, a quarter, a half, three quarters or all of the rows, whichever just holds the chosen,
@@ -49,7 +49,7 @@ def in_rows(chosen, function, otherwise, tensors):
     """
     rows = ops.shape(chosen)[0]
     if isinstance(rows, int) and rows == 1:
-        return engine.choose(cast(chosen[0, 0], "int32"), [otherwise, function], tensors)
+        return engine.switch(cast(chosen[0, 0], "int32"), [otherwise, function], tensors)
     sizes = [(rows * quarters + 3) // 4 for quarters in range(5)]
     sizes = sorted(set(sizes)) if isinstance(rows, int) else sizes
     others = otherwise(*tensors)
@@ -75,14 +75,14 @@ def in_rows(chosen, function, otherwise, tensors):
 
     count = ops.sum(cast(chosen, "int32"))
     index = sum(cast(count > size, "int32") for size in sizes[:-1])
-    return engine.choose(index, [none, *map(some, sizes[1:-1]), every], [chosen, *others, *tensors])
+    return engine.switch(index, [none, *map(some, sizes[1:-1]), every], [chosen, *others, *tensors])
 
 
-class Decider(Cell):
+class AdaptiveComputationCell(Cell):
     """A cell that decides in each step how much to compute, by an affine map in float32 of what it reads.
 
-    It hands the decision of each step to `record`: one for a step computed in full, zero for one that is not. Where it
-    adds to the loss (`adds_loss`), `keras_adaptive_rnn.layers.RNN` does so once a sequence with `sequence_loss`, and
+    It hands the decision of each step to `emit_aux`: one for a step computed in full, zero for one that is not. Where
+    it adds to the loss (`adds_loss`), `keras_adaptive_rnn.layers.RNN` does so once a sequence with `sequence_loss`, and
     `keras.layers.RNN`, which cannot, is refused.
 
     Args:
@@ -90,7 +90,7 @@ class Decider(Cell):
         **kwargs: As in `keras_adaptive_rnn.cells.Cell`.
     """
 
-    recorded_size = 1
+    aux_size = 1
 
     def __init__(self, decision_initializer: Initializer = "glorot_uniform", **kwargs):
         super().__init__(**kwargs)
@@ -131,14 +131,14 @@ class Decider(Cell):
         return ", ".join(f"{name}={getattr(self, name)}" for name in names)
 
 
-class Annealed(Cell):
-    """A cell with numbers that a callback changes from epoch to epoch, those in `annealed_names`.
+class ScheduledCell(Cell):
+    """A cell with numbers that a callback changes from epoch to epoch, those in `scheduled_names`.
 
     Each starts as the argument of its name, and is a weight that is not trained: compiled training reads variables
     anew, and takes floats for constants.
     """
 
-    annealed_names = ()
+    scheduled_names = ()
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -147,7 +147,7 @@ class Annealed(Cell):
 
     def build(self, input_shape):
         super().build(input_shape)
-        self.numbers = {
+        self.scheduled_values = {
             name: self.add_weight(
                 name=name,
                 shape=(),
@@ -155,13 +155,13 @@ class Annealed(Cell):
                 trainable=False,
                 autocast=False,
             )
-            for name in self.annealed_names
+            for name in self.scheduled_names
         }
 
-    def anneal(self, name, value):
+    def set_value(self, name, value):
         """Sets a number of the cell; its attribute stays what it was made with."""
         value = _arguments.number(name, value, positive=True)
         if self.built:
-            self.numbers[name].assign(value)
+            self.scheduled_values[name].assign(value)
         else:
             self._before_build[name] = value

@@ -1,11 +1,11 @@
 """What cells made of several alike cells share."""
 
 from keras_adaptive_rnn import _arguments
-from keras_adaptive_rnn.cells.base import Cell
-from keras_adaptive_rnn.cells.inner import sibling
+from keras_adaptive_rnn.cells.bases.any_cell import sibling
+from keras_adaptive_rnn.cells.bases.cell import Cell
 
 
-class Composite(Cell):
+class CompositeCell(Cell):
     """A cell that makes several cells of one class, whose arguments it takes beside its own.
 
     A subclass names the class, `part_class`, and makes the parts by `self.make(index, units)`; the first of them stands

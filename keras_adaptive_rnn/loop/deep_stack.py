@@ -4,11 +4,12 @@ import contextlib
 
 from keras import ops, tree
 
-from keras_adaptive_rnn.cells.noise import next_digits, uniform
-from keras_adaptive_rnn.cells.tower import Tower
+from keras_adaptive_rnn.cells.bases.noise import next_digits, uniform
+from keras_adaptive_rnn.loop.layer_stack import LayerStack
+from keras_adaptive_rnn.maps import LinearMap
 
 
-class DeepTower(Tower):
+class DeepLayers(LayerStack):
     """The tower of a `DeepRNNCell`.
 
     To the lowest layer come the inputs, to the others the output below and what their block has read. After them comes
@@ -38,6 +39,14 @@ class DeepTower(Tower):
             rows["keys"] = self._apart(keys[:, cell.input_size :], cell.depth - 1)
         super().__init__(kernels, rows)
 
+    @classmethod
+    def depth_of(cls, cell):
+        if cell.depth < 3:
+            return 0
+        # A map of the user's own may have no blocks.
+        prepare_blocks = [type(linear_map).prepare_blocks for linear_map in (cell.inner_map, cell.recurrent_map)]
+        return 0 if LinearMap.prepare_blocks in prepare_blocks else cell.depth
+
     def _apart(self, joined, layers):
         """Returns `[layers, batch, units]` of `[batch, layers * units]`."""
         return ops.transpose(ops.reshape(joined, (-1, layers, self.cell.units)), (1, 0, 2))
@@ -62,7 +71,7 @@ class DeepTower(Tower):
             found["square"], found["ends"] = ops.convert_to_tensor(square), ops.convert_to_tensor(last)
         return found
 
-    def wearing(self, layer):
+    def with_weights_of(self, layer):
         return contextlib.nullcontext()
 
     def project(self, flow, layer):
@@ -99,7 +108,7 @@ class DeepTower(Tower):
             h = h + more[0]
         return h, [more[-1] * h + (1 - more[-1]) * old if self._drops_blocks else h]
 
-    def hand_on(self, flow, output, layer):
+    def to_next_layer(self, flow, output, layer):
         own = layer or self._lowest
         block_input = self._block_input(flow, layer, output)
         if self._drops_blocks:
@@ -107,7 +116,7 @@ class DeepTower(Tower):
             output = kept * output + (1 - kept) * block_input
         return [output, block_input, *flow[1 if layer is None else 2 :]]
 
-    def tick(self, clock):
+    def advance(self, clock):
         return [next_digits(digits) for digits in clock] if self.training else clock
 
     def divide(self, states):

@@ -8,7 +8,7 @@ from keras import ops, tree
 
 from keras_adaptive_rnn import initializers, maps
 from keras_adaptive_rnn._keras import AutocastScope, DropoutRNNCell
-from keras_adaptive_rnn.cells.base import Cell
+from keras_adaptive_rnn.cells.bases.cell import Cell
 
 # Who writes steps that do nothing but their operations.
 OURS = ("keras", __name__.split(".")[0])
@@ -25,7 +25,7 @@ def output_size(cell):
     return as_list(cell.state_size)[0] if size is None else size
 
 
-def repeats(cell):
+def is_traceable(cell):
     """Returns whether `cell` is known to do the same in every step: it is of this package, or Keras's."""
     parts = cell._flatten_layers() if isinstance(cell, keras.layers.Layer) else [cell]
     return all(isinstance(part, Cell) or type(part).__module__.split(".")[0] in OURS for part in parts)
@@ -168,7 +168,7 @@ def resumable(cell, dtype):
 # Cells as arguments.
 
 
-def check_cell(name, cell):
+def validate_cell(name, cell):
     """Returns `cell` if our cells can hold it, or raises an error that names the argument and says why not."""
     if isinstance(cell, dict):
         cell = keras.saving.deserialize_keras_object(cell)
@@ -202,7 +202,7 @@ def sibling(arguments, index):
         if name == "seed" and value is not None:
             return value + 100 * index
         if isinstance(value, keras.initializers.Initializer):
-            return initializers.fresh(value, 10_000 * index)
+            return initializers.reseeded(value, 10_000 * index)
         if isinstance(value, maps.LinearMap) and index > 0:
             return type(value).from_config(value.get_config())
         return value

@@ -12,7 +12,7 @@ if keras.backend.backend() != "torch":
 
 import torch
 
-from keras_adaptive_rnn.engine.torch_tape import Repeated
+from keras_adaptive_rnn.engine.torch_trace import Traced
 
 A, B = torch.arange(6.0).reshape(2, 3), torch.ones(2, 3)
 
@@ -49,7 +49,7 @@ def in_place(a):
 )
 def test_it_does_the_same_without_the_function(function):
     counted = Counted(function)
-    repeated = Repeated(counted)
+    repeated = Traced(counted)
     for a, b in [(A, B), (A + 1, B * 2), (-A, B)]:
         expected = function(a, b)
         found = repeated(a, b)
@@ -83,7 +83,7 @@ def written(a):
 )
 def test_what_cannot_be_repeated_is_called(function):
     counted = Counted(function)
-    repeated = Repeated(counted)
+    repeated = Traced(counted)
     for a in (A, A - 7, A):
         torch.manual_seed(0)
         keras.utils.set_random_seed(0)
@@ -97,7 +97,7 @@ def test_what_cannot_be_repeated_is_called(function):
 @pytest.mark.parametrize("other", [A.double(), A[:1]])
 def test_what_the_second_call_finds_changed_is_called(other):
     counted = Counted(lambda a: [ops.cast(a, "float32") * 2])
-    repeated = Repeated(counted)
+    repeated = Traced(counted)
     repeated(A)
     for _ in range(2):
         (found,) = repeated(other)
@@ -106,7 +106,7 @@ def test_what_the_second_call_finds_changed_is_called(other):
 
 
 def test_one_tensor_in_two_places_is_two_arguments():
-    repeated = Repeated(lambda a, b: [a - b])
+    repeated = Traced(lambda a, b: [a - b])
     repeated(A, A)
     assert torch.equal(repeated(A, B)[0], A - B)
 
@@ -118,7 +118,7 @@ def test_weights_are_read_anew_and_constants_are_not():
         made.append(constant * 3)
         return [a * (weight * 2) + made[-1]]
 
-    repeated = Repeated(function)
+    repeated = Traced(function)
     repeated(A)
     with torch.no_grad():
         weight.fill_(5)
@@ -131,7 +131,7 @@ def test_gradients_are_those_of_the_function():
         c = ops.tanh(a * b)
         return [ops.stop_gradient(c) * a + ops.sigmoid(b)]
 
-    repeated, found = Repeated(function), []
+    repeated, found = Traced(function), []
     repeated(A, B)
     for run in (repeated, function):
         a, b = A.clone().requires_grad_(), B.clone().requires_grad_()
@@ -144,7 +144,7 @@ def test_a_gradient_of_its_own_is_kept():
     def tripled(x):
         return x * 1, lambda *args, upstream=None: (upstream if upstream is not None else args[0]) * 3
 
-    repeated = Repeated(lambda a: [tripled(a)])
+    repeated = Traced(lambda a: [tripled(a)])
     for _ in range(3):
         a = A.clone().requires_grad_()
         (gradient,) = torch.autograd.grad(repeated(a)[0].sum(), a)
@@ -153,7 +153,7 @@ def test_a_gradient_of_its_own_is_kept():
 
 def test_each_function_of_a_choice_is_called_once():
     less, more = Counted(lambda a, b: [a - b]), Counted(lambda a, b: [ops.tanh(a) + b])
-    repeated = Repeated(lambda a, b: kar.engine.choose(ops.cast(ops.sum(b) > 0, "int32"), [less, more], [a, b]))
+    repeated = Traced(lambda a, b: kar.engine.switch(ops.cast(ops.sum(b) > 0, "int32"), [less, more], [a, b]))
     for b in (B, -B, B * 2, -B * 3):
         (found,) = repeated(A, b)
         assert torch.equal(found, torch.tanh(A) + b if b.sum() > 0 else A - b)

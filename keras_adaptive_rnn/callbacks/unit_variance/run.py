@@ -7,8 +7,8 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_adaptive_rnn.callbacks import recurrent
-from keras_adaptive_rnn.callbacks.matrices import LayerMatrices, MapMatrices, is_known_map, own_kernels
+from keras_adaptive_rnn.callbacks.unit_variance import recurrent
+from keras_adaptive_rnn.callbacks.unit_variance.matrices import LayerMatrices, MapMatrices, is_known_map, own_kernels
 from keras_adaptive_rnn.maps import LinearMap
 
 # A variance that is this small a share of the mean square is rounding.

@@ -10,7 +10,7 @@ import numpy as np
 from keras import tree
 
 from keras_adaptive_rnn import _arguments, engine
-from keras_adaptive_rnn.callbacks.run import Run, Scaled
+from keras_adaptive_rnn.callbacks.unit_variance.run import Run, Scaled
 
 
 def lsuv(

@@ -6,71 +6,89 @@ import dataclasses
 from keras import ops
 
 from keras_adaptive_rnn import engine
-from keras_adaptive_rnn.cells.tower import below
+from keras_adaptive_rnn.cells.deep import DeepRNNCell
+from keras_adaptive_rnn.cells.stacked import StackedCells
+from keras_adaptive_rnn.loop.deep_stack import DeepLayers
+from keras_adaptive_rnn.loop.layer_stack import CellStack, fold_layers_into_batch
 
 ORDERS = ("auto", "steps", "layers", "wavefront")
+# By exact class: a subclass may have equations of its own.
+LAYER_STACKS = {DeepRNNCell: DeepLayers, StackedCells: CellStack}
 
 
-def scan(tower, sequence, states, output, mask, options, wavefront):
+def stack_depth(cell):
+    """Returns the number of layers of a deep cell that can be run one by one, else 0."""
+    layers = LAYER_STACKS.get(type(cell))
+    return 0 if layers is None else layers.depth_of(cell)
+
+
+def layer_stack(cell, training):
+    """Returns the layers of a deep cell, whose sequence has started."""
+    return LAYER_STACKS[type(cell)](cell, training)
+
+
+def scan(stack, sequence, states, output, mask, options, wavefront):
     """`engine.scan` over the steps of a deep cell in another order: the lowest layer takes all of them first.
 
     All that a layer reads of the one below it is then known, so that the products with it are one large product. The
     numbers are the same, also with a mask: what a layer puts out at a masked step, nobody reads.
 
     Args:
-        tower: The `Tower` of the cell, whose sequence has started.
+        stack: The `LayerStack` of the cell, whose sequence has started.
         sequence: Tensor `[time, batch, features]`.
         states, output, mask, options: As in `engine.scan`.
         wavefront: Whether the layers above go through the steps together; else one after the other.
     """
     every = dataclasses.replace(options, return_sequences=True, zero_output_for_mask=False)
     flow = [sequence]
-    clock, lowest, above = tower.divide(states)
+    clock, lowest, above = stack.divide(states)
     if clock:
         # The clock as each step finds it.
-        _, clocks, clock = engine.scan(lambda _, now: (now[0], tower.tick(now)), sequence, clock, clock[0], mask, every)
+        _, clocks, clock = engine.scan(
+            lambda _, now: (now[0], stack.advance(now)), sequence, clock, clock[0], mask, every
+        )
         flow.append(clocks)
-    flow, lowest = _one(tower, flow, lowest, None, mask, every)
+    flow, lowest = _one(stack, flow, lowest, None, mask, every)
     climb = _in_waves if wavefront else _one_by_one
-    now, above = climb(tower, flow, above, mask, every)
+    now, above = climb(stack, flow, above, mask, every)
     # A masked step repeats the output before it, or puts out zeros; where the output is a state, that is kept.
     last, outputs, (kept,) = engine.scan(lambda now, _: (now, [now]), now, [output], output, mask, options)
-    return last, outputs, tower.join(kept, clock, lowest, above)
+    return last, outputs, stack.join(kept, clock, lowest, above)
 
 
-def _one(tower, flow, states, layer, mask, options):
+def _one(stack, flow, states, layer, mask, options):
     """Returns what a layer hands on, and its last states, from what has come to it in all steps."""
 
     def step(projected, states):
-        return tower.step(projected, states, layer)
+        return stack.step(projected, states, layer)
 
-    inside = dataclasses.replace(_worn(tower, layer, options), inside_layers=True)
-    with tower.wearing(layer):
-        projected = tower.project(flow, layer)
+    inside = dataclasses.replace(_worn(stack, layer, options), inside_layers=True)
+    with stack.with_weights_of(layer):
+        projected = stack.project(flow, layer)
         _, outputs, states = engine.scan(step, projected, states, states[0], mask, inside)
-        return tower.hand_on(flow, outputs, layer), states
+        return stack.to_next_layer(flow, outputs, layer), states
 
 
-def _worn(tower, layer, options):
+def _worn(stack, layer, options):
     @contextlib.contextmanager
     def resume():
-        with options.resume(), tower.wearing(layer):
+        with options.resume(), stack.with_weights_of(layer):
             yield
 
     return dataclasses.replace(options, resume=resume)
 
 
-def _one_by_one(tower, flow, states, mask, options):
+def _one_by_one(stack, flow, states, mask, options):
     """Each layer takes the whole sequence before the next one does: one loop over layers, compiled once."""
 
     def layer(flow, states, tensors):
-        return _one(tower, flow, states, tower.unpack(tensors), mask, options)
+        return _one(stack, flow, states, stack.unpack(tensors), mask, options)
 
-    flow, states = engine.over_layers(layer, flow, states, tower.tensors)
-    return tower.output(flow), states
+    flow, states = engine.scan_layers(layer, flow, states, stack.tensors)
+    return stack.output(flow), states
 
 
-def _in_waves(tower, flow, states, mask, options):
+def _in_waves(stack, flow, states, mask, options):
     """In wave s layer l takes step s - l: one loop over waves, in which each product is one batched product of layers.
 
     The layers are so many more rows of the batch. What flows upwards goes from wave to wave as a state, and with it
@@ -82,20 +100,20 @@ def _in_waves(tower, flow, states, mask, options):
     mask = ops.ones((length, batch_size, 1), dtype) if mask is None else ops.cast(mask, dtype)
     inputs = [ops.concatenate([x, ops.zeros((layers - 1, batch_size, x.shape[-1]), x.dtype)]) for x in (*flow, mask)]
     handed = [ops.zeros((layers * batch_size, x.shape[-1]), x.dtype) for x in inputs]
-    layer = tower.together(batch_size)
+    layer = stack.vectorized(batch_size)
 
     def wave(now, carried):
         old, before = carried[: len(states)], carried[len(states) :]
         *flow, live = (ops.concatenate([x, b[:-batch_size]]) for x, b in zip(now, before, strict=True))
-        projected = tower.project(flow, layer)
-        output, new = tower.step(projected, old, layer)
-        flow = tower.hand_on(flow, output, layer)
+        projected = stack.project(flow, layer)
+        output, new = stack.step(projected, old, layer)
+        flow = stack.to_next_layer(flow, output, layer)
         new = [ops.where(live > 0, a, b) for a, b in zip(new, old, strict=True)]
-        return tower.output([x[-batch_size:] for x in flow]), [*new, *flow, live]
+        return stack.output([x[-batch_size:] for x in flow]), [*new, *flow, live]
 
-    first = [below(state) for state in states]
-    with tower.wearing(layer):
-        start = tower.output([x[-batch_size:] for x in handed[:-1]])
-        _, outputs, last = engine.scan(wave, inputs, [*first, *handed], start, None, _worn(tower, layer, options))
+    first = [fold_layers_into_batch(state) for state in states]
+    with stack.with_weights_of(layer):
+        start = stack.output([x[-batch_size:] for x in handed[:-1]])
+        _, outputs, last = engine.scan(wave, inputs, [*first, *handed], start, None, _worn(stack, layer, options))
     last = [ops.reshape(state, (layers, -1, state.shape[-1])) for state in last[: len(states)]]
     return outputs[layers - 1 :], last

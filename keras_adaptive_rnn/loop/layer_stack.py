@@ -6,19 +6,19 @@ import keras
 from keras import ops, tree
 
 from keras_adaptive_rnn import _arguments, maps
-from keras_adaptive_rnn.cells.base import Cell
-from keras_adaptive_rnn.cells.holder import Holder
-from keras_adaptive_rnn.cells.inner import as_list, kept_for_sequence, project, replaced, step
-from keras_adaptive_rnn.cells.noise import Noise
+from keras_adaptive_rnn.cells.bases.any_cell import as_list, kept_for_sequence, project, replaced, step
+from keras_adaptive_rnn.cells.bases.cell import Cell
+from keras_adaptive_rnn.cells.bases.container import ContainerCell
+from keras_adaptive_rnn.cells.bases.noise import Noise
 
 
-class Tower:
+class LayerStack:
     """The layers of a deep cell in a sequence that has started: the lowest, and those above it, which are alike.
 
-    Each layer takes what flows upwards, a list of tensors, and hands on another one, by three functions: `project` and
-    `hand_on` for any leading axes, `step` for one time step. Their `layer` is `None` for the lowest; for one above it,
-    what `unpack` makes of its share of `tensors`; for all of those at once, whose batches then are below each other,
-    `together`. All three are called within `wearing(layer)`.
+    Three functions compute a layer: `project` and `to_next_layer` take any leading axes, `step` takes one time step.
+    Their argument `layer` is `None` for the lowest layer, what `unpack` returns for one above it, and what `vectorized`
+    returns for all layers above it at once. They must be called within `with_weights_of(layer)`. What flows from each
+    layer to the next is the carry, a list of tensors.
 
     Args:
         kernels: Dict of structures, in which each tensor holds, along its first axis, what each of the layers above the
@@ -38,26 +38,31 @@ class Tower:
         kernels, rows = tree.pack_sequence_as((self._kernels, self._rows), leaves)
         return {**kernels, **rows}
 
-    def together(self, batch_size):
+    def vectorized(self, batch_size):
         """Returns the same of all layers above the lowest at once; what each has for a row of the batch, below it."""
 
         def repeated(value):
-            return below(ops.broadcast_to(value, (value.shape[0], batch_size, value.shape[-1])))
+            return fold_layers_into_batch(ops.broadcast_to(value, (value.shape[0], batch_size, value.shape[-1])))
 
         def kernel(value):
             if len(value.shape) == 2:
                 return repeated(value[:, None])
-            return value if len(value.shape) == 3 else below(value)
+            return value if len(value.shape) == 3 else fold_layers_into_batch(value)
 
         def row(value):
-            return repeated(value[:, None, None]) if len(value.shape) == 1 else below(value)
+            return repeated(value[:, None, None]) if len(value.shape) == 1 else fold_layers_into_batch(value)
 
         def map_tensors(function, structure):
             return tree.map_structure(lambda leaf: function(leaf) if ops.is_tensor(leaf) else leaf, structure)
 
         return {**map_tensors(kernel, self._kernels), **map_tensors(row, self._rows)}
 
-    def wearing(self, layer):
+    @classmethod
+    def depth_of(cls, cell):
+        """Returns the number of layers of `cell`, or 0 if they cannot be run one by one."""
+        raise NotImplementedError
+
+    def with_weights_of(self, layer):
         """Returns a context in which the functions below compute `layer`."""
         raise NotImplementedError
 
@@ -69,7 +74,7 @@ class Tower:
         """Returns `output, states` of a layer."""
         raise NotImplementedError
 
-    def hand_on(self, flow, output, layer):
+    def to_next_layer(self, flow, output, layer):
         """Returns what comes to the next layer; `flow` is what has come to this one."""
         raise NotImplementedError
 
@@ -77,7 +82,7 @@ class Tower:
         """Returns the output of the cell from what the highest layer has handed on."""
         return flow[0]
 
-    def tick(self, clock):
+    def advance(self, clock):
         """Returns the next of those states that go on by themselves; they come to the lowest layer after the inputs."""
         return clock
 
@@ -90,15 +95,15 @@ class Tower:
         raise NotImplementedError
 
 
-def below(of_layers):
+def fold_layers_into_batch(of_layers):
     """Returns `[layers * batch, ...]` of `[layers, batch, ...]`."""
     return ops.reshape(of_layers, (-1, *of_layers.shape[2:]))
 
 
-class StackTower(Tower):
+class CellStack(LayerStack):
     """The tower of `StackedCells` whose cells above the lowest are alike.
 
-    One of those cells takes the steps of all: within `wearing` its noise and prepared weights are another's.
+    One of those cells takes the steps of all: within `with_weights_of` its noise and prepared weights are another's.
     """
 
     def __init__(self, stack, training):
@@ -115,10 +120,14 @@ class StackTower(Tower):
             (rows if isinstance(holder, Noise) else kernels)[k] = together
         super().__init__(kernels, rows)
 
+    @classmethod
+    def depth_of(cls, cell):
+        return len(cell.cells) if len(cell.cells) > 2 and are_alike(cell.cells[1:]) else 0
+
     def _cell(self, layer):
         return self.cells[0 if layer is None else 1]
 
-    def wearing(self, layer):
+    def with_weights_of(self, layer):
         if layer is None:
             return replaced(self._lowest)
         return replaced([(holder, layer[k]) for k, (holder, _) in enumerate(self._second)])
@@ -129,7 +138,7 @@ class StackTower(Tower):
     def step(self, projected, states, layer):
         return step(self._cell(layer), projected, states, self.training, self.dtype)
 
-    def hand_on(self, flow, output, layer):
+    def to_next_layer(self, flow, output, layer):
         if self.connection is None:
             return [output]
         if self.connection == "residual":
@@ -165,7 +174,7 @@ def _is_plain(cell):
     known = [w for part in parts if isinstance(part, (maps.LinearMap, maps.Bias)) for w in part.weights]
     known += [w for part in own_cells for w in getattr(part, "initial_state", [])]
     return {id(weight) for weight in cell.weights} <= {id(weight) for weight in known} and all(
-        type(part).start_sequence in (Cell.start_sequence, Holder.start_sequence) for part in own_cells
+        type(part).start_sequence in (Cell.start_sequence, ContainerCell.start_sequence) for part in own_cells
     )
 
 
@@ -177,7 +186,7 @@ def _equations(cell):
     ]
 
 
-def multiplies_by_our_maps(cell):
+def has_own_maps_only(cell):
     """Returns whether every map in `cell` is of this package: a product with those keeps the rows of layers apart."""
     own = [part for part in cell._flatten_layers() if isinstance(part, maps.LinearMap)]
     return all(type(part).__module__.startswith(maps.__name__) for part in own)

@@ -5,15 +5,15 @@ import numpy as np
 from keras import ops, tree
 
 from keras_adaptive_rnn import engine
-from keras_adaptive_rnn.callbacks.matrices import LayerMatrices, MapMatrices, is_known_map, own_kernels
-from keras_adaptive_rnn.cells.core import Core
+from keras_adaptive_rnn.callbacks.unit_variance.matrices import LayerMatrices, MapMatrices, is_known_map, own_kernels
+from keras_adaptive_rnn.cells.bases.any_cell import as_list, memory_states
+from keras_adaptive_rnn.cells.bases.gated import GatedCell
 from keras_adaptive_rnn.cells.deep import DeepRNNCell
 from keras_adaptive_rnn.cells.elman import ElmanCell
 from keras_adaptive_rnn.cells.gru import GRUCell
-from keras_adaptive_rnn.cells.inner import as_list, memory_states
 from keras_adaptive_rnn.cells.lstm import LSTMCell
-from keras_adaptive_rnn.layers.decisions import deciding_cells
-from keras_adaptive_rnn.layers.rnn import RNN
+from keras_adaptive_rnn.loop.decisions import deciding_cells
+from keras_adaptive_rnn.loop.rnn import RNN
 
 KERAS_CELLS = keras.layers.SimpleRNNCell, keras.layers.LSTMCell, keras.layers.GRUCell
 LARGE = 1e4
@@ -42,7 +42,7 @@ def one_step(layer, sequences, mask, run):
     if mask is not None:
         run.rows = ops.convert_to_numpy(mask).reshape(-1).astype(bool)
     # A compiled step would hide what is scaled in it.
-    step = layer.whole_step if isinstance(layer, RNN) else layer.cell
+    step = layer.step_uncompiled if isinstance(layer, RNN) else layer.cell
     with engine.inference():
         inputs = ops.reshape(sequences, (batch * time, features))
         output, states = step(inputs, normal_states(layer, batch * time, run))
@@ -79,14 +79,14 @@ def is_known_cell(cell):
     if not isinstance(cell, (ElmanCell, GRUCell, LSTMCell, DeepRNNCell)) or cell.layer_normalization:
         return False
     # Cells that adapt their matrices are of these classes too.
-    affine = isinstance(cell, DeepRNNCell) or type(cell).project is Core.project
+    affine = isinstance(cell, DeepRNNCell) or type(cell).project is GatedCell.project
     every = [cell.kernel_map, cell.recurrent_map, *([cell.inner_map] if isinstance(cell, DeepRNNCell) else [])]
     return affine and all(map(is_known_map, every))
 
 
 def is_bounded(cell):
     """Returns whether the output of a cell stays within -1 and 1, where no variance is 1: gates and tanh do that."""
-    if (isinstance(cell, Core) and len(cell.gates) > 1) or isinstance(cell, KERAS_CELLS[1:]):
+    if (isinstance(cell, GatedCell) and len(cell.gates) > 1) or isinstance(cell, KERAS_CELLS[1:]):
         return True
     signs = np.where(np.arange(2 * cell.units).reshape(2, -1) % 3 == 0, LARGE, -LARGE).astype("float32")
     return float(ops.max(ops.abs(cell.activation(ops.convert_to_tensor(signs))))) <= 1

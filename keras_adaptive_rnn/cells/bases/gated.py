@@ -5,10 +5,10 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments, activations, initializers, maps
 from keras_adaptive_rnn._types import Activation, Constraint, Initializer, Regularizer
-from keras_adaptive_rnn.cells.base import Cell
+from keras_adaptive_rnn.cells.bases.cell import Cell
 
 
-class Core(Cell):
+class GatedCell(Cell):
     r"""A cell whose gates are affine in input and state: $a = x W + h U + b$, joined over the gates.
 
     A subclass lists its gates (`gates`), and writes `update(a, states, training)`, which returns `output, states` of a

@@ -5,7 +5,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments, maps
 from keras_adaptive_rnn._keras import DropoutRNNCell
-from keras_adaptive_rnn.cells.noise import Noise, uniform
+from keras_adaptive_rnn.cells.bases.noise import Noise, uniform
 
 
 class Cell(DropoutRNNCell, keras.layers.Layer):
@@ -17,21 +17,21 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
       `keras_adaptive_rnn.layers.RNN` calls it once for a whole sequence, `[time, batch, features]`, outside the loop.
       It may return any structure of tensors. Identity by default.
     - `step(projected, states, training)`: the rest, for one time step; returns `output, [output, ...]`. The first
-      state is the output, every state is `[batch, size]`, and the list comes back as it went in. `self.expose(f=f)`
+      state is the output, every state is `[batch, size]`, and the list comes back as it went in. `self.sow(f=f)`
       names a gate for those who want to look at it.
 
     Both are traced: a loop may call `step` once and repeat its operations in all other steps, on every backend. So they
     compute with tensors and change nothing else.
 
-    A cell that decides how much to compute says so in `record` (`recorded_size`, `sequence_loss`).
+    A cell that decides how much to compute says so in `emit_aux` (`aux_size`, `sequence_loss`).
 
     `call = step(project(.))` makes it a Keras cell, which `keras.layers.RNN` takes as it is. A subclass sets
     `state_size` (a list) and `output_size`, and makes its weights in `build`, which ends with `super().build(...)`.
 
     Noise is drawn once a sequence and named after its rate: `self.drop(x, "dropout", training)` multiplies by the mask
     of `self.dropout`. A subclass that wants another mask adds its size to `noise_sizes`. One that wants new noise in
-    every step lists it in `step_noise_sizes`, keeps a count in a state of `noise.DIGITS` entries (`cells/noise.py`),
-    and calls `self.uniform(name, digits)`.
+    every step lists it in `step_noise_sizes`, keeps a count in a state of `noise.DIGITS` entries
+    (`cells/bases/noise.py`), and calls `self.uniform(name, digits)`.
 
     Cells and maps that a cell holds as attributes, or in lists, start and end their sequences with it.
 
@@ -51,7 +51,7 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
     # Which state is the memory: of an LSTM c, not h.
     memory_index = 0
     # How many numbers a cell that decides how much to compute records in a step, its decision first.
-    recorded_size = 0
+    aux_size = 0
     # Whether its decisions add to the loss.
     adds_loss = False
 
@@ -98,13 +98,13 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
     def call(self, inputs, states, training=False):
         return self.step(self.project(inputs, training), states, training)
 
-    def expose(self, **values):
+    def sow(self, **values):
         """Shows named values of a step, its gates, to `keras_adaptive_rnn.analysis.trace` while that looks on."""
         if self._watched.values is not None:
             self._watched.values.update(values)
 
-    def record(self, *values):
-        """Hands `recorded_size` tensors `[batch, 1]` of a step to the layer, our `RNN`, where that collects them."""
+    def emit_aux(self, *values):
+        """Hands `aux_size` tensors `[batch, 1]` of a step to the layer, our `RNN`, where that collects them."""
         if self._recorded.values is not None:
             self._recorded.values[:] = values
 
@@ -112,18 +112,9 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
         """Returns what the decisions of each sequence add to the loss, `[batch]`; asked where `adds_loss`.
 
         Args:
-            recorded: Float32 tensor `[batch, time, recorded_size]`, zero at masked steps.
+            recorded: Float32 tensor `[batch, time, aux_size]`, zero at masked steps.
             counted: Float32 tensor `[batch, time]`, one where a step counts, zero where it is masked.
         """
-        raise NotImplementedError
-
-    @property
-    def tower_depth(self):
-        """The number of layers of a deep cell, where each can take a whole sequence before the next one; else 0."""
-        return 0
-
-    def tower(self, training):
-        """Returns the layers of a deep cell, a `tower.Tower`, when the sequence has started."""
         raise NotImplementedError
 
     # Weights.
@@ -260,7 +251,7 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
         return states
 
     @property
-    def trains_initial_state(self):
+    def has_trainable_initial_state(self):
         """Whether any part of the initial state is trained."""
         return self.trainable_initial_state
 

@@ -9,7 +9,7 @@ from keras import ops, tree
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine
-from keras_adaptive_rnn.engine import batching
+from keras_adaptive_rnn.engine import weight_gradients
 from keras_adaptive_rnn.testing.case import Case
 from tests.backends import dealt
 
@@ -102,7 +102,7 @@ def outcome(make, mask, **kwargs):
 def test_the_order_changes_no_number(name, monkeypatch):
     # The gradients of weights as small as these would be formed step by step.
     monkeypatch.setattr(BACKEND, "SMALL", 0, raising=False)
-    monkeypatch.setattr(batching, "WORTH", 0)
+    monkeypatch.setattr(weight_gradients, "WORTH", 0)
     make, masked = ROWS[name]
     mask = MASK if masked else None
     kwargs = {"go_backwards": True, "zero_output_for_mask": True} if masked else {}

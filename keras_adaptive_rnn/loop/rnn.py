@@ -11,14 +11,21 @@ from keras_adaptive_rnn import _arguments, engine
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._keras import AutocastScope
 from keras_adaptive_rnn._types import Tensor
-from keras_adaptive_rnn.cells.base import Cell
-from keras_adaptive_rnn.cells.deciding import saving
-from keras_adaptive_rnn.cells.inner import as_list, end_sequence, output_size, repeats, resumable, start_sequence
-from keras_adaptive_rnn.cells.tower import multiplies_by_our_maps
-from keras_adaptive_rnn.layers import orders
-from keras_adaptive_rnn.layers.carried import Carried
-from keras_adaptive_rnn.layers.decisions import Decisions, deciding_cells
-from keras_adaptive_rnn.layers.leaping import leap, leaps
+from keras_adaptive_rnn.cells.bases.adaptive_computation import saving
+from keras_adaptive_rnn.cells.bases.any_cell import (
+    as_list,
+    end_sequence,
+    is_traceable,
+    output_size,
+    resumable,
+    start_sequence,
+)
+from keras_adaptive_rnn.cells.bases.cell import Cell
+from keras_adaptive_rnn.loop import schedules
+from keras_adaptive_rnn.loop.decisions import Decisions, deciding_cells
+from keras_adaptive_rnn.loop.layer_stack import has_own_maps_only
+from keras_adaptive_rnn.loop.skipped_steps import scan_taken_steps, scans_taken_steps
+from keras_adaptive_rnn.loop.stateful import Carried
 
 
 @export
@@ -130,14 +137,14 @@ class RNN(keras.layers.RNN):
         # What a cell that is no layer reads, nobody knows.
         is_layer = isinstance(self.cell, keras.layers.Layer)
         short = self._short_step
-        self._fast_step = engine.compiled(short, self.cell, repeats(self.cell)) if is_layer else short
+        self._fast_step = engine.compiled(short, self.cell, is_traceable(self.cell)) if is_layer else short
         self.return_decisions = _arguments.boolean("return_decisions", return_decisions)
         if return_decisions and not deciding_cells(self.cell):
             raise ValueError(
                 "Argument `return_decisions` must be False where no cell decides how much to compute, as `SkipCell` "
                 f"does. Received: return_decisions=True, cell={cell!r}"
             )
-        self.order = _arguments.choice("order", order, orders.ORDERS)
+        self.order = _arguments.choice("order", order, schedules.ORDERS)
         self._check_order()
 
     def build(self, sequences_shape, initial_state_shape=None):
@@ -292,7 +299,7 @@ class RNN(keras.layers.RNN):
             if training or not self._decisions.may_save():
                 results = self._run(time_first, initial_state, mask, training)
             else:
-                results = engine.shortcut(
+                results = engine.value_with_gradient_of(
                     lambda: self._run_short(time_first, initial_state, mask),
                     lambda: self._run(time_first, initial_state, mask, training),
                 )
@@ -312,18 +319,25 @@ class RNN(keras.layers.RNN):
                 recompute=self.recompute,
                 variables=getattr(self.cell, "variables", []),
                 resume=resumable(self.cell, self._cell_dtype),
-                repeats=repeats(self.cell),
+                is_traceable=is_traceable(self.cell),
             )
-            if not differentiable and leaps(self.cell):
-                return leap(self.cell, sequences, states, mask, options, bool(self._decisions.cells))
+            if not differentiable and scans_taken_steps(self.cell):
+                return scan_taken_steps(self.cell, sequences, states, mask, options, bool(self._decisions.cells))
             order = self.running_order(sequences.shape[1]) if differentiable else "steps"
             if order != "steps":
-                arguments = (self.cell.tower(training), sequences, states, self._first_output(states), mask, options)
-                return *orders.scan(*arguments, order == "wavefront"), None
+                arguments = (
+                    schedules.layer_stack(self.cell, training),
+                    sequences,
+                    states,
+                    self._first_output(states),
+                    mask,
+                    options,
+                )
+                return *schedules.scan(*arguments, order == "wavefront"), None
             hoist = (
                 differentiable
                 and isinstance(self.cell, Cell)
-                and engine.hoists(self.cell.count_params(), sequences.shape[1], training)
+                and engine.should_hoist(self.cell.count_params(), sequences.shape[1], training)
             )
             inputs, step = self._split_cell(sequences, training, hoist)
             return self._decisions.scan(step, inputs, states, self._first_output(states), mask, options)
@@ -347,16 +361,16 @@ class RNN(keras.layers.RNN):
         possible = self._possible_orders()
         if len(possible) == 1 or self.recompute:
             return "steps"
-        preferred = engine.preferred_orders(self.cell.tower_depth, self.cell.count_params(), batch_size)
+        preferred = engine.preferred_schedules(schedules.stack_depth(self.cell), self.cell.count_params(), batch_size)
         return next((order for order in preferred if order in possible), "steps")
 
     def _possible_orders(self):
-        if self.unroll or self._decisions.cells or not isinstance(self.cell, Cell) or not self.cell.tower_depth:
+        if self.unroll or self._decisions.cells or not schedules.stack_depth(self.cell):
             return ["steps"]
         return [
             "steps",
             *([] if self.recompute else ["layers"]),
-            *(["wavefront"] if multiplies_by_our_maps(self.cell) else []),
+            *(["wavefront"] if has_own_maps_only(self.cell) else []),
         ]
 
     def _check_order(self):
@@ -437,9 +451,9 @@ class RNN(keras.layers.RNN):
 
     def _short_step(self, inputs, states):
         with saving() if self._decisions.may_save() else contextlib.nullcontext():
-            return self.whole_step(inputs, states)
+            return self.step_uncompiled(inputs, states)
 
-    def whole_step(self, inputs, states):
+    def step_uncompiled(self, inputs, states):
         """Returns what `step` does, not compiled, and with all that the cell could leave out."""
         # The shapes of states are checked once where the step is compiled.
         states = self._check_states(states, inputs.shape[0])

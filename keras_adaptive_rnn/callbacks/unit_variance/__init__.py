@@ -1,0 +1,1 @@
+"""LSUV: each layer is scaled until its output has unit variance."""
