@@ -9,8 +9,9 @@ from keras import ops
 
 import keras_adaptive_rnn as kar
 from benchmarks import NAMES, OF_PYTORCH
+from keras_adaptive_rnn import _sequence, engine
 from keras_adaptive_rnn._products import override_matmul
-from keras_adaptive_rnn.cells.bases.any_cell import end_sequence, initial_states, start_sequence
+from keras_adaptive_rnn.cells.bases.any_cell import initial_states, parts_of
 
 CELLS = {
     "LSTM": lambda units: kar.LSTMCell(units),
@@ -86,14 +87,9 @@ def products(cell, batch):
         found.append((tuple(a.shape), tuple(kernel.shape), a is x))
         return ops.matmul(a, kernel)
 
-    with kar.engine.inference():
-        # What is prepared for a sequence is no part of a step.
-        start_sequence(cell, batch, False, cell.input_size)
-        try:
-            with override_matmul(form):
-                cell.call(x, initial_states(cell, batch, cell.compute_dtype), False)
-        finally:
-            end_sequence(cell)
+    # What is prepared for a sequence is no part of a step.
+    with engine.inference(), _sequence.started(parts_of(cell), batch, training=False), override_matmul(form):
+        cell.call(x, initial_states(cell, batch, cell.compute_dtype), False)
     return found
 
 
@@ -179,12 +175,12 @@ def streaming_contenders(job, jit="auto"):
         output, *states = model.predict_on_batch([x, *map(ops.convert_to_numpy, states)])
         return output, states
 
-    compiled = kar.engine.compiled(step_of_keras, theirs, True)
+    compiled = engine.compiled(step_of_keras, theirs, True)
 
     def reader(step):
         def read():
             outputs, states = [], first
-            with kar.engine.inference():
+            with engine.inference():
                 for x in xs:
                     output, states = step(x, states)
                     outputs.append(ops.convert_to_numpy(output))

@@ -6,16 +6,25 @@
 - `AutocastScope`: a cell may have another dtype policy than the layer around it. Keras opens this scope in
   `Layer.__call__`, which our time loop skips for speed, so the loop opens it itself.
 - `in_stateless_scope`: the JAX loop must know whether a stateless scope is open already; Keras exports the scope only.
+- `get_keras_mask`: where a tensor is a tracer, Keras keeps its mask in a table and not in an attribute.
 - `model_supports_jit`: what TensorFlow compiles with XLA is decided as in `compile(jit_compile="auto")`.
 - `layer_test_case`: Keras's own conformance routine for layers, which `testing.check_cell` runs.
 """
 
 from keras.src.backend import AutocastScope
+from keras.src.backend.common.masking import get_keras_mask
 from keras.src.backend.common.stateless_scope import in_stateless_scope
 from keras.src.layers.rnn.dropout_rnn_cell import DropoutRNNCell
 from keras.src.trainers.trainer import model_supports_jit
 
-__all__ = ["AutocastScope", "DropoutRNNCell", "in_stateless_scope", "layer_test_case", "model_supports_jit"]
+__all__ = [
+    "AutocastScope",
+    "DropoutRNNCell",
+    "get_keras_mask",
+    "in_stateless_scope",
+    "layer_test_case",
+    "model_supports_jit",
+]
 
 
 def layer_test_case():

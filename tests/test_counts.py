@@ -112,11 +112,9 @@ def kept_units(cell, steps, seed=0):
     keys = np.random.default_rng(seed).integers(0, 2**31 - 1, size=(20, size)).astype("int32")
     kept = []
     with given_noise(cell, zoneout=keys):
-        cell.start_sequence(20, True)
         for _ in range(steps):
             kept.append(array(cell.uniform("zoneout", digits) < 0.3))
             digits = next_digits(digits)
-        cell.end_sequence()
     return np.stack(kept)
 
 

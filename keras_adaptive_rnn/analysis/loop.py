@@ -7,8 +7,9 @@ import keras
 import numpy as np
 from keras import ops, tree
 
+from keras_adaptive_rnn import _sequence
 from keras_adaptive_rnn._keras import AutocastScope
-from keras_adaptive_rnn.cells.bases.any_cell import end_sequence, output_size, start_sequence
+from keras_adaptive_rnn.cells.bases.any_cell import output_size, parts_of
 from keras_adaptive_rnn.cells.bases.cell import Cell
 from keras_adaptive_rnn.cells.deep import DeepRNNCell
 from keras_adaptive_rnn.engine.masking import masked
@@ -59,18 +60,14 @@ def run(loop, sequences, initial_state=None, mask=None, see=None):
     masks = [None] * len(steps) if mask is None else [ops.convert_to_tensor(m[:, None]) for m in np.asarray(mask).T]
     order = slice(None, None, -1) if loop.go_backwards else slice(None)
     output, outputs = loop._first_output(states), []
-    with AutocastScope(dtype):
-        try:
-            start_sequence(cell, batch, False, sequences.shape[-1])
-            _, step = loop._split_cell(None, False, hoist=False)
-            step = masked(step, loop.zero_output_for_mask)
-            for x, m in zip(steps[order], masks[order], strict=True):
-                output, states = step(x, m, output, states)
-                outputs.append(output)
-                if see is not None:
-                    see(tree.flatten(states))
-        finally:
-            end_sequence(cell)
+    with AutocastScope(dtype), _sequence.started(parts_of(cell), batch, training=False):
+        _, step = loop._split_cell(None, False, hoist=False)
+        step = masked(step, loop.zero_output_for_mask)
+        for x, m in zip(steps[order], masks[order], strict=True):
+            output, states = step(x, m, output, states)
+            outputs.append(output)
+            if see is not None:
+                see(tree.flatten(states))
     return ops.stack(outputs, axis=1)
 
 

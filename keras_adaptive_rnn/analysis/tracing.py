@@ -1,13 +1,12 @@
 """Every state and every gate of each step of a recurrent layer."""
 
-import contextlib
 import dataclasses
 
 import keras
 import numpy as np
 from keras import ops
 
-from keras_adaptive_rnn import engine
+from keras_adaptive_rnn import _sequence, engine
 from keras_adaptive_rnn._types import Tensor
 from keras_adaptive_rnn.analysis.loop import check_inputs, loop_of, run
 from keras_adaptive_rnn.cells.bases.cell import Cell
@@ -76,11 +75,13 @@ def trace(
     mask = _check_mask(mask, inputs)
     states, gates = [], []
 
-    with watching(loop.cell) as watched, engine.inference():
+    paths = {cell: path for path, cell in cells_of(loop.cell).items()}
+    with _sequence.changed(intermediates=[]) as sequence, engine.inference():
 
         def see(now):
             states.append([to_numpy(state) for state in now])
-            gates.append({name: to_numpy(gate) for name, gate in watched.take().items()})
+            gates.append({name: to_numpy(gate) for name, gate in _by_path(sequence.intermediates, paths).items()})
+            sequence.intermediates.clear()
 
         outputs = to_numpy(run(loop, inputs, initial_state, mask, see))
     seen = {name: _joined([step[name] for step in gates], inputs.shape[0]) for name in gates[0]}
@@ -110,47 +111,17 @@ def to_numpy(tensor):
     return array.astype("float32") if array.dtype.itemsize < 4 or array.ndim == 0 else array
 
 
-# Who is watched, and under which name.
-
-
-class Watched:
-    """Collects what cells expose in a step, by path."""
-
-    def __init__(self):
-        self.values = {}
-
-    def take(self):
-        """Returns what has been exposed since it was asked last."""
-        values, self.values = self.values, {}
-        return values
-
-
-class Exposed:
-    """What one cell writes to: a dict as far as `Cell.sow` knows."""
-
-    def __init__(self, watched, path):
-        self.watched, self.path = watched, path
-
-    def update(self, values):
-        for name, value in values.items():
-            unique, times = self.path + name, 1
-            while unique in self.watched.values:
-                times += 1
-                unique = f"{self.path}{name}_{times}"
-            self.watched.values[unique] = value
-
-
-@contextlib.contextmanager
-def watching(cell):
-    """Has the cell, and all cells inside it, write the gates of each step to the `Watched` that it returns."""
-    watched, cells = Watched(), cells_of(cell)
-    try:
-        for path, each in cells.items():
-            each._watched.values = Exposed(watched, path)
-        yield watched
-    finally:
-        for each in cells.values():
-            each._watched.values = None
+def _by_path(intermediates, paths):
+    """Returns sown values by path and name; a name that a cell sows again in the same step is numbered."""
+    found = {}
+    for cell, name, value in intermediates:
+        name = unique = paths[cell] + name
+        times = 1
+        while unique in found:
+            times += 1
+            unique = f"{name}_{times}"
+        found[unique] = value
+    return found
 
 
 def cells_of(cell, path=""):

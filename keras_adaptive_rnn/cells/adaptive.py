@@ -78,8 +78,8 @@ class AdaptiveGatedCell(GatedCell):
                 basis = maps.Full().bind(self, f"{name}_basis", rank, initializers.reseeded(first[name], 1))
                 basis.build_blocks((1 if self.tied else len(self.gates),), size)
                 self.bases[name], sizes[name] = basis, rank
-        self.kernel_map.build_blocks((len(self.gates),), sizes["x"], apart=not self.tied)
-        self.recurrent_map.build_blocks((len(self.gates),), sizes["h"], apart=not self.tied)
+        self.kernel_map.build_blocks((len(self.gates),), sizes["x"], per_block=not self.tied)
+        self.recurrent_map.build_blocks((len(self.gates),), sizes["h"], per_block=not self.tied)
         self._build_policy(self._sub_policy_sizes(sizes))
 
     def _sub_policy_sizes(self, sizes):
@@ -156,7 +156,7 @@ class AdaptiveGatedCell(GatedCell):
             # Every gate reads a vector of its own.
             first = ops.reshape(first, (-1, len(self.gates), first.shape[-1] // len(self.gates)))
             v = ops.reshape(v, (-1, v.shape[-1] // first.shape[-1], first.shape[-1]))
-        product = self._map(name)(first * v, training=training, each=not self.tied)
+        product = self._map(name)(first * v, training=training, per_block=not self.tied)
         return d[f"{name}2"] * product if self.adaptation == "io" else product
 
     def _map(self, name):

@@ -104,9 +104,9 @@ class DeepRNNCell(GatedCell):
     def build_maps(self):
         each = (1,) * self.depth
         self.kernel_map.build_blocks((1,), self.input_size)
-        self.recurrent_map.build_blocks((self.depth,), self.units, drawn=each, apart=True)
+        self.recurrent_map.build_blocks((self.depth,), self.units, init_groups=each, per_block=True)
         if self.depth > 1:
-            self.inner_map.build_blocks(each[1:], self.units, drawn=each[1:])
+            self.inner_map.build_blocks(each[1:], self.units, init_groups=each[1:])
 
     @property
     def bias_rows(self):
@@ -173,8 +173,8 @@ class DeepRNNCell(GatedCell):
     def recurrent_products(self, h, training):
         """Returns $h_i W_i$ for all layers: one batched product, as all the states are known."""
         joined = self.drop(ops.concatenate(h, axis=-1), "recurrent_dropout", training)
-        apart = ops.reshape(joined, (-1, self.depth, self.units))
-        return ops.split(self.recurrent_map(apart, training=training, each=True), self.depth, axis=-1)
+        per_layer = ops.reshape(joined, (-1, self.depth, self.units))
+        return ops.split(self.recurrent_map(per_layer, training=training, per_block=True), self.depth, axis=-1)
 
     def _kept_inputs(self, digits, training):
         """Returns for each layer what to multiply its inputs by, or `None` if nothing is dropped."""

@@ -82,7 +82,7 @@ class RecurrentHighwayCell(GatedCell):
         return (len(self.gates),) * self.depth
 
     @property
-    def drawn(self):
+    def init_groups(self):
         return self.groups
 
     @property

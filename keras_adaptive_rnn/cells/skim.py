@@ -112,7 +112,6 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
                 )
         if self.cell is self.small_cell:
             raise ValueError("Arguments `cell` and `small_cell` must be two cells, each with its own weights.")
-        self.hold([self.cell, self.small_cell])
         self._place_states()
 
     def _place_states(self):
@@ -137,13 +136,17 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
         self.output_size = sizes[0]
 
     @property
+    def inner_cells(self):
+        return [self.cell, self.small_cell]
+
+    @property
     def adds_loss(self):
         return self.skim_loss > 0
 
     @property
-    def saves(self):
-        # The book-keeping of the big cell goes on in all steps.
-        return super().saves and all(memory_states(self.cell))
+    def skips_unneeded(self):
+        # The big cell keeps book in every step, also in skimmed ones.
+        return super().skips_unneeded and all(memory_states(self.cell))
 
     @property
     def memory_index(self):
@@ -174,10 +177,10 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
         return states
 
     def project(self, inputs, training=False):
-        return inputs if self.saves else [inputs, project(self.cell, inputs, training, self.compute_dtype)]
+        return inputs if self.skips_unneeded else [inputs, project(self.cell, inputs, training, self.compute_dtype)]
 
     def step(self, projected, states, training=False):
-        if self.saves:
+        if self.skips_unneeded:
             return self._short_step(projected, states)
         x, projected = projected
         log_p = self.log_probabilities(x, states)
@@ -199,8 +202,7 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
         """Returns the same in inference, with the big cell in the rows alone that are read."""
         a = self.decision(x, states[0])
         read = a[:, :1] >= a[:, 1:]
-        if self._recorded.values is not None:
-            self.emit_aux(read, ops.log_softmax(a, axis=-1)[:, 1:])
+        self.emit_aux(read, ops.log_softmax(a, axis=-1)[:, 1:])
         new = cond_rows(
             read, lambda x, *old: self.read(x, list(old)), lambda x, *old: self.skim(x, list(old)), [x, *states]
         )

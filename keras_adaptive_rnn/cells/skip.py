@@ -108,7 +108,7 @@ class SkipCell(AdaptiveComputationCell, WrapperCell):
         return [*inner, ops.ones_like(increment), accumulated]
 
     def project(self, inputs, training=False):
-        return inputs if self.saves else self.inner_project(inputs, training)
+        return inputs if self.skips_unneeded else self.inner_project(inputs, training)
 
     def step(self, projected, states, training=False):
         *old, increment, accumulated = states
@@ -128,7 +128,7 @@ class SkipCell(AdaptiveComputationCell, WrapperCell):
 
     def _inner_update(self, projected, old, taken, training):
         """Returns the inner cell's states after a step, which matter where it is taken."""
-        if self.saves:
+        if self.skips_unneeded:
 
             def update(x, *old):
                 return self.inner(x, list(old), training)[1]

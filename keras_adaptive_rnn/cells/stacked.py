@@ -72,7 +72,6 @@ class StackedCells(ContainerCell):
                 f"Argument `connection` must be None where the cells have outputs of several sizes, here {sizes}. "
                 f"Received: connection={connection!r}"
             )
-        self.hold(reversed(self.cells))
         # The output of a connection is a state of its own: it is none of any cell's.
         own = [] if self.connection is None else [sizes[-1]]
         self.own_states_before = len(own)
@@ -80,6 +79,10 @@ class StackedCells(ContainerCell):
         self.output_size = sizes[-1]
         self.memory_index = len(own) + memory_index(self.cells[-1])
         self.reads_output = self.connection is None and getattr(self.cells[-1], "reads_output", True)
+
+    @property
+    def inner_cells(self):
+        return self.cells[::-1]
 
     def build(self, input_shape):
         batch_size, size = input_shape

@@ -1,10 +1,8 @@
 """Variable computation: steps that use and update only the first dimensions of input and state."""
 
-import contextlib
-
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, engine
+from keras_adaptive_rnn import _arguments, _sequence, engine
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn.cells.bases.adaptive_computation import AdaptiveComputationCell, ScheduledCell, straight_through
 from keras_adaptive_rnn.cells.bases.gated import GatedCell
@@ -136,7 +134,7 @@ class VariableComputationCell(ScheduledCell, AdaptiveComputationCell, GatedCell)
         e_x, e = self.mask(m, x.shape[-1], training), self.mask(m, self.units, training)
         self.sow(share=m, mask=e)
         # A single step, for which narrow weights would have to be cut first, takes the whole ones.
-        short = self.saves and self.recurrent_map._sequence.narrow is not None
+        short = "narrowed" in _sequence.kept_by(self)
         h = self._update_first(x, h, e_x, e) if short else self._update(x, h, e_x, e, training)
         return h, [h]
 
@@ -153,34 +151,37 @@ class VariableComputationCell(ScheduledCell, AdaptiveComputationCell, GatedCell)
         return z * candidate + (1 - z) * h
 
     @property
-    def saves(self):
-        # A norm is over all dimensions.
-        narrows = self.kernel_map.narrows and self.recurrent_map.narrows
-        return super().saves and narrows and not self.layer_normalization
+    def skips_unneeded(self):
+        # Layer normalization needs all dimensions.
+        has_narrow = self.kernel_map.has_narrow and self.recurrent_map.has_narrow
+        return super().skips_unneeded and has_narrow and not self.layer_normalization
 
     @property
     def _widths(self):
         """A quarter, a half and three quarters of the dimensions of the input and of the state."""
         return [tuple(-(-size * quarters // 4) for size in (self.input_size, self.units)) for quarters in (1, 2, 3)]
 
-    def start_sequence(self, batch_size, training):
-        super().start_sequence(batch_size, training)
-        if self.saves:
-            self.kernel_map.prepare_narrow(self._widths)
-            self.recurrent_map.prepare_narrow([(units, units) for _, units in self._widths])
-            if self.use_bias:
-                self.bias.prepare_narrow(self._widths)
+    def prepare_sequence(self, kept, batch_size, training):
+        super().prepare_sequence(kept, batch_size, training)
+        if self.skips_unneeded:
+            kept["narrowed"] = [self._narrowed(inputs, units) for inputs, units in self._widths]
+
+    def _narrowed(self, inputs, units):
+        """Returns what each map and the bias keep for a sequence that uses the first dimensions only."""
+        of_maps = {self.kernel_map: inputs, self.recurrent_map: units}
+        parts = [*of_maps, *([self.bias] if self.use_bias else [])]
+        return {part: part.narrowed(of_maps.get(part), units) for part in parts}
 
     def _update_first(self, x, h, e_x, e):
         """Returns the same in inference, from just so many of the first dimensions as some row of the batch uses."""
+
+        kept = _sequence.current().kept
 
         def first(k):
             inputs, units = self._widths[k]
 
             def of_first(x, h, e_x, e):
-                with contextlib.ExitStack() as stack:
-                    for part in self.parts()[0]:
-                        stack.enter_context(part._sequence.narrowed(k))
+                with _sequence.changed(kept={**kept, **kept[self]["narrowed"][k]}):
                     new = self._update(x[:, :inputs], h[:, :units], e_x[:, :inputs], e[:, :units], False)
                 return [ops.concatenate([new, h[:, units:]], axis=-1)]
 

@@ -4,13 +4,14 @@ import contextlib
 
 from keras import ops, tree
 
+from keras_adaptive_rnn import _sequence
 from keras_adaptive_rnn.cells.bases.noise import next_digits, uniform
 from keras_adaptive_rnn.loop.layer_stack import LayerStack
 from keras_adaptive_rnn.maps import LinearMap
 
 
 class DeepLayers(LayerStack):
-    """The tower of a `DeepRNNCell`.
+    """The stack of a `DeepRNNCell`.
 
     To the lowest layer come the inputs, to the others the output below and what their block has read. After them comes
     the count of steps, where there is one.
@@ -19,6 +20,7 @@ class DeepLayers(LayerStack):
     def __init__(self, cell, training):
         self.cell = cell
         self.training = training
+        kept = _sequence.kept_by(cell)
         self._drops = training and cell.dropout > 0
         self._drops_blocks = training and cell.block_dropout > 0
         self._is_square = cell.input_size == cell.units
@@ -27,16 +29,16 @@ class DeepLayers(LayerStack):
             "bias": ops.stack([cell.bias.value(k) for k in range(cell.depth)]) if cell.use_bias else None,
         }
         rows = self._of_blocks()
-        masks = cell._noise.drawn.get("recurrent_dropout")
+        masks = kept.get("recurrent_dropout")
         if masks is not None:
-            rows["mask"] = self._apart(masks, cell.depth)
+            rows["mask"] = self._per_layer(masks, cell.depth)
         self._lowest = tree.map_structure(lambda t: None if t is None else t[0], {**kernels, **rows})
         kernels, rows = tree.map_structure(lambda t: None if t is None else t[1:], (kernels, rows))
         kernels["inner"] = cell.inner_map.prepared_blocks(training)
         if self._drops:
-            keys = cell._noise.drawn["dropout"]
+            keys = kept["dropout"]
             self._lowest["keys"] = keys[:, : cell.input_size]
-            rows["keys"] = self._apart(keys[:, cell.input_size :], cell.depth - 1)
+            rows["keys"] = self._per_layer(keys[:, cell.input_size :], cell.depth - 1)
         super().__init__(kernels, rows)
 
     @classmethod
@@ -47,7 +49,7 @@ class DeepLayers(LayerStack):
         prepare_blocks = [type(linear_map).prepare_blocks for linear_map in (cell.inner_map, cell.recurrent_map)]
         return 0 if LinearMap.prepare_blocks in prepare_blocks else cell.depth
 
-    def _apart(self, joined, layers):
+    def _per_layer(self, joined, layers):
         """Returns `[layers, batch, units]` of `[batch, layers * units]`."""
         return ops.transpose(ops.reshape(joined, (-1, layers, self.cell.units)), (1, 0, 2))
 
@@ -66,7 +68,7 @@ class DeepLayers(LayerStack):
         if self._skips:
             found["skip"] = ops.convert_to_tensor(scales, dtype=cell.compute_dtype)
         if self._drops_blocks:
-            keys = ops.transpose(cell._noise.drawn["block_dropout"])
+            keys = ops.transpose(_sequence.kept_by(cell)["block_dropout"])
             found["block_keys"] = ops.expand_dims(ops.take(keys, [k for k, _ in place], axis=0), -1)
             found["square"], found["ends"] = ops.convert_to_tensor(square), ops.convert_to_tensor(last)
         return found
@@ -74,28 +76,28 @@ class DeepLayers(LayerStack):
     def with_weights_of(self, layer):
         return contextlib.nullcontext()
 
-    def project(self, flow, layer):
+    def project(self, carry, layer):
         cell, own = self.cell, layer or self._lowest
-        x = flow[0]
+        x = carry[0]
         if self._drops:
-            kept = uniform(own["keys"], flow[-1]) >= cell.dropout
+            kept = uniform(own["keys"], carry[-1]) >= cell.dropout
             x = x * (ops.cast(kept, x.dtype) / (1 - cell.dropout))
         below = cell.kernel_map(x) if layer is None else cell.inner_map.product(x, own["inner"])
         projected = [below if own["bias"] is None else below + own["bias"]]
         if self._skips:
-            projected.append(own["skip"] * self._block_input(flow, layer, below))
+            projected.append(own["skip"] * self._block_input(carry, layer, below))
         if self._drops_blocks:
-            projected.append(self._kept(flow, own))
+            projected.append(self._kept(carry, own))
         return projected
 
-    def _block_input(self, flow, layer, like):
+    def _block_input(self, carry, layer, like):
         if layer is None:
-            return flow[0] if self._is_square else ops.zeros_like(like)
-        return ops.where(layer["starts"], flow[0], flow[1])
+            return carry[0] if self._is_square else ops.zeros_like(like)
+        return ops.where(layer["starts"], carry[0], carry[1])
 
-    def _kept(self, flow, own):
+    def _kept(self, carry, own):
         """Returns whether the block is kept, `[..., batch, 1]`."""
-        kept = uniform(own["block_keys"], flow[-1]) >= self.cell.block_dropout
+        kept = uniform(own["block_keys"], carry[-1]) >= self.cell.block_dropout
         return ops.cast(ops.logical_or(kept, ops.logical_not(own["square"])), self.cell.compute_dtype)
 
     def step(self, projected, states, layer):
@@ -108,16 +110,16 @@ class DeepLayers(LayerStack):
             h = h + more[0]
         return h, [more[-1] * h + (1 - more[-1]) * old if self._drops_blocks else h]
 
-    def to_next_layer(self, flow, output, layer):
+    def to_next_layer(self, carry, output, layer):
         own = layer or self._lowest
-        block_input = self._block_input(flow, layer, output)
+        block_input = self._block_input(carry, layer, output)
         if self._drops_blocks:
-            kept = ops.where(own["ends"], self._kept(flow, own), 1)
+            kept = ops.where(own["ends"], self._kept(carry, own), 1)
             output = kept * output + (1 - kept) * block_input
-        return [output, block_input, *flow[1 if layer is None else 2 :]]
+        return [output, block_input, *carry[1 if layer is None else 2 :]]
 
-    def advance(self, clock):
-        return [next_digits(digits) for digits in clock] if self.training else clock
+    def advance(self, step_count):
+        return [next_digits(digits) for digits in step_count] if self.training else step_count
 
     def divide(self, states):
         start = 0 if self.cell.reads_output else 1
@@ -125,6 +127,6 @@ class DeepLayers(LayerStack):
         *above, lowest = states[start:end]
         return list(states[end:]), [lowest], [ops.stack(above[::-1])]
 
-    def join(self, output, clock, lowest, above):
+    def join(self, output, step_count, lowest, above):
         layers = [above[0][k] for k in reversed(range(self.cell.depth - 1))]
-        return [*([] if self.cell.reads_output else [output]), *layers, *lowest, *clock]
+        return [*([] if self.cell.reads_output else [output]), *layers, *lowest, *step_count]

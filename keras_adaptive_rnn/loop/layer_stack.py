@@ -1,15 +1,14 @@
 """Deep cells as layers one above the other, of which each can read a whole sequence before the next one does."""
 
+import contextlib
 import inspect
 
 import keras
 from keras import ops, tree
 
-from keras_adaptive_rnn import _arguments, maps
-from keras_adaptive_rnn.cells.bases.any_cell import as_list, kept_for_sequence, project, replaced, step
+from keras_adaptive_rnn import _arguments, _sequence, maps
+from keras_adaptive_rnn.cells.bases.any_cell import as_list, parts_of, project, step
 from keras_adaptive_rnn.cells.bases.cell import Cell
-from keras_adaptive_rnn.cells.bases.container import ContainerCell
-from keras_adaptive_rnn.cells.bases.noise import Noise
 
 
 class LayerStack:
@@ -66,7 +65,7 @@ class LayerStack:
         """Returns a context in which the functions below compute `layer`."""
         raise NotImplementedError
 
-    def project(self, flow, layer):
+    def project(self, carry, layer):
         """Returns what the steps of a layer read of what has come from below."""
         raise NotImplementedError
 
@@ -74,23 +73,23 @@ class LayerStack:
         """Returns `output, states` of a layer."""
         raise NotImplementedError
 
-    def to_next_layer(self, flow, output, layer):
-        """Returns what comes to the next layer; `flow` is what has come to this one."""
+    def to_next_layer(self, carry, output, layer):
+        """Returns what comes to the next layer; `carry` is what has come to this one."""
         raise NotImplementedError
 
-    def output(self, flow):
+    def output(self, carry):
         """Returns the output of the cell from what the highest layer has handed on."""
-        return flow[0]
+        return carry[0]
 
-    def advance(self, clock):
+    def advance(self, step_count):
         """Returns the next of those states that go on by themselves; they come to the lowest layer after the inputs."""
-        return clock
+        return step_count
 
     def divide(self, states):
-        """Returns the states of the clock, of the lowest layer, and of those above it, `[layers, ...]`."""
+        """Returns the states of the step_count, of the lowest layer, and of those above it, `[layers, ...]`."""
         raise NotImplementedError
 
-    def join(self, output, clock, lowest, above):
+    def join(self, output, step_count, lowest, above):
         """Returns the states of the cell from its output and the parts of `divide`."""
         raise NotImplementedError
 
@@ -101,7 +100,7 @@ def fold_layers_into_batch(of_layers):
 
 
 class CellStack(LayerStack):
-    """The tower of `StackedCells` whose cells above the lowest are alike.
+    """The stack of `StackedCells` whose cells above the lowest are alike.
 
     One of those cells takes the steps of all: within `with_weights_of` its noise and prepared weights are another's.
     """
@@ -112,12 +111,15 @@ class CellStack(LayerStack):
         self.connection = stack.connection
         self.dtype = stack.compute_dtype
         self.training = training
-        self._lowest, self._second, *_ = kept = [kept_for_sequence(cell) for cell in stack.cells]
+        kept = [[(part, _sequence.kept_by(part)) for part in parts_of(cell)] for cell in stack.cells[1:]]
+        self._parts = [part for part, _ in kept[0]]
         kernels, rows = {}, {}
-        for k, (holder, _) in enumerate(self._second):
-            values = [of_cell[k][1] for of_cell in kept[1:]]
-            together = tree.map_structure(lambda *of: ops.stack(of) if ops.is_tensor(of[0]) else of[0], *values)
-            (rows if isinstance(holder, Noise) else kernels)[k] = together
+        for k, part in enumerate(self._parts):
+            stacked = tree.map_structure(
+                lambda *of_cells: ops.stack(of_cells) if ops.is_tensor(of_cells[0]) else of_cells[0],
+                *(of_cell[k][1] for of_cell in kept),
+            )
+            (rows if isinstance(part, Cell) else kernels)[k] = stacked
         super().__init__(kernels, rows)
 
     @classmethod
@@ -129,24 +131,25 @@ class CellStack(LayerStack):
 
     def with_weights_of(self, layer):
         if layer is None:
-            return replaced(self._lowest)
-        return replaced([(holder, layer[k]) for k, (holder, _) in enumerate(self._second)])
+            return contextlib.nullcontext()
+        of_layer = {part: layer[k] for k, part in enumerate(self._parts)}
+        return _sequence.changed(kept={**_sequence.current().kept, **of_layer})
 
-    def project(self, flow, layer):
-        return project(self._cell(layer), flow[0], self.training, self.dtype)
+    def project(self, carry, layer):
+        return project(self._cell(layer), carry[0], self.training, self.dtype)
 
     def step(self, projected, states, layer):
         return step(self._cell(layer), projected, states, self.training, self.dtype)
 
-    def to_next_layer(self, flow, output, layer):
+    def to_next_layer(self, carry, output, layer):
         if self.connection is None:
             return [output]
         if self.connection == "residual":
-            return [output if layer is None else output + flow[0]]
-        return [output, output if layer is None else output + flow[1]]
+            return [output if layer is None else output + carry[0]]
+        return [output, output if layer is None else output + carry[1]]
 
-    def output(self, flow):
-        return flow[-1]
+    def output(self, carry):
+        return carry[-1]
 
     def divide(self, states):
         states = states if self.connection is None else states[1:]
@@ -155,7 +158,7 @@ class CellStack(LayerStack):
         # The highest cell's states come first.
         return [], list(states[end:]), [ops.stack(states[k:end:count][::-1]) for k in range(count)]
 
-    def join(self, output, clock, lowest, above):
+    def join(self, output, step_count, lowest, above):
         above = [state[k] for k in reversed(range(self.above)) for state in above]
         return [*([] if self.connection is None else [output]), *above, *as_list(lowest)]
 
@@ -168,13 +171,13 @@ def are_alike(cells):
 
 
 def _is_plain(cell):
-    """Returns whether all that `cell` reads in a step, but its inputs and states, is in `kept_for_sequence`."""
-    parts = cell._flatten_layers()
+    """Returns whether all that a step of `cell` reads, beside inputs and states, is kept by its parts."""
+    parts = parts_of(cell)
     own_cells = [part for part in parts if isinstance(part, Cell)]
     known = [w for part in parts if isinstance(part, (maps.LinearMap, maps.Bias)) for w in part.weights]
     known += [w for part in own_cells for w in getattr(part, "initial_state", [])]
     return {id(weight) for weight in cell.weights} <= {id(weight) for weight in known} and all(
-        type(part).start_sequence in (Cell.start_sequence, ContainerCell.start_sequence) for part in own_cells
+        type(part).prepare_sequence is Cell.prepare_sequence for part in own_cells
     )
 
 
@@ -182,14 +185,8 @@ def _equations(cell):
     """Returns what a cell and its parts compute: their classes, dtypes, arguments, and the shapes of the weights."""
     shapes = [tuple(weight.shape) for weight in cell.weights]
     return shapes, [
-        (type(part), part.compute_dtype, part.variable_dtype, _arguments_of(part)) for part in cell._flatten_layers()
+        (type(part), part.compute_dtype, part.variable_dtype, _arguments_of(part)) for part in parts_of(cell)
     ]
-
-
-def has_own_maps_only(cell):
-    """Returns whether every map in `cell` is of this package: a product with those keeps the rows of layers apart."""
-    own = [part for part in cell._flatten_layers() if isinstance(part, maps.LinearMap)]
-    return all(type(part).__module__.startswith(maps.__name__) for part in own)
 
 
 _OF_TRAINING = ("name", "dtype", "trainable", "seed", "trainable_initial_state")

@@ -1,29 +1,19 @@
 """`keras.layers.RNN` with the same arguments, weights and file, and a time loop of our own."""
 
-import contextlib
 from typing import Any
 
 import keras
 import numpy as np
 from keras import ops, tree
 
-from keras_adaptive_rnn import _arguments, engine
+from keras_adaptive_rnn import _arguments, _sequence, engine
 from keras_adaptive_rnn._export import export
-from keras_adaptive_rnn._keras import AutocastScope
+from keras_adaptive_rnn._keras import AutocastScope, get_keras_mask
 from keras_adaptive_rnn._types import Tensor
-from keras_adaptive_rnn.cells.bases.adaptive_computation import saving
-from keras_adaptive_rnn.cells.bases.any_cell import (
-    as_list,
-    end_sequence,
-    is_traceable,
-    output_size,
-    resumable,
-    start_sequence,
-)
+from keras_adaptive_rnn.cells.bases.any_cell import as_list, output_size
 from keras_adaptive_rnn.cells.bases.cell import Cell
-from keras_adaptive_rnn.loop import schedules
-from keras_adaptive_rnn.loop.decisions import Decisions, deciding_cells
-from keras_adaptive_rnn.loop.layer_stack import has_own_maps_only
+from keras_adaptive_rnn.loop import decisions, schedules
+from keras_adaptive_rnn.loop.cell_tree import CellTree
 from keras_adaptive_rnn.loop.skipped_steps import scan_taken_steps, scans_taken_steps
 from keras_adaptive_rnn.loop.stateful import Carried
 
@@ -133,13 +123,13 @@ class RNN(keras.layers.RNN):
         self.supports_masking = True
         self.input_spec = keras.layers.InputSpec(ndim=3)
         self._carried = Carried()
-        self._decisions = Decisions(self)
-        # What a cell that is no layer reads, nobody knows.
+        self._tree = CellTree(self.cell)
+        # It is not known what a cell that is no layer reads.
         is_layer = isinstance(self.cell, keras.layers.Layer)
         short = self._short_step
-        self._fast_step = engine.compiled(short, self.cell, is_traceable(self.cell)) if is_layer else short
+        self._fast_step = engine.compiled(short, self.cell, self._tree.is_traceable) if is_layer else short
         self.return_decisions = _arguments.boolean("return_decisions", return_decisions)
-        if return_decisions and not deciding_cells(self.cell):
+        if return_decisions and not self._tree.deciding:
             raise ValueError(
                 "Argument `return_decisions` must be False where no cell decides how much to compute, as `SkipCell` "
                 f"does. Received: return_decisions=True, cell={cell!r}"
@@ -157,6 +147,7 @@ class RNN(keras.layers.RNN):
         self._check_length(sequences_shape)
         if isinstance(self.cell, keras.layers.Layer) and not self.cell.built:
             self.cell.build((batch_size, features))
+        self._tree = CellTree(self.cell)
         self._check_order()
         self.input_spec = keras.layers.InputSpec(ndim=3, axes={-1: features})
         if self.stateful and not self._carried.states:
@@ -173,17 +164,6 @@ class RNN(keras.layers.RNN):
                 f"Layer '{self.name}' has unroll=True and needs a known number of steps. "
                 f"Received: input shape {tuple(shape)}"
             )
-
-    @property
-    def accelerated(self) -> bool:
-        """Whether the loop knows the weights of the cell: products without state leave it, gradients are formed in few.
-
-        It is false where a cell, or one inside it, is not of this package (a `keras_adaptive_rnn.cells.Cell`) and reads
-        its weights itself; the loop then runs such a cell step by step, as `keras.layers.RNN` does.
-        """
-        parts = self.cell._flatten_layers() if isinstance(self.cell, keras.layers.Layer) else [self.cell]
-        cells = [part for part in parts if hasattr(part, "state_size")]
-        return all(isinstance(cell, (Cell, keras.layers.StackedRNNCells)) for cell in cells)
 
     # States.
 
@@ -261,55 +241,60 @@ class RNN(keras.layers.RNN):
         states = self._check_states(states, sequences.shape[0])
         if mask is None:
             # Keras fills in the mask only where the sequence is the single tensor argument.
-            mask = getattr(sequences, "_keras_mask", None)
+            mask = get_keras_mask(sequences)
 
-        last_output, outputs, states = self.inner_loop(sequences, states, mask, bool(training))
+        last_output, outputs, states, decided = self._run(sequences, states, mask, bool(training))
 
         output = ops.cast(outputs if self.return_sequences else last_output, self.compute_dtype)
         states = tree.map_structure(lambda state: ops.cast(state, self.compute_dtype), states)
         if self.stateful:
             self._carried.write(states)
-        decisions = self._decisions.take(mask)
-        result = (output, *(states if self.return_state else ()), *(decisions if self.return_decisions else ()))
+        result = (output, *(states if self.return_state else ()), *(decided if self.return_decisions else ()))
         return result if len(result) > 1 else output
 
     def compute_output_shape(self, sequences_shape, initial_state_shape=None):
         shape = super().compute_output_shape(sequences_shape, initial_state_shape)
         if not self.return_decisions:
             return shape
-        decisions = [tuple(sequences_shape[:2])] * len(deciding_cells(self.cell))
-        return (*(shape if self.return_state else (shape,)), *decisions)
+        of_decisions = [tuple(sequences_shape[:2])] * len(self._tree.deciding)
+        return (*(shape if self.return_state else (shape,)), *of_decisions)
 
     def compute_mask(self, sequences, mask):
         found = super().compute_mask(sequences, mask)
         if not self.return_decisions:
             return found
-        return [*(found if self.return_state else [found]), *([None] * len(deciding_cells(self.cell)))]
+        return [*(found if self.return_state else [found]), *([None] * len(self._tree.deciding))]
 
-    def inner_loop(self, sequences, initial_state, mask, training=False):
-        """Returns `(last output, outputs, states)`; batch first, as `keras.layers.RNN.inner_loop` does."""
+    def _run(self, sequences, initial_state, mask, training):
+        """Returns `(last output, outputs, states, decisions)`, batch first, and adds the losses of the decisions."""
         time_first = ops.transpose(ops.cast(sequences, self._cell_dtype), (1, 0, 2))
         if mask is not None:
-            mask = ops.transpose(ops.cast(ops.reshape(mask, ops.shape(sequences)[:2]), "bool"))
-            mask = ops.expand_dims(mask, -1)
+            mask = ops.cast(ops.reshape(mask, ops.shape(sequences)[:2]), "bool")
+            mask = ops.flip(mask, axis=1) if self.go_backwards else mask
         if self.go_backwards:
             time_first = ops.flip(time_first, axis=0)
-            mask = None if mask is None else ops.flip(mask, axis=0)
+        mask_first = None if mask is None else ops.expand_dims(ops.transpose(mask), -1)
         with AutocastScope(self._cell_dtype):
-            if training or not self._decisions.may_save():
-                results = self._run(time_first, initial_state, mask, training)
+            if training or not self._may_skip_unneeded():
+                results = self._scan(time_first, initial_state, mask_first, training)
             else:
                 results = engine.value_with_gradient_of(
-                    lambda: self._run_short(time_first, initial_state, mask),
-                    lambda: self._run(time_first, initial_state, mask, training),
+                    lambda: self._short_scan(time_first, initial_state, mask_first),
+                    lambda: self._scan(time_first, initial_state, mask_first, training),
                 )
-        last_output, outputs, states, self._decisions.recorded = results
-        return last_output, None if outputs is None else ops.transpose(outputs, (1, 0, 2)), states
+        last_output, outputs, states, emitted = results
+        decided = []
+        if emitted is not None:
+            losses, decided = decisions.losses_and_decisions(self._collected_cells(), emitted, mask)
+            if losses:
+                self.add_loss(ops.mean(sum(losses)))
+            decided = [ops.cast(each, self.compute_dtype) for each in decided]
+        return last_output, None if outputs is None else ops.transpose(outputs, (1, 0, 2)), states, decided
 
-    def _run(self, sequences, states, mask, training, differentiable=True):
-        """Returns `(last output, outputs, states, decisions)` of all steps, time first."""
-        start_sequence(self.cell, ops.shape(sequences)[1], training, sequences.shape[-1])
-        try:
+    def _scan(self, sequences, states, mask, training, differentiable=True):
+        """Returns `(last output, outputs, states, emitted)` of all steps, time first."""
+        dtype, collected = self._cell_dtype, self._collected_cells()
+        with _sequence.started(self._tree.parts, ops.shape(sequences)[1], training) as sequence:
             options = engine.Options(
                 return_sequences=self.return_sequences,
                 zero_output_for_mask=self.zero_output_for_mask,
@@ -318,21 +303,16 @@ class RNN(keras.layers.RNN):
                 differentiable=differentiable,
                 recompute=self.recompute,
                 variables=getattr(self.cell, "variables", []),
-                resume=resumable(self.cell, self._cell_dtype),
-                is_traceable=is_traceable(self.cell),
+                resume=lambda: _sequence.resumed(sequence, dtype),
+                is_traceable=self._tree.is_traceable,
             )
             if not differentiable and scans_taken_steps(self.cell):
-                return scan_taken_steps(self.cell, sequences, states, mask, options, bool(self._decisions.cells))
+                return scan_taken_steps(self.cell, sequences, states, mask, options, bool(collected))
+            first_output = self._first_output(states)
             order = self.running_order(sequences.shape[1]) if differentiable else "steps"
             if order != "steps":
-                arguments = (
-                    schedules.layer_stack(self.cell, training),
-                    sequences,
-                    states,
-                    self._first_output(states),
-                    mask,
-                    options,
-                )
+                stack = schedules.layer_stack(self.cell, training)
+                arguments = (stack, sequences, states, first_output, mask, options)
                 return *schedules.scan(*arguments, order == "wavefront"), None
             hoist = (
                 differentiable
@@ -340,14 +320,25 @@ class RNN(keras.layers.RNN):
                 and engine.should_hoist(self.cell.count_params(), sequences.shape[1], training)
             )
             inputs, step = self._split_cell(sequences, training, hoist)
-            return self._decisions.scan(step, inputs, states, self._first_output(states), mask, options)
-        finally:
-            end_sequence(self.cell)
+            return decisions.scan(collected, step, inputs, states, first_output, mask, options)
 
-    def _run_short(self, sequences, states, mask):
-        """Returns the same in inference, without what the cell has decided not to compute, and without a gradient."""
-        with saving():
-            return self._run(sequences, states, mask, False, differentiable=False)
+    def _short_scan(self, sequences, states, mask):
+        """Returns what `_scan` returns in inference, skipping unneeded computation, and without a gradient."""
+        with _sequence.changed(skips_unneeded=True):
+            return self._scan(sequences, states, mask, False, differentiable=False)
+
+    def _collected_cells(self):
+        """Returns the cells whose decisions are returned or add to the loss."""
+        cells = self._tree.deciding
+        return cells if self.return_decisions else [cell for cell in cells if cell.adds_loss]
+
+    def _may_skip_unneeded(self):
+        """Returns whether inference steps may skip computation whose result is unused."""
+        if not self._tree.deciding or _sequence.current().intermediates is not None:
+            return False
+        # What is computed for some rows only cannot be collected.
+        nested = self._tree.nested_deciding
+        return not any(cell is inner for cell in self._collected_cells() for inner in nested)
 
     def running_order(self, batch_size: int | None) -> str:
         """Returns the `order` in which the layers of the cell take the steps: `"steps"`, `"layers"` or `"wavefront"`.
@@ -361,16 +352,16 @@ class RNN(keras.layers.RNN):
         possible = self._possible_orders()
         if len(possible) == 1 or self.recompute:
             return "steps"
-        preferred = engine.preferred_schedules(schedules.stack_depth(self.cell), self.cell.count_params(), batch_size)
+        preferred = engine.preferred_schedules(self._tree.stack_depth, self.cell.count_params(), batch_size)
         return next((order for order in preferred if order in possible), "steps")
 
     def _possible_orders(self):
-        if self.unroll or self._decisions.cells or not schedules.stack_depth(self.cell):
+        if self.unroll or self._collected_cells() or not self._tree.stack_depth:
             return ["steps"]
         return [
             "steps",
             *([] if self.recompute else ["layers"]),
-            *(["wavefront"] if has_own_maps_only(self.cell) else []),
+            *(["wavefront"] if self._tree.has_own_maps_only else []),
         ]
 
     def _check_order(self):
@@ -450,7 +441,7 @@ class RNN(keras.layers.RNN):
             return self._fast_step(inputs, as_list(states))
 
     def _short_step(self, inputs, states):
-        with saving() if self._decisions.may_save() else contextlib.nullcontext():
+        with _sequence.changed(skips_unneeded=self._may_skip_unneeded()):
             return self.step_uncompiled(inputs, states)
 
     def step_uncompiled(self, inputs, states):

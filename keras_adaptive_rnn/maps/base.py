@@ -1,43 +1,41 @@
-"""What every linear map shares: its blocks, its place in a cell, and its weights of one sequence."""
+"""What every linear map shares: its blocks, its place in a cell, and its prepared weights."""
 
-import contextlib
 import itertools
 
 import keras
 from keras import ops, tree
 
-from keras_adaptive_rnn import _arguments, initializers
+from keras_adaptive_rnn import _arguments, _sequence, initializers
 from keras_adaptive_rnn._keras import AutocastScope
 from keras_adaptive_rnn._products import matmul, override_matmul
 from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
 
 
 class LinearMap(keras.layers.Layer):
-    r"""A linear map $y = x W$ for any leading axes; subclasses say how $W$ is parameterised.
+    r"""A linear map $y = x W$ for any leading axes. Subclasses define how $W$ is parameterized.
 
-    The output is `blocks` joined pieces of `units` entries, one for each gate of a cell. A cell whose gates read
-    different vectors (a GRU that resets before the product) asks for groups of blocks: with `blocks=(2, 1)`,
-    `map(x, 0)` gives the first two pieces and `map(x, 1)` the third.
+    The output is `blocks` concatenated pieces of `units` entries, one for each gate of a cell. If the gates of a cell
+    read different vectors, as in a GRU that resets before the product, the blocks form groups: with `blocks=(2, 1)`,
+    `map(x, 0)` returns the first two pieces and `map(x, 1)` the third.
 
-    A map works alone, as a layer, or inside a cell. A cell binds the map that it is given: it fills in `units`,
-    `blocks`, and the initializer, regularizer and constraint where the map has none of its own. A bound map belongs to
-    its cell.
+    A map works by itself, as a layer, or inside a cell. A cell binds its map: it sets `units` and `blocks`, and the
+    initializer, regularizer and constraint unless the map has its own. A bound map belongs to its cell.
 
-    A subclass writes two methods: `build`, which makes the weights, and `prepare`, which turns them into what one
-    sequence multiplies by. `prepare` runs once a sequence, outside the time loop, so casts, masks and normalisations
-    of weights belong there. `product` multiplies, inside the loop; where every block reads a vector of its own,
-    `product_each` does, by what `prepare_blocks` returns.
+    A subclass implements two methods: `build` creates the weights, and `prepare` turns them into what a sequence
+    multiplies by. `prepare` runs once per sequence, outside the time loop, so casts, masks and normalizations of
+    weights belong there. `product` multiplies, inside the loop. If every block reads a vector of its own,
+    `product_per_block` does, with what `prepare_blocks` returns.
 
     Args:
-        units: Positive integer, entries of one output block; `None` leaves it to the cell.
+        units: Positive integer, size of one output block; `None` leaves it to the cell.
         blocks: Positive integer, or a tuple of them (groups). Defaults to `1`.
-        initializer: Initializer of the weights, as in `keras.initializers.get`. `None` (default) takes the cell's, or
-            `"glorot_uniform"` where there is no cell.
-        regularizer: Regularizer of the weights. Defaults to `None`, the cell's.
-        constraint: Constraint of the weights. Defaults to `None`, the cell's. It is applied to each matrix as it stands
-            in the equations, `[inputs, outputs]`, also where several are stored as one weight.
-        weight_normalization: Whether each column of a matrix is $g\, v / \lVert v \rVert$, with $g$ and $v$ learned;
-            $g$ starts as $\lVert v \rVert$. Defaults to `False`.
+        initializer: Initializer of the weights, as in `keras.initializers.get`. Defaults to `None`: that of the cell,
+            or `"glorot_uniform"` without a cell.
+        regularizer: Regularizer of the weights. Defaults to `None`: that of the cell.
+        constraint: Constraint of the weights. Defaults to `None`: that of the cell. It applies to each matrix of the
+            equations, `[inputs, outputs]`, even if several are stored as one weight.
+        weight_normalization: Whether each column of a matrix is $g\, v / \lVert v \rVert$ with learned $g$ and $v$;
+            $g$ is initialized to $\lVert v \rVert$. Defaults to `False`.
         name, dtype, trainable: As in `keras.layers.Layer`.
     """
 
@@ -61,9 +59,8 @@ class LinearMap(keras.layers.Layer):
         self.weight_normalization = _arguments.boolean("weight_normalization", weight_normalization)
         self.supports_masking = True
         self._bound_to = None
-        self._drawn = None
-        self._apart = False
-        self._sequence = Sequence()
+        self._init_groups = None
+        self._per_block = False
 
     @staticmethod
     def _groups(blocks):
@@ -71,7 +68,7 @@ class LinearMap(keras.layers.Layer):
         return tuple(_arguments.integer("blocks", group) for group in groups)
 
     def bind(self, owner, name, units, initializer, regularizer=None, constraint=None):
-        """Gives the map to `owner`, a cell, which names it and decides all that the map leaves open."""
+        """Binds the map to `owner`, a cell, which names it and sets whatever the map leaves open."""
         if self._bound_to is not None:
             raise ValueError(
                 f"a map belongs to one cell, and this {type(self).__name__} belongs to {self._bound_to}; make another"
@@ -90,19 +87,19 @@ class LinearMap(keras.layers.Layer):
         self.check()
         return self
 
-    def build_blocks(self, blocks, input_size, drawn=None, apart=False):
+    def build_blocks(self, blocks, input_size, init_groups=None, per_block=False):
         """Builds a bound map for the gates of its cell.
 
-        `drawn` says how many blocks each draw of the initializer covers, where they are stored as one matrix; `None`
-        for one draw for all, as Keras's cells have it. `apart` says that a step will call the map with `each=True`.
+        `init_groups` tells how many blocks of a joint matrix each call of the initializer covers; `None` for one call
+        for all blocks, as in Keras's cells. `per_block` tells that steps will call the map with `per_block=True`.
         """
         self.blocks = self._groups(blocks)
-        self._drawn = drawn
-        self._apart = apart
+        self._init_groups = init_groups
+        self._per_block = per_block
         self.build((None, input_size))
 
     def check(self):
-        """Raises `ValueError` if the arguments contradict each other; called once `units` is known."""
+        """Raises `ValueError` if the arguments contradict each other. Called once `units` is known."""
 
     @property
     def group_slices(self):
@@ -120,9 +117,9 @@ class LinearMap(keras.layers.Layer):
         self.input_spec = keras.layers.InputSpec(min_ndim=2, axes={-1: input_shape[-1]})
 
     def add_kernel(self, name, shape, copies=1):
-        """Makes a weight `[copies, *shape]`, each copy drawn by itself, or `shape` where there is one copy."""
+        """Creates a weight `[copies, *shape]`, each copy initialized by itself; `shape` if there is one copy."""
 
-        # A weight after the first, and a copy after the first, draws anew: factors of one shape must not start equal.
+        # Every further weight and copy has a seed of its own: factors of one shape must not start out equal.
         first = 1000 * len(self.weights)
         initializer = self.initializer or "glorot_uniform"
 
@@ -139,7 +136,7 @@ class LinearMap(keras.layers.Layer):
         )
 
     def add_gain(self, name, kernel):
-        """Makes the trained norms of the columns of `kernel`."""
+        """Creates the trained norms of the columns of `kernel`."""
 
         def norms(shape, dtype=None):
             return ops.cast(ops.norm(ops.convert_to_tensor(kernel), axis=-2), dtype)
@@ -147,8 +144,8 @@ class LinearMap(keras.layers.Layer):
         return self.add_weight(name=name, shape=(*kernel.shape[:-2], kernel.shape[-1]), initializer=norms)
 
     def normalized(self, kernel, gain=None):
-        """Returns `kernel` with columns of norm `gain`, or one."""
-        # Squares of half precision would overflow or vanish. A column of zeros stays one.
+        """Returns `kernel` with its columns scaled to the norms `gain`, or to one."""
+        # In float32, as squares overflow or vanish in half precision. A column of zeros remains zero.
         wide = ops.cast(kernel, "float32")
         wide = wide * ops.rsqrt(ops.maximum(ops.sum(ops.square(wide), axis=-2, keepdims=True), 1e-24))
         if gain is not None:
@@ -156,97 +153,91 @@ class LinearMap(keras.layers.Layer):
         return ops.cast(wide, kernel.dtype)
 
     def prepare(self, training):
-        """Returns what one sequence multiplies by: for each group, anything that `product` understands."""
+        """Returns what a sequence multiplies by: for each group, whatever `product` takes."""
         raise NotImplementedError
 
     def prepare_blocks(self, training):
-        """Returns what `product` multiplies by where a block stands alone, each tensor with an axis of blocks first."""
+        """Returns what `product_per_block` takes, with a leading axis of blocks in each tensor."""
         raise NotImplementedError
 
     def narrow(self, prepared, inputs, units):
-        """Returns one group of `prepare` for the first inputs and the first units of each block alone."""
+        """Restricts one group of `prepare` to the first `inputs` inputs and the first `units` units of each block."""
         raise NotImplementedError
 
     def product(self, inputs, prepared):
         """Returns the product of `inputs` and one group of `prepare`."""
         return matmul(inputs, prepared)
 
-    def product_each(self, inputs, prepared):
-        """Returns `[blocks, rows, units]`, each block's product with inputs of its own, `[blocks, rows, inputs]`."""
+    def product_per_block(self, inputs, prepared):
+        """Returns `[blocks, rows, units]`, the product of each block with its own inputs, `[blocks, rows, inputs]`."""
         return matmul(inputs, prepared)
 
     def draw_noise(self):
-        """Draws what is random in the weights, once for a sequence. Nothing by default."""
+        """Returns a dict of what is random in the weights, drawn once per sequence. Nothing by default."""
+        return {}
 
-    def start_sequence(self, training):
-        """Called by the cell before a sequence. `training=None`: not known yet, draw but do not prepare."""
+    def prepare_sequence(self, kept, batch_size, training):
+        """Draws what is random in the weights, and prepares them unless `training` is unknown: see `Cell`."""
         if training is not False:
-            self.draw_noise()
+            kept |= self.draw_noise()
         if training is not None:
-            self._sequence.prepared = self._prepare(training)
-            if self._apart:
-                self._sequence.prepared_each = self._prepare(training, each=True)
+            kept["groups"] = self._prepare(training)
+            if self._per_block:
+                kept["blocks"] = self._prepare_per_block(training)
 
-    def prepare_narrow(self, sizes):
-        """Called after `start_sequence` by a cell that will use a part: `_sequence.narrowed(k)` is that of `sizes[k]`.
-
-        Args:
-            sizes: List of pairs `(inputs, units)`.
-        """
-        prepared = self._sequence.prepared
-        self._sequence.narrow = [[self.narrow(group, *size) for group in prepared] for size in sizes]
+    def narrowed(self, inputs, units):
+        """Returns what the map would keep for the current sequence if it only had the first inputs and units."""
+        return {"groups": [self.narrow(group, inputs, units) for group in _sequence.kept_by(self)["groups"]]}
 
     @property
-    def narrows(self):
-        """Whether the map has a `narrow`."""
+    def has_narrow(self):
+        """Whether the map implements `narrow`."""
         return type(self).narrow is not LinearMap.narrow
 
-    def end_sequence(self):
-        """Called by the cell after a sequence."""
-        self._sequence.clear()
-
-    def _prepare(self, training, each=False):
-        if each:
-            blocks = self.prepared_blocks(training)
-            return [
-                tree.map_structure(lambda t, group=group: None if t is None else t[group], blocks)
-                for group in self.group_slices
-            ]
+    def _prepare(self, training):
         with AutocastScope(self.compute_dtype):
             return self.prepare(training)
 
+    def _prepare_per_block(self, training):
+        blocks = self.prepared_blocks(training)
+        return [
+            tree.map_structure(lambda t, group=group: None if t is None else t[group], blocks)
+            for group in self.group_slices
+        ]
+
     def prepared_blocks(self, training):
-        """Returns what `prepare_blocks` does, for a cell that asks itself."""
+        """Returns what `prepare_blocks` returns, in the compute dtype."""
         with AutocastScope(self.compute_dtype):
             return self.prepare_blocks(training)
 
     def __call__(self, inputs, *args, **kwargs):
-        # A cell calls its maps in every time step, where Keras's bookkeeping would cost more than a small product.
+        # Cells call their maps in every time step, and Keras's bookkeeping takes longer than a small product.
         if self._bound_to is not None and self.built:
             return self.call(inputs, *args, **kwargs)
         return super().__call__(inputs, *args, **kwargs)
 
-    def call(self, inputs, group=0, training=False, each=False):
-        prepared = self._sequence.prepared_each if each else self._sequence.prepared
+    def call(self, inputs, group=0, training=False, per_block=False):
+        prepared = _sequence.kept_by(self).get("blocks" if per_block else "groups")
         if prepared is not None:
-            return self._apply(inputs, prepared[group], each)
+            return self._apply(inputs, prepared[group], per_block)
+        prepare = self._prepare_per_block if per_block else self._prepare
         with override_matmul(None):
-            return self._apply(inputs, self._prepare(training, each)[group], each)
+            return self._apply(inputs, prepare(training)[group], per_block)
 
-    def _apply(self, inputs, prepared, each):
-        if not each:
+    def _apply(self, inputs, prepared, per_block):
+        if not per_block:
             return self.product(inputs, prepared)
         # `[..., blocks, inputs]`: one batched product for all blocks.
         *leading, blocks, size = ops.shape(inputs)
         flat = ops.transpose(ops.reshape(inputs, (-1, blocks, size)), (1, 0, 2))
-        outputs = ops.transpose(self.product_each(flat, prepared), (1, 0, 2))
+        outputs = ops.transpose(self.product_per_block(flat, prepared), (1, 0, 2))
         return ops.reshape(outputs, (*leading, blocks * self.units))
 
     def compute_output_shape(self, input_shape):
         return (*input_shape[:-1], self.units * self.blocks[0])
 
     def get_build_config(self):
-        # The cell builds a bound map: built while the cell is being loaded, it would have no units yet.
+        # The cell builds a bound map. Keras must not build it while it loads the cell: it has no units yet.
         return None if self._bound_to is not None else super().get_build_config()
 
     def get_config(self):
@@ -257,7 +248,7 @@ class LinearMap(keras.layers.Layer):
 
 
 class Each(keras.constraints.Constraint):
-    """A constraint on each of the matrices that are stored as one weight."""
+    """Applies a constraint to each of the matrices that are stored as one weight."""
 
     def __init__(self, constraint):
         self.constraint = constraint
@@ -266,34 +257,7 @@ class Each(keras.constraints.Constraint):
         return ops.stack([self.constraint(w[k]) for k in range(w.shape[0])])
 
 
-class Sequence:
-    """What a map keeps for the length of a sequence; a plain object, so that Keras does not track its tensors.
-
-    `given` holds masks to use in place of drawn ones, by the name of their rate, and outlives the sequence: tests put
-    the same mask on every backend.
-    """
-
-    def __init__(self):
-        self.given = {}
-        self.clear()
-
-    def clear(self):
-        self.prepared = None
-        self.prepared_each = None
-        self.narrow = None
-        self.mask = None
-
-    @contextlib.contextmanager
-    def narrowed(self, k):
-        """Within this context, what is prepared is the `k`-th of the narrow forms."""
-        whole, self.prepared = self.prepared, self.narrow[k]
-        try:
-            yield
-        finally:
-            self.prepared = whole
-
-
 def narrow_blocks(matrix, rows, units, narrow_units):
-    """Returns the first rows, and of each block of `units` columns the first ones, of `[rows, blocks * units]`."""
+    """Returns the first `rows` rows of `matrix`, and the first `narrow_units` of every `units` columns."""
     blocks = ops.reshape(matrix[:rows], (rows, -1, units))[..., :narrow_units]
     return ops.reshape(blocks, (rows, -1))

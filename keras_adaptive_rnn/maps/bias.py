@@ -3,21 +3,22 @@
 import keras
 from keras import ops
 
+from keras_adaptive_rnn import _sequence
 from keras_adaptive_rnn._keras import AutocastScope
-from keras_adaptive_rnn.maps.base import Sequence, narrow_blocks
+from keras_adaptive_rnn.maps.base import narrow_blocks
 
 
 class Bias(keras.layers.Layer):
-    """Adds a bias, `[blocks * units]`, or one of two where a cell has two (`rows=2`: `[2, blocks * units]`).
+    """Adds a bias `[blocks * units]`, or one row of a bias `[rows, blocks * units]`.
 
-    A layer of its own rather than a weight of the cell, so that a cell's weights come in Keras's order: kernel,
-    recurrent kernel, bias.
+    It is a layer and not a weight of the cell, so that the weights of a cell come in Keras's order: kernel, recurrent
+    kernel, bias.
 
     Args:
-        units: Entries of one block.
-        initializers: One initializer for each block.
-        rows: How many biases. Defaults to 1.
-        regularizer, constraint: Of the whole bias.
+        units: Size of one block.
+        initializers: List of initializers, one for each block.
+        rows: Number of rows. Defaults to `1`, which drops the first axis.
+        regularizer, constraint: Regularizer and constraint of the whole bias.
     """
 
     def __init__(self, units, initializers, rows=1, regularizer=None, constraint=None, **kwargs):
@@ -27,7 +28,6 @@ class Bias(keras.layers.Layer):
         self.rows = rows
         self.regularizer = regularizer
         self.constraint = constraint
-        self._sequence = Sequence()
 
     def build(self, input_shape=None):
         def draw(shape, dtype=None):
@@ -43,24 +43,19 @@ class Bias(keras.layers.Layer):
             constraint=self.constraint,
         )
 
-    def start_sequence(self, training):
+    def prepare_sequence(self, kept, batch_size, training):
         if training is not None:
-            self._sequence.prepared = self._values()
+            kept["rows"] = self._values()
 
-    def prepare_narrow(self, sizes):
-        """As of `LinearMap`; the inputs of each size say nothing here."""
-        rows = self._sequence.prepared
-        self._sequence.narrow = [
-            [narrow_blocks(row[None], 1, self.units, units)[0] for row in rows] for _, units in sizes
-        ]
-
-    def end_sequence(self):
-        self._sequence.clear()
+    def narrowed(self, inputs, units):
+        """See `LinearMap.narrowed`; `inputs` is ignored."""
+        rows = _sequence.kept_by(self)["rows"]
+        return {"rows": [narrow_blocks(row[None], 1, self.units, units)[0] for row in rows]}
 
     def value(self, row=0):
-        """Returns one bias, `[blocks * units]`."""
-        prepared = self._sequence.prepared
-        return (self._values() if prepared is None else prepared)[row]
+        """Returns one row, `[blocks * units]`."""
+        rows = _sequence.kept_by(self).get("rows")
+        return (self._values() if rows is None else rows)[row]
 
     def _values(self):
         with AutocastScope(self.compute_dtype):
@@ -72,5 +67,5 @@ class Bias(keras.layers.Layer):
 
 
 def no_bias(inputs, row=0):
-    """Stands where a cell has no bias."""
+    """The identity, used when `use_bias=False`."""
     return inputs

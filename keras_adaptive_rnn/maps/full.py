@@ -1,9 +1,9 @@
-"""The full matrix, and the full matrix with some of its entries dropped."""
+"""The full matrix, and the full matrix with dropped entries."""
 
 import keras
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, initializers
+from keras_adaptive_rnn import _arguments, _sequence, initializers
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn.maps.base import LinearMap, narrow_blocks
 
@@ -12,7 +12,7 @@ from keras_adaptive_rnn.maps.base import LinearMap, narrow_blocks
 class Full(LinearMap):
     r"""A full matrix: $y = x W$.
 
-    Weights: `kernel`, `[inputs, blocks * units]`, blocks joined as in Keras's own cells; with
+    Weights: `kernel`, `[inputs, blocks * units]`, with the blocks concatenated as in Keras's cells; with
         `weight_normalization` also `gain`, `[blocks * units]`.
 
     Args:
@@ -33,8 +33,9 @@ class Full(LinearMap):
 
     def build(self, input_shape):
         super().build(input_shape)
-        if self._drawn:
-            self.initializer = initializers.joined(self.initializer, [self.units * blocks for blocks in self._drawn])
+        if self._init_groups:
+            columns = [self.units * blocks for blocks in self._init_groups]
+            self.initializer = initializers.joined(self.initializer, columns)
         self.kernel = self.add_kernel("kernel", (input_shape[-1], self.units * sum(self.blocks)))
         if self.weight_normalization:
             self.gain = self.add_gain("gain", self.kernel)
@@ -59,18 +60,17 @@ class Full(LinearMap):
 
 @export
 class DropConnect(Full):
-    r"""A full matrix with some of its entries dropped while training: $y = x (W \odot M)$.
+    r"""A full matrix with some of its entries dropped during training: $y = x (W \odot M)$.
 
-    $M_{ij} = 0$ with probability `rate` and $1 / (1 - \text{rate})$ else. One $M$ holds for a whole sequence and
-    batch; inference uses $W$ as it is.
+    $M_{ij}$ is $0$ with probability `rate` and $1 / (1 - \text{rate})$ otherwise. One $M$ is drawn for each batch and
+    holds for the whole sequence. Inference uses $W$ itself.
 
-    Weights: as of `keras_adaptive_rnn.maps.Full`.
+    Weights: as in `keras_adaptive_rnn.maps.Full`.
 
     Args:
         rate: Float in `[0, 1)`. Defaults to `0.5`.
-        variational: Whether whole columns are dropped, each an output of the map, in place of single entries. (The
-            authors' code, which has this option, goes on dropping in inference; this one does not.) Defaults to
-            `False`.
+        variational: Whether to drop whole columns, that is outputs of the map, instead of single entries. Defaults to
+            `False`. (With this option, the authors' code also drops in inference; this class does not.)
         seed: Integer seed of the masks, or `None` (default).
         units, blocks, initializer, regularizer, constraint, weight_normalization: As in
             `keras_adaptive_rnn.maps.LinearMap`.
@@ -93,12 +93,12 @@ class DropConnect(Full):
         self.seed_generator = keras.random.SeedGenerator(seed)
 
     def draw_noise(self):
-        if self.rate > 0 and self._sequence.mask is None:
-            self._sequence.mask = self._draw()
+        return {"mask": self._draw()} if self.rate > 0 else {}
 
     def _draw(self):
-        if "rate" in self._sequence.given:
-            return ops.convert_to_tensor(self._sequence.given["rate"], dtype=self.compute_dtype)
+        given = _sequence.current().given.get(self)
+        if given:
+            return ops.convert_to_tensor(given["rate"], dtype=self.compute_dtype)
         inputs, outputs = self.kernel.shape
         ones = ops.ones((1 if self.variational else inputs, outputs), dtype=self.compute_dtype)
         return keras.random.dropout(ones, self.rate, seed=self.seed_generator)
@@ -107,5 +107,5 @@ class DropConnect(Full):
         kernel = super().effective_kernel(training)
         if not training or self.rate == 0:
             return kernel
-        mask = self._sequence.mask
+        mask = _sequence.kept_by(self).get("mask")
         return kernel * (self._draw() if mask is None else mask)

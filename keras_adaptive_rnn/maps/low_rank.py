@@ -11,17 +11,17 @@ from keras_adaptive_rnn.maps.base import LinearMap, narrow_blocks
 
 @export
 class LowRank(LinearMap):
-    r"""A product of two thin matrices, plus a diagonal if asked: $y_g = x R_g L_g \; (+ \; x \odot d_g)$.
+    r"""A product of two thin matrices, plus an optional diagonal: $y_g = x R_g L_g \; (+ \; x \odot d_g)$.
 
-    $R_g$ is `[inputs, rank]` and $L_g$ `[rank, units]`, for each block $g$; `tied=True` shares one $R$ over the
-    blocks. In the papers' column notation this is $W = L R \; (+ \operatorname{diag}(d))$.
+    For each block $g$, $R_g$ is `[inputs, rank]` and $L_g$ is `[rank, units]`; with `tied=True` the blocks share one
+    $R$. In the papers' column notation this is $W = L R \; (+ \operatorname{diag}(d))$.
 
     Weights, in order:
-        `right`: `[blocks, inputs, rank]`, without the first axis if `tied` or if there is one block.
-        `left`: `[blocks, rank, units]`, without the first axis if there is one block.
+        `right`: `[blocks, inputs, rank]`; `[inputs, rank]` if `tied` or if there is one block.
+        `left`: `[blocks, rank, units]`; `[rank, units]` if there is one block.
         `diagonal_kernel`: `[blocks * units]`, only with `diagonal`.
-        `gain`: the norms of the columns of `left`, only with `weight_normalization`, which also gives the columns of
-            `right` norm one and leaves the diagonal as it is.
+        `gain`: the norms of the columns of `left`, only with `weight_normalization`, which also normalizes the columns
+            of `right` to one and leaves the diagonal alone.
 
     Args:
         rank: Positive integer, at most the smaller of inputs and units.
@@ -37,7 +37,7 @@ class LowRank(LinearMap):
     Output shape: `[..., blocks * units]`.
 
     Raises:
-        ValueError: `rank` is larger than inputs or units, or `diagonal` is asked of a map that is not square.
+        ValueError: `rank` is larger than inputs or units, or `diagonal=True` and the map is not square.
 
     Example:
 
@@ -134,8 +134,8 @@ class LowRank(LinearMap):
             outputs = matmul(outputs, left)
         else:
             # One batched product for all blocks.
-            apart = ops.transpose(ops.reshape(outputs, (-1, blocks, rank)), (1, 0, 2))
-            outputs = ops.transpose(matmul(apart, left), (1, 0, 2))
+            per_block = ops.transpose(ops.reshape(outputs, (-1, blocks, rank)), (1, 0, 2))
+            outputs = ops.transpose(matmul(per_block, left), (1, 0, 2))
             outputs = ops.reshape(outputs, (*ops.shape(inputs)[:-1], blocks * units))
         if diagonal is None:
             return outputs
@@ -149,7 +149,7 @@ class LowRank(LinearMap):
         (diagonal,) = self._diagonals([slice(0, left.shape[0])])
         return right, left, None if diagonal is None else ops.reshape(diagonal, (-1, 1, self.units))
 
-    def product_each(self, inputs, prepared):
+    def product_per_block(self, inputs, prepared):
         right, left, diagonal = prepared
         outputs = matmul(matmul(inputs, right), left)
         return outputs if diagonal is None else outputs + multiply(inputs, diagonal)

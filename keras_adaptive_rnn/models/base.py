@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, engine
+from keras_adaptive_rnn import _arguments, _sequence, engine
 from keras_adaptive_rnn.cells import LSTMCell
 from keras_adaptive_rnn.cells.bases import any_cell
 
@@ -110,6 +110,7 @@ def run(cell, vectors, states, mask, training, return_sequences=False):
     Returns: `(outputs of all steps or None, states)`.
     """
     dtype = vectors.dtype if isinstance(vectors.dtype, str) else keras.backend.standardize_dtype(vectors.dtype)
+    sequence = _sequence.current()
     hoist = engine.should_hoist(cell.count_params(), vectors.shape[1], training)
 
     def project(x):
@@ -126,7 +127,7 @@ def run(cell, vectors, states, mask, training, return_sequences=False):
         differentiable=True,
         recompute=False,
         variables=getattr(cell, "variables", []),
-        resume=any_cell.resumable(cell, dtype),
+        resume=lambda: _sequence.resumed(sequence, dtype),
         is_traceable=any_cell.is_traceable(cell),
     )
     inputs = project(vectors) if hoist else vectors

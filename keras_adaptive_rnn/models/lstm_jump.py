@@ -4,7 +4,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, engine
+from keras_adaptive_rnn import _arguments, _sequence, engine
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Tensor
 from keras_adaptive_rnn.cells.bases import any_cell
@@ -129,20 +129,17 @@ class LSTMJump(TextClassifier):
     def call(self, tokens, mask=None, training=False):
         tokens, mask = self.tokens_and_mask(tokens, mask)
         training = bool(training)
-        try:
-            any_cell.start_sequence(self.cell, ops.shape(tokens)[0], training, self.embedding_units)
+        with _sequence.started(any_cell.parts_of(self.cell), ops.shape(tokens)[0], training):
             path = self._find_path(tokens, mask, training)
             if training:
-                # The path without gradients first, then all of it in one pass over what it reads: two small graphs,
-                # where one with a gradient through every jump would be as long as the jumps are many.
+                # The path is found without gradients, and a second pass over what it reads has them: two small graphs.
+                # One graph with a gradient through every jump would grow with the number of jumps.
                 outputs, read = self._follow(tokens, mask, path)
                 self._kept.episode = self._episode(outputs, read, path)
                 output = outputs[-1]
             else:
                 self._kept.episode = Episode(path.counts)
                 output = path.states[0]
-        finally:
-            any_cell.end_sequence(self.cell)
         return probabilities(self.classifier(output))
 
     def _find_path(self, tokens, mask, training):
@@ -188,7 +185,11 @@ class LSTMJump(TextClassifier):
             *(ops.stop_gradient(state) for state in any_cell.initial_states(self.cell, batch_size, self.compute_dtype)),
         )
         _, _, starts, jumps, counts, *states = engine.while_loop(
-            lambda k, next_token, *_: ops.any(next_token < end), body, start, segments, any_cell.is_traceable(self.cell)
+            lambda k, next_token, *_: ops.any(next_token < end),
+            body,
+            start,
+            segments,
+            any_cell.is_traceable(self.cell),
         )
         return Path(starts, jumps[:, : segments - 1], counts, end, states)
 

@@ -2,6 +2,7 @@
 
 import contextlib
 
+from keras_adaptive_rnn import _sequence
 from keras_adaptive_rnn._types import Tensor
 from keras_adaptive_rnn.cells.bases.cell import Cell
 from keras_adaptive_rnn.maps import DropConnect
@@ -18,13 +19,10 @@ def given_noise(drawer: Cell | DropConnect, **masks: Tensor):
             map. Of a noise that differs from step to step, such as `zoneout`, integers of type int32 from which the
             noise of every step is made.
     """
-    given = drawer._sequence.given if isinstance(drawer, DropConnect) else drawer._noise.given
     names = ["rate"] if isinstance(drawer, DropConnect) else [*drawer.noise_sizes, *drawer.step_noise_sizes]
     unknown = set(masks) - set(names)
     if unknown:
         raise ValueError(f"{type(drawer).__name__} draws {sorted(names)}. Received: {sorted(unknown)}")
-    given.update(masks)
-    try:
+    given = {**_sequence.current().given, drawer: masks}
+    with _sequence.changed(given=given):
         yield drawer
-    finally:
-        given.clear()

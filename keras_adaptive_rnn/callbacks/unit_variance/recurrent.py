@@ -5,6 +5,7 @@ import numpy as np
 from keras import ops, tree
 
 from keras_adaptive_rnn import engine
+from keras_adaptive_rnn._keras import get_keras_mask
 from keras_adaptive_rnn.callbacks.unit_variance.matrices import LayerMatrices, MapMatrices, is_known_map, own_kernels
 from keras_adaptive_rnn.cells.bases.any_cell import as_list, memory_states
 from keras_adaptive_rnn.cells.bases.gated import GatedCell
@@ -12,7 +13,6 @@ from keras_adaptive_rnn.cells.deep import DeepRNNCell
 from keras_adaptive_rnn.cells.elman import ElmanCell
 from keras_adaptive_rnn.cells.gru import GRUCell
 from keras_adaptive_rnn.cells.lstm import LSTMCell
-from keras_adaptive_rnn.loop.decisions import deciding_cells
 from keras_adaptive_rnn.loop.rnn import RNN
 
 KERAS_CELLS = keras.layers.SimpleRNNCell, keras.layers.LSTMCell, keras.layers.GRUCell
@@ -38,7 +38,7 @@ def watch(layer, run):
 def one_step(layer, sequences, mask, run):
     """Returns what `layer` would, with each time step a sample of one and the same step."""
     batch, time, features = sequences.shape
-    mask = getattr(sequences, "_keras_mask", None) if mask is None else mask
+    mask = get_keras_mask(sequences) if mask is None else mask
     if mask is not None:
         run.rows = ops.convert_to_numpy(mask).reshape(-1).astype(bool)
     # A compiled step would hide what is scaled in it.
@@ -52,7 +52,7 @@ def one_step(layer, sequences, mask, run):
     result = (output, *(state[:, -1] for state in states)) if layer.return_state else (output,)
     if getattr(layer, "return_decisions", False):
         # Nothing is decided for a sequence here, and nobody scales by it.
-        result += (ops.zeros((batch, time), output.dtype),) * len(deciding_cells(layer.cell))
+        result += (ops.zeros((batch, time), output.dtype),) * len(layer._tree.deciding)
     return result if len(result) > 1 else output
 
 

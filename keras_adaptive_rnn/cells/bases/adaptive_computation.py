@@ -1,12 +1,9 @@
 """What cells that decide how much to compute share."""
 
-import contextlib
-from contextvars import ContextVar
-
 import keras
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, engine, initializers
+from keras_adaptive_rnn import _arguments, _sequence, engine, initializers
 from keras_adaptive_rnn._types import Initializer
 from keras_adaptive_rnn.cells.bases.cell import Cell
 
@@ -16,22 +13,9 @@ def cast(x, dtype="float32"):
     return x if keras.backend.standardize_dtype(x.dtype) == dtype else ops.cast(x, dtype)
 
 
-_saving = ContextVar("saving", default=False)
-
-
-@contextlib.contextmanager
-def saving():
-    """Within this context, steps of inference leave out what they do not need. It is for values, not for gradients."""
-    token = _saving.set(True)
-    try:
-        yield
-    finally:
-        _saving.reset(token)
-
-
 def straight_through(value, estimate):
     """Returns `value` exactly, whose gradient is that of `estimate`."""
-    if _saving.get():
+    if _sequence.current().skips_unneeded:
         return value
     return ops.stop_gradient(value) + (estimate - ops.stop_gradient(estimate))
 
@@ -112,18 +96,18 @@ class AdaptiveComputationCell(Cell):
         kernel, bias = (cast(ops.convert_to_tensor(weight)) for weight in (self.decision_kernel, self.decision_bias))
         return ops.matmul(read, kernel) + bias
 
-    def start_sequence(self, batch_size, training):
+    def prepare_sequence(self, kept, batch_size, training):
         if training is None and self.adds_loss:
             raise ValueError(
                 f"A {type(self).__name__} that adds to the loss must run in `keras_adaptive_rnn.layers.RNN`: "
                 f"`keras.layers.RNN` cannot add what it costs. Received: {self.loss_arguments()}"
             )
-        super().start_sequence(batch_size, training)
+        super().prepare_sequence(kept, batch_size, training)
 
     @property
-    def saves(self):
-        """Whether what this step does not need may be left out."""
-        return _saving.get()
+    def skips_unneeded(self):
+        """Whether this step may skip computation whose result is unused."""
+        return _sequence.current().skips_unneeded
 
     def loss_arguments(self):
         """Returns the arguments by which it adds to the loss, in words."""

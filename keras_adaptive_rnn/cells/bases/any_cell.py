@@ -1,17 +1,15 @@
 """What our cells and layers ask of any cell: ours, Keras's, stacks and strangers."""
 
-import contextlib
 import itertools
 
 import keras
 from keras import ops, tree
 
 from keras_adaptive_rnn import initializers, maps
-from keras_adaptive_rnn._keras import AutocastScope, DropoutRNNCell
 from keras_adaptive_rnn.cells.bases.cell import Cell
 
-# Who writes steps that do nothing but their operations.
-OURS = ("keras", __name__.split(".")[0])
+# Packages whose cells are pure, so their steps can be traced.
+PURE = ("keras", __name__.split(".")[0])
 
 
 def as_list(states):
@@ -25,10 +23,15 @@ def output_size(cell):
     return as_list(cell.state_size)[0] if size is None else size
 
 
+def parts_of(cell):
+    """Returns the layers inside a cell, the cell included; an empty list if it is no layer."""
+    return cell._flatten_layers() if isinstance(cell, keras.layers.Layer) else []
+
+
 def is_traceable(cell):
-    """Returns whether `cell` is known to do the same in every step: it is of this package, or Keras's."""
-    parts = cell._flatten_layers() if isinstance(cell, keras.layers.Layer) else [cell]
-    return all(isinstance(part, Cell) or type(part).__module__.split(".")[0] in OURS for part in parts)
+    """Returns whether every step of `cell` is known to run the same operations."""
+    parts = parts_of(cell) or [cell]
+    return all(isinstance(part, Cell) or type(part).__module__.split(".")[0] in PURE for part in parts)
 
 
 # One step, of a cell whose states are flat.
@@ -85,84 +88,6 @@ def split_sizes(joined, sizes):
     """Returns the pieces of a tensor, of these sizes along its last axis."""
     ends = list(itertools.accumulate(sizes, initial=0))
     return [joined[..., start:end] for start, end in itertools.pairwise(ends)]
-
-
-# The start and the end of a sequence.
-
-_KERAS_MASKS = ("_dropout_mask", "_recurrent_dropout_mask")
-
-
-def start_sequence(cell, batch_size, training, input_size):
-    """Draws all that is random in `cell`, once for a sequence, and prepares its weights.
-
-    Args:
-        cell: Any built cell.
-        batch_size: Integer or scalar tensor.
-        training: Whether the sequence is one of training; `None` where that is not known.
-        input_size: Integer, features of the cell's input.
-    """
-    if isinstance(cell, Cell):
-        cell.start_sequence(batch_size, training)
-    elif isinstance(cell, keras.layers.StackedRNNCells):
-        for inner in cell.cells:
-            start_sequence(inner, batch_size, training, input_size)
-            input_size = output_size(inner)
-    elif isinstance(cell, DropoutRNNCell) and training is not False:
-        cell.get_dropout_mask(ops.ones((batch_size, input_size), dtype=cell.compute_dtype))
-        cell.get_recurrent_dropout_mask(ops.ones((batch_size, output_size(cell)), dtype=cell.compute_dtype))
-
-
-def end_sequence(cell):
-    """Forgets what `start_sequence` drew and prepared."""
-    if isinstance(cell, Cell):
-        cell.end_sequence()
-    elif isinstance(cell, keras.layers.StackedRNNCells):
-        for inner in cell.cells:
-            end_sequence(inner)
-    elif isinstance(cell, DropoutRNNCell):
-        cell.reset_dropout_mask()
-        cell.reset_recurrent_dropout_mask()
-
-
-def kept_for_sequence(cell):
-    """Returns what a cell and its parts keep for a sequence that has started: pairs of an object and its attributes."""
-    kept = []
-    for layer in cell._flatten_layers() if isinstance(cell, keras.layers.Layer) else []:
-        for transient in (getattr(layer, "_noise", None), getattr(layer, "_sequence", None)):
-            if transient is not None:
-                kept.append((transient, dict(vars(transient))))
-        if isinstance(layer, DropoutRNNCell) and not isinstance(layer, Cell):
-            kept.append((layer, {name: getattr(layer, name, None) for name in _KERAS_MASKS}))
-    return kept
-
-
-@contextlib.contextmanager
-def replaced(kept):
-    """Within this context objects have other attributes: `kept` is a list of pairs of an object and a dict."""
-    before = [(holder, {name: getattr(holder, name) for name in attributes}) for holder, attributes in kept]
-    _set(kept)
-    try:
-        yield
-    finally:
-        _set(before)
-
-
-def _set(kept):
-    for holder, attributes in kept:
-        for name, value in attributes.items():
-            setattr(holder, name, value)
-
-
-def resumable(cell, dtype):
-    """Returns a function that gives a context in which a started sequence of `dtype` goes on, also after its end."""
-    kept = kept_for_sequence(cell)
-
-    @contextlib.contextmanager
-    def resume():
-        with AutocastScope(dtype), replaced(kept):
-            yield
-
-    return resume
 
 
 # Cells as arguments.

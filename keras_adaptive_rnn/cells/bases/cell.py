@@ -1,58 +1,56 @@
-"""What every cell shares: the protocol, the noise of a sequence, the initial state and the config."""
+"""The protocol of a cell, and what every cell shares: noise, the initial state and the config."""
 
 import keras
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, maps
+from keras_adaptive_rnn import _arguments, _sequence
 from keras_adaptive_rnn._keras import DropoutRNNCell
-from keras_adaptive_rnn.cells.bases.noise import Noise, uniform
+from keras_adaptive_rnn.cells.bases.noise import uniform
 
 
 class Cell(DropoutRNNCell, keras.layers.Layer):
-    r"""A recurrent cell in two parts: what needs no state, and the rest.
+    r"""A recurrent cell whose step is split in two: what needs no state, and the rest.
 
-    A subclass writes the equations of one time step in
+    A subclass writes the equations of one time step in two methods:
 
-    - `project(inputs, training)`: all that does not depend on the state, for any leading axes. Our
-      `keras_adaptive_rnn.layers.RNN` calls it once for a whole sequence, `[time, batch, features]`, outside the loop.
-      It may return any structure of tensors. Identity by default.
-    - `step(projected, states, training)`: the rest, for one time step; returns `output, [output, ...]`. The first
-      state is the output, every state is `[batch, size]`, and the list comes back as it went in. `self.sow(f=f)`
-      names a gate for those who want to look at it.
+    - `project(inputs, training)` computes everything that does not depend on the state, for any leading axes. Our
+      `keras_adaptive_rnn.layers.RNN` calls it once for the whole sequence, `[time, batch, features]`, outside the loop.
+      It may return any structure of tensors. The default is the identity.
+    - `step(projected, states, training)` computes the rest and returns `output, [output, ...]`. The first state is the
+      output, every state is `[batch, size]`, and the states come back in the order in which they went in.
+      `self.sow(f=f)` makes a gate visible to `keras_adaptive_rnn.analysis.trace`.
 
-    Both are traced: a loop may call `step` once and repeat its operations in all other steps, on every backend. So they
-    compute with tensors and change nothing else.
+    Both are traced: on every backend, a loop may call `step` once and replay its operations for all other steps. They
+    must therefore be pure functions of tensors.
 
-    A cell that decides how much to compute says so in `emit_aux` (`aux_size`, `sequence_loss`).
+    `call` is `step(project(...))`, so that `keras.layers.RNN` takes the cell as it is. A subclass sets `state_size` (a
+    list) and `output_size`, and creates its weights in `build`, which ends with `super().build(...)`.
 
-    `call = step(project(.))` makes it a Keras cell, which `keras.layers.RNN` takes as it is. A subclass sets
-    `state_size` (a list) and `output_size`, and makes its weights in `build`, which ends with `super().build(...)`.
-
-    Noise is drawn once a sequence and named after its rate: `self.drop(x, "dropout", training)` multiplies by the mask
-    of `self.dropout`. A subclass that wants another mask adds its size to `noise_sizes`. One that wants new noise in
-    every step lists it in `step_noise_sizes`, keeps a count in a state of `noise.DIGITS` entries
+    Dropout masks are drawn once per sequence and named after their rate: `self.drop(x, "dropout", training)` applies
+    the mask of `self.dropout`. A subclass with a mask of its own adds the size to `noise_sizes`. A subclass that needs
+    new noise in every step lists it in `step_noise_sizes`, keeps a step count in a state of `noise.DIGITS` entries
     (`cells/bases/noise.py`), and calls `self.uniform(name, digits)`.
 
-    Cells and maps that a cell holds as attributes, or in lists, start and end their sequences with it.
+    A cell that decides how much to compute emits its decision with `emit_aux` (see `aux_size`, `sequence_loss`).
 
     Args:
-        dropout: Float in `[0, 1)`, share of the inputs to drop; one mask a sequence. Defaults to `0.0`.
-        recurrent_dropout: Float in `[0, 1)`, share of the recurrent state to drop; one mask a sequence. Defaults to
-            `0.0`.
+        dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to `0.0`.
+        recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per sequence.
+            Defaults to `0.0`.
         seed: Integer seed of the masks, or `None` (default).
-        trainable_initial_state: Whether the state before the first step is trained, one vector a state, shared by the
-            batch, zero at the start of training. Defaults to `False`: zeros.
+        trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the batch,
+            initialized to zero. Defaults to `False`: zeros.
         name, dtype, trainable: As in `keras.layers.Layer`.
     """
 
-    # Whether the first state, the output, is read by the next step. Where it is not, nothing can be done to the state
-    # through it, and the modulators that would refuse the cell.
+    # Whether the next step reads the first state, the output. If not, wrappers that modify the output cannot affect the
+    # recurrence, so they refuse this cell.
     reads_output = True
-    # Which state is the memory: of an LSTM c, not h.
+    # The index of the state that holds the memory: c for an LSTM, not h.
     memory_index = 0
-    # How many numbers a cell that decides how much to compute records in a step, its decision first.
+    # How many numbers per sample `emit_aux` takes in each step, the decision first.
     aux_size = 0
-    # Whether its decisions add to the loss.
+    # Whether the decisions add to the loss.
     adds_loss = False
 
     def __init_subclass__(cls, **kwargs):
@@ -61,7 +59,7 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
 
     @classmethod
     def accepted_arguments(cls):
-        """Returns the parameters of the class by name, and of the cells that it makes."""
+        """Returns the parameters of the class, and of the cells that it creates, by name."""
         return _arguments.parameters(cls)
 
     def __new__(cls, *args, **kwargs):
@@ -83,9 +81,6 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
         self.trainable_initial_state = _arguments.boolean("trainable_initial_state", trainable_initial_state)
         self.seed_generator = keras.random.SeedGenerator(seed)
         self.input_size = None
-        self._noise = Noise()
-        self._watched = Watched()
-        self._recorded = Recorded()
 
     # The equations.
 
@@ -99,28 +94,30 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
         return self.step(self.project(inputs, training), states, training)
 
     def sow(self, **values):
-        """Shows named values of a step, its gates, to `keras_adaptive_rnn.analysis.trace` while that looks on."""
-        if self._watched.values is not None:
-            self._watched.values.update(values)
+        """Makes values of a step visible, by name, to `keras_adaptive_rnn.analysis.trace`."""
+        intermediates = _sequence.current().intermediates
+        if intermediates is not None:
+            intermediates += [(self, name, value) for name, value in values.items()]
 
     def emit_aux(self, *values):
-        """Hands `aux_size` tensors `[batch, 1]` of a step to the layer, our `RNN`, where that collects them."""
-        if self._recorded.values is not None:
-            self._recorded.values[:] = values
+        """Passes `aux_size` tensors `[batch, 1]` of a step to the layer, our `RNN`, if it collects them."""
+        aux = _sequence.current().aux
+        if aux is not None:
+            aux[self] = values
 
-    def sequence_loss(self, recorded, counted):
-        """Returns what the decisions of each sequence add to the loss, `[batch]`; asked where `adds_loss`.
+    def sequence_loss(self, emitted, counted):
+        """Returns what the decisions of each sequence add to the loss, `[batch]`. Called if `adds_loss`.
 
         Args:
-            recorded: Float32 tensor `[batch, time, aux_size]`, zero at masked steps.
-            counted: Float32 tensor `[batch, time]`, one where a step counts, zero where it is masked.
+            emitted: Float32 tensor `[batch, time, aux_size]`, zero at masked steps.
+            counted: Float32 tensor `[batch, time]`, one if a step counts, zero if it is masked.
         """
         raise NotImplementedError
 
     # Weights.
 
     def build(self, input_shape):
-        """Records the input size and makes the trained initial state; a subclass calls this last."""
+        """Records the input size and creates the trained initial state. A subclass calls this last."""
         self._set_input_size(input_shape)
         if self.trainable_initial_state:
             self.initial_state = [
@@ -138,111 +135,93 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
         self.input_size = input_shape[-1]
         self.input_spec = keras.layers.InputSpec(ndim=2, axes={-1: self.input_size})
 
-    # Noise, drawn once a sequence.
+    # Noise, drawn once per sequence.
 
     @property
     def noise_sizes(self):
-        """The size of each mask, an integer or a tuple of them, by the name of its rate."""
+        """The size of each mask, an integer or a tuple of integers, by the name of its rate."""
         return {"dropout": self.input_size, "recurrent_dropout": self.state_size[0]}
 
     @property
     def step_noise_sizes(self):
-        """The size of each noise that differs from step to step, by the name of its rate."""
+        """The size of each noise that changes from step to step, by the name of its rate."""
         return {}
 
     def drop(self, x, name, training):
-        """Returns `x` times the sequence's mask of the rate called `name`; `x` itself in inference.
+        """Applies the sequence's mask of the rate called `name` to `x`; returns `x` itself in inference.
 
-        A mask of size `(n, size)` makes `[..., n, size]` of `[..., size]`: every one of the n is dropped by itself.
+        A mask of size `(n, size)` maps `[..., size]` to `[..., n, size]`: each of the n copies has a mask of its own.
         """
         if not training or not self._is_drawn(name):
             return x
-        mask = self._noise.drawn.get(name)
+        mask = _sequence.kept_by(self).get(name)
         if mask is None:
-            # Called without a sequence around it (a cell by itself): a mask for this call.
+            # The cell is called by itself, outside any sequence: the mask is for this call.
             mask = self._draw(name, ops.shape(x)[-2])
         return (ops.expand_dims(x, -2) if len(mask.shape) == 3 else x) * ops.cast(mask, x.dtype)
 
     def uniform(self, name, digits):
         """Returns uniform numbers in [0, 1), `[batch, step_noise_sizes[name]]`, new ones at each count."""
-        keys = self._noise.drawn.get(name)
+        keys = _sequence.kept_by(self).get(name)
         return uniform(self._draw_keys(name, ops.shape(digits)[0]) if keys is None else keys, digits)
 
+    def _given(self):
+        return _sequence.current().given.get(self, {})
+
     def _is_drawn(self, name):
-        return getattr(self, name) > 0 or name in self._noise.given
+        return getattr(self, name) > 0 or name in self._given()
 
     def _draw_keys(self, name, batch_size):
-        if name in self._noise.given:
-            return ops.convert_to_tensor(self._noise.given[name], dtype="int32")
+        if name in self._given():
+            return ops.convert_to_tensor(self._given()[name], dtype="int32")
         shape = (batch_size, self.step_noise_sizes[name])
         return keras.random.randint(shape, 0, 2**31 - 1, dtype="int32", seed=self.seed_generator)
 
     def _draw(self, name, batch_size):
-        if name in self._noise.given:
-            return ops.convert_to_tensor(self._noise.given[name], dtype=self.compute_dtype)
+        if name in self._given():
+            return ops.convert_to_tensor(self._given()[name], dtype=self.compute_dtype)
         size = self.noise_sizes[name]
         ones = ops.ones((batch_size, *(size if isinstance(size, tuple) else (size,))), dtype=self.compute_dtype)
         return keras.random.dropout(ones, getattr(self, name), seed=self.seed_generator)
 
-    def parts(self):
-        """Returns the maps of the cell, and the cells in it, which draw and prepare for a sequence with it."""
-        own = self._flatten_layers(include_self=False, recursive=False)
-        return (
-            [part for part in own if isinstance(part, (maps.LinearMap, maps.Bias))],
-            [part for part in own if isinstance(part, Cell)],
-        )
-
-    def start_sequence(self, batch_size, training):
-        """Draws the noise of a sequence, and prepares the weights.
+    def prepare_sequence(self, kept, batch_size, training):
+        """Draws the noise of a sequence. The parts of the cell draw and prepare theirs by themselves.
 
         Args:
+            kept: Dict to fill, which `_sequence.kept_by(self)` returns for as long as the sequence lasts.
             batch_size: Integer or scalar tensor.
-            training: Whether the sequence is one of training; `None` if that is not known yet (plain
-                `keras.layers.RNN` does not say), which draws the noise and prepares nothing.
+            training: Whether the sequence is a training sequence; `None` if it is not known, in plain
+                `keras.layers.RNN`.
         """
         if training is not False:
-            for name in self.noise_sizes:
-                if self._is_drawn(name):
-                    self._noise.drawn[name] = self._draw(name, batch_size)
-            for name in self.step_noise_sizes:
-                self._noise.drawn[name] = self._draw_keys(name, batch_size)
-        own_maps, own_cells = self.parts()
-        for part in own_maps:
-            part.start_sequence(training)
-        for cell in own_cells:
-            cell.start_sequence(batch_size, training)
+            kept |= {name: self._draw(name, batch_size) for name in self.noise_sizes if self._is_drawn(name)}
+            kept |= {name: self._draw_keys(name, batch_size) for name in self.step_noise_sizes}
 
-    def end_sequence(self):
-        """Forgets the noise and the prepared weights."""
-        self._noise.drawn = {}
-        for part in [*self.parts()[0], *self.parts()[1]]:
-            part.end_sequence()
-
-    # The hooks by which `keras.layers.RNN` says that a sequence begins and ends.
+    # The hooks of `keras.layers.RNN` at the start and the end of a sequence.
 
     def get_dropout_mask(self, step_input):
-        self.start_sequence(ops.shape(step_input)[0], training=None)
+        _sequence.begin(self._flatten_layers(), ops.shape(step_input)[0])
 
     def get_recurrent_dropout_mask(self, step_input):
-        """Nothing is left to draw: `get_dropout_mask` has drawn all."""
+        """Does nothing: `get_dropout_mask` has drawn all noise."""
 
     def reset_dropout_mask(self):
-        self.end_sequence()
+        _sequence.end(self._flatten_layers())
 
     def reset_recurrent_dropout_mask(self):
-        """Nothing is left to forget: `reset_dropout_mask` has forgotten all."""
+        """Does nothing: `reset_dropout_mask` has dropped all noise."""
 
     # States and config.
 
     @property
     def memory_states(self):
-        """For each state, whether it is memory; else it is book-keeping, such as a count, which nobody may change."""
+        """For each state, whether it is memory. The others are bookkeeping, such as a step count."""
         return [True] * len(self.state_size)
 
     def get_initial_state(self, batch_size=None):
         states = [ops.zeros((batch_size, size), dtype=self.compute_dtype) for size in self.state_size]
         if self.trainable_initial_state:
-            # A product, not a broadcast: PyTorch cannot assign to a tensor whose rows share memory.
+            # A product and not a broadcast, as PyTorch cannot assign to a tensor whose rows share memory.
             ones = ops.ones((batch_size, 1), dtype=self.compute_dtype)
             rows = iter(self.initial_state)
             for k, is_memory in enumerate(self.memory_states):
@@ -252,22 +231,8 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
 
     @property
     def has_trainable_initial_state(self):
-        """Whether any part of the initial state is trained."""
+        """Whether any part of the initial state is trained, also in a cell inside this one."""
         return self.trainable_initial_state
 
     def get_config(self):
         return {**super().get_config(), **_arguments.config(self, _arguments.parameters(type(self)))}
-
-
-class Watched:
-    """Where a cell shows the values of a step; a plain object, so that Keras does not track them."""
-
-    def __init__(self):
-        self.values = None
-
-
-class Recorded:
-    """What a cell records of a step, in a list while a layer collects it; a plain object, as tracers pass through."""
-
-    def __init__(self):
-        self.values = None

@@ -41,8 +41,8 @@ class GatedCell(Cell):
 
     gates = ()
     groups = None
-    # How many blocks each draw of the recurrent initializer covers; `None` for one draw for all.
-    drawn = None
+    # How many blocks each call of the recurrent initializer covers; `None` for one call for all.
+    init_groups = None
     bias_rows = 1
 
     def __init__(
@@ -114,10 +114,10 @@ class GatedCell(Cell):
 
     def build_maps(self):
         """Makes the weights of $W$ and $U$."""
-        apart = self.per_gate_dropout
-        self.kernel_map.build_blocks((len(self.gates),), self.input_size, apart=apart)
+        per_block = self.per_gate_dropout
+        self.kernel_map.build_blocks((len(self.gates),), self.input_size, per_block=per_block)
         groups = self.groups or (len(self.gates),)
-        self.recurrent_map.build_blocks(groups, self.state_size[0], self.drawn, apart)
+        self.recurrent_map.build_blocks(groups, self.state_size[0], self.init_groups, per_block)
 
     def make_norm(self, size, center=False):
         """Returns a built layer normalisation of `size` entries; the bias of the gates is the centre."""
@@ -148,10 +148,10 @@ class GatedCell(Cell):
 
     def _product(self, linear_map, x, rate, training, group=0):
         dropped = self.drop(x, rate, training)
-        each = len(dropped.shape) > len(x.shape)
-        if each:
+        per_block = len(dropped.shape) > len(x.shape)
+        if per_block:
             dropped = dropped[..., linear_map.group_slices[group], :]
-        return linear_map(dropped, group, training=training, each=each)
+        return linear_map(dropped, group, training=training, per_block=per_block)
 
     def step(self, projected, states, training=False):
         return self.update(projected + self.recurrent(states[0], training), states, training)

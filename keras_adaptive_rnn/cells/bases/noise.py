@@ -1,39 +1,28 @@
-"""The noise of a sequence: masks that hold for all of its steps, and numbers that differ from step to step."""
+"""Random numbers that differ from step to step: a hash of keys, drawn once per sequence, and a step count."""
 
 from keras import ops
 
-# The count of steps is a state, and states are of the compute dtype: in bfloat16, integers end at 256.
+# The step count is a state and has the compute dtype, and bfloat16 holds no odd integer above 256.
 DIGITS = 3
 BASE = 128
 
 
-class Noise:
-    """The masks and keys of one sequence; a plain object, so that Keras does not track its tensors.
-
-    `given` holds masks and keys to use in place of drawn ones, by name: tests put the same on every backend.
-    """
-
-    def __init__(self):
-        self.drawn = {}
-        self.given = {}
-
-
 def count(digits):
-    """Returns the count, `[batch, 1]`, that `[batch, DIGITS]` digits spell."""
+    """Returns the count `[batch, 1]` of `[batch, DIGITS]` digits."""
     places = ops.convert_to_tensor([BASE**k for k in range(DIGITS)], dtype="int32")
     return ops.sum(ops.cast(digits, "int32") * places, axis=-1, keepdims=True)
 
 
 def next_digits(digits):
-    """Returns the digits of the next count; after `BASE ** DIGITS` steps, two million, it starts anew."""
+    """Returns the digits of the next count, which wraps around after `BASE ** DIGITS` (two million) steps."""
     places = ops.convert_to_tensor([BASE**k for k in range(DIGITS)], dtype="int32")
     return ops.cast(((count(digits) + 1) // places) % BASE, digits.dtype)
 
 
 def uniform(keys, digits):
-    """Returns numbers of float32, uniform in [0, 1), a function of `keys`, `[batch, size]` of int32, and the count.
+    """Returns uniform float32 numbers in [0, 1), a hash of `keys`, int32 `[batch, size]`, and the count.
 
-    A random generator would be advanced inside the time loop, which JAX forbids; so the numbers are a hash.
+    A random generator would have to be advanced inside the time loop, which JAX does not allow.
     """
     x = keys + count(digits) * -1640531527
     for shift, factor in ((16, 569420461), (15, 1935289751)):
@@ -43,5 +32,5 @@ def uniform(keys, digits):
 
 
 def _shift_right(x, places):
-    # Of a signed integer the shift would carry the sign along.
+    # Shifting a signed integer copies its sign bit.
     return ops.bitwise_and(ops.right_shift(x, places), (1 << (32 - places)) - 1)

@@ -33,10 +33,13 @@ class WrapperCell(ContainerCell):
                 f"{type(self.cell).__name__}, as it is made here, does not; modulate the cells inside it. "
                 f"Received: cell={cell!r}"
             )
-        self.hold([self.cell])
         inner = as_list(self.cell.state_size)
         self.state_size = [*inner, *self.own_state_size]
         self.output_size = inner[0]
+
+    @property
+    def inner_cells(self):
+        return [self.cell]
 
     def build(self, input_shape):
         self.build_inner(self.cell, input_shape)

@@ -1,0 +1,146 @@
+"""A pass over a sequence as one value, which only the thread that runs the pass can see."""
+
+import contextlib
+import dataclasses
+from collections.abc import Mapping
+from contextvars import ContextVar
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_adaptive_rnn._keras import AutocastScope, DropoutRNNCell
+
+KERAS_MASKS = ("_dropout_mask", "_recurrent_dropout_mask")
+
+
+@dataclasses.dataclass(frozen=True)
+class Sequence:
+    """A pass over a sequence.
+
+    Attributes:
+        kept: For each part of the cell, a dict of what it drew and prepared for the sequence.
+        given: For each part, a dict of the noise to use instead of drawn noise.
+        skips_unneeded: Whether inference steps skip computation whose result is unused. Gradients are wrong then.
+        aux: Dict in which cells emit what they decided in the current step; `None` if it is not collected.
+        intermediates: List to which cells sow `(cell, name, value)`; `None` if it is not collected.
+    """
+
+    kept: Mapping[Any, dict] = dataclasses.field(default_factory=dict)
+    given: Mapping[Any, dict] = dataclasses.field(default_factory=dict)
+    skips_unneeded: bool = False
+    aux: dict | None = None
+    intermediates: list | None = None
+
+
+NO_SEQUENCE = Sequence()
+_current = ContextVar("sequence", default=NO_SEQUENCE)
+
+
+def current():
+    """Returns the pass that the calling thread runs; an empty one outside any pass."""
+    return _current.get()
+
+
+def kept_by(part):
+    """Returns the dict of what `part` keeps for the current pass; an empty one if it keeps nothing."""
+    return _current.get().kept.get(part) or {}
+
+
+@contextlib.contextmanager
+def entered(sequence):
+    """Makes `sequence` the current pass within this context."""
+    token = _current.set(sequence)
+    try:
+        yield sequence
+    finally:
+        _current.reset(token)
+
+
+def changed(**fields):
+    """Makes the current pass with other `fields` the current one within a context."""
+    return entered(dataclasses.replace(current(), **fields))
+
+
+@contextlib.contextmanager
+def started(parts, batch_size, training):
+    """Starts a pass: within this context, the noise of `parts` is drawn and their weights are prepared.
+
+    Args:
+        parts: List of the layers inside a cell, the cell included.
+        batch_size: Integer or scalar tensor.
+        training: Whether the pass is a training pass.
+    """
+    with changed(kept={}, aux=None) as sequence:
+        _prepare(parts, sequence.kept, batch_size, training)
+        # Keras's own cells look for their masks in attributes of theirs.
+        for part in parts:
+            if _is_noisy_keras_cell(part) and part in sequence.kept:
+                _reset_keras_masks(part)
+        with _keras_masks(sequence):
+            yield sequence
+
+
+@contextlib.contextmanager
+def resumed(sequence, dtype):
+    """Goes on with a pass that has ended, in the compute dtype of its cell: gradients run steps again."""
+    with AutocastScope(dtype), entered(sequence), _keras_masks(sequence):
+        yield
+
+
+def begin(parts, batch_size):
+    """Starts a pass in `keras.layers.RNN`, which has hooks instead of a context and does not tell `training`."""
+    now = current()
+    kept = dict(now.kept)
+    _current.set(dataclasses.replace(now, kept=kept))
+    _prepare(parts, kept, batch_size, training=None)
+
+
+def end(parts):
+    """Ends what `begin` started."""
+    now = current()
+    _current.set(dataclasses.replace(now, kept={part: kept for part, kept in now.kept.items() if part not in parts}))
+    for part in parts:
+        if _is_noisy_keras_cell(part):
+            _reset_keras_masks(part)
+
+
+def _prepare(parts, kept, batch_size, training):
+    # The layers inside a layer come after it, and it may ask what they keep.
+    for part in reversed(parts):
+        if hasattr(part, "prepare_sequence"):
+            kept[part] = {}
+            part.prepare_sequence(kept[part], batch_size, training)
+        elif training is not False and _is_noisy_keras_cell(part):
+            inputs, state = (ops.ones((batch_size, size), part.compute_dtype) for size in _sizes(part))
+            masks = part.get_dropout_mask(inputs), part.get_recurrent_dropout_mask(state)
+            kept[part] = dict(zip(KERAS_MASKS, masks, strict=True))
+
+
+def _is_noisy_keras_cell(part):
+    return isinstance(part, DropoutRNNCell) and not hasattr(part, "prepare_sequence")
+
+
+def _sizes(cell):
+    """Returns the sizes of the input and of the first state of a built Keras cell."""
+    return cell.get_build_config()["input_shape"][-1], keras.tree.flatten(cell.state_size)[0]
+
+
+def _reset_keras_masks(cell):
+    cell.reset_dropout_mask()
+    cell.reset_recurrent_dropout_mask()
+
+
+@contextlib.contextmanager
+def _keras_masks(sequence):
+    with contextlib.ExitStack() as stack:
+        for cell in filter(_is_noisy_keras_cell, sequence.kept):
+            before = {name: getattr(cell, name, None) for name in KERAS_MASKS}
+            stack.callback(_set_attributes, cell, before)
+            _set_attributes(cell, sequence.kept[cell])
+        yield
+
+
+def _set_attributes(layer, values):
+    for name, value in values.items():
+        setattr(layer, name, value)
