@@ -1,5 +1,6 @@
 """`keras.layers.RNN` with the same arguments, weights and file, and a time loop of our own."""
 
+import weakref
 from typing import Any
 
 import keras
@@ -16,6 +17,9 @@ from keras_adaptive_rnn.loop import decisions, schedules
 from keras_adaptive_rnn.loop.cell_tree import CellTree
 from keras_adaptive_rnn.loop.skipped_steps import scan_taken_steps, scans_taken_steps
 from keras_adaptive_rnn.loop.stateful import Carried
+
+# The layers of each cell: two layers may share one.
+_layers_of = weakref.WeakKeyDictionary()
 
 
 @export
@@ -124,6 +128,8 @@ class RNN(keras.layers.RNN):
         self.input_spec = keras.layers.InputSpec(ndim=3)
         self._carried = Carried()
         self._tree = CellTree(self.cell)
+        if self._tree.parts:
+            _layers_of.setdefault(self.cell, weakref.WeakSet()).add(self)
         # It is not known what a cell that is no layer reads.
         is_layer = isinstance(self.cell, keras.layers.Layer)
         short = self._short_step
@@ -455,8 +461,12 @@ class RNN(keras.layers.RNN):
     # Config.
 
     def get_config(self):
+        config = super().get_config()
+        if len(_layers_of.get(self.cell, ())) > 1:
+            # Keras marks a shared object in the last config that holds it, and loads the others as further objects.
+            config["cell"]["shared_object_id"] = id(self.cell)
         return {
-            **super().get_config(),
+            **config,
             "recompute": self.recompute,
             "return_decisions": self.return_decisions,
             "order": self.order,
