@@ -454,7 +454,7 @@ BAD_ARGUMENTS = [
     (lambda: kar.Highway(rank=2, diagonal=0), TypeError, ["`diagonal`", "diagonal=0"]),
     (lambda: kar.Highway(transform_bias="low"), TypeError, ["`transform_bias`", "'low'", "number"]),
     (lambda: kar.Highway(activation="rel"), ValueError, ["`activation`", "rel"]),
-    (lambda: kar.Highway(4), TypeError, ["`coupled`", "coupled=4"]),
+    (lambda: kar.Highway(4), TypeError, ["Highway", "by name", "4"]),
     (lambda: kar.Highway(use_bias=False), TypeError, ["`use_bias`", "Allowed", "transform_bias"]),
     (lambda: kar.FixedEmbedding(0, 2), ValueError, ["`input_dim`", "input_dim=0"]),
     (lambda: kar.FixedEmbedding(2, 1.5), TypeError, ["`output_dim`", "1.5"]),

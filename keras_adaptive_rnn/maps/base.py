@@ -12,7 +12,7 @@ from keras_adaptive_rnn._products import matmul, override_matmul
 from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
 
 
-class LinearMap(keras.layers.Layer):
+class LinearMap(_arguments.Declared, keras.layers.Layer):
     r"""A linear map $y = x W$ for any leading axes; subclasses say how $W$ is parameterised.
 
     The output is `blocks` joined pieces of `units` entries, one for each gate of a cell. A cell whose gates read
@@ -51,7 +51,6 @@ class LinearMap(keras.layers.Layer):
         weight_normalization: bool = False,
         **kwargs,
     ):
-        _arguments.reject_unknown(type(self), kwargs, [*_arguments.LAYER_ARGUMENTS, *_arguments.parameters(type(self))])
         super().__init__(**kwargs)
         self.units = _arguments.integer("units", units, optional=True)
         self.blocks = self._groups(blocks)
@@ -250,10 +249,10 @@ class LinearMap(keras.layers.Layer):
         return None if self._bound_to is not None else super().get_build_config()
 
     def get_config(self):
-        config = _arguments.config(self, _arguments.parameters(type(self)))
+        config = super().get_config()
         if self._bound_to is not None:
             config |= {name: _arguments.serialize(value) for name, value in self._open.items()}
-        return {**super().get_config(), **config}
+        return config
 
 
 class Each(keras.constraints.Constraint):

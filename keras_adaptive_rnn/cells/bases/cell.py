@@ -8,7 +8,7 @@ from keras_adaptive_rnn._keras import DropoutRNNCell
 from keras_adaptive_rnn.cells.bases.noise import Noise, uniform
 
 
-class Cell(DropoutRNNCell, keras.layers.Layer):
+class Cell(_arguments.Declared, DropoutRNNCell, keras.layers.Layer):
     r"""A recurrent cell in two parts: what needs no state, and the rest.
 
     A subclass writes the equations of one time step in
@@ -55,21 +55,9 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
     # Whether its decisions add to the loss.
     adds_loss = False
 
-    def __init_subclass__(cls, **kwargs):
-        super().__init_subclass__(**kwargs)
-        cls.__signature__ = _arguments.signature(cls.accepted_arguments())
-
-    @classmethod
-    def accepted_arguments(cls):
-        """Returns the parameters of the class by name, and of the cells that it makes."""
-        return _arguments.parameters(cls)
-
-    def __new__(cls, *args, **kwargs):
-        _arguments.reject_unknown(cls, kwargs, cls.__signature__.parameters)
-        return super().__new__(cls, *args, **kwargs)
-
     def __init__(
         self,
+        *,
         dropout: float = 0.0,
         recurrent_dropout: float = 0.0,
         seed: int | None = None,
@@ -254,9 +242,6 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
     def has_trainable_initial_state(self):
         """Whether any part of the initial state is trained."""
         return self.trainable_initial_state
-
-    def get_config(self):
-        return {**super().get_config(), **_arguments.config(self, _arguments.parameters(type(self)))}
 
 
 class Watched:
