@@ -10,6 +10,8 @@ from keras import ops
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._types import Initializer
 
+__all__ = ["MirroredOrthogonal", "SemiOrthogonal", "get"]
+
 _register = keras.saving.register_keras_serializable(package="keras_adaptive_rnn")
 
 

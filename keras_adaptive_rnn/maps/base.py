@@ -79,7 +79,7 @@ class LinearMap(_arguments.Declared, keras.layers.Layer):
             raise ValueError(f"a map inside a cell takes its `units` from the cell, here {units}, not {self.units}")
         names = ("units", "blocks", "initializer", "regularizer", "constraint")
         self._open = {name: getattr(self, name) for name in names}
-        self._bound_to = f"{type(owner).__name__} '{owner.name}'"
+        self._bound_to = f"{type(owner).__name__} '{owner.path or owner.name}'"
         self.name = name
         self.units = units
         self.initializer = self.initializer or initializer
@@ -99,6 +99,13 @@ class LinearMap(_arguments.Declared, keras.layers.Layer):
         self._drawn = drawn
         self._apart = apart
         self.build((None, input_size))
+
+    @property
+    def where(self):
+        """The place of the map, for error messages: its path in the model once that is known, else its cell."""
+        if self.path:
+            return f"'{self.path}'"
+        return f"`{self.name}` of {self._bound_to}" if self._bound_to else f"'{self.name}'"
 
     def check(self):
         """Raises `ValueError` if the arguments contradict each other; called once `units` is known."""
