@@ -12,6 +12,7 @@ from keras_adaptive_rnn import (
     models,
     testing,
 )
+from keras_adaptive_rnn.cells import *
 from keras_adaptive_rnn.layers import *
 
 __version__ = "0.1.0"
