@@ -44,7 +44,7 @@ def measure(stack, units, depth, batch, steps, jit, orders, repeats, seconds):
         elif order == "Keras":
             layers = [keras.layers.RNN(STACKS[stack](units, depth), return_sequences=True)]
         else:
-            layers = [kar.RNN(STACKS[stack](units, depth), return_sequences=True, order=order)]
+            layers = [kar.RNN(STACKS[stack](units, depth), return_sequences=True, schedule=order)]
         model = keras.Sequential([keras.Input((steps, units), batch_size=batch), *layers])
         model.compile("adam", "mse", jit_compile=JIT[jit])
         return lambda: model.train_on_batch(x, y)

@@ -107,7 +107,7 @@ def train(task: str, args: argparse.Namespace) -> list[dict]:
         record.may_stop = False
         model.fit(x, y, epochs=args.free_epochs, callbacks=callbacks, **fit)
         record.may_stop = True
-        model.layers[1].cell.budget = args.budget
+        model.layers[1].cell.cost_weight = args.budget
         # Falling to zero, as at a constant rate it goes to and fro between skipping too much and too little.
         rate = keras.optimizers.schedules.CosineDecay(args.budget_rate, args.epochs * args.steps_an_epoch)
         model.compile(keras.optimizers.Adam(rate, clipnorm=1.0), "mse")

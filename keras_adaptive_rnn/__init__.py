@@ -6,15 +6,14 @@ from keras_adaptive_rnn import (
     callbacks,
     cells,
     datasets,
-    engine,
     initializers,
     layers,
     maps,
     models,
     testing,
 )
+from keras_adaptive_rnn.cells import *
 from keras_adaptive_rnn.layers import *
-from keras_adaptive_rnn.layers import __all__ as _layers
 
 __version__ = "0.1.0"
 
@@ -24,11 +23,10 @@ __all__ = [
     "callbacks",
     "cells",
     "datasets",
-    "engine",
     "initializers",
     "layers",
     "maps",
     "models",
     "testing",
 ]
-__all__ += _layers
+__all__ += layers.__all__

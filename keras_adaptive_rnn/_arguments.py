@@ -1,7 +1,9 @@
-"""Arguments: checked when given, listed for signatures, and turned into a config."""
+"""Arguments: declared once, checked when given, listed for signatures, and turned into a config."""
 
+import difflib
 import functools
 import inspect
+import itertools
 import numbers
 import types
 
@@ -9,18 +11,74 @@ import keras
 
 from keras_adaptive_rnn import activations
 
-# What `keras.layers.Layer` itself takes and every layer of ours hands on.
+# What `keras.layers.Layer` itself takes, and every layer of ours passes on.
 LAYER_ARGUMENTS = ("name", "dtype", "trainable")
+
+
+class Declared:
+    """Mixin of a layer whose arguments are declared once, as parameters of `__init__`.
+
+    That declaration serves the signature, the config, `repr` and the error messages. `__init__` passes on what it does
+    not declare through `**kwargs`, and subclasses inherit it. What else there is to say, a class says in attributes.
+    """
+
+    # Arguments of the bases that the class sets itself: they are not arguments of the class.
+    fixed_arguments = ()
+    # The class, or classes, of the parts that the layer makes: it takes their arguments too, but for the refused ones.
+    takes_arguments_of = ()
+    refused_arguments = ()
+    # The class whose positional arguments it shares, in order; by default they are those of its own `__init__`.
+    positional_arguments_of = None
+    # New names by old ones, which saved files may hold.
+    renamed_arguments = {}
+
+    _positional = ()
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        init, model = (vars(cls).get(name) for name in ("__init__", "positional_arguments_of"))
+        if model is not None:
+            names = model._positional if issubclass(model, Declared) else _by_position(model.__init__)
+            cls._positional = tuple(itertools.takewhile(cls.accepted_arguments().__contains__, names))
+            _pass_by_name(cls, init)
+        elif init is not None:
+            cls._positional = _by_position(init, inherited=cls._positional)
+        cls.__signature__ = signature(cls)
+
+    def __new__(cls, *args, **kwargs):
+        values = by_name(cls, args, kwargs)
+        reject_unknown(cls, values)
+        return super().__new__(cls, **values)
+
+    @classmethod
+    def accepted_arguments(cls):
+        """Returns the parameters that the class takes, by name: its own, then those of the parts that it makes."""
+        return {**parameters(cls), **{n: p for n, p in part_arguments(cls).items() if n not in parameters(cls)}}
+
+    def first_part(self):
+        """Returns the part whose arguments the config holds beside the layer's own, if it makes parts."""
+
+    def get_config(self):
+        own, part = parameters(type(self)), self.first_part()
+        others = {} if part is None else part.get_config()
+        taken = part_arguments(type(self))
+        others = {name: value for name, value in others.items() if name in taken and name not in own}
+        return {**super().get_config(), **config(self, own), **others}
+
+    @classmethod
+    def from_config(cls, config, *args, **kwargs):
+        return super().from_config(renamed(cls, config), *args, **kwargs)
+
+    def __repr__(self):
+        try:
+            return f"{type(self).__name__}({', '.join(_changed(self))})"
+        except AttributeError:  # Its `__init__` has not ended.
+            return super().__repr__()
 
 
 @functools.cache
 def parameters(cls):
-    """Returns the `inspect.Parameter` of every argument of `cls`, by name, its own first.
-
-    Classes of this package take what their bases take through `**kwargs`; this walks the bases, so that one
-    declaration of an argument serves the signature, the config and the error messages of every subclass. A class that
-    decides an argument of its bases for itself names it in `fixed_arguments`: it is then no argument of the class.
-    """
+    """Returns the `inspect.Parameter` of every argument that `cls` or a base declares, by name, its own first."""
     found, fixed = {}, set()
     for base in cls.__mro__:
         if base.__module__.startswith("keras."):
@@ -40,36 +98,140 @@ def parameters(cls):
     return types.MappingProxyType(found)
 
 
-def signature(*groups):
-    """Returns a signature that joins groups of parameters, the first group's order and defaults first."""
-    joined = {}
-    for group in groups:
-        for parameter in group.values():
-            joined.setdefault(parameter.name, parameter)
+def part_classes(cls):
+    """Returns the classes of the parts whose arguments `cls` takes, as a tuple."""
+    taken = cls.takes_arguments_of
+    return taken if isinstance(taken, tuple) else (taken,)
+
+
+@functools.cache
+def part_arguments(cls):
+    """Returns the parameters that `cls` takes for the parts that it makes, by name."""
+    found = {}
+    for part in part_classes(cls):
+        for name, parameter in part.accepted_arguments().items():
+            if name not in cls.refused_arguments:
+                found.setdefault(name, parameter)
+    return types.MappingProxyType(found)
+
+
+def _by_position(init, inherited=()):
+    """Returns the names of the arguments that an `__init__` takes by position; `*args` are those of the bases."""
+    own = list(inspect.signature(init).parameters.values())[1:]
+    names = [p.name for p in own if p.kind is p.POSITIONAL_OR_KEYWORD]
+    if any(p.kind is p.VAR_POSITIONAL for p in own):
+        names += [name for name in inherited if name not in names]
+    return tuple(names)
+
+
+def _pass_by_name(cls, init):
+    """Makes `cls.__init__` take positional arguments in the order of `cls._positional`, and pass them on by name."""
+
+    def by_position(self, *args, **kwargs):
+        values = by_name(cls, args, kwargs)
+        if init is None:
+            super(cls, self).__init__(**values)
+        else:
+            init(self, **values)
+
+    if init is not None:
+        by_position.__signature__ = inspect.signature(init)
+    cls.__init__ = by_position
+
+
+def by_name(cls, args, kwargs):
+    """Returns all arguments by name, or raises `TypeError` if `args` has more than `cls` takes by position."""
+    names = cls._positional
+    if len(args) > len(names):
+        listed = ", ".join(f"`{name}`" for name in names) or "nothing"
+        raise TypeError(
+            f"{cls.__name__} takes {listed} by position, and all other arguments by name. "
+            f"Received: {', '.join(map(repr, args))}"
+        )
+    named = dict(zip(names, args, strict=False))
+    for name in named:
+        if name in kwargs:
+            raise TypeError(
+                f"{cls.__name__} received argument `{name}` twice. Received: {named[name]!r}, {name}={kwargs[name]!r}"
+            )
+    return {**named, **kwargs}
+
+
+def signature(cls):
+    """Returns the signature of `cls`: what it takes by position first, all else by name alone."""
+    joined = {**cls.accepted_arguments()}
     for name in LAYER_ARGUMENTS:
         joined.setdefault(name, inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None))
-    first, *others = joined.values()
-    return inspect.Signature([first, *(p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in others)])
+    first = [joined.pop(name).replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in cls._positional]
+    return inspect.Signature([*first, *(p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in joined.values())])
 
 
-def reject_unknown(cls, received, allowed):
-    """Raises `TypeError` if `received` (a dict) holds names that are not in `allowed`."""
+def renames(cls):
+    """Returns the new names of the arguments of `cls` and its parts by their old ones."""
+    found = {}
+    for base in reversed(cls.__mro__):
+        found |= vars(base).get("renamed_arguments", {})
+    for part in part_classes(cls):
+        found |= renames(part)
+    return found
+
+
+def renamed(cls, config):
+    """Returns a config in which the arguments have the names of today."""
+    new = renames(cls)
+    return {new.get(name, name): value for name, value in config.items()}
+
+
+def reject_unknown(cls, received, allowed=None):
+    """Raises `TypeError` if `received` (a dict) holds names that `cls` does not take, or that are not in `allowed`."""
+    allowed = cls.__signature__.parameters if allowed is None else allowed
     unknown = {name: value for name, value in received.items() if name not in allowed}
     if unknown:
-        names = ", ".join(f"`{name}`" for name in unknown)
+        new = renames(cls) if issubclass(cls, Declared) else {}
+        hints = []
+        for name in unknown:
+            near = [new[name]] if name in new else difflib.get_close_matches(name, allowed, n=1, cutoff=0.75)
+            hints += [f"did you mean `{match}`?" for match in near]
         raise TypeError(
-            f"{cls.__name__} has no argument {names}. Received: "
-            f"{', '.join(f'{name}={value!r}' for name, value in unknown.items())}. Allowed: {', '.join(allowed)}."
+            f"{cls.__name__} has no argument {', '.join(f'`{name}`' for name in unknown)}"
+            f"{'; ' if hints else '.'}{' '.join(hints)} "
+            f"Received: {', '.join(f'{name}={value!r}' for name, value in unknown.items())}. "
+            f"`help({cls.__name__})` lists all arguments."
         )
 
 
 def divide(cls, received):
-    """Divides `received` into the arguments that `cls` and its bases declare, and the others."""
+    """Divides `received` into the arguments that `cls` and its bases declare, and those for the parts that it makes."""
     own = {*parameters(cls), *LAYER_ARGUMENTS}
     return (
         {name: value for name, value in received.items() if name in own},
         {name: value for name, value in received.items() if name not in own},
     )
+
+
+def _changed(instance):
+    """Yields `name=value` for each argument of an instance that differs from its default."""
+    values, own, part = instance.get_config(), parameters(type(instance)), instance.first_part()
+    for name, parameter in type(instance).__signature__.parameters.items():
+        if name in LAYER_ARGUMENTS or name not in values or _is_default(values[name], parameter.default):
+            continue
+        value, attribute = values[name], getattr(instance if name in own else part, name, None)
+        if isinstance(attribute, list):
+            value = list(attribute)
+        elif isinstance(attribute, keras.layers.Layer):
+            value = attribute
+        yield f"{name}={value['class_name'] + '(...)' if isinstance(value, dict) else repr(value)}"
+
+
+def _is_default(value, default):
+    """Returns whether a value of a config is that of a default, which may be the name of an object."""
+    if not isinstance(value, dict) or not isinstance(default, str):
+        return value in (default, (default,))
+    if value["class_name"].lower() != default.replace("_", ""):
+        return False
+    made = serialize(type(keras.saving.deserialize_keras_object(value))())
+    # A map in a cell has been named by it.
+    return all(made["config"].get(k) == v for k, v in value["config"].items() if k not in LAYER_ARGUMENTS)
 
 
 def integer(name, value, minimum=1, optional=False):

@@ -8,6 +8,8 @@ from keras import ops
 
 from keras_adaptive_rnn._types import Activation, Tensor
 
+__all__ = ["belu", "bipolar", "bleaky_relu", "brelu", "crelu", "get", "oplu", "serialize"]
+
 _register = keras.saving.register_keras_serializable(package="keras_adaptive_rnn")
 
 # Which entries of an axis are flipped, from the index of each and the size of the axis.
@@ -60,7 +62,7 @@ def bipolar(f: Callable[[Tensor], Tensor], axis: int = -1, layout: str = "interl
         signs = np.where(LAYOUTS[layout](np.arange(size), size), -1.0, 1.0)
         signs = signs.reshape([size if k == axis % len(x.shape) else 1 for k in range(len(x.shape))])
         signs = ops.cast(ops.convert_to_tensor(signs.astype("float32")), x.dtype)
-        # A layer in the place of f may compute in a dtype of its own.
+        # If f is a layer, it may compute in another dtype.
         return signs * ops.cast(f(signs * x), x.dtype)
 
     return f_bipolar

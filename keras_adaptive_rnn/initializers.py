@@ -10,6 +10,8 @@ from keras import ops
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._types import Initializer
 
+__all__ = ["MirroredOrthogonal", "SemiOrthogonal", "get"]
+
 _register = keras.saving.register_keras_serializable(package="keras_adaptive_rnn")
 
 
@@ -73,7 +75,7 @@ class SemiOrthogonal(keras.initializers.Initializer):
     networks (2013).
     """
 
-    def __init__(self, gain: float = 1.0, blocks: int = 1, seed: int | None = None):
+    def __init__(self, gain: float = 1.0, seed: int | None = None, *, blocks: int = 1):
         self.gain = _arguments.number("gain", gain)
         self.blocks = _arguments.integer("blocks", blocks)
         self.seed = _arguments.integer("seed", seed, minimum=0, optional=True)

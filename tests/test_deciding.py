@@ -156,9 +156,9 @@ def test_the_choice_of_a_half_is_to_skip():
 # What the layer does with the decisions.
 
 LOSSES = {
-    "skip": (lambda: kar.SkipCell(kar.LSTMCell(3), update_bias=-1.0, budget=0.5), lambda d, n: 0.5 * d.sum(1)),
+    "skip": (lambda: kar.SkipCell(kar.LSTMCell(3), update_bias=-1.0, cost_weight=0.5), lambda d, n: 0.5 * d.sum(1)),
     "variable": (
-        lambda: kar.VariableComputationCell(8, budget=2.0, target=0.9, decision_initializer="zeros"),
+        lambda: kar.VariableComputationCell(8, cost_weight=2.0, target=0.9, decision_initializer="zeros"),
         # Zero weights: half of the dimensions in every step.
         lambda d, n: np.where(n > 0, 2.0 * (0.9 - 0.5), 0.0),
     ),
@@ -215,7 +215,7 @@ def test_both_directions_add_their_losses(rng):
 
 def test_decisions_of_a_functional_model_and_in_half_precision(rng):
     inputs = keras.Input((None, 3))
-    cell = kar.SkipCell(kar.GRUCell(4, dtype="mixed_bfloat16"), budget=1.0, dtype="mixed_bfloat16")
+    cell = kar.SkipCell(kar.GRUCell(4, dtype="mixed_bfloat16"), cost_weight=1.0, dtype="mixed_bfloat16")
     layer = kar.RNN(cell, return_decisions=True, return_sequences=True, dtype="mixed_bfloat16")
     outputs = layer(keras.layers.Masking()(inputs))
     assert [tuple(t.shape) for t in outputs] == [(None, None, 4), (None, None)]

@@ -85,7 +85,7 @@ def outcome(make, mask, **kwargs):
     keras.utils.set_random_seed(1)
     case = Case(make(), (2, 7, 4))
     layer = case.layer(kar.RNN, **kwargs)
-    assert layer.running_order(2) == kwargs["order"]
+    assert layer.running_order(2) == kwargs["schedule"]
     weights = ops.convert_to_tensor(np.random.default_rng(2).normal(size=(2, 7, case.output_size)).astype("float32"))
 
     def loss(inputs, *states):
@@ -106,7 +106,7 @@ def test_the_order_changes_no_number(name, monkeypatch):
     make, masked = ROWS[name]
     mask = MASK if masked else None
     kwargs = {"go_backwards": True, "zero_output_for_mask": True} if masked else {}
-    by_step, *others = (outcome(make, mask, order=order, **kwargs) for order in ("steps", "layers", "wavefront"))
+    by_step, *others = (outcome(make, mask, schedule=order, **kwargs) for order in ("steps", "layers", "wavefront"))
     for other in others:
         for a, b in zip(by_step, other, strict=True):
             np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-5 * max(1, np.abs(a).max()))
@@ -114,7 +114,7 @@ def test_the_order_changes_no_number(name, monkeypatch):
 
 def test_a_list_of_units_makes_a_stack(tmp_path):
     layer = kar.Elman(
-        [4] * 3, connection="residual", seed=3, kernel_map=kar.maps.LowRank(2), return_state=True, order="layers"
+        [4] * 3, connection="residual", seed=3, kernel_map=kar.maps.LowRank(2), return_state=True, schedule="layers"
     )
     x, states = X[:, :, :3], [np.full((2, 4), k / 4, "float32") for k in range(4)]
 
@@ -132,7 +132,7 @@ def test_a_list_of_units_makes_a_stack(tmp_path):
     model.save(tmp_path / "model.keras")
     again = keras.saving.load_model(tmp_path / "model.keras").layers[0]
     assert again.get_config() == layer.get_config()
-    again.order = "steps"
+    again.schedule = "steps"
     for a, b in zip(outcome, run(again), strict=True):
         np.testing.assert_allclose(b, a, rtol=1e-5, atol=1e-6)
 
@@ -180,7 +180,7 @@ def test_all_layers_compile_as_one(order):
             calls.append(x)
             return ops.tanh(x)
 
-        layer = kar.DeepRNN(4, depth=depth, activation=activation, order=order)
+        layer = kar.DeepRNN(4, depth=depth, activation=activation, schedule=order)
         layer.build((2, 5, 4))
         engine.gradients(lambda x: ops.sum(layer(x, training=True)), layer.trainable_variables, [X], compiled=True)
         return len(calls)
@@ -191,10 +191,10 @@ def test_all_layers_compile_as_one(order):
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
-        (lambda: kar.LSTM(4, order="layers"), ValueError, ["`order`", "'auto', 'steps'", "'layers'"]),
-        (lambda: kar.LSTM(4, order="waves"), ValueError, ["`order`", "'waves'", "wavefront"]),
-        (lambda: kar.LSTM([4] * 3, order="wavefront", unroll=True), ValueError, ["`order`", "unroll=True"]),
-        (lambda: kar.LSTM([4] * 3, order="layers", recompute=True), ValueError, ["`order`", "'wavefront'"]),
+        (lambda: kar.LSTM(4, schedule="layers"), ValueError, ["`schedule`", "'auto', 'steps'", "'layers'"]),
+        (lambda: kar.LSTM(4, schedule="waves"), ValueError, ["`schedule`", "'waves'", "wavefront"]),
+        (lambda: kar.LSTM([4] * 3, schedule="wavefront", unroll=True), ValueError, ["`schedule`", "unroll=True"]),
+        (lambda: kar.LSTM([4] * 3, schedule="layers", recompute=True), ValueError, ["`schedule`", "'wavefront'"]),
         (lambda: kar.Mogrifier([]), ValueError, ["`units`", "[]"]),
         (lambda: kar.Mogrifier([4, "a"]), TypeError, ["`units`", "'a'"]),
         (lambda: kar.Mogrifier(4, connection="skip"), ValueError, ["`connection`", "'skip'", "units=4"]),

@@ -1,11 +1,14 @@
-"""Recurrent cells, each a `keras.layers.Layer` for `keras.layers.RNN`."""
+"""Recurrent cells, each a `keras.layers.Layer` for `keras.layers.RNN`.
+
+The bases for a cell of your own are here too: `Cell`, `GatedCell`, `WrapperCell` and `CoreWrapperCell`.
+"""
 
 from keras_adaptive_rnn.cells.adaptive import AdaptiveLSTMCell, AdaptiveRNNCell
 from keras_adaptive_rnn.cells.adaptive_stack import StackedAdaptiveLSTMCells, StackedAdaptiveRNNCells
-from keras_adaptive_rnn.cells.bases.cell import Cell
-from keras_adaptive_rnn.cells.bases.gated import GatedCell
-from keras_adaptive_rnn.cells.bases.wrapper import WrapperCell
-from keras_adaptive_rnn.cells.core_wrapper import CoreWrapperCell
+from keras_adaptive_rnn.cells.bases.cell import Cell as Cell
+from keras_adaptive_rnn.cells.bases.gated import GatedCell as GatedCell
+from keras_adaptive_rnn.cells.bases.wrapper import WrapperCell as WrapperCell
+from keras_adaptive_rnn.cells.core_wrapper import CoreWrapperCell as CoreWrapperCell
 from keras_adaptive_rnn.cells.deep import DeepRNNCell
 from keras_adaptive_rnn.cells.elman import ElmanCell
 from keras_adaptive_rnn.cells.grid import GridLSTMBlock, GridLSTMCell
@@ -25,12 +28,9 @@ from keras_adaptive_rnn.cells.zoneout import ZoneoutCell
 __all__ = [
     "AdaptiveLSTMCell",
     "AdaptiveRNNCell",
-    "Cell",
-    "CoreWrapperCell",
     "DeepRNNCell",
     "ElmanCell",
     "GRUCell",
-    "GatedCell",
     "GridLSTMBlock",
     "GridLSTMCell",
     "LSTMCell",
@@ -46,6 +46,5 @@ __all__ = [
     "StackedCells",
     "VariableComputationCell",
     "WeightDropLSTMCell",
-    "WrapperCell",
     "ZoneoutCell",
 ]

@@ -31,6 +31,7 @@ class AdaptiveGatedCell(GatedCell):
     def __init__(
         self,
         units: int,
+        *,
         policy_units: int = 100,
         policy: str = "recurrent",
         adaptation: str = "io",

@@ -10,7 +10,8 @@ from keras_adaptive_rnn.cells.bases.composite import CompositeCell
 class StackedAdaptiveCells(CompositeCell):
     """A stack of adaptive cells in the hybrid wiring; a subclass names their class."""
 
-    part_class = AdaptiveGatedCell
+    takes_arguments_of = AdaptiveGatedCell
+    # The cells have them.
     fixed_arguments = ("dropout", "recurrent_dropout")
 
     def __init__(self, units: list[int], **kwargs):
@@ -101,7 +102,7 @@ class StackedAdaptiveLSTMCells(StackedAdaptiveCells):
     Parameterization (2018), section 3, equation 10.
     """
 
-    part_class = AdaptiveLSTMCell
+    takes_arguments_of = AdaptiveLSTMCell
 
 
 @export
@@ -139,4 +140,4 @@ class StackedAdaptiveRNNCells(StackedAdaptiveCells):
     Parameterization (2018), section 3, equation 10, over the Elman cell.
     """
 
-    part_class = AdaptiveRNNCell
+    takes_arguments_of = AdaptiveRNNCell

@@ -1,4 +1,4 @@
-"""A cell around a core that it makes by name."""
+"""A wrapper that makes the cell inside it by name."""
 
 from typing import Any
 
@@ -10,61 +10,51 @@ from keras_adaptive_rnn.cells.lstm import LSTMCell
 
 
 class CoreWrapperCell(WrapperCell):
-    """A modulator that makes its inner cell by name, or takes one.
+    """A wrapper that makes its inner cell, the core, by name, or takes a cell object.
 
     Args:
-        units: Positive integer, size of the core; not given where `cell` is.
-        core: Name of the core, a key of `cores`.
-        cell: A cell object, in place of `units` and `core`.
-        **kwargs: Arguments of `keras_adaptive_rnn.cells.WrapperCell`; all others go to the core.
+        units: Positive integer, size of the core. Not allowed with `cell`.
+        core: Name of the core, a key of `cores`. Defaults to `"lstm"`.
+        cell: A cell object, instead of `units` and `core`. Defaults to `None`.
+        **kwargs: Arguments of `keras_adaptive_rnn.cells.WrapperCell`; all others are passed to the core.
     """
 
     cores = {"lstm": LSTMCell, "gru": GRUCell, "elman": ElmanCell}
+    takes_arguments_of = tuple(cores.values())
 
-    def __init__(self, units: int | None = None, core: str = "lstm", cell: Any = None, **kwargs):
-        own, core_arguments = _arguments.divide(type(self), kwargs)
+    def __init__(self, units: int | None = None, *, core: str = "lstm", cell: Any = None, **kwargs):
+        own, of_core = _arguments.divide(type(self), kwargs)
         if (units is None) == (cell is None):
             raise ValueError(
-                "Give one of `units`, a positive integer, and `cell`, a cell object. "
+                f"{type(self).__name__} takes either `units`, a positive integer, or `cell`, a cell object. "
                 f"Received: units={units!r}, cell={cell!r}"
             )
         _arguments.choice("core", core, self.cores)
-        if cell is not None and (core_arguments or core != "lstm"):
-            core_arguments = {**({} if core == "lstm" else {"core": core}), **core_arguments}
+        if cell is not None and (of_core or core != "lstm"):
+            of_core = {**({} if core == "lstm" else {"core": core}), **of_core}
             raise TypeError(
-                f"{type(self).__name__}(cell=...) takes no arguments of a core: {', '.join(core_arguments)}. "
-                f"Give them to the cell. Received: {core_arguments}"
+                f"{type(self).__name__}(cell=...) takes no arguments of a core: {', '.join(of_core)}. "
+                f"Give them to the cell. Received: {of_core}"
             )
-        self._core_arguments = ()
-        if cell is None:
+        self._made_core = cell is None
+        if self._made_core:
             made = self.cores[core]
-            # The modulator's own noise and the core's must differ, and both be repeatable.
+            # The wrapper and the core must draw different noise, and both repeatably.
             seed = _arguments.integer("seed", own.get("seed"), minimum=0, optional=True)
             defaults = {"dtype": own.get("dtype"), "seed": None if seed is None else seed + 1}
             _arguments.reject_unknown(
-                type(self), core_arguments, {**_arguments.parameters(type(self)), **made.accepted_arguments()}
+                type(self), of_core, {**_arguments.parameters(type(self)), **made.accepted_arguments()}
             )
-            cell = made(units, **{**defaults, **core_arguments})
-            self._core_arguments = tuple(
-                n for n in _arguments.parameters(made) if n not in _arguments.parameters(type(self))
-            )
+            cell = made(units, **{**defaults, **of_core})
         super().__init__(cell, **own)
         self.core = core
-        self._made_core = bool(self._core_arguments)
-
-    @classmethod
-    def accepted_arguments(cls):
-        arguments = super().accepted_arguments()
-        for core in cls.cores.values():
-            arguments = {**arguments, **{n: p for n, p in core.accepted_arguments().items() if n not in arguments}}
-        return arguments
 
     @property
     def units(self):
         return self.cell.units if self._made_core else None
 
+    def first_part(self):
+        return self.cell if self._made_core else None
+
     def get_config(self):
-        config = super().get_config()
-        if self._made_core:
-            config |= {"cell": None, **_arguments.config(self.cell, self._core_arguments)}
-        return config
+        return {**super().get_config(), **({"cell": None} if self._made_core else {})}

@@ -71,6 +71,7 @@ class DeepRNNCell(GatedCell):
         self,
         units: int,
         depth: int,
+        *,
         activation: Activation = "belu",
         skip_every: int | None = 4,
         skip_scale: float = 0.99,

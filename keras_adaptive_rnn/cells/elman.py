@@ -1,5 +1,7 @@
 """The Elman cell, Keras's SimpleRNN."""
 
+import keras
+
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn.cells.bases.gated import GatedCell
 
@@ -35,6 +37,7 @@ class ElmanCell(GatedCell):
     """
 
     gates = ("h",)
+    positional_arguments_of = keras.layers.SimpleRNNCell
 
     def update(self, a, states, training):
         h = self.activation(a)

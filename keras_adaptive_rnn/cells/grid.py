@@ -73,11 +73,11 @@ class GridLSTMCell(CompositeCell):
     Reference: Kalchbrenner, Danihelka, Graves, Grid Long Short-Term Memory (2015), section 3.
     """
 
-    part_class = LSTMCell
+    takes_arguments_of = LSTMCell
     refused_arguments = ("projection_units",)
     reads_output = False
 
-    def __init__(self, units: int, depth: int, tied: bool = False, **kwargs):
+    def __init__(self, units: int, depth: int, *, tied: bool = False, **kwargs):
         super().__init__(**kwargs)
         self.units = _arguments.integer("units", units)
         self.depth = _arguments.integer("depth", depth)
@@ -123,7 +123,7 @@ class GridLSTMCell(CompositeCell):
 
 
 @export
-class GridLSTMBlock(keras.layers.Layer):
+class GridLSTMBlock(_arguments.Declared, keras.layers.Layer):
     r"""An N-dimensional grid LSTM block: one LSTM a dimension, each on the hidden vectors of all.
 
     $$H = [h_1; \dots; h_N], \qquad h'_k, m'_k = \mathrm{LSTM}(H, m_k, W_k) \;\text{ for } k = 1, \dots, N$$
@@ -159,21 +159,20 @@ class GridLSTMBlock(keras.layers.Layer):
     Reference: Kalchbrenner, Danihelka, Graves, Grid Long Short-Term Memory (2015), section 3.1.
     """
 
+    takes_arguments_of = LSTMCell
+    refused_arguments = ("projection_units", "trainable_initial_state")
+
     def __init__(self, units: int, dimensions: int = 2, **kwargs):
-        layer = {name: kwargs.pop(name) for name in _arguments.LAYER_ARGUMENTS if name in kwargs}
-        allowed = {"units": None, "dimensions": None, **self._cell_arguments()}
-        _arguments.reject_unknown(type(self), kwargs, [*allowed, *_arguments.LAYER_ARGUMENTS])
-        super().__init__(**layer)
+        own, of_cells = _arguments.divide(type(self), kwargs)
+        super().__init__(**own)
         self.units = _arguments.integer("units", units)
         self.dimensions = _arguments.integer("dimensions", dimensions, minimum=2)
         self.cells = [
-            LSTMCell(self.units, dtype=self.dtype_policy, **sibling(kwargs, k)) for k in range(self.dimensions)
+            LSTMCell(self.units, dtype=self.dtype_policy, **sibling(of_cells, k)) for k in range(self.dimensions)
         ]
 
-    @staticmethod
-    def _cell_arguments():
-        refused = ("units", "projection_units", "trainable_initial_state")
-        return {name: p for name, p in _arguments.parameters(LSTMCell).items() if name not in refused}
+    def first_part(self):
+        return self.cells[0]
 
     def build(self, hidden_shape, memory_shape):
         for name, shapes in (("hidden", hidden_shape), ("memory", memory_shape)):
@@ -191,7 +190,3 @@ class GridLSTMBlock(keras.layers.Layer):
 
     def compute_output_shape(self, hidden_shape, memory_shape):
         return hidden_shape, memory_shape
-
-    def get_config(self):
-        own = {"units": self.units, "dimensions": self.dimensions}
-        return {**super().get_config(), **own, **_arguments.config(self.cells[0], self._cell_arguments())}

@@ -1,5 +1,6 @@
 """The gated recurrent unit, resetting before or after the recurrent product."""
 
+import keras
 from keras import ops
 
 from keras_adaptive_rnn import _arguments, activations
@@ -46,10 +47,12 @@ class GRUCell(GatedCell):
     """
 
     gates = ("z", "r", "h")
+    positional_arguments_of = keras.layers.GRUCell
 
     def __init__(
         self,
         units: int,
+        *,
         activation: Activation = "tanh",
         recurrent_activation: Activation = "sigmoid",
         reset_after: bool = True,

@@ -32,6 +32,7 @@ class LowRankGatedCell(GatedCell):
         self,
         units: int,
         rank: int,
+        *,
         diagonal: bool = True,
         tied: bool = False,
         carry_bias: float = 0.0,
@@ -125,7 +126,7 @@ class LowRankGRUCell(LowRankGatedCell, GRUCell):
 
     carry_gate = "z"
 
-    def __init__(self, units: int, rank: int, reset_after: bool = False, **kwargs):
+    def __init__(self, units: int, rank: int, *, reset_after: bool = False, **kwargs):
         super().__init__(units, rank, reset_after=reset_after, **kwargs)
 
 
@@ -174,5 +175,5 @@ class LowRankLSTMCell(LowRankGatedCell, LSTMCell):
     carry_gate = "f"
     fixed_arguments = ("unit_forget_bias",)
 
-    def __init__(self, units: int, rank: int, carry_bias: float = 1.0, **kwargs):
+    def __init__(self, units: int, rank: int, *, carry_bias: float = 1.0, **kwargs):
         super().__init__(units, rank, carry_bias=carry_bias, **kwargs)

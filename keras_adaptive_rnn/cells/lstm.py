@@ -61,9 +61,12 @@ class LSTMCell(GatedCell):
     Semeniuta, Severyn, Barth, Recurrent Dropout without Memory Loss (2016).
     """
 
+    positional_arguments_of = keras.layers.LSTMCell
+
     def __init__(
         self,
         units: int,
+        *,
         activation: Activation = "tanh",
         recurrent_activation: Activation = "sigmoid",
         unit_forget_bias: bool = True,

@@ -10,6 +10,9 @@ from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
 from keras_adaptive_rnn.cells.core_wrapper import CoreWrapperCell
 
+# Beyond it, laying out and compiling a step takes minutes.
+MAXIMUM_ROUNDS = 100
+
 
 @export
 class MogrifierCell(CoreWrapperCell):
@@ -29,7 +32,7 @@ class MogrifierCell(CoreWrapperCell):
 
     Args:
         units: Positive integer, size of the output. Not given where `cell` is.
-        rounds: Integer of at least 0, $r$. Defaults to `5`.
+        rounds: Integer from 0 to 100, $r$. Defaults to `5`.
         rank: Positive integer, rank of $Q$ and $R$, at most inputs and units; `None` (default) for full matrices.
         zigzag: Whether each gate reads what the other has become; `False` has every gate read the original $x$ and
             $h$ (section 4 of the paper, where it does worse). Defaults to `True`.
@@ -73,6 +76,7 @@ class MogrifierCell(CoreWrapperCell):
     def __init__(
         self,
         units: int | None = None,
+        *,
         rounds: int = 5,
         rank: int | None = None,
         zigzag: bool = True,
@@ -84,8 +88,13 @@ class MogrifierCell(CoreWrapperCell):
         gate_constraint: Constraint = None,
         **kwargs,
     ):
-        super().__init__(units, core, cell, **kwargs)
+        super().__init__(units, core=core, cell=cell, **kwargs)
         self.rounds = _arguments.integer("rounds", rounds, minimum=0)
+        if self.rounds > MAXIMUM_ROUNDS:
+            raise ValueError(
+                f"Argument `rounds` must be at most {MAXIMUM_ROUNDS}: every step lays out each round, with weights of "
+                f"its own, in the graph. The paper uses 5 or 6. Received: rounds={rounds}"
+            )
         self.rank = _arguments.integer("rank", rank, optional=True)
         if self.rank is not None and self.rank > self.state_size[0]:
             raise ValueError(

@@ -57,11 +57,12 @@ class MultiplicativeLSTMCell(CoreWrapperCell):
     """
 
     cores = {"lstm": LSTMCell, "elman": ElmanCell}
+    takes_arguments_of = tuple(cores.values())
 
     def __init__(
-        self, units: int | None = None, core: str = "lstm", cell: Any = None, factor_bias: bool = False, **kwargs
+        self, units: int | None = None, *, core: str = "lstm", cell: Any = None, factor_bias: bool = False, **kwargs
     ):
-        super().__init__(units, core, cell, **kwargs)
+        super().__init__(units, core=core, cell=cell, **kwargs)
         self.factor_bias = _arguments.boolean("factor_bias", factor_bias)
         size = self.state_size[0]
         self.input_factor = maps.Full().bind(

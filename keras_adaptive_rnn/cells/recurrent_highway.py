@@ -61,6 +61,7 @@ class RecurrentHighwayCell(GatedCell):
         self,
         units: int,
         depth: int = 5,
+        *,
         coupled: bool = True,
         transform_bias: float = -2.0,
         activation: Activation = "tanh",

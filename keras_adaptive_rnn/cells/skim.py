@@ -99,7 +99,7 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
     scheduled_names = ("temperature",)
     fixed_arguments = ("dropout", "recurrent_dropout")
 
-    def __init__(self, cell: Any, small_cell: Any, temperature: float = 0.5, skim_loss: float = 0.0, **kwargs):
+    def __init__(self, cell: Any, small_cell: Any, *, temperature: float = 0.5, skim_loss: float = 0.0, **kwargs):
         super().__init__(**kwargs)
         self.cell, self.small_cell = validate_cell("cell", cell), validate_cell("small_cell", small_cell)
         self.temperature = _arguments.number("temperature", temperature, positive=True)

@@ -30,8 +30,8 @@ class SkipCell(AdaptiveComputationCell, WrapperCell):
     taken, and holds on to it in those that are skipped: the same numbers, and a gradient that does not go through the
     skipped states (`held_increment=True`).
 
-    `budget` adds $\lambda \sum_t u_t$ to the loss, the mean over the batch, masked steps left out, where the layer is
-    `keras_adaptive_rnn.layers.RNN`, which also returns the gates with `return_decisions=True`.
+    In `keras_adaptive_rnn.layers.RNN`, `cost_weight` adds $\lambda \sum_t u_t$ to the loss, averaged over the batch and
+    without masked steps; with `return_decisions=True` that layer also returns the gates.
 
     In inference `keras_adaptive_rnn.layers.RNN` computes the steps alone that are taken, each row of a batch at its own
     place: `predict` over half of the steps takes about half of the time, which on PyTorch and TensorFlow needs a cell
@@ -50,8 +50,8 @@ class SkipCell(AdaptiveComputationCell, WrapperCell):
         cell: A cell object, such as `keras.layers.LSTMCell(64)` or a `keras_adaptive_rnn.StackedCells`; its first state
             must be its output.
         update_bias: Number, $b_p$ at the start of training. Defaults to `1.0`.
-        budget: Non-negative number, $\lambda$, what an updated step costs. Defaults to `0.0`. Where it is positive,
-            `keras.layers.RNN`, which cannot add the loss, is refused.
+        cost_weight: Non-negative number, $\lambda$, what an updated step costs. Defaults to `0.0`. If it is positive,
+            the cell does not run in `keras.layers.RNN`, which cannot add the loss.
         held_increment: Whether $\Delta \hat u$ is held in skipped steps, as in the authors' code. Defaults to `False`.
         decision_initializer: Initializer of $W_p$. Defaults to `"glorot_uniform"`.
         seed: As in `keras_adaptive_rnn.cells.Cell`.
@@ -66,13 +66,13 @@ class SkipCell(AdaptiveComputationCell, WrapperCell):
     Returns: `output, states`; the output is the first state.
 
     Raises:
-        ValueError: `cell` is no recurrent cell, an argument is out of its range, or a cell with a budget runs in
+        ValueError: `cell` is no recurrent cell, an argument is out of its range, or a cell with a cost runs in
             `keras.layers.RNN`.
         TypeError: an argument is unknown, or of the wrong type.
 
     Example:
 
-    >>> cell = keras_adaptive_rnn.SkipCell(keras.layers.LSTMCell(8), budget=1e-4)
+    >>> cell = keras_adaptive_rnn.SkipCell(keras.layers.LSTMCell(8), cost_weight=1e-4)
     >>> layer = keras_adaptive_rnn.layers.RNN(cell, return_decisions=True)
     >>> output, updates = layer(np.ones((2, 5, 3)))
     >>> tuple(output.shape), tuple(updates.shape), len(layer.losses)
@@ -86,18 +86,19 @@ class SkipCell(AdaptiveComputationCell, WrapperCell):
     # It copies what the inner cell gave out with all the rest, whoever reads it.
     changes_output_state = False
     fixed_arguments = ("dropout", "recurrent_dropout")
+    renamed_arguments = {"budget": "cost_weight"}
 
     def __init__(
-        self, cell: Any, update_bias: float = 1.0, budget: float = 0.0, held_increment: bool = False, **kwargs
+        self, cell: Any, *, update_bias: float = 1.0, cost_weight: float = 0.0, held_increment: bool = False, **kwargs
     ):
         super().__init__(cell=cell, **kwargs)
         self.update_bias = _arguments.number("update_bias", update_bias)
-        self.budget = _arguments.number("budget", budget, minimum=0)
+        self.cost_weight = _arguments.number("cost_weight", cost_weight, minimum=0)
         self.held_increment = _arguments.boolean("held_increment", held_increment)
 
     @property
     def adds_loss(self):
-        return self.budget > 0
+        return self.cost_weight > 0
 
     def build(self, input_shape):
         self.build_decision(self.state_size[self.memory_index], 1, keras.initializers.Constant(self.update_bias))
@@ -173,4 +174,4 @@ class SkipCell(AdaptiveComputationCell, WrapperCell):
         return ops.cast(ops.clip((0.5 - accumulated) / (increment + 1e-30), 0, 2**30), "int32")
 
     def sequence_loss(self, recorded, counted):
-        return self.budget * ops.sum(recorded[..., 0], axis=1)
+        return self.cost_weight * ops.sum(recorded[..., 0], axis=1)

@@ -39,9 +39,9 @@ class VariableComputationCell(ScheduledCell, AdaptiveComputationCell, GatedCell)
     normalisation, a map of the user's own without `narrow`, or a gradient that may be asked for (in PyTorch unless it
     is off, in TensorFlow under a tape). The numbers are the same.
 
-    `budget` adds $\beta \frac{1}{T} \sum_t |m_t - \bar m|$ to the loss, the mean over the batch, masked steps left out,
-    where the layer is `keras_adaptive_rnn.layers.RNN`, which also returns what each step costs with
-    `return_decisions=True`: the share of the dimensions, $\lceil m_t D \rceil / D$.
+    In `keras_adaptive_rnn.layers.RNN`, `cost_weight` adds $\beta \frac{1}{T} \sum_t |m_t - \bar m|$ to the loss,
+    averaged over the batch and without masked steps; with `return_decisions=True` that layer also returns what each
+    step costs, the share of the dimensions, $\lceil m_t D \rceil / D$.
 
     $m$ and $e$ are computed in float32 under every policy.
 
@@ -55,8 +55,8 @@ class VariableComputationCell(ScheduledCell, AdaptiveComputationCell, GatedCell)
         sharpness: Positive number, $\lambda$ at the start of training. Defaults to `0.1`. Where
             `keras_adaptive_rnn.callbacks.Annealing` changes it from epoch to epoch, the weight holds the last value.
         epsilon: Number in `[0, 0.5)`, $\epsilon$. Defaults to `0.01`.
-        budget: Non-negative number, $\beta$. Defaults to `0.0`. Where it is positive, `keras.layers.RNN`, which cannot
-            add the loss, is refused.
+        cost_weight: Non-negative number, $\beta$. Defaults to `0.0`. If it is positive, the cell does not run in
+            `keras.layers.RNN`, which cannot add the loss.
         target: Number in `[0, 1)`, $\bar m$, the share that costs nothing. Defaults to `0.0`.
         soft_inference: Whether inference uses the soft mask of training too. Defaults to `False`.
         decision_initializer: Initializer of $[v; u]$. Defaults to `"glorot_uniform"`.
@@ -71,12 +71,12 @@ class VariableComputationCell(ScheduledCell, AdaptiveComputationCell, GatedCell)
     Returns: `output, [h]`, each `[batch, units]`; the output is $h$.
 
     Raises:
-        ValueError: an argument is out of its range, or a cell with a budget runs in `keras.layers.RNN`.
+        ValueError: an argument is out of its range, or a cell with a cost runs in `keras.layers.RNN`.
         TypeError: an argument is unknown, or of the wrong type.
 
     Example:
 
-    >>> cell = keras_adaptive_rnn.VariableComputationCell(8, core="gru", budget=0.1, target=0.25)
+    >>> cell = keras_adaptive_rnn.VariableComputationCell(8, core="gru", cost_weight=0.1, target=0.25)
     >>> layer = keras_adaptive_rnn.layers.RNN(cell, return_decisions=True)
     >>> output, costs = layer(np.ones((2, 5, 3)))
     >>> tuple(output.shape), tuple(costs.shape), len(layer.losses)
@@ -87,14 +87,16 @@ class VariableComputationCell(ScheduledCell, AdaptiveComputationCell, GatedCell)
 
     aux_size = 2
     scheduled_names = ("sharpness",)
+    renamed_arguments = {"budget": "cost_weight"}
 
     def __init__(
         self,
         units: int,
+        *,
         core: str = "rnn",
         sharpness: float = 0.1,
         epsilon: float = 0.01,
-        budget: float = 0.0,
+        cost_weight: float = 0.0,
         target: float = 0.0,
         soft_inference: bool = False,
         **kwargs,
@@ -103,7 +105,7 @@ class VariableComputationCell(ScheduledCell, AdaptiveComputationCell, GatedCell)
         self.core = _arguments.choice("core", core, CORES)
         self.sharpness = _arguments.number("sharpness", sharpness, positive=True)
         self.epsilon = _arguments.number("epsilon", epsilon, minimum=0, below=0.5)
-        self.budget = _arguments.number("budget", budget, minimum=0)
+        self.cost_weight = _arguments.number("cost_weight", cost_weight, minimum=0)
         self.target = _arguments.number("target", target, minimum=0, below=1)
         self.soft_inference = _arguments.boolean("soft_inference", soft_inference)
 
@@ -117,7 +119,7 @@ class VariableComputationCell(ScheduledCell, AdaptiveComputationCell, GatedCell)
 
     @property
     def adds_loss(self):
-        return self.budget > 0
+        return self.cost_weight > 0
 
     def build(self, input_shape):
         self.build_decision(input_shape[-1] + self.units, 1)
@@ -207,4 +209,4 @@ class VariableComputationCell(ScheduledCell, AdaptiveComputationCell, GatedCell)
 
     def sequence_loss(self, recorded, counted):
         distance = ops.abs(recorded[..., 1] - self.target) * counted
-        return self.budget * ops.sum(distance, axis=1) / ops.maximum(ops.sum(counted, axis=1), 1)
+        return self.cost_weight * ops.sum(distance, axis=1) / ops.maximum(ops.sum(counted, axis=1), 1)

@@ -49,6 +49,7 @@ class WeightDropLSTMCell(LSTMCell):
         self,
         units: int,
         recurrent_weight_dropout: float = 0.5,
+        *,
         variational: bool = False,
         seed: int | None = None,
         **kwargs,

@@ -62,11 +62,12 @@ class ZoneoutCell(CoreWrapperCell):
         self,
         units: int | None = None,
         zoneout: float | list[float] = 0.1,
+        *,
         core: str = "lstm",
         cell: Any = None,
         **kwargs,
     ):
-        super().__init__(units, core, cell, **kwargs)
+        super().__init__(units, core=core, cell=cell, **kwargs)
         memories = sum(self.memory_states)
         rates = zoneout if isinstance(zoneout, (list, tuple)) else [zoneout] * memories
         self._rates = [_arguments.rate("zoneout", rate) for rate in rates]

@@ -1,7 +1,7 @@
-"""Whole layers, and every cell beside them, as in `keras.layers`."""
+"""Layers and cells, as in `keras.layers`."""
 
+from keras_adaptive_rnn import cells as _cells
 from keras_adaptive_rnn.cells import *
-from keras_adaptive_rnn.cells import __all__ as _cells
 from keras_adaptive_rnn.layers.adaptive_dense import AdaptiveDense
 from keras_adaptive_rnn.layers.bipolar import OPLU, Bipolar, CReLU
 from keras_adaptive_rnn.layers.embedding import FixedEmbedding
@@ -12,7 +12,6 @@ from keras_adaptive_rnn.layers.recurrent import (
     LSTM,
     AdaptiveLSTM,
     AdaptiveRNN,
-    CellLayer,
     DeepRNN,
     Elman,
     GridLSTM,
@@ -39,7 +38,6 @@ __all__ = [
     "AdaptiveRNN",
     "Bipolar",
     "CReLU",
-    "CellLayer",
     "DeepRNN",
     "Elman",
     "FixedEmbedding",
@@ -57,4 +55,4 @@ __all__ = [
     "WeightDropLSTM",
     "Zoneout",
 ]
-__all__ += _cells
+__all__ += _cells.__all__

@@ -92,6 +92,7 @@ class AdaptiveDense(Affine):
         self,
         units: int,
         adaptation: str | Sequence[int] = "io",
+        *,
         policy: str | keras.layers.Layer = "linear",
         rank: int | None = None,
         activation: Activation = None,

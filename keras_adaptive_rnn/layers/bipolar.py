@@ -38,7 +38,7 @@ class Bipolar(FeedForward):
     section 2, equation 2; `keras_adaptive_rnn.activations.bipolar` is the function.
     """
 
-    def __init__(self, activation: Activation, axis: int = -1, layout: str = "interleaved", **kwargs):
+    def __init__(self, activation: Activation, axis: int = -1, *, layout: str = "interleaved", **kwargs):
         super().__init__(**kwargs)
         self.activation = _arguments.resolve("activation", activation, activations.get)
         self.axis = _arguments.integer("axis", axis, minimum=None)

@@ -36,7 +36,7 @@ class FixedEmbedding(FeedForward):
     section 3; `keras.layers.Embedding` is the trained one.
     """
 
-    def __init__(self, input_dim: int, output_dim: int, seed: int | None = None, **kwargs):
+    def __init__(self, input_dim: int, output_dim: int, *, seed: int | None = None, **kwargs):
         super().__init__(**kwargs)
         self.input_dim = _arguments.integer("input_dim", input_dim)
         self.output_dim = _arguments.integer("output_dim", output_dim)

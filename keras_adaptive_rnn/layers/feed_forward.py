@@ -6,7 +6,7 @@ from keras_adaptive_rnn import _arguments, initializers, maps
 from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
 
 
-class FeedForward(keras.layers.Layer):
+class FeedForward(_arguments.Declared, keras.layers.Layer):
     """A layer that treats every position of its input alike: any leading axes, and a mask passes through it.
 
     Args:
@@ -14,21 +14,13 @@ class FeedForward(keras.layers.Layer):
         name, dtype, trainable: As in `keras.layers.Layer`.
     """
 
-    def __init_subclass__(cls, **kwargs):
-        super().__init_subclass__(**kwargs)
-        cls.__signature__ = _arguments.signature(_arguments.parameters(cls))
-
-    def __init__(self, activity_regularizer: Regularizer = None, **kwargs):
-        _arguments.reject_unknown(type(self), kwargs, type(self).__signature__.parameters)
+    def __init__(self, *, activity_regularizer: Regularizer = None, **kwargs):
         regularizer = _arguments.resolve("activity_regularizer", activity_regularizer, keras.regularizers.get)
         super().__init__(activity_regularizer=regularizer, **kwargs)
         self.supports_masking = True
 
     def compute_output_shape(self, input_shape):
         return tuple(input_shape)
-
-    def get_config(self):
-        return {**super().get_config(), **_arguments.config(self, _arguments.parameters(type(self)))}
 
 
 class Affine(FeedForward):
@@ -44,6 +36,7 @@ class Affine(FeedForward):
 
     def __init__(
         self,
+        *,
         kernel_initializer: Initializer = "glorot_uniform",
         bias_initializer: Initializer = "zeros",
         kernel_regularizer: Regularizer = None,

@@ -56,6 +56,7 @@ class Highway(Affine):
 
     def __init__(
         self,
+        *,
         coupled: bool = True,
         rank: int | None = None,
         diagonal: bool = False,

@@ -35,7 +35,7 @@ class Maxout(Affine):
     Reference: Goodfellow et al., Maxout Networks (2013), section 3.
     """
 
-    def __init__(self, units: int, pieces: int, use_bias: bool = True, **kwargs):
+    def __init__(self, units: int, pieces: int, *, use_bias: bool = True, **kwargs):
         super().__init__(**kwargs)
         self.units = _arguments.integer("units", units)
         self.pieces = _arguments.integer("pieces", pieces)

@@ -14,7 +14,7 @@ COMMON_DOCUMENTATION = """
 Args:
     *args, **kwargs: All arguments of {cells}, where the equations are.{stack}
     return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions,
-        order: As in `keras_adaptive_rnn.layers.RNN`.
+        schedule: As in `keras_adaptive_rnn.layers.RNN`.
     name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
 Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
@@ -34,47 +34,52 @@ class CellLayer(RNN):
     """
 
     cell_class = None
+    fixed_arguments = ("cell",)
 
     def __init_subclass__(cls, **kwargs):
+        if cls.cell_class is not None:
+            cls.takes_arguments_of = cls.cell_class
+            if not {"__init__", "positional_arguments_of"} & set(vars(cls)) and "cell_class" in vars(cls):
+                cls.positional_arguments_of = cls.cell_class
         super().__init_subclass__(**kwargs)
-        cls.own_arguments = {name: p for name, p in _arguments.parameters(cls).items() if name != "cell"}
-        cls.__signature__ = _arguments.signature(cls.cell_class.accepted_arguments(), cls.own_arguments)
-        for name in _arguments.parameters(cls.cell_class):
-            if name not in {"cell", *cls.own_arguments}:
+        own = _arguments.parameters(cls)
+        for name in _arguments.parameters(cls.cell_class) if cls.cell_class else ():
+            if name not in {"cell", *own}:
                 setattr(cls, name, property(lambda self, name=name: self._argument(name)))
         doc = inspect.cleandoc(cls.__doc__ or "")
         if doc and "Args:" not in doc:
             before, example, after = doc.partition("\n\nExample:")
-            stack = STACK_DOCUMENTATION if "connection" in cls.own_arguments else ""
+            stack = STACK_DOCUMENTATION if "connection" in own else ""
             common = COMMON_DOCUMENTATION.format(cells=f"`keras_adaptive_rnn.{cls.cell_class.__name__}`", stack=stack)
             cls.__doc__ = f"{before}\n{common}{example[1:]}{after}"
 
-    def __init__(self, *args, connection: str | None = None, activity_regularizer=None, **kwargs):
-        given = kwargs if connection is None else {**kwargs, "connection": connection}
-        _arguments.reject_unknown(type(self), given, type(self).__signature__.parameters)
-        loop = {name: kwargs.pop(name) for name in type(self).own_arguments if name in kwargs}
-        layer = {name: kwargs.pop(name) for name in _arguments.LAYER_ARGUMENTS if name in kwargs}
-        shared = {name: value for name, value in layer.items() if name != "name"}
-        self.connection = connection
-        cell = self.make_cell(*args, **kwargs, **shared)
-        super().__init__(cell, activity_regularizer=activity_regularizer, **loop, **layer)
+    @classmethod
+    def accepted_arguments(cls):
+        # The cell's arguments first, as they are what the layer is about.
+        accepted = {**_arguments.part_arguments(cls), **_arguments.parameters(cls)}
+        if "units" in accepted:
+            accepted["units"] = accepted["units"].replace(annotation=int | list[int])
+        return accepted
 
-    def make_cell(self, *args, **kwargs):
+    def __init__(self, *, connection: str | None = None, **kwargs):
+        loop, of_cell = _arguments.divide(type(self), kwargs)
+        shared = {name: loop[name] for name in ("dtype", "trainable") if name in loop}
+        self.connection = connection
+        super().__init__(self.make_cell(**of_cell, **shared), **loop)
+
+    def make_cell(self, units=None, **kwargs):
         """Returns the cell that the arguments ask for."""
         cell_class = type(self).cell_class
-        units = args[0] if args else kwargs.get("units")
-        if "connection" not in type(self).own_arguments or not isinstance(units, (list, tuple)):
+        if "connection" not in _arguments.parameters(type(self)) or not isinstance(units, (list, tuple)):
             if self.connection is not None:
                 raise ValueError(
-                    "Argument `connection` must be None where `units` is no list, which makes a stack. "
+                    "Argument `connection` must be None unless `units` is a list, which makes a stack. "
                     f"Received: connection={self.connection!r}, units={units!r}"
                 )
-            return cell_class(*args, **kwargs)
+            return cell_class(**kwargs) if units is None else cell_class(units=units, **kwargs)
         if not units:
             raise ValueError("Argument `units` must be a positive integer, or a list of them. Received: units=[]")
-        names = list(_arguments.parameters(cell_class))[: len(args)]
-        values = {**dict(zip(names, args, strict=True)), **kwargs}
-        stack = [cell_class(**sibling({**values, "units": size}, k)) for k, size in enumerate(units)]
+        stack = [cell_class(**sibling({**kwargs, "units": size}, k)) for k, size in enumerate(units)]
         layer = {name: kwargs[name] for name in _arguments.LAYER_ARGUMENTS if name in kwargs}
         return cells.StackedCells(stack, connection=self.connection, **layer)
 
@@ -87,18 +92,39 @@ class CellLayer(RNN):
         values = [getattr(part, name) for part in self._parts]
         return values if name == "units" and self._parts[0] is not self.cell else values[0]
 
+    def first_part(self):
+        return self._parts[0]
+
     def get_config(self):
         config = super().get_config()
-        del config["cell"]
-        of_cell = self._parts[0].get_config()
-        if self._parts[0] is not self.cell:
-            of_cell["units"] = self.units
-        of_cell = {k: v for k, v in of_cell.items() if k not in _arguments.LAYER_ARGUMENTS}
-        return {**config, **of_cell, **_arguments.config(self, set(self.own_arguments) & {"connection"})}
+        # `keras.layers.RNN` adds the cell; an argument of the cell's own with that name stays.
+        part = self.first_part()
+        config.pop("cell")
+        if "cell" in _arguments.part_arguments(type(self)):
+            config["cell"] = part.get_config()["cell"]
+        return config if part is self.cell else {**config, "units": self.units}
 
     @classmethod
     def from_config(cls, config, custom_objects=None):
-        return cls(**config)
+        return cls(**_arguments.renamed(cls, config))
+
+
+class CuDNNArgument(CellLayer):
+    """A layer that takes `use_cudnn`, as the Keras layer of its name does.
+
+    Args:
+        use_cudnn: `"auto"` (default) or `False`, for compatibility with Keras. It has no effect: the loop of this
+            package never calls cuDNN. `True` raises a `ValueError`.
+    """
+
+    def __init__(self, *, use_cudnn: bool | str = "auto", **kwargs):
+        if use_cudnn is not False and use_cudnn != "auto":
+            raise ValueError(
+                "Argument `use_cudnn` must be 'auto' or False, as the loop of keras_adaptive_rnn never calls cuDNN; "
+                f"`keras.layers.{type(self).__name__}` does. Received: use_cudnn={use_cudnn!r}"
+            )
+        super().__init__(**kwargs)
+        self.use_cudnn = use_cudnn
 
 
 @export
@@ -113,10 +139,11 @@ class Elman(CellLayer):
     """
 
     cell_class = cells.ElmanCell
+    positional_arguments_of = keras.layers.SimpleRNN
 
 
 @export
-class GRU(CellLayer):
+class GRU(CuDNNArgument):
     """The gated recurrent unit as a layer: `RNN(GRUCell(...))`, in the place of `keras.layers.GRU`.
 
     Example:
@@ -127,10 +154,11 @@ class GRU(CellLayer):
     """
 
     cell_class = cells.GRUCell
+    positional_arguments_of = keras.layers.GRU
 
 
 @export
-class LSTM(CellLayer):
+class LSTM(CuDNNArgument):
     """The long short-term memory as a layer: `RNN(LSTMCell(...))`, in the place of `keras.layers.LSTM`.
 
     Example:
@@ -141,6 +169,7 @@ class LSTM(CellLayer):
     """
 
     cell_class = cells.LSTMCell
+    positional_arguments_of = keras.layers.LSTM
 
 
 @export
@@ -278,7 +307,7 @@ class Skip(CellLayer):
 
     Example:
 
-    >>> layer = keras_adaptive_rnn.layers.Skip(keras_adaptive_rnn.GRUCell(8), budget=1e-4, return_decisions=True)
+    >>> layer = keras_adaptive_rnn.layers.Skip(keras_adaptive_rnn.GRUCell(8), cost_weight=1e-4, return_decisions=True)
     >>> output, updates = layer(np.ones((2, 5, 3)))
     >>> tuple(output.shape), tuple(updates.shape)
     ((2, 8), (2, 5))
@@ -310,7 +339,7 @@ class VariableComputation(CellLayer):
 
     Example:
 
-    >>> layer = keras_adaptive_rnn.layers.VariableComputation(8, core="gru", budget=0.1, target=0.25)
+    >>> layer = keras_adaptive_rnn.layers.VariableComputation(8, core="gru", cost_weight=0.1, target=0.25)
     >>> tuple(layer(np.ones((2, 5, 3))).shape)
     (2, 8)
     """
@@ -322,7 +351,6 @@ class AdaptiveLayer(CellLayer):
     """The layer of an adaptive cell, or of a stack of them.
 
     Args:
-        units: Positive integer, or a list of them: a stack in the hybrid wiring, `stack_class`.
         output_dropout: Float in `[0, 1)`, share of the output to drop, by one mask a sequence. Defaults to `0.0`.
     """
 
@@ -331,14 +359,14 @@ class AdaptiveLayer(CellLayer):
     # The cells of its stacks read more of each other.
     fixed_arguments = ("connection",)
 
-    def __init__(self, units: int | list[int], *args, output_dropout: float = 0.0, **kwargs):
-        super().__init__(units, *args, **kwargs)
+    def __init__(self, *, output_dropout: float = 0.0, **kwargs):
+        super().__init__(**kwargs)
         self.output_dropout = _arguments.rate("output_dropout", output_dropout)
         self.output_noise = keras.random.SeedGenerator(self.seed)
 
-    def make_cell(self, units, *args, **kwargs):
+    def make_cell(self, units, **kwargs):
         cls = type(self)
-        return (cls.stack_class if isinstance(units, (list, tuple)) else cls.cell_class)(units, *args, **kwargs)
+        return (cls.stack_class if isinstance(units, (list, tuple)) else cls.cell_class)(units, **kwargs)
 
     def call(self, sequences, initial_state=None, mask=None, training=False):
         result = super().call(sequences, initial_state=initial_state, mask=mask, training=training)
@@ -348,9 +376,6 @@ class AdaptiveLayer(CellLayer):
         shape = [ops.shape(output)[0], *([1] if self.return_sequences else []), output.shape[-1]]
         mask = keras.random.dropout(ops.ones(shape, output.dtype), self.output_dropout, seed=self.output_noise)
         return (output * mask, *states) if self.return_state else output * mask
-
-    def get_config(self):
-        return {**super().get_config(), "output_dropout": self.output_dropout}
 
 
 @export
@@ -364,7 +389,7 @@ class AdaptiveLSTM(AdaptiveLayer):
             `dropout`, `recurrent_dropout` and `policy_dropout` the points of the paper. The states are not dropped.
             Defaults to `0.0`.
         *args, **kwargs: All arguments of `keras_adaptive_rnn.AdaptiveLSTMCell`, where the equations are.
-        return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, order:
+        return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, schedule:
             As in `keras_adaptive_rnn.layers.RNN`.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
@@ -390,7 +415,7 @@ class AdaptiveRNN(AdaptiveLayer):
             stack, `RNN(StackedAdaptiveRNNCells(units, ...))`.
         output_dropout: As in `keras_adaptive_rnn.layers.AdaptiveLSTM`. Defaults to `0.0`.
         *args, **kwargs: All arguments of `keras_adaptive_rnn.AdaptiveRNNCell`, where the equations are.
-        return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, order:
+        return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, schedule:
             As in `keras_adaptive_rnn.layers.RNN`.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 

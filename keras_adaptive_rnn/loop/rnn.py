@@ -10,7 +10,7 @@ from keras import ops, tree
 from keras_adaptive_rnn import _arguments, _sequence, engine
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._keras import AutocastScope, get_keras_mask
-from keras_adaptive_rnn._types import Tensor
+from keras_adaptive_rnn._types import Regularizer, Tensor
 from keras_adaptive_rnn.cells.bases.any_cell import as_list, output_size
 from keras_adaptive_rnn.cells.bases.cell import Cell
 from keras_adaptive_rnn.loop import decisions, schedules
@@ -23,7 +23,7 @@ _layers_of = weakref.WeakKeyDictionary()
 
 
 @export
-class RNN(keras.layers.RNN):
+class RNN(_arguments.Declared, keras.layers.RNN):
     """Runs a cell over a sequence: `keras.layers.RNN`, faster and the same on every backend.
 
     It takes any cell that `keras.layers.RNN` takes. For the cells of this package it computes everything that needs no
@@ -56,15 +56,16 @@ class RNN(keras.layers.RNN):
         recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the steps again:
             a fraction of the memory, for long sequences, and about a third more arithmetic. The numbers are the same.
             Defaults to `False`.
-        order: In which order the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells above the lowest
-            are alike) take the steps: `"steps"`, all layers a step before the next step; `"layers"`, a layer all steps
-            before the next layer; `"wavefront"`, layer $l$ step $s - l$ for all $l$ at once; `"auto"` (default), what
-            was measured to be the fastest. The numbers are the same.
+        schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells above the
+            lowest are alike) take the steps: `"steps"` runs all layers at one step before the next step; `"layers"`
+            runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$ at step $s - l$ for all
+            $l$ at once; `"auto"` (default) picks the fastest measured. The numbers are the same.
         return_decisions: Whether to return, after the output and the states, what each deciding cell (`SkipCell`,
             `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for each, the outermost first:
             one for a step computed in full, zero for one that is skipped, skimmed or masked; with `go_backwards` in the
             order of reading. Inside `keras.layers.Bidirectional` it needs `return_state=True`. Defaults to `False`.
-        name, dtype, trainable: As in `keras.layers.Layer`. As in Keras, `dtype` does not reach into `cell`.
+        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`. As in Keras, `dtype` does not apply to
+            `cell`.
 
     Call arguments:
         sequences: Tensor `[batch, time, features]`.
@@ -76,9 +77,9 @@ class RNN(keras.layers.RNN):
         a list of it and each state; with `return_decisions` also `[batch, time]` for each cell that decides.
 
     Raises:
-        ValueError: `return_decisions` is given and no cell decides, `order` is none that the cell can take, the input
-            is not of rank 3, its feature size has changed, `initial_state` does not fit, the batch of a stateful layer
-            is unknown or has changed.
+        ValueError: `return_decisions` is given and no cell decides, the cell cannot run in the given `schedule`, the
+            input is not of rank 3, its feature size has changed, `initial_state` does not fit, or the batch size of a
+            stateful layer is unknown or has changed.
 
     Example:
 
@@ -86,6 +87,8 @@ class RNN(keras.layers.RNN):
     >>> tuple(layer(np.ones((2, 5, 3))).shape)
     (2, 5, 8)
     """
+
+    renamed_arguments = {"order": "schedule"}
 
     def __init__(
         self,
@@ -96,9 +99,11 @@ class RNN(keras.layers.RNN):
         stateful: bool = False,
         unroll: bool = False,
         zero_output_for_mask: bool = False,
+        *,
         recompute: bool = False,
         return_decisions: bool = False,
-        order: str = "auto",
+        schedule: str = "auto",
+        activity_regularizer: Regularizer = None,
         **kwargs,
     ):
         flags = {
@@ -123,7 +128,7 @@ class RNN(keras.layers.RNN):
                 f"layer of the stack. Received: cell={cell!r}"
             )
         self.recompute = flags.pop("recompute")
-        super().__init__(cell, **flags, **kwargs)
+        super().__init__(cell, **flags, activity_regularizer=activity_regularizer, **kwargs)
         self.supports_masking = True
         self.input_spec = keras.layers.InputSpec(ndim=3)
         self._carried = Carried()
@@ -140,7 +145,7 @@ class RNN(keras.layers.RNN):
                 "Argument `return_decisions` must be False where no cell decides how much to compute, as `SkipCell` "
                 f"does. Received: return_decisions=True, cell={cell!r}"
             )
-        self.order = _arguments.choice("order", order, schedules.ORDERS)
+        self.schedule = _arguments.choice("schedule", schedule, schedules.ORDERS)
         self._check_order()
 
     def build(self, sequences_shape, initial_state_shape=None):
@@ -347,14 +352,14 @@ class RNN(keras.layers.RNN):
         return not any(cell is inner for cell in self._collected_cells() for inner in nested)
 
     def running_order(self, batch_size: int | None) -> str:
-        """Returns the `order` in which the layers of the cell take the steps: `"steps"`, `"layers"` or `"wavefront"`.
+        """Returns the order in which the layers of the cell take the steps: `"steps"`, `"layers"` or `"wavefront"`.
 
-        Where `order="auto"`, what was measured to be the fastest on two cores: `"layers"` for deep cells of three
+        Where `schedule="auto"`, what was measured to be the fastest on two cores: `"layers"` for deep cells of three
         layers and more, on TensorFlow of twelve; on PyTorch `"wavefront"` for eight layers and more that multiply
         little. With `unroll` or `recompute` it is `"steps"`.
         """
-        if self.order != "auto":
-            return self.order
+        if self.schedule != "auto":
+            return self.schedule
         possible = self._possible_orders()
         if len(possible) == 1 or self.recompute:
             return "steps"
@@ -371,15 +376,15 @@ class RNN(keras.layers.RNN):
         ]
 
     def _check_order(self):
-        if self.order in ("auto", "steps"):
+        if self.schedule in ("auto", "steps"):
             return
         possible = self._possible_orders()
-        if self.order not in possible:
+        if self.schedule not in possible:
             raise ValueError(
-                f"Argument `order` must be one of {', '.join(map(repr, ['auto', *possible]))} for this cell, with "
+                f"Argument `schedule` must be one of {', '.join(map(repr, ['auto', *possible]))} for this cell, with "
                 f"unroll={self.unroll} and recompute={self.recompute}: the other orders are for `DeepRNNCell`, and for "
                 "`StackedCells` of three cells and more, of which those above the lowest are alike. "
-                f"Received: order={self.order!r}, cell={self.cell!r}"
+                f"Received: schedule={self.schedule!r}, cell={self.cell!r}"
             )
 
     def _split_cell(self, sequences, training, hoist):
@@ -462,17 +467,7 @@ class RNN(keras.layers.RNN):
 
     def get_config(self):
         config = super().get_config()
-        if len(_layers_of.get(self.cell, ())) > 1:
+        if "cell" in config and len(_layers_of.get(self.cell, ())) > 1:
             # Keras marks a shared object in the last config that holds it, and loads the others as further objects.
             config["cell"]["shared_object_id"] = id(self.cell)
-        return {
-            **config,
-            "recompute": self.recompute,
-            "return_decisions": self.return_decisions,
-            "order": self.order,
-        }
-
-    @classmethod
-    def from_config(cls, config, custom_objects=None):
-        # Keras takes the cell out of the caller's dict.
-        return super().from_config(dict(config), custom_objects=custom_objects)
+        return config

@@ -11,7 +11,7 @@ from keras_adaptive_rnn._products import matmul, override_matmul
 from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
 
 
-class LinearMap(keras.layers.Layer):
+class LinearMap(_arguments.Declared, keras.layers.Layer):
     r"""A linear map $y = x W$ for any leading axes. Subclasses define how $W$ is parameterized.
 
     The output is `blocks` concatenated pieces of `units` entries, one for each gate of a cell. If the gates of a cell
@@ -49,7 +49,6 @@ class LinearMap(keras.layers.Layer):
         weight_normalization: bool = False,
         **kwargs,
     ):
-        _arguments.reject_unknown(type(self), kwargs, [*_arguments.LAYER_ARGUMENTS, *_arguments.parameters(type(self))])
         super().__init__(**kwargs)
         self.units = _arguments.integer("units", units, optional=True)
         self.blocks = self._groups(blocks)
@@ -77,7 +76,7 @@ class LinearMap(keras.layers.Layer):
             raise ValueError(f"a map inside a cell takes its `units` from the cell, here {units}, not {self.units}")
         names = ("units", "blocks", "initializer", "regularizer", "constraint")
         self._open = {name: getattr(self, name) for name in names}
-        self._bound_to = f"{type(owner).__name__} '{owner.name}'"
+        self._bound_to = f"{type(owner).__name__} '{owner.path or owner.name}'"
         self.name = name
         self.units = units
         self.initializer = self.initializer or initializer
@@ -97,6 +96,13 @@ class LinearMap(keras.layers.Layer):
         self._init_groups = init_groups
         self._per_block = per_block
         self.build((None, input_size))
+
+    @property
+    def where(self):
+        """The place of the map, for error messages: its path in the model once that is known, else its cell."""
+        if self.path:
+            return f"'{self.path}'"
+        return f"`{self.name}` of {self._bound_to}" if self._bound_to else f"'{self.name}'"
 
     def check(self):
         """Raises `ValueError` if the arguments contradict each other. Called once `units` is known."""
@@ -241,10 +247,10 @@ class LinearMap(keras.layers.Layer):
         return None if self._bound_to is not None else super().get_build_config()
 
     def get_config(self):
-        config = _arguments.config(self, _arguments.parameters(type(self)))
+        config = super().get_config()
         if self._bound_to is not None:
             config |= {name: _arguments.serialize(value) for name, value in self._open.items()}
-        return {**super().get_config(), **config}
+        return config
 
 
 class Each(keras.constraints.Constraint):

@@ -68,7 +68,8 @@ class LowRank(LinearMap):
     def check(self):
         if self.rank > self.units:
             raise ValueError(
-                f"Argument `rank` must be at most the units of the map, {self.units}. Received: rank={self.rank}"
+                f"Argument `rank` of the map {self.where} must be at most its units, {self.units}. "
+                f"Received: rank={self.rank}"
             )
 
     def build(self, input_shape):
@@ -76,12 +77,13 @@ class LowRank(LinearMap):
         inputs, blocks = input_shape[-1], sum(self.blocks)
         if self.rank > inputs:
             raise ValueError(
-                f"Argument `rank` must be at most the inputs of the map, {inputs}. Received: rank={self.rank}"
+                f"Argument `rank` of the map {self.where} must be at most its inputs, {inputs}. "
+                f"Received: rank={self.rank}"
             )
         if self.diagonal and inputs != self.units:
             raise ValueError(
-                "Argument `diagonal` must be False where the map is not square, here "
-                f"{inputs} inputs and {self.units} units. Received: diagonal=True"
+                f"Argument `diagonal` of the map {self.where} must be False, as the map is not square: it has {inputs} "
+                f"inputs and {self.units} units. Received: diagonal=True"
             )
         self.right = self.add_kernel("right", (inputs, self.rank), copies=1 if self.tied else blocks)
         self.left = self.add_kernel("left", (self.rank, self.units), copies=blocks)

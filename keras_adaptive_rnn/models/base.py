@@ -10,7 +10,7 @@ from keras_adaptive_rnn.cells import LSTMCell
 from keras_adaptive_rnn.cells.bases import any_cell
 
 
-class TextClassifier(keras.Model):
+class TextClassifier(_arguments.Declared, keras.Model):
     """A model that classifies a sequence of tokens with a recurrent cell.
 
     Args:
@@ -24,10 +24,6 @@ class TextClassifier(keras.Model):
         name, dtype, trainable: As in `keras.Model`.
     """
 
-    def __init_subclass__(cls, **kwargs):
-        super().__init_subclass__(**kwargs)
-        cls.__signature__ = _arguments.signature(_arguments.parameters(cls))
-
     def __init__(
         self,
         vocabulary_size: int,
@@ -38,7 +34,6 @@ class TextClassifier(keras.Model):
         mask_zero: bool = True,
         **kwargs,
     ):
-        _arguments.reject_unknown(type(self), kwargs, type(self).__signature__.parameters)
         super().__init__(**kwargs)
         self.vocabulary_size = _arguments.integer("vocabulary_size", vocabulary_size)
         self.embedding_units = _arguments.integer("embedding_units", embedding_units)
@@ -75,7 +70,7 @@ class TextClassifier(keras.Model):
         return keras.layers.Dense(units, name=name, dtype=self.dtype_policy)
 
     def get_config(self):
-        config = {**super().get_config(), **_arguments.config(self, _arguments.parameters(type(self)))}
+        config = super().get_config()
         return config if self._given_cell else {**config, "cell": None}
 
 

@@ -76,7 +76,7 @@ class AdaptiveComputationCell(Cell):
 
     aux_size = 1
 
-    def __init__(self, decision_initializer: Initializer = "glorot_uniform", **kwargs):
+    def __init__(self, *, decision_initializer: Initializer = "glorot_uniform", **kwargs):
         super().__init__(**kwargs)
         self.decision_initializer = _arguments.resolve("decision_initializer", decision_initializer, initializers.get)
 
@@ -111,7 +111,7 @@ class AdaptiveComputationCell(Cell):
 
     def loss_arguments(self):
         """Returns the arguments by which it adds to the loss, in words."""
-        names = [name for name in ("budget", "skim_loss") if hasattr(self, name)]
+        names = [name for name in ("cost_weight", "skim_loss") if hasattr(self, name)]
         return ", ".join(f"{name}={getattr(self, name)}" for name in names)
 
 

@@ -8,7 +8,7 @@ from keras_adaptive_rnn._keras import DropoutRNNCell
 from keras_adaptive_rnn.cells.bases.noise import uniform
 
 
-class Cell(DropoutRNNCell, keras.layers.Layer):
+class Cell(_arguments.Declared, DropoutRNNCell, keras.layers.Layer):
     r"""A recurrent cell whose step is split in two: what needs no state, and the rest.
 
     A subclass writes the equations of one time step in two methods:
@@ -53,21 +53,9 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
     # Whether the decisions add to the loss.
     adds_loss = False
 
-    def __init_subclass__(cls, **kwargs):
-        super().__init_subclass__(**kwargs)
-        cls.__signature__ = _arguments.signature(cls.accepted_arguments())
-
-    @classmethod
-    def accepted_arguments(cls):
-        """Returns the parameters of the class, and of the cells that it creates, by name."""
-        return _arguments.parameters(cls)
-
-    def __new__(cls, *args, **kwargs):
-        _arguments.reject_unknown(cls, kwargs, cls.__signature__.parameters)
-        return super().__new__(cls, *args, **kwargs)
-
     def __init__(
         self,
+        *,
         dropout: float = 0.0,
         recurrent_dropout: float = 0.0,
         seed: int | None = None,
@@ -233,6 +221,3 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
     def has_trainable_initial_state(self):
         """Whether any part of the initial state is trained, also in a cell inside this one."""
         return self.trainable_initial_state
-
-    def get_config(self):
-        return {**super().get_config(), **_arguments.config(self, _arguments.parameters(type(self)))}

@@ -48,6 +48,7 @@ class GatedCell(Cell):
     def __init__(
         self,
         units: int,
+        *,
         activation: Activation = "tanh",
         use_bias: bool = True,
         kernel_initializer: Initializer = "glorot_uniform",

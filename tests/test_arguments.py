@@ -1,0 +1,179 @@
+"""What holds for the arguments of every class: positions, names, old names, and what `repr` and errors say of them."""
+
+import inspect
+
+import keras
+import numpy as np
+import pytest
+
+import keras_adaptive_rnn as kar
+from keras_adaptive_rnn import maps
+from keras_adaptive_rnn._export import PUBLIC
+
+X = np.ones((2, 5, 3), "float32")
+OURS_OF_KERAS = {
+    "LSTM": kar.LSTM,
+    "LSTMCell": kar.LSTMCell,
+    "GRU": kar.GRU,
+    "GRUCell": kar.GRUCell,
+    "SimpleRNN": kar.Elman,
+    "SimpleRNNCell": kar.ElmanCell,
+    "RNN": kar.RNN,
+}
+CLASSES = [cls for cls in PUBLIC if cls.__module__.startswith("keras_adaptive_rnn.")]
+
+
+def by_position(signature):
+    return [name for name, p in signature.parameters.items() if p.kind is p.POSITIONAL_OR_KEYWORD and name != "self"]
+
+
+# Positions.
+
+
+@pytest.mark.parametrize("name", OURS_OF_KERAS)
+def test_positions_are_those_of_keras(name):
+    theirs = inspect.signature(getattr(keras.layers, name).__init__)
+    assert by_position(inspect.signature(OURS_OF_KERAS[name])) == by_position(theirs)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "arguments"),
+    [
+        (kar.LSTM, keras.layers.LSTM, (4, "relu", "tanh", False)),
+        (kar.LSTMCell, keras.layers.LSTMCell, (4, "relu", "tanh", False)),
+        (kar.GRU, keras.layers.GRU, (4, "relu", "tanh", False)),
+        (kar.GRUCell, keras.layers.GRUCell, (4, "relu", "tanh", False, "zeros")),
+        (kar.Elman, keras.layers.SimpleRNN, (4, "relu", False)),
+        (kar.ElmanCell, keras.layers.SimpleRNNCell, (4, "relu", False, "zeros", "ones")),
+    ],
+    ids=lambda case: getattr(case, "__name__", ""),
+)
+def test_a_position_means_the_same_as_in_keras(ours, theirs, arguments):
+    ours, theirs = ours(*arguments).get_config(), theirs(*arguments).get_config()
+    shared = set(ours) & set(theirs) - {"name"}
+    assert not ours["use_bias"]
+    assert {name: ours[name] for name in shared} == {name: theirs[name] for name in shared}
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+def test_a_signature_is_true(cls):
+    """One more than the listed positional arguments raises, and the error names them."""
+    names = by_position(cls.__signature__)
+    with pytest.raises(TypeError) as caught:
+        cls(*[4] * (len(names) + 1))
+    assert all(word in str(caught.value) for word in (cls.__name__, "by position", *names))
+
+
+def test_a_subclass_passes_positions_on():
+    class Relu(kar.LSTMCell):
+        def __init__(self, units, **kwargs):
+            super().__init__(units, "relu", **kwargs)
+
+    assert by_position(Relu.__signature__) == ["units"]
+    assert Relu(4, use_bias=False).activation is keras.activations.relu
+    with pytest.raises(TypeError, match="`units` twice"):
+        kar.LSTMCell(4, units=3)
+
+
+# Names.
+
+
+@pytest.mark.parametrize("cls", [kar.LSTM, kar.GRU])
+def test_use_cudnn_has_no_effect_or_raises(cls):
+    assert cls(4, use_cudnn=False).get_config()["use_cudnn"] is False
+    for bad in (True, "yes", 0):
+        with pytest.raises(ValueError, match="`use_cudnn` must be 'auto' or False"):
+            cls(4, use_cudnn=bad)
+    theirs = getattr(keras.layers, cls.__name__)(4, dropout=0.1, use_cudnn=False)
+    layer = cls.from_config(theirs.get_config())
+    assert (layer.units, layer.dropout, layer.use_cudnn) == (4, 0.1, "auto")
+
+
+RENAMED = [
+    (lambda **given: kar.RNN(kar.StackedCells([kar.ElmanCell(4) for _ in range(3)]), **given), "order", "schedule"),
+    (lambda **given: kar.LSTM([4] * 3, **given), "order", "schedule"),
+    (lambda **given: kar.SkipCell(kar.ElmanCell(4), **given), "budget", "cost_weight"),
+    (lambda **given: kar.Skip(kar.ElmanCell(4), **given), "budget", "cost_weight"),
+    (lambda **given: kar.VariableComputationCell(4, **given), "budget", "cost_weight"),
+    (lambda **given: kar.VariableComputation(4, **given), "budget", "cost_weight"),
+]
+
+
+@pytest.mark.parametrize(("make", "old", "new"), RENAMED)
+def test_a_config_of_an_old_name_loads_and_a_call_is_told_the_new_one(make, old, new):
+    value = {"schedule": "layers", "cost_weight": 0.25}[new]
+    config = make(**{new: value}).get_config()
+    config[old] = config.pop(new)
+    assert getattr(type(make()).from_config(config), new) == value
+    assert old in config, "the caller's dict stays as it is"
+    with pytest.raises(TypeError, match=f"did you mean `{new}`"):
+        make(**{old: value})
+
+
+@pytest.mark.parametrize("make", [kar.LSTMCell, kar.Mogrifier, kar.MogrifierCell, kar.GridLSTMBlock, kar.Maxout])
+def test_an_unknown_argument_is_told_the_nearest(make):
+    with pytest.raises(TypeError) as caught:
+        make(4, unit=3)
+    assert "did you mean `units`?" in str(caught.value)
+    assert len(str(caught.value)) < 200
+
+
+# What is said of them.
+
+
+@pytest.mark.parametrize(
+    ("instance", "text"),
+    [
+        (lambda: kar.LSTMCell(4), "LSTMCell(units=4)"),
+        (lambda: kar.MogrifierCell(8, rank=2, tied_gates=True), "MogrifierCell(units=8, rank=2, tied_gates=True)"),
+        (lambda: kar.Mogrifier([8, 6], connection=None, rounds=4), "Mogrifier(units=[8, 6], rounds=4)"),
+        (lambda: kar.Skip(kar.GRUCell(4)), "Skip(cell=GRUCell(units=4))"),
+        (lambda: kar.RNN(kar.ElmanCell(4, "relu")), "RNN(cell=ElmanCell(units=4, activation='relu'))"),
+        (lambda: kar.LSTMCell(4, kernel_map=maps.LowRank(2)), "LSTMCell(units=4, kernel_map=LowRank(rank=2))"),
+        (lambda: kar.ElmanCell(4, bias_initializer="ones"), "ElmanCell(units=4, bias_initializer=Ones(...))"),
+        (lambda: kar.Maxout(4, 2), "Maxout(units=4, pieces=2)"),
+        (lambda: maps.Full(3, weight_normalization=True), "Full(units=3, weight_normalization=True)"),
+    ],
+)
+def test_repr_shows_what_is_not_the_default(instance, text):
+    assert repr(instance()) == text
+
+
+@pytest.mark.parametrize(
+    ("layer", "words"),
+    [
+        (
+            lambda: kar.Mogrifier(8, rank=8, name="mog"),
+            ["the map `gate_1` of MogrifierCell 'mog/", "units, 3", "rank=8"],
+        ),
+        (lambda: kar.LSTM(4, kernel_map=maps.LowRank(4), name="net"), ["`rank` of the map 'net/", "kernel_map'"]),
+        (lambda: kar.LSTM(4, recurrent_map=maps.LowRank(5)), ["`rank` of the map `recurrent_map` of LSTMCell 'lstm_"]),
+    ],
+)
+def test_an_error_inside_a_cell_says_where(layer, words):
+    with pytest.raises(ValueError, match="`rank`") as caught:
+        layer()(X)
+    assert not [word for word in words if word not in str(caught.value)], str(caught.value)
+
+
+def test_too_many_rounds_are_refused_at_once():
+    with pytest.raises(ValueError, match=r"`rounds` must be at most 100.*rounds=3000"):
+        kar.MogrifierCell(8, rounds=3000)
+
+
+# Public names.
+
+
+@pytest.mark.parametrize("namespace", [kar.activations, kar.initializers, kar.cells, kar.layers, kar])
+def test_star_imports_bring_what_is_ours_alone(namespace):
+    names = {}
+    exec(f"from {namespace.__name__} import *", names)
+    assert not {"keras", "np", "ops", "math", "random", "engine"} & set(names)
+    assert not {"Cell", "CellLayer", "CoreWrapperCell", "GatedCell", "WrapperCell"} & set(names)
+
+
+@pytest.mark.parametrize("name", ["Cell", "CoreWrapperCell", "GatedCell", "WrapperCell"])
+def test_bases_are_for_those_who_write_cells(name):
+    assert hasattr(kar.cells, name)
+    assert not hasattr(kar, name)
+    assert not hasattr(kar.layers, name)
