@@ -9,6 +9,7 @@ import numpy as np
 from keras import ops
 
 from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn._keras import in_stateless_scope
 from keras_adaptive_rnn._types import Initializer
 
 _register = keras.saving.register_keras_serializable(package="keras_adaptive_rnn")
@@ -184,8 +185,7 @@ class Scaled:
 
     Args:
         initializer: Initializer of all layers.
-        gains: Function without arguments that returns the gain of each layer. It is called when the first matrix is
-            drawn: Keras may build a layer where nothing can be computed yet.
+        gains: Function without arguments that returns the gain of each layer.
         index: Integer, which matrix to draw.
     """
 
@@ -200,7 +200,10 @@ class Scaled:
     def __call__(self, shape, dtype=None):
         drawn = self.initializer(shape, dtype=dtype)
         factor, layer = divmod(self.index, self.FACTOR)
-        return drawn if factor else drawn * ops.cast(float(self.gains()[layer]), drawn.dtype)
+        # In a stateless scope, which may be traced, only the shape counts: Keras draws again afterwards.
+        if factor or in_stateless_scope():
+            return drawn
+        return drawn * ops.cast(float(self.gains()[layer]), drawn.dtype)
 
 
 def unit_variance_gains(activation, units, skips):
