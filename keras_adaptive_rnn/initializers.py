@@ -2,12 +2,14 @@
 
 import math
 import random
+import statistics
 
 import keras
 import numpy as np
 from keras import ops
 
 from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn._keras import in_stateless_scope
 from keras_adaptive_rnn._types import Initializer
 
 __all__ = ["MirroredOrthogonal", "SemiOrthogonal", "get"]
@@ -22,6 +24,8 @@ def reseeded(initializer, index):
     An initializer with an integer seed gives a copy with another integer seed, so that a seeded layer stays repeatable.
     """
     initializer = get(initializer)
+    if isinstance(initializer, Scaled):
+        return initializer.reseeded(index)
     if index == 0 or not isinstance(initializer, keras.initializers.Initializer):
         return initializer
     config = initializer.get_config()
@@ -142,14 +146,117 @@ class MirroredOrthogonal(SemiOrthogonal):
         return np.concatenate([half, -half], axis=-2)
 
 
-NAMES = {"semi_orthogonal": SemiOrthogonal, "mirrored_orthogonal": MirroredOrthogonal}
+@_register
+class UnitVariance(SemiOrthogonal):
+    r"""Draws semi-orthogonal matrices, scaled so that $x W$ has $g^2$ times the variance of $x$, whatever the shape.
+
+    $$W = g \sqrt{\max(1, n / m)} \; Q, \qquad Q \text{ semi-orthogonal}, \; m \text{ rows}, \; n \text{ columns}$$
+
+    A `DeepRNNCell`, whose default it is, also scales the matrices of each layer by what its activation and skip
+    connection call for.
+
+    Args:
+        gain, blocks, seed: As in `keras_adaptive_rnn.initializers.SemiOrthogonal`.
+
+    Call arguments:
+        shape, dtype: As in `keras_adaptive_rnn.initializers.SemiOrthogonal`.
+
+    Raises:
+        ValueError: As in `keras_adaptive_rnn.initializers.SemiOrthogonal`.
+
+    Example:
+
+    >>> w = keras.ops.convert_to_numpy(keras_adaptive_rnn.initializers.UnitVariance(seed=0)((3, 6)))
+    >>> np.allclose(w @ w.T, 2 * np.eye(3), atol=1e-5)
+    True
+
+    Reference: Saxe, McClelland, Ganguli, Exact solutions to the nonlinear dynamics of learning in deep linear neural
+    networks (2013); the scale by the number of rows: He et al., Delving Deep into Rectifiers (2015), section 2.2.
+    """
+
+    def draw(self, shape):
+        drawn = super().draw(shape)
+        return drawn * math.sqrt(max(1, shape[-1] / self.blocks / math.prod(shape[:-1])))
+
+
+class Scaled:
+    """Draws the matrices of the layers of a deep cell, each scaled by a gain of its own.
+
+    A map asks `reseeded` for one initializer per matrix. The index says which matrix is drawn: the layer, plus
+    `FACTOR` times the factor, in maps that multiply several. The first factor takes the gain.
+
+    Args:
+        initializer: Initializer of all layers.
+        gains: Function without arguments that returns the gain of each layer.
+        index: Integer, which matrix to draw.
+    """
+
+    FACTOR = 1000
+
+    def __init__(self, initializer, gains, index=0):
+        self.initializer, self.gains, self.index = initializer, gains, index
+
+    def reseeded(self, index):
+        return Scaled(reseeded(self.initializer, index), self.gains, self.index + index)
+
+    def __call__(self, shape, dtype=None):
+        drawn = self.initializer(shape, dtype=dtype)
+        factor, layer = divmod(self.index, self.FACTOR)
+        # In a stateless scope, which may be traced, only the shape counts: Keras draws again afterwards.
+        if factor or in_stateless_scope():
+            return drawn
+        return drawn * ops.cast(float(self.gains()[layer]), drawn.dtype)
+
+
+def unit_variance_gains(activation, units, skips):
+    r"""Returns for each layer of a deep cell what to multiply its matrices by, for states of unit variance.
+
+    With $z \sim \mathcal{N}(0, 1)$, as the sum over many units makes it:
+
+    $$\operatorname{Var}(f(s_i z) + \alpha_i h_{i-k}) = 1, \qquad
+      g_i = s_i / \sqrt{\operatorname{E} h_{i-1}^2 + \operatorname{E} h_i^2}$$
+
+    The two terms under the root are what $U_i$ and $W_i$ read once the states no longer start from zero.
+
+    Args:
+        activation: $f$, on arrays whose last axis is the units.
+        units: Positive integer.
+        skips: For each layer `None`, or $(j, \alpha)$ if the output of layer $j$ (-1 for the inputs) is added to it.
+    """
+    z = np.array([statistics.NormalDist().inv_cdf((k + 0.5) / POINTS) for k in range(POINTS)])
+    a = (SPREADS[:, None] * z / z.std())[..., None] * np.ones(units)
+    h = ops.convert_to_numpy(activation(ops.convert_to_tensor(a.astype("float32")))).astype("float64")
+    # Of each output, over z: the mean of each unit, and the variance within units.
+    means, variances = h.mean(axis=1), h.var(axis=1).mean(axis=1)
+    outputs, gains = [(np.zeros(units), 1.0)], []
+    for skip in skips:
+        source, scale = skip or (-1, 0.0)
+        skipped_mean, skipped_variance = outputs[source + 1]
+        mean, variance = means + scale * skipped_mean, variances + scale**2 * skipped_variance
+        total = variance + mean.var(axis=1)
+        # Where no spread gives unit variance, as of a bounded activation, the affine part gets it.
+        k = np.argmax(total >= 1) if total.max() >= 1 else np.searchsorted(SPREADS, 1)
+        k = max(k, 1)
+        between = np.clip(np.interp(1, total[k - 1 : k + 1], [0, 1]), 0, 1)
+        spread, mean, variance = ((1 - between) * v[k - 1] + between * v[k] for v in (SPREADS, mean, variance))
+        squares = [np.mean(m**2) + v for m, v in (outputs[-1], (mean, variance))]
+        outputs.append((mean, variance))
+        gains.append(spread / math.sqrt(sum(squares)))
+    return gains
+
+
+# Of the normal distribution, and the standard deviations of an affine part to choose from.
+POINTS, SPREADS = 64, np.geomspace(0.1, 4, 64)
+
+NAMES = {"semi_orthogonal": SemiOrthogonal, "mirrored_orthogonal": MirroredOrthogonal, "unit_variance": UnitVariance}
 
 
 def get(identifier: Initializer) -> keras.initializers.Initializer | None:
     """Returns the initializer of a name, ours or Keras's, of a config, or of an object.
 
     Args:
-        identifier: `"semi_orthogonal"`, `"mirrored_orthogonal"`, or whatever `keras.initializers.get` takes.
+        identifier: `"semi_orthogonal"`, `"mirrored_orthogonal"`, `"unit_variance"`, or whatever
+            `keras.initializers.get` takes.
 
     Raises:
         ValueError: nothing goes by that name.

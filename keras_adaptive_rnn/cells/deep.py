@@ -1,10 +1,12 @@
 """Deep stacks of vanilla recurrent layers, with skip connections and stochastic depth."""
 
+import functools
+
 from keras import ops
 
 from keras_adaptive_rnn import _arguments, initializers
 from keras_adaptive_rnn._export import export
-from keras_adaptive_rnn._types import Activation
+from keras_adaptive_rnn._types import Activation, Initializer
 from keras_adaptive_rnn.cells.bases.any_cell import split_sizes
 from keras_adaptive_rnn.cells.bases.gated import GatedCell
 from keras_adaptive_rnn.cells.bases.noise import DIGITS, next_digits
@@ -18,40 +20,55 @@ class DeepRNNCell(GatedCell):
 
     $$h_i(t) = f(x_i(t) U_i + h_i(t-1) W_i + b_i) \; (+ \; \alpha h_{i-k}(t) \;\text{ for } i = k, 2k, 3k, \dots)$$
 
-    The output is $h_L$. For $i = k$ the skip connection comes from $x_t$, if that has `units` features; else there is
-    none. With `block_dropout`, a block of $k$ layers may be left out of a step: its states stay as they are, and it
-    puts out what it reads.
+    The output is $h_L$. The skip connection of layer $k$ comes from $x_t$ if $x_t$ has `units` features; otherwise
+    layer $k$ has none. With `block_dropout`, a block of $k$ layers may be skipped for a step: its states are kept, and
+    its output is its input.
 
-    Weights, in order: `kernel_map` $U_1$ `[inputs, units]`, `recurrent_map` $W$ `[units, depth * units]`, block
-    after block those of the layers, `inner_map` $U_2, \dots, U_L$ `[units, (depth - 1) * units]`, `bias`
-    `[depth, units]` (without the first axis if `depth` is one).
+    By default every $h_i$ starts with unit variance, at any depth. For inputs of unit variance, (semi-)orthogonal
+    $U_i$ and $W_i$ with gain $g_i$, and many units, $x_i U_i + h_i W_i$ is close to $s_i z$ with
+    $z \sim \mathcal{N}(0, 1)$, so that $s_i$ and $g_i$ follow from $f$ and $\alpha$, the lowest layer first:
+
+    $$\operatorname{Var}(f(s_i z) \; (+ \; \alpha h_{i-k})) = 1, \qquad
+      g_i = s_i / \sqrt{\operatorname{E} x_i^2 + \operatorname{E} h_i^2}$$
+
+    If $f$ is bounded and cannot reach unit variance, as tanh, $s_i = 1$. $U_i$ and $W_i$ share a gain, so gradients
+    flow equally through layers and time, as in the paper. The paper scales by LSUV, measured on data, instead:
+    `keras_adaptive_rnn.callbacks.LSUV` does that, whatever the initializers. States start from zero, so a stack without
+    skip connections takes about `depth` steps to reach unit variance.
+
+    Weights, in order: `kernel_map` $U_1$ `[inputs, units]`; `recurrent_map` $W_1, \dots, W_L$, joined,
+    `[units, depth * units]`; `inner_map` $U_2, \dots, U_L$, joined, `[units, (depth - 1) * units]`; `bias`
+    `[depth, units]` (`[units]` if `depth` is one).
 
     Args:
         units: Positive integer, size of every layer.
         depth: Positive integer, $L$.
         activation: $f$. Defaults to `"belu"`, the bipolar ELU.
         skip_every: Positive integer, $k$; `None` for no skip connections. Defaults to `4`.
-        skip_scale: Number, $\alpha$. Defaults to `0.99`, so that a layer whose output has unit variance has something
-            left to add.
-        dropout: Float in `[0, 1)`, share of each $x_i$ to drop, anew in every step. Defaults to `0.0`.
-        recurrent_dropout: Float in `[0, 1)`, share of each $h_i(t-1)$ to drop where it is read, one mask a sequence and
-            layer (rnnDrop). Defaults to `0.0`.
-        block_dropout: Float in `[0, 1)`, probability that a block of `skip_every` layers is left out of a step, drawn
-            for every sample and step. Nothing is rescaled in inference. The lowest block is never left out where it
-            reads inputs of another size. Defaults to `0.0`.
-        **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`, but for `layer_normalization` and `per_gate_dropout`.
+        skip_scale: Number, $\alpha$. Defaults to `0.99`: below one, so that the layer itself can contribute to an
+            output of unit variance.
+        dropout: Float in `[0, 1)`, fraction of each $x_i$ to drop, with a new mask in every step. Defaults to `0.0`.
+        recurrent_dropout: Float in `[0, 1)`, fraction of each $h_i(t-1)$ to drop in the product with $W_i$, with one
+            mask per sequence and layer (rnnDrop). Defaults to `0.0`.
+        block_dropout: Float in `[0, 1)`, probability that a block of `skip_every` layers is skipped for a step, drawn
+            per sample and step. Nothing is rescaled in inference. The lowest block is never skipped if its inputs do
+            not have `units` features. Defaults to `0.0`.
+        kernel_initializer, recurrent_initializer: Initializers of $U_i$ and $W_i$. Default to `"unit_variance"`, which
+            is scaled by $g_i$; any other initializer is used as it is.
+        **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`, except `layer_normalization` and `per_gate_dropout`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
-        states: List of $h_L, \dots, h_1$, each `[batch, units]`; with `block_dropout` the output before them, which the
-            next step does not read; with `dropout` or `block_dropout` a count of the steps, `[batch, 3]`, after them.
-        training: Whether anything is dropped.
+        states: List of $h_L, \dots, h_1$, each `[batch, units]`. With `block_dropout` they are preceded by the output,
+            which the next step does not read; with `dropout` or `block_dropout` they are followed by a step count,
+            `[batch, 3]`.
+        training: Whether dropout is on.
 
     Returns: `output, states`; the output is $h_L$.
 
     Raises:
-        ValueError: an argument is out of its range, or `block_dropout` is given without `skip_every`.
-        TypeError: an argument is unknown, or of the wrong type.
+        ValueError: An argument is out of range, or `block_dropout` is given without `skip_every`.
+        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 
@@ -60,8 +77,10 @@ class DeepRNNCell(GatedCell):
     (2, 8)
 
     Reference: Eidnes, Nokland, Shifting Mean Activation Towards Zero with Bipolar Activation Functions (2018),
-    section 3, equations 3 and 4, and section 4.1. In the authors' code a dropped block adds its skip connection to what
-    it passes on, and is drawn for the whole batch; this is the paper's form.
+    section 3, equations 3 and 4, and section 4.1. In the authors' code a dropped block adds its skip connection to its
+    output, and blocks are dropped for the whole batch; this cell follows the paper. The initial scale: He et al.,
+    Delving Deep into Rectifiers (2015), section 2.2, for any $f$, as in Klambauer et al., Self-Normalizing Neural
+    Networks (2017), section 2; the target: Mishkin and Matas, All You Need Is a Good Init (2016).
     """
 
     gates = ("h",)
@@ -76,16 +95,24 @@ class DeepRNNCell(GatedCell):
         skip_every: int | None = 4,
         skip_scale: float = 0.99,
         block_dropout: float = 0.0,
+        kernel_initializer: Initializer = "unit_variance",
+        recurrent_initializer: Initializer = "unit_variance",
         **kwargs,
     ):
-        super().__init__(units, activation=activation, **kwargs)
+        super().__init__(
+            units,
+            activation=activation,
+            kernel_initializer=kernel_initializer,
+            recurrent_initializer=recurrent_initializer,
+            **kwargs,
+        )
         self.depth = _arguments.integer("depth", depth)
         self.skip_every = _arguments.integer("skip_every", skip_every, optional=True)
         self.skip_scale = _arguments.number("skip_scale", skip_scale)
         self.block_dropout = _arguments.rate("block_dropout", block_dropout)
         if self.block_dropout > 0 and self.skip_every is None:
             raise ValueError(
-                "Argument `skip_every` must be an integer where blocks of so many layers are dropped. "
+                "Argument `skip_every` must be an integer if `block_dropout` is positive. "
                 f"Received: skip_every=None, block_dropout={block_dropout}"
             )
         if self.depth > 1:
@@ -103,11 +130,32 @@ class DeepRNNCell(GatedCell):
         return made.bind(self, name, self.units, initializer, self.kernel_regularizer, self.kernel_constraint)
 
     def build_maps(self):
+        self._scale_initializers()
         each = (1,) * self.depth
         self.kernel_map.build_blocks((1,), self.input_size)
         self.recurrent_map.build_blocks((self.depth,), self.units, init_groups=each, per_block=True)
         if self.depth > 1:
             self.inner_map.build_blocks(each[1:], self.units, init_groups=each[1:])
+
+    def _scale_initializers(self):
+        """Scales what `UnitVariance` draws for each layer."""
+
+        @functools.cache
+        def gains():
+            return initializers.unit_variance_gains(self.activation, self.units, self._skips())
+
+        linear_maps = [(self.kernel_map, 0), (self.recurrent_map, 0)]
+        linear_maps += [(self.inner_map, 1)] if self.depth > 1 else []
+        for linear_map, lowest in linear_maps:
+            if isinstance(linear_map.initializer, initializers.UnitVariance):
+                linear_map.initializer = initializers.Scaled(linear_map.initializer, gains, lowest)
+
+    def _skips(self):
+        """Returns the source and scale of each layer's skip connection, or `None` for a layer without one."""
+        ends = {block[-1]: block[0] - 1 for block in self._blocks() if len(block) == self.skip_every}
+        if self.input_size != self.units:
+            ends = {end: start for end, start in ends.items() if start >= 0}
+        return [(ends[i], self.skip_scale) if i in ends else None for i in range(self.depth)]
 
     @property
     def bias_rows(self):
@@ -127,14 +175,14 @@ class DeepRNNCell(GatedCell):
         return {name: size for name, size in sizes.items() if getattr(self, name) > 0}
 
     def _blocks(self):
-        """Returns the layers of each block, as ranges."""
+        """Returns the layers of each block as ranges."""
         size = self.skip_every or self.depth
         return [range(k, min(k + size, self.depth)) for k in range(0, self.depth, size)]
 
     # The equations.
 
     def project(self, inputs, training=False):
-        # What is dropped anew in every step is multiplied in the step.
+        # With a new dropout mask per step, the product must wait for the step.
         drops = training and self.dropout > 0
         return [inputs] if drops else [inputs, self.kernel_map(inputs, training=training)]
 
@@ -168,24 +216,24 @@ class DeepRNNCell(GatedCell):
         return x, [*states, next_digits(digits) if training else digits] if self._counts else states
 
     def _is_square(self, x):
-        # Only inputs of another size cannot be added to a layer, or stand in its place.
+        # Only the cell's inputs can differ in size from a layer; then they can neither be added to it nor replace it.
         return x.shape[-1] == self.units
 
     def recurrent_products(self, h, training):
-        """Returns $h_i W_i$ for all layers: one batched product, as all the states are known."""
+        """Returns $h_i W_i$ for all layers by one batched product, since all states are known when the step starts."""
         joined = self.drop(ops.concatenate(h, axis=-1), "recurrent_dropout", training)
         per_layer = ops.reshape(joined, (-1, self.depth, self.units))
         return ops.split(self.recurrent_map(per_layer, training=training, per_block=True), self.depth, axis=-1)
 
     def _kept_inputs(self, digits, training):
-        """Returns for each layer what to multiply its inputs by, or `None` if nothing is dropped."""
+        """Returns the scaled dropout mask of each layer's inputs, or `None` without dropout."""
         if not training or self.dropout == 0:
             return None
         kept = ops.cast(self.uniform("dropout", digits) >= self.dropout, self.compute_dtype) / (1 - self.dropout)
         return split_sizes(kept, [self.input_size, *([self.units] * (self.depth - 1))])
 
     def kept_blocks(self, digits, training):
-        """Returns for each block whether it is kept, `[batch, 1]`, or `None` if none is dropped."""
+        """Returns the mask of each block, `[batch, 1]`, one if it is kept, or `None` without block dropout."""
         if not training or self.block_dropout == 0:
             return None
         kept = ops.cast(self.uniform("block_dropout", digits) >= self.block_dropout, self.compute_dtype)
