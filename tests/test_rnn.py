@@ -327,6 +327,15 @@ def test_a_mask_reaches_the_layer_beside_an_initial_state():
     short = layer(embedding(tokens[:1, :2]), initial_state=[s[:1] for s in states])
     close(layer(embedding(tokens), initial_state=states)[:1], short)
 
+    # Tracers cannot hold the mask as an attribute.
+    inputs = [keras.Input((4,), dtype="int32"), keras.Input((7,)), keras.Input((7,))]
+    model = keras.Model(inputs, layer(embedding(inputs[0]), initial_state=inputs[1:]))
+    close(model.predict([tokens, *states], verbose=0)[:1], short)
+    model.compile("sgd", "mse")
+    expected = np.mean(ops.convert_to_numpy(layer(embedding(tokens), initial_state=states)) ** 2)
+    close(model.evaluate([tokens, *states], np.zeros((2, 7)), verbose=0), expected)
+    close(model.train_on_batch([tokens, *states], np.zeros((2, 7))), expected)
+
 
 def test_the_mask_reaches_a_second_layer():
     tokens = np.array([[1, 2, 0, 0]])
