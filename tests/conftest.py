@@ -1,7 +1,10 @@
 """Settings that every test shares; read before Keras is imported."""
 
+import ctypes
 import gc
 import os
+import pathlib
+import sys
 
 # Small graphs compiled once and run once: compiling them well costs more than it saves. The flags more than halve it.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
@@ -27,12 +30,47 @@ import pytest
 gc.set_threshold(100_000, 20, 20)
 
 
+def _memory():
+    """Returns what this process holds, in bytes; 0 where the system does not say."""
+    try:
+        pages = pathlib.Path("/proc/self/statm").read_text().split()[1]
+    except FileNotFoundError:
+        return 0
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+class _Bound:
+    """Frees what the libraries keep for ever, compiled programs above all, once it has grown by `STEP`."""
+
+    STEP = 500 * 2**20
+
+    def __init__(self):
+        self.limit = _memory() + self.STEP
+
+    def keep(self):
+        if _memory() < self.limit:
+            return
+        if keras.backend.backend() == "jax":
+            import jax
+
+            jax.clear_caches()
+        gc.collect()
+        if sys.platform == "linux":
+            # What is freed in small pieces stays with the process until the allocator is told to return it.
+            ctypes.CDLL("libc.so.6").malloc_trim(0)
+        self.limit = _memory() + self.STEP
+
+
+_bound = _Bound()
+
+
 @pytest.fixture(autouse=True)
 def _seed():
     keras.utils.set_random_seed(0)
     yield
     # Without a pass of the garbage collector, which takes longer than most tests.
     keras.utils.clear_session(free_memory=False)
+    _bound.keep()
 
 
 @pytest.fixture

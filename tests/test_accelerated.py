@@ -7,7 +7,7 @@ from keras import ops
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn._products import override_matmul
-from tests.cells import CELLS, OPTIONS
+from tests.table import CELLS, OPTIONS
 
 OF_KERAS_INSIDE = {"stack_skip", "mogrifier_around_keras", "skip_around_stack", "skim_of_two_kinds"}
 

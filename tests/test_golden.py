@@ -12,7 +12,7 @@ import pytest
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine
 from keras_adaptive_rnn.testing import given_noise
-from tests.layouts import FEED_FORWARD, LAYOUTS
+from tests.golden.layouts import FEED_FORWARD, LAYOUTS
 
 FOLDER = pathlib.Path(os.environ.get("KAR_GOLDEN_DIR", pathlib.Path(__file__).parent / "golden"))
 FILES = sorted(FOLDER.glob("*.npz"))
@@ -50,7 +50,7 @@ def test_golden_layer(path):
 
 def check(path, wrap):
     data, meta = np.load(path), read_meta(path)
-    assert meta["system"] in LAYOUTS, f"unknown system {meta['system']!r}: add it to tests/layouts"
+    assert meta["system"] in LAYOUTS, f"unknown system {meta['system']!r}: add it to tests/golden/layouts"
     golden = LAYOUTS[meta["system"]](data, {**meta["config"], "name": meta["name"]})
     layer = wrap(golden.cell)
     layer.build(golden.inputs.shape)

@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from tests.cells import CELLS, LAYERS, MODELS
 from tests.cross.worker import TOLERANCE
+from tests.table import CELLS, LAYERS, MODELS
 
 BACKENDS = ("jax", "tensorflow", "torch")
 ROOT = pathlib.Path(__file__).parents[2]
