@@ -1,13 +1,18 @@
 """Settings that every test shares; read before Keras is imported."""
 
+import ctypes
 import gc
 import os
+import pathlib
+import sys
 
 # Small graphs compiled once and run once: compiling them well costs more than it saves. The flags more than halve it.
-os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
-if os.environ.get("KERAS_BACKEND") == "jax":
-    flags = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
-    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {flags}"
+# They are for this process: `tests/cross/test_backends.py` starts others without them, and `tools/run_tests.py` sets
+# KAR_OPTIMIZED for the part that runs the loops as users do.
+QUICK_TO_COMPILE = ("JAX_DISABLE_MOST_OPTIMIZATIONS", "XLA_FLAGS")
+if os.environ.get("KERAS_BACKEND") == "jax" and "KAR_OPTIMIZED" not in os.environ:
+    os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"
+    os.environ["XLA_FLAGS"] = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
 # The same loop is compiled again for every call of a layer, and for every run of the tests: keep what was compiled,
 # each process in a folder of its own, which no other is writing to.
 os.environ["JAX_COMPILATION_CACHE_DIR"] = os.path.join(
@@ -25,6 +30,41 @@ import pytest
 
 # What the libraries keep for ever is gone through less often: it takes longer than most tests.
 gc.set_threshold(100_000, 20, 20)
+gc.freeze()
+
+
+def _memory():
+    """Returns what this process holds, in bytes; 0 where the system does not say."""
+    try:
+        pages = pathlib.Path("/proc/self/statm").read_text().split()[1]
+    except FileNotFoundError:
+        return 0
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+class _Bound:
+    """Frees what the libraries keep for ever, compiled programs above all, once it has grown by `STEP`."""
+
+    STEP = 700 * 2**20
+
+    def __init__(self):
+        self.limit = _memory() + self.STEP
+
+    def keep(self):
+        if _memory() < self.limit:
+            return
+        if keras.backend.backend() == "jax":
+            import jax
+
+            jax.clear_caches()
+        gc.collect()
+        if sys.platform == "linux":
+            # What is freed in small pieces stays with the process until the allocator is told to return it.
+            ctypes.CDLL("libc.so.6").malloc_trim(0)
+        self.limit = _memory() + self.STEP
+
+
+_bound = _Bound()
 
 
 @pytest.fixture(autouse=True)
@@ -33,6 +73,7 @@ def _seed():
     yield
     # Without a pass of the garbage collector, which takes longer than most tests.
     keras.utils.clear_session(free_memory=False)
+    _bound.keep()
 
 
 @pytest.fixture

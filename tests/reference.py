@@ -340,8 +340,10 @@ def belu(x):
     return np.where(odd, -elu(-x), elu(x))
 
 
-def deep(w, x, states, depth=4, skip_every=4, skip_scale=0.99):
-    h = states[::-1]
+def deep(w, x, states, depth=4, skip_every=4, skip_scale=0.99, block_dropout=False):
+    """With `block_dropout` the output is a state before those of the layers, and a count of steps one after them."""
+    first, count = (1, states[-1:]) if block_dropout else (0, [])
+    h = states[first : first + depth][::-1]
     units = h[0].shape[1]
     W = np.split(w["recurrent_map/kernel"], depth, axis=1)
     U = [w["kernel_map/kernel"], *(np.split(w["inner_map/kernel"], depth - 1, axis=1) if depth > 1 else [])]
@@ -352,4 +354,4 @@ def deep(w, x, states, depth=4, skip_every=4, skip_scale=0.99):
         if skip_every and (k + 1) % skip_every == 0 and outputs[k + 1 - skip_every].shape[1] == units:
             out = out + skip_scale * outputs[k + 1 - skip_every]
         outputs.append(out)
-    return outputs[-1], outputs[:0:-1]
+    return outputs[-1], [*(outputs[-1:] if block_dropout else []), *outputs[:0:-1], *count]

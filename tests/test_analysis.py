@@ -11,7 +11,7 @@ import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import analysis, engine, maps
 from keras_adaptive_rnn.initializers import SemiOrthogonal
 from tests.backends import dealt
-from tests.cells import CELLS, OPTIONS
+from tests.table import CELLS, OPTIONS
 
 X = np.random.default_rng(0).normal(size=(2, 5, 4)).astype("float32")
 

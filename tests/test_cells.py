@@ -8,7 +8,7 @@ import pytest
 
 from keras_adaptive_rnn.testing import check_cell, check_layer
 from tests.backends import dealt
-from tests.cells import CELLS, LAYERS, OPTIONS
+from tests.table import CELLS, LAYERS, OPTIONS
 
 INPUT_SHAPE = (3, 5, 4)
 # What is Keras's and our RNN's part more than the cell's.

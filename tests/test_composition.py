@@ -1,10 +1,8 @@
-"""Modulators over cores over maps: they train, and survive a file; or they say at once why not.
+"""Wrappers around cells, over all kinds of linear maps: they train, and survive a file; or they say at once why not.
 
-Every modulator meets every core and every map, and every core every map, if not all three at once; all on PyTorch,
-and a third of the pairs on each of the other backends.
+Every wrapper meets every cell of the table that it can wrap, cells of Keras, and a stack that holds one; where a cell
+takes linear maps, each wrapper brings another kind. All on PyTorch, and a third on each of the other backends.
 """
-
-import itertools
 
 import keras
 import numpy as np
@@ -13,77 +11,49 @@ import pytest
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import maps
 from tests.backends import dealt
+from tests.table import CELL_ROWS, OPTIONS
 
 UNITS = 4
+# Cells in one model: Keras takes longer around a model than the model.
+TOGETHER = 3
 
-MAPS = {
-    "full": lambda: "full",
-    "low_rank": lambda: maps.LowRank(2),
-    "low_rank_tied": lambda: maps.LowRank(2, diagonal=True, tied=True),
-    "normalized": lambda: maps.LowRank(2, weight_normalization=True),
-    "drop_connect": lambda: maps.DropConnect(0.3),
+MAPS = [
+    lambda: "full",
+    lambda: maps.LowRank(2),
+    lambda: maps.LowRank(2, diagonal=True, tied=True),
+    lambda: maps.LowRank(2, weight_normalization=True),
+    lambda: maps.DropConnect(0.3),
+]
+WRAPPERS = {name: row.wraps for name, row in CELL_ROWS.items() if row.wraps}
+ALL = {
+    **{name: row.make for name, row in CELL_ROWS.items()},
+    "gru_reset_before": OPTIONS["gru_reset_before"],
+    "keras_lstm": lambda: keras.layers.LSTMCell(UNITS, dropout=0.2),
+    "keras_gru": lambda: keras.layers.GRUCell(UNITS),
+    "stack": lambda: kar.StackedCells([kar.LSTMCell(3), keras.layers.SimpleRNNCell(UNITS)]),
 }
-CORES = {
-    "elman": lambda **maps: kar.ElmanCell(UNITS, **maps),
-    "gru": lambda **maps: kar.GRUCell(UNITS, **maps),
-    "gru_reset_before": lambda **maps: kar.GRUCell(UNITS, reset_after=False, **maps),
-    "lstm": lambda **maps: kar.LSTMCell(UNITS, **maps),
-    "recurrent_highway": lambda **maps: kar.RecurrentHighwayCell(UNITS, depth=2, **maps),
-    "adaptive_lstm": lambda **maps: kar.AdaptiveLSTMCell(UNITS, policy_units=2, **maps),
-    "adaptive_rnn": lambda **maps: kar.AdaptiveRNNCell(UNITS, policy_units=2, tied=False, **maps),
-}
-# Cells that decide their maps themselves, and cells of cells.
-WHOLE_CELLS = {
-    "low_rank": [
-        lambda: kar.LowRankGRUCell(UNITS, rank=2),
-        lambda: kar.LowRankLSTMCell(UNITS, rank=2),
-        lambda: kar.WeightDropLSTMCell(UNITS),
-    ],
-    "keras": [lambda: keras.layers.LSTMCell(UNITS, dropout=0.2), lambda: keras.layers.GRUCell(UNITS)],
-    "stacks": [
-        lambda: kar.StackedCells([kar.LSTMCell(3), keras.layers.SimpleRNNCell(UNITS)]),
-        lambda: kar.StackedAdaptiveLSTMCells([3, UNITS], policy_units=2),
-    ],
-    "modulators": [
-        lambda: kar.MogrifierCell(UNITS, rounds=2),
-        lambda: kar.MultiplicativeLSTMCell(UNITS),
-        lambda: kar.ZoneoutCell(UNITS),
-        lambda: kar.SkipCell(kar.GRUCell(UNITS)),
-    ],
-}
-MODULATORS = {
-    "mogrifier": lambda cell: kar.MogrifierCell(cell=cell, rounds=2, rank=2),
-    "multiplicative": lambda cell: kar.MultiplicativeLSTMCell(cell=cell),
-    "zoneout": lambda cell: kar.ZoneoutCell(cell=cell),
-}
-DECIDERS = {
-    "skip": lambda cell: kar.SkipCell(cell),
-    "skim": lambda cell: kar.SkimCell(cell, kar.ElmanCell(2)),
-}
+CELLS = {name: make for name, make in ALL.items() if getattr(make(), "reads_output", True)}
 
 
-def cells(modulator, core):
-    """Returns cells of a kind: with two of the maps, other ones for each modulator."""
-    if core in WHOLE_CELLS:
-        return [make() for make in WHOLE_CELLS[core]]
-    # Three modulators with two each go around all maps.
-    first = 2 * list(MODULATORS).index(modulator) + list(CORES).index(core)
-    chosen = [list(MAPS.values())[(first + k) % len(MAPS)] for k in range(2)]
-    return [CORES[core](kernel_map=make(), recurrent_map=make()) for make in chosen]
+def cell(name, wrapper):
+    """Returns a cell of the table, over maps that differ from wrapper to wrapper."""
+    made = CELLS[name]()
+    config = made.get_config()
+    # A stack has maps of several shapes, and a diagonal fits the square ones alone.
+    if not {"kernel_map", "recurrent_map"} <= set(config) or hasattr(made, "cells"):
+        return made
+    # As many wrappers as maps: every cell meets every map.
+    kind = MAPS[(list(WRAPPERS).index(wrapper) + list(CELLS).index(name)) % len(MAPS)]
+    return type(made).from_config({**config, "kernel_map": kind(), "recurrent_map": kind()})
 
 
-@pytest.mark.parametrize(
-    ("modulator", "core"),
-    dealt(
-        [
-            *itertools.product(MODULATORS, [*CORES, *WHOLE_CELLS]),
-            *itertools.product(DECIDERS, ["stacks", "modulators"]),
-        ]
-    ),
-)
-def test_it_trains_and_is_saved(modulator, core, rng, tmp_path):
-    make = (MODULATORS | DECIDERS)[modulator]
-    layers = [kar.RNN(make(cell), return_sequences=True) for cell in cells(modulator, core)]
+NAMES = [list(CELLS)[k : k + TOGETHER] for k in range(0, len(CELLS), TOGETHER)]
+PAIRS = [pytest.param(wrapper, names, id="-".join([wrapper, *names])) for wrapper in WRAPPERS for names in NAMES]
+
+
+@pytest.mark.parametrize(("wrapper", "names"), dealt(PAIRS))
+def test_it_trains_and_is_saved(wrapper, names, rng, tmp_path):
+    layers = [kar.RNN(WRAPPERS[wrapper](cell(name, wrapper)), return_sequences=True) for name in names]
     inputs = keras.Input((None, UNITS))
     model = keras.Model(inputs, keras.layers.Average()([layer(inputs) for layer in layers]))
     # TensorFlow takes far longer to lay the loops out in a graph than to run them, which `test_cells` has it do.
@@ -109,7 +79,7 @@ UNREAD_OUTPUTS = [
 
 
 @pytest.mark.parametrize("make", UNREAD_OUTPUTS)
-@pytest.mark.parametrize("modulator", [*MODULATORS, "skim"])
-def test_what_cannot_be_composed_says_so(modulator, make):
+@pytest.mark.parametrize("wrapper", [name for name in WRAPPERS if name != "skip"])
+def test_what_cannot_be_composed_says_so(wrapper, make):
     with pytest.raises(ValueError, match=r"`cell` of \w+ must be a cell that reads its output in the next step"):
-        (MODULATORS | DECIDERS)[modulator](make())
+        WRAPPERS[wrapper](make())

@@ -1,7 +1,5 @@
 """Cells that decide how much to compute: equations, estimators, losses, decisions, and numbers that are annealed."""
 
-import functools
-
 import keras
 import numpy as np
 import pytest
@@ -14,30 +12,10 @@ from keras_adaptive_rnn.cells.bases.adaptive_computation import cond_rows
 from keras_adaptive_rnn.testing import given_noise
 from tests import reference as ref
 from tests import reference_deciding as deciding
+from tests.table import references
 from tests.test_reference import close, randomized, single
 
-skip, skim, vc = (
-    functools.partial(functools.partial, function)
-    for function in (deciding.skip, deciding.skim, deciding.variable_computation)
-)
-two_grus = functools.partial(ref.stacked, [(ref.gru, 1), (ref.gru, 1)])
-# A cell and its step; the states of gates and counts are given last.
-ROWS = {
-    "skip_lstm": (lambda: kar.SkipCell(kar.LSTMCell(3)), skip(ref.lstm, memory=1)),
-    "skip_held": (lambda: kar.SkipCell(kar.LSTMCell(3), held_increment=True), skip(ref.lstm, memory=1, held=True)),
-    "skip_stack": (lambda: kar.SkipCell(kar.StackedCells([kar.GRUCell(3), kar.GRUCell(4)])), skip(two_grus)),
-    "skim_lstm": (
-        lambda: kar.SkimCell(kar.LSTMCell(4), kar.LSTMCell(2)),
-        skim(ref.lstm, ref.lstm, places=(0, 1), count=2),
-    ),
-    "skim_gru_lstm": (
-        lambda: kar.SkimCell(kar.GRUCell(4), kar.LSTMCell(3)),
-        skim(ref.gru, ref.lstm, places=(0, 1), count=1),
-    ),
-    "skim_lstm_gru": (lambda: kar.SkimCell(kar.LSTMCell(4), kar.GRUCell(4)), skim(ref.lstm, ref.gru, count=2)),
-    "variable_rnn": (lambda: kar.VariableComputationCell(4, sharpness=1.5), vc()),
-    "variable_gru": (lambda: kar.VariableComputationCell(4, core="gru"), vc(core="gru")),
-}
+ROWS = references(decides=True)
 KEYS = np.array([[5, 77], [1_000_003, 2**30 + 5], [2**31 - 5, 12345], [99, 3]], dtype="int32")
 
 
@@ -82,7 +60,10 @@ def run(step, w, x, states, **options):
 
 @pytest.mark.parametrize(
     ("name", "training"),
-    [*((name, False) for name in ROWS), *((name, True) for name in ("skim_lstm", "variable_rnn", "variable_gru"))],
+    [
+        *((name, False) for name in ROWS),
+        *((name, True) for name in ("skim", "variable_computation/rnn", "variable_computation/gru")),
+    ],
 )
 def test_cell_is_its_equations_and_its_gradient_the_estimator(name, training, rng):
     cell, w, x, states, step = prepare(name, rng)
@@ -123,7 +104,7 @@ def test_cell_is_its_equations_and_its_gradient_the_estimator(name, training, rn
 
 
 def test_skip_is_the_recursion_of_the_paper(rng):
-    cell, w, x, _, _ = prepare("skip_lstm", rng)
+    cell, w, x, _, _ = prepare("skip/lstm", rng)
     w["decision_bias"] -= 1.0
     cell.decision_bias.assign(w["decision_bias"])
     outputs, decisions = kar.RNN(cell, return_sequences=True, return_decisions=True)(*single([x]))
@@ -304,7 +285,7 @@ def test_rows_are_computed_where_they_are_chosen(count, rng):
 
 @pytest.mark.parametrize("bias", [30.0, -30.0])
 def test_reading_and_skimming_are_the_step(bias, rng):
-    cell, _, x, states, _ = prepare("skim_lstm", rng)
+    cell, _, x, states, _ = prepare("skim", rng)
     cell.decision_bias.assign([bias, -bias])
     x, states = ops.convert_to_tensor(*single([x[:, 0]])), [ops.convert_to_tensor(s) for s in single(states)]
     parts = cell.read(x, states) if bias > 0 else cell.skim(x, states)

@@ -9,7 +9,7 @@ from keras import ops
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import initializers
-from tests.cells import LAYERS
+from tests.table import LAYERS
 
 
 def run(layer, x, **arguments):

@@ -1,4 +1,4 @@
-"""Every example in a docstring, in the README and in CONTRIBUTING runs."""
+"""Every example runs on every backend: those of the docstrings, the README, CONTRIBUTING and the docs."""
 
 import doctest
 import importlib
@@ -11,29 +11,53 @@ import numpy as np
 import pytest
 
 import keras_adaptive_rnn
+from keras_adaptive_rnn import _export
 from tests.backends import dealt
 
 ROOT = pathlib.Path(__file__).parent.parent
-MODULES = [
-    name
-    for _, name, _ in pkgutil.walk_packages(keras_adaptive_rnn.__path__, "keras_adaptive_rnn.")
-    if not name.startswith("keras_adaptive_rnn.engine.")
-]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md"))]
+NAMES = {"keras": keras, "np": np, "keras_adaptive_rnn": keras_adaptive_rnn}
 
 
-@pytest.mark.parametrize("name", dealt(MODULES))
+def examples():
+    """Returns the examples of each module that shows some."""
+    found = {}
+    for _, name, _ in pkgutil.walk_packages(keras_adaptive_rnn.__path__, "keras_adaptive_rnn."):
+        # Importing the engine of a backend that is not in use imports the backend.
+        if not name.startswith("keras_adaptive_rnn.engine."):
+            tests = doctest.DocTestFinder(exclude_empty=True).find(importlib.import_module(name), extraglobs=NAMES)
+            tests = [test for test in tests if test.examples]
+            if tests:
+                found[name] = tests
+    return found
+
+
+def blocks(page):
+    return re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL)
+
+
+EXAMPLES = examples()
+SHOWN = {page.relative_to(ROOT).as_posix(): blocks(page) for page in PAGES if page.exists() and blocks(page)}
+
+
+def test_there_are_examples():
+    public = {cls.__module__ for cls in _export.PUBLIC if cls.__module__.startswith("keras_adaptive_rnn.")}
+    assert public <= set(EXAMPLES)
+    assert {"README.md", "CONTRIBUTING.md"} <= set(SHOWN)
+
+
+@pytest.mark.parametrize("name", dealt(EXAMPLES))
 def test_docstrings(name):
-    module = importlib.import_module(name)
-    names = {"keras": keras, "np": np, "keras_adaptive_rnn": keras_adaptive_rnn}
-    failed, _ = doctest.testmod(module, extraglobs=names, optionflags=doctest.ELLIPSIS)
-    assert failed == 0
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    for test in EXAMPLES[name]:
+        runner.run(test)
+    assert runner.failures == 0
+    assert runner.tries > 0
 
 
-@pytest.mark.parametrize("page", dealt(["README.md", "CONTRIBUTING.md"]))
+@pytest.mark.parametrize("page", SHOWN)
 def test_pages(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
-    assert blocks, f"{page} shows no example"
     names = {}
-    for block in blocks:
+    for block in SHOWN[page]:
         exec(block, names)

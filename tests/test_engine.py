@@ -13,7 +13,7 @@ import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine
 from keras_adaptive_rnn.engine import weight_gradients
 from keras_adaptive_rnn.testing.case import Case
-from tests.cells import CELLS, OPTIONS
+from tests.table import CELLS, OPTIONS
 
 # One weight for several rows of inputs: the blocks of an untied low-rank map share a factor.
 SHARED = {

@@ -12,7 +12,7 @@ import pytest
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine
 from keras_adaptive_rnn.testing import given_noise
-from tests.layouts import FEED_FORWARD, LAYOUTS
+from tests.golden.layouts import FEED_FORWARD, LAYOUTS
 
 FOLDER = pathlib.Path(os.environ.get("KAR_GOLDEN_DIR", pathlib.Path(__file__).parent / "golden"))
 FILES = sorted(FOLDER.glob("*.npz"))
@@ -50,7 +50,7 @@ def test_golden_layer(path):
 
 def check(path, wrap):
     data, meta = np.load(path), read_meta(path)
-    assert meta["system"] in LAYOUTS, f"unknown system {meta['system']!r}: add it to tests/layouts"
+    assert meta["system"] in LAYOUTS, f"unknown system {meta['system']!r}: add it to tests/golden/layouts"
     golden = LAYOUTS[meta["system"]](data, {**meta["config"], "name": meta["name"]})
     layer = wrap(golden.cell)
     layer.build(golden.inputs.shape)
@@ -90,8 +90,12 @@ def check(path, wrap):
     for name, gradient in zip(golden.states, by_tensor[1:], strict=True):
         if name is not None and name not in golden.ties:
             close(gradient, data[f"g.s0.{name}"], f"gradient of state {name}")
-    for variable, gradient, expected in zip(variables, by_variable, golden.gradients, strict=True):
-        close(np.zeros(variable.shape) if gradient is None else gradient, expected, f"gradient of {variable.path}")
+    # Those that the source does not have are NaN, and there must be few.
+    known = [np.isfinite(expected) for expected in golden.gradients]
+    assert sum(k.all() for k in known) >= len(known) / 2
+    for variable, gradient, expected, k in zip(variables, by_variable, golden.gradients, known, strict=True):
+        gradient = np.zeros(variable.shape) if gradient is None else gradient
+        close(gradient[k], expected[k], f"gradient of {variable.path}")
 
 
 @pytest.mark.parametrize("path", [p for p in FILES if "seq.update_gate" in np.load(p)], ids=lambda path: path.stem)
@@ -123,6 +127,6 @@ def first_step_apart(layer, x, states):
 
 
 def close(ours, theirs, what):
-    """Compares with what the source has; NaN is what it does not know."""
-    ours = np.where(np.isnan(theirs), np.nan, keras.ops.convert_to_numpy(ours))
-    np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5, err_msg=what)
+    # Two NaN would be equal.
+    assert np.isfinite(theirs).all(), what
+    np.testing.assert_allclose(keras.ops.convert_to_numpy(ours), theirs, rtol=1e-5, atol=1e-5, err_msg=what)

@@ -15,7 +15,7 @@ import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import activations, maps
 from keras_adaptive_rnn.callbacks import LSUV, lsuv
 from tests.backends import dealt
-from tests.cells import CELLS, LAYERS
+from tests.table import CELLS, LAYERS
 
 FOLDER = pathlib.Path(os.environ.get("KAR_GOLDEN_DIR", pathlib.Path(__file__).parent / "golden"))
 EXAMPLE = pathlib.Path(__file__).parents[1] / "examples" / "resnet_lsuv.py"

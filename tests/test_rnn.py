@@ -10,7 +10,7 @@ from keras import ops
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine, maps
 from keras_adaptive_rnn.testing import given_noise
-from tests.cells import CELLS, OPTIONS
+from tests.table import CELLS, OPTIONS
 
 X = np.random.default_rng(1).normal(size=(3, 6, 5)).astype("float32")
 

@@ -2,8 +2,9 @@
 
     python tools/run_tests.py [PART ...] [-- PYTEST_ARGUMENT ...]
 
-The parts are `lint`, `jax`, `tensorflow`, `torch` and `cross` (tests that move models between backends); all by
-default. The exit code is 0 if every part passed and every part of tests ran some.
+The parts are `lint`, `jax`, `tensorflow`, `torch`, `optimized` (the loop on JAX with XLA's optimiser, which the part
+`jax` turns off to compile faster) and `cross` (tests that move models between backends); all by default. The exit code
+is 0 if every part passed and every part of tests ran some.
 """
 
 import dataclasses
@@ -15,11 +16,13 @@ import tempfile
 import time
 from xml.etree import ElementTree
 
-SUITE = ["tests", "--ignore=tests/cross", "-n", "2", "--dist", "worksteal"]
+WORKERS = ["-n", "2", "--dist", "worksteal"]
+SUITE = ["tests", "--ignore=tests/cross", *WORKERS]
 TESTS = {
     "jax": ("jax", SUITE),
     "tensorflow": ("tensorflow", SUITE),
     "torch": ("torch", SUITE),
+    "optimized": ("jax", ["tests/test_compiled.py", "tests/test_rnn.py", "tests/test_deciding.py", *WORKERS]),
     # Each of these tests starts a process for every backend, so they run one by one.
     "cross": ("jax", ["tests/cross"]),
 }
@@ -50,7 +53,8 @@ def test(part, arguments):
     backend, selection = TESTS[part]
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder) / "report.xml"
-        code = run(["pytest", "-q", *selection, *arguments, f"--junitxml={report}"], KERAS_BACKEND=backend)
+        environment = {"KERAS_BACKEND": backend, **({"KAR_OPTIMIZED": "1"} if part == "optimized" else {})}
+        code = run(["pytest", "-q", *selection, *arguments, f"--junitxml={report}"], **environment)
         counts = count(report) if report.exists() else Counts()
     if counts.failed == 0 and (code != 0 or counts.passed == 0):
         print(f"{part}: pytest ended with code {code} and {counts}")

@@ -39,7 +39,7 @@ def set_weights(model):
 
 def models():
     """Yields a name and the layers of a model: each cell in our `RNN` and in Keras's, some wrapped; each layer."""
-    from tests.cells import CELLS, LAYERS
+    from tests.table import CELLS, LAYERS
 
     for name, make in CELLS.items():
         wrapped = [
@@ -53,7 +53,7 @@ def models():
 
 
 def write(folder):
-    from tests.cells import CELLS, MODELS
+    from tests.table import CELLS, MODELS
 
     for name, layers in models():
         model = keras.Sequential([keras.Input(INPUT_SHAPE[1:], batch_size=INPUT_SHAPE[0]), *layers])

@@ -10,7 +10,7 @@ import keras
 import numpy as np
 
 import keras_adaptive_rnn as kar
-from tests.cells import CELLS, LAYERS, MODELS, OPTIONS
+from tests.table import CELLS, LAYERS, MODELS, OPTIONS
 
 FOLDER = pathlib.Path(__file__).parent
 INPUT_SHAPE = (2, 3, 4)

@@ -1,7 +1,7 @@
 """Cells that decide how much to compute."""
 
 import keras_adaptive_rnn as kar
-from tests.layouts.base import golden, join, reorder
+from tests.golden.layouts.base import golden, join, reorder
 
 
 def skip(data, config):

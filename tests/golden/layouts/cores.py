@@ -5,7 +5,7 @@ import numpy as np
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import maps
-from tests.layouts.base import golden, join, reorder, torch_lstm
+from tests.golden.layouts.base import golden, join, reorder, torch_lstm
 
 
 def low_rank(data, config):

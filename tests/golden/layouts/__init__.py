@@ -1,6 +1,6 @@
 """For each system of the golden files, the cell that computes it and where each array goes in its weights."""
 
-from tests.layouts import adaptive, cores, deciding, feed_forward, mogrifier
+from tests.golden.layouts import adaptive, cores, deciding, feed_forward, mogrifier
 
 LAYOUTS = {
     "alstm": adaptive.alstm,

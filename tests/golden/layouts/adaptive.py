@@ -2,7 +2,7 @@
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn.cells.bases.any_cell import split_sizes
-from tests.layouts.base import golden, join, torch_lstm
+from tests.golden.layouts.base import golden, join, torch_lstm
 
 
 class GivenPolicy(kar.AdaptiveLSTMCell):

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 
 import keras_adaptive_rnn as kar
-from tests.layouts.base import golden, join
+from tests.golden.layouts.base import golden, join
 
 
 def highway(data, config):

@@ -1,7 +1,7 @@
 """The Mogrifier, the multiplicative LSTM, the LSTM that they share, and stacks of Mogrifiers."""
 
 import keras_adaptive_rnn as kar
-from tests.layouts.base import golden, join, reorder, torch_lstm
+from tests.golden.layouts.base import golden, join, reorder, torch_lstm
 
 
 def lamb_lstm(data, config):

@@ -1,0 +1,492 @@
+"""One row for each cell, layer and model: what the tests that they share need to know.
+
+A row of `CELL_ROWS` sends its cell through the tests of conformance (`test_cells.py`), equations (`test_reference.py`),
+composition (`test_composition.py`), learning (`test_learning.py`), frozen files (`test_frozen.py`) and agreement of the
+backends (`cross/`). `test_table.py` fails for a public class without a row.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from functools import partial
+
+import keras
+
+import keras_adaptive_rnn as kar
+from keras_adaptive_rnn import activations, maps
+from tests import reference as ref
+from tests import reference_deciding as deciding
+
+
+@dataclasses.dataclass
+class Learning:
+    """What solves the adding problem: a cell, its learning rate, and the training steps in which it must be done."""
+
+    make: Callable
+    rate: float
+    steps: int
+
+
+@dataclasses.dataclass
+class Row:
+    """Everything that the shared tests need to know of a cell.
+
+    Args:
+        make: Returns the cell, of 4 units, with its noise on.
+        reference: Its step in float64 NumPy, without noise; `None` only where there is nothing to add to `equations`.
+        learns: How it solves the adding problem.
+        options: Further cells that must conform, by name; those as a pair `(make, reference)` must agree with their
+            equations too. A name is also that of a frozen file, so it must not change.
+        equations: Pairs `(make, reference)`, by name: cells that are compared with their equations and no more.
+        wraps: Returns the cell around another one, if it is a wrapper.
+        decides: Whether its reference returns decisions as well; `test_deciding.py` compares it.
+    """
+
+    make: Callable
+    reference: Callable | None
+    learns: Learning | None
+    options: dict = dataclasses.field(default_factory=dict)
+    equations: dict = dataclasses.field(default_factory=dict)
+    wraps: Callable | None = None
+    decides: bool = False
+
+
+# An adaptive bias of zero would stay zero, whatever the policy says.
+learning_policy = {"policy_units": 16, "bias_initializer": "ones"}
+
+
+def bold(gain):
+    """Policies that start far from zero. An initializer without a seed would draw one that no test has set."""
+    return {**learning_policy, "policy_initializer": keras.initializers.Orthogonal(gain, seed=4)}
+
+
+def adaptive(core, policy="recurrent", adaptation="io", tied=True, **_):
+    return partial(ref.adaptive, core, kind=policy, adaptation=adaptation, tied=tied)
+
+
+def adaptive_equations(cell, core):
+    """Returns the adaptations that are run over a sequence; `test_reference.py` tries the others for one step."""
+    options = {
+        "recurrent": {},
+        "recurrent_untied": {"tied": False},
+        "recurrent_input": {"adaptation": "input"},
+        "recurrent_output": {"adaptation": "output"},
+        "recurrent_sva": {"adaptation": "sva"},
+        "static": {"policy": "static"},
+        "static_untied_input": {"policy": "static", "tied": False, "adaptation": "input"},
+        "static_untied_sva": {"policy": "static", "tied": False, "adaptation": "sva", "rank": 2},
+        "no_bias": {"use_bias": False},
+    }
+    return {name: (partial(cell, 4, policy_units=3, **ours), adaptive(core, **ours)) for name, ours in options.items()}
+
+
+two_lstms = [(ref.lstm, 2), (ref.lstm, 2)]
+two_grus = [(ref.gru, 1), (ref.gru, 1)]
+gru_before = partial(ref.gru, reset_after=False)
+
+CELL_ROWS = {
+    "elman": Row(
+        lambda: kar.ElmanCell(4, dropout=0.2, recurrent_dropout=0.3),
+        ref.elman,
+        Learning(lambda: kar.ElmanCell(32, activation="relu", recurrent_initializer="identity"), 0.005, 700),
+    ),
+    "gru": Row(
+        lambda: kar.GRUCell(4),
+        ref.gru,
+        Learning(lambda: kar.GRUCell(16), 0.02, 400),
+        options={
+            "gru_reset_before": (
+                lambda: kar.GRUCell(4, reset_after=False, recurrent_dropout=0.3, layer_normalization=True),
+                partial(gru_before, layer_normalization=True),
+            ),
+        },
+        equations={
+            "before": (lambda: kar.GRUCell(4, reset_after=False), gru_before),
+            "before_low_rank": (
+                lambda: kar.GRUCell(4, reset_after=False, recurrent_map=maps.LowRank(2, diagonal=True)),
+                gru_before,
+            ),
+            "before_low_rank_tied": (
+                lambda: kar.GRUCell(4, reset_after=False, recurrent_map=maps.LowRank(2, tied=True)),
+                gru_before,
+            ),
+        },
+    ),
+    "lstm": Row(
+        lambda: kar.LSTMCell(4, dropout=0.2, recurrent_dropout=0.3, update_dropout=0.2, per_gate_dropout=True),
+        ref.lstm,
+        Learning(lambda: kar.LSTMCell(16), 0.02, 500),
+        options={
+            "lstm_tied_projected": (
+                lambda: kar.LSTMCell(4, tied_gates=True, projection_units=3, layer_normalization=True),
+                partial(ref.lstm, tied=True, layer_normalization=True),
+            ),
+            "lstm_capped_clipped": (
+                lambda: kar.LSTMCell(4, cap_input_gate=True, cell_clip=0.3, trainable_initial_state=True),
+                partial(ref.lstm, cap=True, clip=0.3),
+            ),
+            "lstm_belu": lambda: kar.LSTMCell(4, activation="belu"),
+        },
+        equations={
+            "tied": (lambda: kar.LSTMCell(4, tied_gates=True), partial(ref.lstm, tied=True)),
+            "capped": (lambda: kar.LSTMCell(4, cap_input_gate=True), partial(ref.lstm, cap=True)),
+            "clipped": (lambda: kar.LSTMCell(4, cell_clip=0.2), partial(ref.lstm, clip=0.2)),
+            "normalised": (
+                lambda: kar.LSTMCell(4, layer_normalization=True),
+                partial(ref.lstm, layer_normalization=True),
+            ),
+            "projected": (lambda: kar.LSTMCell(4, projection_units=3), ref.lstm),
+            "low_rank": (
+                lambda: kar.LSTMCell(4, kernel_map=maps.LowRank(2), recurrent_map=maps.LowRank(2, diagonal=True)),
+                ref.lstm,
+            ),
+            "low_rank_tied": (
+                lambda: kar.LSTMCell(4, recurrent_map=maps.LowRank(2, diagonal=True, tied=True)),
+                ref.lstm,
+            ),
+        },
+    ),
+    "low_rank_gru": Row(
+        lambda: kar.LowRankGRUCell(4, rank=2, weight_normalization=True, trainable_initial_state=True),
+        partial(ref.normalized, gru_before),
+        Learning(lambda: kar.LowRankGRUCell(32, rank=8, carry_bias=1.0), 0.01, 400),
+        equations={
+            "plain": (lambda: kar.LowRankGRUCell(4, 2), gru_before),
+            "after": (lambda: kar.LowRankGRUCell(4, 2, tied=True, reset_after=True), ref.gru),
+            "after_normalised": (
+                lambda: kar.LowRankGRUCell(4, 2, diagonal=False, reset_after=True, weight_normalization=True),
+                partial(ref.normalized, ref.gru),
+            ),
+            "tied_normalised": (
+                lambda: kar.LowRankGRUCell(4, 2, tied=True, weight_normalization=True),
+                partial(ref.normalized, gru_before),
+            ),
+        },
+    ),
+    "low_rank_lstm": Row(
+        lambda: kar.LowRankLSTMCell(4, rank=2, tied=True, kernel_map=maps.LowRank(2)),
+        ref.lstm,
+        Learning(lambda: kar.LowRankLSTMCell(32, rank=8), 0.02, 500),
+        equations={
+            "plain": (lambda: kar.LowRankLSTMCell(4, 2, diagonal=False), ref.lstm),
+            "normalised": (
+                lambda: kar.LowRankLSTMCell(4, 2, tied=True, weight_normalization=True),
+                partial(ref.normalized, ref.lstm),
+            ),
+        },
+    ),
+    "weight_drop_lstm": Row(
+        lambda: kar.WeightDropLSTMCell(4, recurrent_weight_dropout=0.5),
+        ref.lstm,
+        Learning(lambda: kar.WeightDropLSTMCell(32, recurrent_weight_dropout=0.1), 0.02, 1000),
+    ),
+    "recurrent_highway": Row(
+        lambda: kar.RecurrentHighwayCell(4, depth=3, dropout=0.2, recurrent_dropout=0.3),
+        partial(ref.recurrent_highway, depth=3),
+        Learning(lambda: kar.RecurrentHighwayCell(32, depth=2), 0.01, 500),
+        options={
+            "recurrent_highway_free": (
+                lambda: kar.RecurrentHighwayCell(4, depth=1, coupled=False),
+                partial(ref.recurrent_highway, depth=1, coupled=False),
+            ),
+        },
+        equations={
+            f"{depth}_{'coupled' if coupled else 'free'}": (
+                partial(kar.RecurrentHighwayCell, 4, depth=depth, coupled=coupled),
+                partial(ref.recurrent_highway, depth=depth, coupled=coupled),
+            )
+            for depth, coupled in ((1, True), (3, False), (10, True), (10, False))
+        },
+    ),
+    "deep_rnn_dropped": Row(
+        lambda: kar.DeepRNNCell(4, depth=4, skip_every=2, dropout=0.2, block_dropout=0.3),
+        partial(ref.deep, depth=4, skip_every=2, block_dropout=True),
+        # `benchmarks/` trains it on text; identity weights and BELU are not made for sums of two numbers.
+        learns=None,
+        options={
+            "deep_rnn": (lambda: kar.DeepRNNCell(4, depth=5, recurrent_dropout=0.3), partial(ref.deep, depth=5)),
+        },
+        equations={
+            f"{units}_{depth}_{skip}": (
+                partial(kar.DeepRNNCell, units, depth=depth, skip_every=skip),
+                partial(ref.deep, depth=depth, skip_every=skip),
+            )
+            for units, depth, skip in ((4, 1, 4), (4, 5, 2), (5, 5, 2), (4, 6, None))
+        },
+    ),
+    "grid_lstm": Row(
+        lambda: kar.GridLSTMCell(4, depth=2, dropout=0.2, recurrent_dropout=0.3),
+        partial(ref.grid, depth=2),
+        Learning(lambda: kar.GridLSTMCell(16, depth=1), 0.02, 700),
+        equations={
+            "1": (lambda: kar.GridLSTMCell(4, depth=1), partial(ref.grid, depth=1)),
+            "3": (lambda: kar.GridLSTMCell(4, depth=3), partial(ref.grid, depth=3)),
+            "3_tied": (lambda: kar.GridLSTMCell(4, depth=3, tied=True), partial(ref.grid, depth=3, tied=True)),
+        },
+    ),
+    "adaptive_lstm": Row(
+        lambda: kar.AdaptiveLSTMCell(4, policy_units=3, dropout=0.2, policy_dropout=0.3),
+        adaptive(ref.lstm),
+        Learning(lambda: kar.AdaptiveLSTMCell(16, **bold(4.0)), 0.01, 600),
+        options={
+            "adaptive_lstm_static": (
+                lambda: kar.AdaptiveLSTMCell(4, policy_units=3, policy="static", tied=False),
+                adaptive(ref.lstm, policy="static", tied=False),
+            ),
+            "adaptive_lstm_sva": (
+                lambda: kar.AdaptiveLSTMCell(4, policy_units=3, adaptation="sva", trainable_initial_state=True),
+                adaptive(ref.lstm, adaptation="sva"),
+            ),
+        },
+        equations=adaptive_equations(kar.AdaptiveLSTMCell, ref.lstm),
+    ),
+    "adaptive_rnn": Row(
+        lambda: kar.AdaptiveRNNCell(4, policy_units=3, adaptation="output", recurrent_dropout=0.3),
+        adaptive(ref.elman, adaptation="output"),
+        Learning(lambda: kar.AdaptiveRNNCell(32, adaptation="output", **learning_policy), 0.01, 600),
+        equations=adaptive_equations(kar.AdaptiveRNNCell, ref.elman),
+    ),
+    "stacked_adaptive_lstm": Row(
+        lambda: kar.StackedAdaptiveLSTMCells([3, 4], policy_units=2, recurrent_dropout=0.3),
+        partial(ref.adaptive_stack, ref.lstm),
+        Learning(lambda: kar.StackedAdaptiveLSTMCells([16, 16], policy="static", **bold(8.0)), 0.01, 700),
+        equations={
+            "static": (
+                lambda: kar.StackedAdaptiveLSTMCells([3, 4], policy_units=2, policy="static"),
+                partial(ref.adaptive_stack, ref.lstm, kind="static"),
+            ),
+        },
+    ),
+    "stacked_adaptive_rnn": Row(
+        lambda: kar.StackedAdaptiveRNNCells([3, 4], policy_units=2, policy_dropout=0.3),
+        partial(ref.adaptive_stack, ref.elman),
+        Learning(lambda: kar.StackedAdaptiveRNNCells([32, 32], adaptation="output", **learning_policy), 0.01, 600),
+        equations={
+            "of_three": (
+                lambda: kar.StackedAdaptiveRNNCells([3, 5, 4], policy_units=2),
+                partial(ref.adaptive_stack, ref.elman, layers=3),
+            ),
+        },
+    ),
+    "mogrifier_low_rank": Row(
+        lambda: kar.MogrifierCell(4, rank=2, gate_bias=True, dropout=0.2, recurrent_dropout=0.3),
+        partial(ref.mogrifier, ref.lstm),
+        Learning(lambda: kar.MogrifierCell(16, rounds=2), 0.02, 800),
+        options={
+            "mogrifier": (lambda: kar.MogrifierCell(4), partial(ref.mogrifier, ref.lstm)),
+            "mogrifier_gru": (
+                lambda: kar.MogrifierCell(4, rounds=4, core="gru", zigzag=False, trainable_initial_state=True),
+                partial(ref.mogrifier, ref.gru, rounds=4, zigzag=False),
+            ),
+            "mogrifier_around_keras": lambda: kar.MogrifierCell(cell=keras.layers.GRUCell(4, dropout=0.2), rounds=2),
+        },
+        equations={
+            **{
+                f"{rounds}_rounds": (
+                    partial(kar.MogrifierCell, 4, rounds=rounds),
+                    partial(ref.mogrifier, ref.lstm, rounds=rounds),
+                )
+                for rounds in (0, 1, 2, 3, 4, 6)
+            },
+            "no_zigzag": (
+                lambda: kar.MogrifierCell(4, zigzag=False),
+                partial(ref.mogrifier, ref.lstm, zigzag=False),
+            ),
+            "gru": (lambda: kar.MogrifierCell(4, core="gru"), partial(ref.mogrifier, ref.gru)),
+            "elman": (lambda: kar.MogrifierCell(4, core="elman"), partial(ref.mogrifier, ref.elman)),
+            "tied": (
+                lambda: kar.MogrifierCell(4, tied_gates=True),
+                partial(ref.mogrifier, partial(ref.lstm, tied=True)),
+            ),
+        },
+        wraps=lambda cell: kar.MogrifierCell(cell=cell, rounds=2, rank=2),
+    ),
+    "multiplicative_lstm": Row(
+        lambda: kar.MultiplicativeLSTMCell(4, dropout=0.2, recurrent_dropout=0.3),
+        partial(ref.multiplicative, ref.lstm),
+        Learning(lambda: kar.MultiplicativeLSTMCell(16), 0.02, 800),
+        options={
+            "multiplicative_rnn": (
+                lambda: kar.MultiplicativeLSTMCell(4, core="elman", factor_bias=True),
+                partial(ref.multiplicative, ref.elman),
+            ),
+        },
+        wraps=lambda cell: kar.MultiplicativeLSTMCell(cell=cell),
+    ),
+    "zoneout": Row(
+        lambda: kar.ZoneoutCell(4, zoneout=[0.2, 0.5]),
+        partial(ref.zoneout, ref.lstm, rates=[0.2, 0.5]),
+        Learning(lambda: kar.ZoneoutCell(16, zoneout=[0.0, 0.05]), 0.02, 800),
+        options={
+            "zoneout_around_adaptive": lambda: kar.ZoneoutCell(
+                cell=kar.AdaptiveLSTMCell(4, policy_units=3), zoneout=0.3
+            ),
+        },
+        equations={
+            "one_rate": (lambda: kar.ZoneoutCell(4, zoneout=0.3), partial(ref.zoneout, ref.lstm, rates=[0.3])),
+        },
+        wraps=lambda cell: kar.ZoneoutCell(cell=cell),
+    ),
+    "skip": Row(
+        lambda: kar.SkipCell(kar.LSTMCell(4), trainable_initial_state=True),
+        partial(deciding.skip, ref.lstm, memory=1),
+        Learning(lambda: kar.SkipCell(kar.GRUCell(32)), 0.01, 800),
+        options={
+            "skip_around_stack": lambda: kar.SkipCell(
+                kar.StackedCells([kar.GRUCell(3), keras.layers.LSTMCell(4, dropout=0.2)])
+            ),
+        },
+        equations={
+            "lstm": (lambda: kar.SkipCell(kar.LSTMCell(3)), partial(deciding.skip, ref.lstm, memory=1)),
+            "held": (
+                lambda: kar.SkipCell(kar.LSTMCell(3), held_increment=True),
+                partial(deciding.skip, ref.lstm, memory=1, held=True),
+            ),
+            "stack": (
+                lambda: kar.SkipCell(kar.StackedCells([kar.GRUCell(3), kar.GRUCell(4)])),
+                partial(deciding.skip, partial(ref.stacked, two_grus)),
+            ),
+        },
+        wraps=lambda cell: kar.SkipCell(cell),
+        decides=True,
+    ),
+    "skim": Row(
+        lambda: kar.SkimCell(kar.LSTMCell(4), kar.LSTMCell(2)),
+        partial(deciding.skim, ref.lstm, ref.lstm, places=(0, 1), count=2),
+        Learning(lambda: kar.SkimCell(kar.GRUCell(16), kar.GRUCell(4)), 0.02, 600),
+        options={
+            "skim_of_two_kinds": lambda: kar.SkimCell(keras.layers.GRUCell(4, dropout=0.2), kar.ZoneoutCell(2)),
+        },
+        equations={
+            "gru_lstm": (
+                lambda: kar.SkimCell(kar.GRUCell(4), kar.LSTMCell(3)),
+                partial(deciding.skim, ref.gru, ref.lstm, places=(0, 1), count=1),
+            ),
+            "lstm_gru": (
+                lambda: kar.SkimCell(kar.LSTMCell(4), kar.GRUCell(4)),
+                partial(deciding.skim, ref.lstm, ref.gru, count=2),
+            ),
+        },
+        wraps=lambda cell: kar.SkimCell(cell, kar.ElmanCell(2)),
+        decides=True,
+    ),
+    "variable_computation": Row(
+        lambda: kar.VariableComputationCell(4, core="gru", dropout=0.2),
+        partial(deciding.variable_computation, core="gru"),
+        Learning(lambda: kar.VariableComputationCell(32, core="gru", sharpness=1.0, soft_inference=True), 0.01, 600),
+        options={
+            "variable_computation_rnn": lambda: kar.VariableComputationCell(
+                4, soft_inference=True, recurrent_dropout=0.2
+            ),
+        },
+        equations={
+            "rnn": (lambda: kar.VariableComputationCell(4, sharpness=1.5), deciding.variable_computation),
+            "gru": (
+                lambda: kar.VariableComputationCell(4, core="gru"),
+                partial(deciding.variable_computation, core="gru"),
+            ),
+        },
+        decides=True,
+    ),
+    "stack_skip": Row(
+        lambda: kar.StackedCells(
+            [kar.LSTMCell(4, tied_gates=True), keras.layers.GRUCell(4, dropout=0.2)], connection="skip"
+        ),
+        # A cell of Keras has no reference here; `equations` have the same connection.
+        reference=None,
+        learns=Learning(
+            lambda: kar.StackedCells(
+                [kar.LSTMCell(16, tied_gates=True, projection_units=8) for _ in range(2)], connection="skip"
+            ),
+            0.02,
+            500,
+        ),
+        equations={
+            **{
+                str(connection): (
+                    lambda connection=connection: kar.StackedCells(
+                        [kar.LSTMCell(4), kar.LSTMCell(4)], connection=connection
+                    ),
+                    partial(ref.stacked, two_lstms, connection=connection),
+                )
+                for connection in (None, "skip", "residual")
+            },
+            "of_sizes": (
+                lambda: kar.StackedCells([kar.ElmanCell(3), kar.LSTMCell(5), kar.GRUCell(4)]),
+                partial(ref.stacked, [(ref.elman, 1), (ref.lstm, 2), (ref.gru, 1)]),
+            ),
+        },
+    ),
+}
+
+
+def pair(option):
+    return option if isinstance(option, tuple) else (option, None)
+
+
+CELLS = {name: row.make for name, row in CELL_ROWS.items()}
+# Further ways to make these cells: what Keras does around a cell is not tried again.
+OPTIONS = {name: pair(option)[0] for row in CELL_ROWS.values() for name, option in row.options.items()}
+
+
+def references(decides):
+    """Returns the pairs `(make, reference)` of the cells that decide, or of the others, by name."""
+    found = {}
+    for name, row in CELL_ROWS.items():
+        if row.decides == decides:
+            ways = {name: (row.make, row.reference), **{key: pair(option) for key, option in row.options.items()}}
+            ways |= {f"{name}/{key}": way for key, way in row.equations.items()}
+            found |= {key: way for key, way in ways.items() if way[1] is not None}
+    return found
+
+
+def policy(size):
+    return keras.Sequential([keras.layers.Dense(2, activation="relu"), keras.layers.Dense(size)])
+
+
+# A layer of Keras or of ours: it must conform, and has a frozen file.
+LAYERS = {
+    "rnn": lambda: kar.RNN(kar.ElmanCell(4), return_sequences=True),
+    "elman": lambda: kar.Elman(4),
+    "gru": lambda: kar.GRU(4),
+    "lstm": lambda: kar.LSTM(4),
+    "mogrifier": lambda: kar.Mogrifier(4, rank=2, dropout=0.2),
+    "multiplicative_lstm": lambda: kar.MultiplicativeLSTM(4, return_sequences=True),
+    "low_rank_gru": lambda: kar.LowRankGRU(4, rank=2),
+    "low_rank_lstm": lambda: kar.LowRankLSTM(4, rank=2, return_sequences=True),
+    "recurrent_highway": lambda: kar.RecurrentHighway(4, depth=2),
+    "grid_lstm": lambda: kar.GridLSTM(4, depth=2, tied=True),
+    "deep_rnn": lambda: kar.DeepRNN(4, depth=4),
+    "weight_drop_lstm": lambda: kar.WeightDropLSTM(4),
+    "zoneout": lambda: kar.Zoneout(4),
+    "skip": lambda: kar.Skip(kar.GRUCell(4), cost_weight=0.1),
+    "skim": lambda: kar.Skim(kar.GRUCell(4), kar.GRUCell(2), skim_loss=0.1),
+    "variable_computation": lambda: kar.VariableComputation(4, cost_weight=0.1, target=0.3, return_sequences=True),
+    "adaptive_lstm": lambda: kar.AdaptiveLSTM([3, 4], policy_units=2, output_dropout=0.3, return_sequences=True),
+    "adaptive_rnn": lambda: kar.AdaptiveRNN(4, policy_units=2),
+    "dense_belu": lambda: keras.layers.Dense(4, activation=activations.belu),
+    "bipolar": lambda: kar.Bipolar("elu", axis=1, layout="halves"),
+    "bipolar_prelu": lambda: kar.Bipolar(keras.layers.PReLU(shared_axes=[1])),
+    "crelu": lambda: kar.CReLU(),
+    "oplu": lambda: kar.OPLU(),
+    "maxout": lambda: kar.Maxout(3, pieces=2),
+    "highway": lambda: kar.Highway(),
+    "highway_low_rank": lambda: kar.Highway(coupled=False, rank=2, diagonal=True, activation="belu"),
+    "adaptive_io": lambda: kar.AdaptiveDense(3, policy="glu"),
+    "adaptive_input": lambda: kar.AdaptiveDense(3, "input", policy="tanh", rank=2, kernel_regularizer="l2"),
+    "adaptive_output": lambda: kar.AdaptiveDense(3, "output", activation="belu", use_bias=False),
+    "adaptive_sva": lambda: kar.AdaptiveDense(3, "sva", policy=policy(3 + 3)),
+    "adaptive_blocks": lambda: kar.AdaptiveDense(3, [5, 2], policy="relu", bias_initializer="ones"),
+}
+
+# Models that read tokens below 9: each has a frozen file, and its file loads on every backend.
+MODELS = {
+    "lstm_jump": lambda: kar.models.LSTMJump(
+        vocabulary_size=9, embedding_units=3, classes=2, units=4, read=2, max_jump=3, max_jumps=2
+    ),
+    "lstm_jump_keras": lambda: kar.models.LSTMJump(
+        vocabulary_size=9, embedding_units=3, classes=3, cell=keras.layers.GRUCell(4), read=1, max_jump=2, max_jumps=3
+    ),
+    "skim_or_read": lambda: kar.models.SkimOrRead(
+        vocabulary_size=9, embedding_units=3, classes=2, units=4, skim_units=4, decide="network", decide_units=3
+    ),
+}

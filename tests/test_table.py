@@ -1,0 +1,37 @@
+"""Whatever is public has a row in the table, and so is tested by all that the tables' tests try."""
+
+import pytest
+
+import keras_adaptive_rnn as kar
+from keras_adaptive_rnn import _export
+from tests.table import CELL_ROWS, LAYERS, MODELS
+
+# Not run over sequences of features; tested by name in the file that is given.
+ELSEWHERE = {
+    kar.GridLSTMBlock: "test_reference.py",
+    kar.layers.FixedEmbedding: "test_dense_layers.py",
+}
+# Linear maps are options of cells; those that other tests define and register are no part of the package.
+PUBLIC = {
+    cls
+    for cls in _export.PUBLIC
+    if cls.__module__.startswith("keras_adaptive_rnn.") and not issubclass(cls, kar.maps.LinearMap)
+}
+
+
+def test_every_public_class_has_a_row():
+    made = [row.make() for row in CELL_ROWS.values()] + [make() for make in (*LAYERS.values(), *MODELS.values())]
+    missing = PUBLIC - {type(each) for each in made} - set(ELSEWHERE)
+    assert not missing, "add a row to `CELL_ROWS`, `LAYERS` or `MODELS` of tests/table.py"
+
+
+@pytest.mark.parametrize("name", CELL_ROWS)
+def test_a_row_compares_its_cell_with_its_equations(name):
+    row = CELL_ROWS[name]
+    assert row.reference or row.equations
+
+
+def test_no_name_is_given_twice():
+    names = [name for row in CELL_ROWS.values() for name in row.options]
+    assert len(names) == len(set(names))
+    assert not set(names) & set(CELL_ROWS)
