@@ -11,7 +11,7 @@ from keras import ops, tree
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine
-from keras_adaptive_rnn.engine import weight_gradients
+from keras_adaptive_rnn.engine import tuning
 from keras_adaptive_rnn.testing.case import Case
 from tests.cells import CELLS, OPTIONS
 
@@ -34,14 +34,18 @@ NAMES = [
     "weight_drop_lstm",
     "zoneout",
 ]
+# Sizes from which each backend computes in another way.
+BOUNDS = ("BATCHED_GRADIENT_ENTRIES", "DEFERRED_GRADIENT_ENTRIES", "HALVED_MULTIPLICATIONS")
 BACKEND = importlib.import_module(f"keras_adaptive_rnn.engine.{keras.backend.backend()}")
 
 
 @pytest.fixture(autouse=True)
 def _several_chunks(monkeypatch):
-    for name, value in {"CHUNK": 3, "TOGETHER": 3, "ROWS": 4, "SMALL": 0, "HALVES_FROM": 0}.items():
-        monkeypatch.setattr(BACKEND, name, value, raising=False)
-    monkeypatch.setattr(weight_gradients, "WORTH", 0)
+    for name in ("RECOMPUTED_STEPS", "BACKWARD_STEPS"):
+        monkeypatch.setattr(tuning, name, 3)
+    monkeypatch.setattr(tuning, "GRADIENT_ROWS", 4)
+    for name in BOUNDS:
+        monkeypatch.setattr(tuning, name, 0)
 
 
 def loss_and_gradients(cell, **kwargs):
@@ -65,9 +69,8 @@ def loss_and_gradients(cell, **kwargs):
 @pytest.mark.parametrize("name", NAMES)
 def test_gradients_formed_in_few_products_are_the_same(name, monkeypatch):
     formed = [loss_and_gradients(ALL[name], recompute=recompute) for recompute in (False, True)]
-    for bound in ("SMALL", "HALVES_FROM"):
-        monkeypatch.setattr(BACKEND, bound, math.inf, raising=False)
-    monkeypatch.setattr(weight_gradients, "WORTH", math.inf)
+    for bound in BOUNDS:
+        monkeypatch.setattr(tuning, bound, math.inf)
     formed.append(loss_and_gradients(ALL[name]))
     monkeypatch.setattr(BACKEND, "override_matmul", lambda form: contextlib.nullcontext())
     plain = loss_and_gradients(ALL[name])
@@ -78,8 +81,8 @@ def test_gradients_formed_in_few_products_are_the_same(name, monkeypatch):
 
 def test_large_weights_in_another_form_train_alike(monkeypatch):
     """PyTorch packs weights from a size on that no other test reaches; the others compile."""
-    for name in ("LARGE", "STEPS"):
-        monkeypatch.setattr(BACKEND, name, 1, raising=False)
+    for name in ("REORDERED_ENTRIES", "REORDERED_STEPS"):
+        monkeypatch.setattr(tuning, name, 1)
     case = Case(kar.MogrifierCell(5, rounds=2), (12, 6, 4))
     trained = []
     for rnn in (kar.RNN, keras.layers.RNN):
@@ -109,7 +112,6 @@ def test_a_length_that_no_graph_knows_trains_alike(recompute, jit):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.skipif(keras.backend.backend() == "torch", reason="on PyTorch no step is an error, as in Keras's loop")
 @pytest.mark.parametrize("recompute", [False, True])
 def test_no_steps_have_a_gradient_of_zero(recompute):
     layer = kar.RNN(kar.LSTMCell(3), recompute=recompute)
