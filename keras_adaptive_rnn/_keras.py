@@ -46,11 +46,10 @@ try:
     # leaks tracers on JAX, and keeps one mask forever on PyTorch.
     from keras.src.layers.rnn.dropout_rnn_cell import DropoutRNNCell
 except ImportError:
-    bases = {cls.__name__: cls for cls in keras.layers.LSTMCell.__mro__}
-    DropoutRNNCell = bases.get("DropoutRNNCell") or missing(
-        "keras.src.layers.rnn.DropoutRNNCell", "noise is drawn in each step"
-    )
-    DropoutRNNCell = DropoutRNNCell or type("DropoutRNNCell", (), {})
+    DropoutRNNCell = {cls.__name__: cls for cls in keras.layers.LSTMCell.__mro__}.get("DropoutRNNCell")
+    if DropoutRNNCell is None:
+        missing("keras.src.layers.rnn.dropout_rnn_cell.DropoutRNNCell", "Keras's cells draw noise in each step")
+        DropoutRNNCell = type("DropoutRNNCell", (), {})
 
 try:
     # TensorFlow compiles with XLA what `compile(jit_compile="auto")` would.
@@ -84,28 +83,32 @@ def flatten_layers(layer, include_self=True, recursive=True):
     """Returns a layer and the layers inside it, each once, the outermost first.
 
     Args:
-        layer: A layer; an object that is none has no layers inside.
+        layer: A layer, or a cell that is none.
         include_self: Whether to begin with `layer`. Defaults to `True`.
         recursive: Whether to go into the layers inside. Defaults to `True`.
     """
     if hasattr(layer, "_flatten_layers"):
         return layer._flatten_layers(include_self=include_self, recursive=recursive)
     found = {id(layer): layer}
-    _walk(layer, found, recursive)
+    _add_layers_inside(layer, found, recursive)
     return list(found.values())[0 if include_self else 1 :]
 
 
-def _walk(layer, found, recursive):
-    for value in keras.tree.flatten(vars(layer)) if isinstance(layer, keras.Layer) else []:
-        if isinstance(value, keras.Layer) and id(value) not in found:
-            found[id(value)] = value
+def _add_layers_inside(value, found, recursive):
+    if isinstance(value, dict):
+        value = list(value.values())
+    for part in value if isinstance(value, (list, tuple)) else list(getattr(value, "__dict__", {}).values()):
+        if isinstance(part, (list, tuple, dict)):
+            _add_layers_inside(part, found, recursive)
+        elif isinstance(part, keras.Layer) and id(part) not in found:
+            found[id(part)] = part
             if recursive:
-                _walk(value, found, recursive)
+                _add_layers_inside(part, found, recursive)
 
 
 def takes_training(layer):
-    """Returns whether the `call` of a layer, or of a cell that is none, takes `training`."""
-    return _takes_training(type(layer).call) if hasattr(type(layer), "call") else False
+    """Returns whether a layer takes `training`; as in Keras, an object that is no layer does not."""
+    return isinstance(layer, keras.Layer) and _takes_training(type(layer).call)
 
 
 @functools.lru_cache(maxsize=512)

@@ -7,13 +7,17 @@ from keras_adaptive_rnn._private import missing
 try:
     from tensorflow.compiler.tf2xla.python.xla import optimization_barrier
 except ImportError:
-    optimization_barrier = missing("tensorflow.compiler.tf2xla.python.xla", "training with XLA is slower")
+    optimization_barrier = missing(
+        "tensorflow.compiler.tf2xla.python.xla.optimization_barrier", "training with XLA is slower"
+    )
 
 try:
     # Whether a gradient tape watches, or a `tf.custom_gradient` is being recorded.
     from tensorflow.python.eager.record import could_possibly_record
 except ImportError:
-    could_possibly_record = missing("tensorflow.python.eager.record", "adaptive inference is slower")
+    could_possibly_record = missing(
+        "tensorflow.python.eager.record.could_possibly_record", "adaptive inference is slower"
+    )
 
 # `tf.__internal__` is exported, for Keras, but not documented.
 try:
@@ -24,4 +28,4 @@ except AttributeError:
 try:
     enclosing_xla_context = tf.__internal__.get_enclosing_xla_context
 except AttributeError:
-    enclosing_xla_context = missing("tensorflow.__internal__.get_enclosing_xla_context", "XLA is slower")
+    enclosing_xla_context = missing("tensorflow.__internal__.get_enclosing_xla_context", "training with XLA is slower")

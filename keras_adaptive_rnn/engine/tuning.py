@@ -5,8 +5,8 @@ All were measured on a CPU of two cores; factors are speeds relative to the othe
 
 # All backends.
 
-# Steps that a gradient recomputes together; only the states between them are kept. Not measured: the square root of 256,
-# which takes the least memory for as many steps.
+# Steps that a gradient recomputes together; only the states between them are kept. Not measured: the square root of
+# 256, which takes the least memory for as many steps.
 RECOMPUTED_STEPS = 16
 # Rows to assume where a graph does not know them: the default batch size of Keras.
 UNKNOWN_ROWS = 32
