@@ -1,4 +1,4 @@
-"""Products of a step with weights that stay the same for a whole sequence, which a time loop may compute in its own way."""
+"""Products of a step with weights that stay the same for a sequence, which a time loop may compute in its own way."""
 
 import contextlib
 from contextvars import ContextVar
@@ -13,9 +13,9 @@ def matmul(inputs, kernel):
 
     Args:
         inputs: Tensor `[rows, inputs]`, or `[batches, rows, inputs]` for a batched product.
-        kernel: Tensor `[inputs, outputs]`, or `[batches, inputs, outputs]`. If the rows hold several layers, the batch of
-            each below that of the one before it, the kernels of all layers are stacked along a first axis, which is that
-            of the batches if there are any.
+        kernel: Tensor `[inputs, outputs]`, or `[batches, inputs, outputs]`. If the rows hold several layers, the batch
+            of each below the batch of the last, the kernels of all layers are stacked along the first axis, which is
+            also that of the batches.
     """
     return _per_layer(_matmul_impl.get() or ops.matmul, inputs, kernel)
 

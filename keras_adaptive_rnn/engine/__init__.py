@@ -71,8 +71,8 @@ def ragged_scan(step, inputs, states, times, ends, collect):
         collect: Whether to return the path.
 
     Returns:
-        `(states, times, path)`: the last states and times, and `None` or `(outputs, visited)`. Both have an entry for the
-        start, one for each visit, and maybe more: the first state, `[entries, batch, size]`, and the time that was
+        `(states, times, path)`: the last states and times, and `None` or `(outputs, visited)`. Both have an entry for
+        the start, one for each visit, and maybe more: the first state, `[entries, batch, size]`, and the time that was
         visited, int32 `[entries, batch]`, or the number of steps if none was.
     """
     return _backend().ragged_scan(step, inputs, states, times, ends, collect)
