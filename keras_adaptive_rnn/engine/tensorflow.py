@@ -163,8 +163,8 @@ def batched_loop(body, xs, carry, length, reads_output, options):
             d_outputs, d_last = (d_results[0], d_results[1:]) if options.return_sequences else (None, d_results)
             # The sequence has ended by then.
             with options.resume():
-                found = backward(body, steps, size, arrays, keep, carry, weights, length, d_outputs, list(d_last))
-                return without_gradient(found, SECOND)
+                backward = Backward(body, steps, arrays, keep, carry, weights, length, d_outputs)
+                return without_gradient(backward.gradients(size, list(d_last)), SECOND)
 
         return ([outputs] if options.return_sequences else []) + last, gradient
 
@@ -286,86 +286,98 @@ def placed(tensors, places, carry):
     return [by_place[k] if k in by_place else tf.zeros_like(c) for k, c in enumerate(carry)]
 
 
-def backward(body, steps, size, xs, keep, carry, weights, length, d_outputs, d_carry):
-    """Returns the gradients of the sequences, the first carry, the kernels and the other floats.
+class Backward:
+    """The backward loop of `batched_loop`.
 
     Args:
         body: One step.
         steps: Function of `(start, size)` that returns, for so many steps, arrays of their carries at the places
             `keep`, arrays of their products, and where the first step is in them.
-        size: Number of steps whose part of the gradients of the kernels is formed at once.
         xs: Arrays of the inputs.
         keep: Places in the carry that the step reads.
         carry: The first carry.
         weights: `Weights`.
         length: Number of steps.
         d_outputs: Gradients of the outputs, or `None`.
-        d_carry: Gradients of the last carry.
     """
-    floats = [k for k, x in enumerate(xs) if x.dtype.is_floating]
-    pairs = zip(weights.kernels_of_products, weights.products, strict=True)
-    large = [(w, e) for w, e in pairs if weights.place(w) is not None]
 
-    def chunk(start, size, d_carry, d_others, d_kernels, d_xs):
-        before, formed, first = steps(start, size)
+    def __init__(self, body, steps, xs, keep, carry, weights, length, d_outputs):
+        self.body, self.steps, self.xs, self.keep, self.carry = body, steps, xs, keep, carry
+        self.weights, self.length, self.d_outputs = weights, length, d_outputs
+        self.floats = [k for k, x in enumerate(xs) if x.dtype.is_floating]
+        pairs = zip(weights.kernels_of_products, weights.products, strict=True)
+        self.large = [(w, e) for w, e in pairs if weights.place(w) is not None]
 
-        def back(t, d_carry, d_others, d_xs, stacks):
-            arrays, taken = iter(formed), []
+    def gradients(self, size, d_carry):
+        """Returns the gradients of the sequences, the first carry, the kernels and the other floats.
 
-            def form(a, kernel):
-                e = tf.stop_gradient(next(arrays).read(first + t))
-                if weights.place(kernel) is not None:
-                    taken.append((a, e))
-                return weights.product(a, kernel, e)
+        Args:
+            size: Number of steps whose part of the gradients of the kernels is formed at once.
+            d_carry: Gradients of the last carry.
+        """
+        length = self.length
+        zeros = [[tf.zeros_like(w) for w in of] for of in (self.weights.others, self.weights.kernels)]
+        found = d_carry, *zeros, [_like(self.xs[k], length) for k in self.floats]
+        # The last chunk takes the rest, as XLA needs all others of one size. The rest is at least one step if there is
+        # one, as the gradients of no step have no batch size.
+        least, most = (min, max) if isinstance(length, int) else (tf.minimum, tf.maximum)
+        size = least(size, most(length, 1))
+        count = most(length - 1, 0) // size
+        found = self._chunk(count * size, length - count * size, *found)
+        if not isinstance(count, int) or count:
+            _, *found = tf.while_loop(
+                lambda k, *_: k >= 0,
+                lambda k, *found: (k - 1, *self._chunk(k * size, size, *found)),
+                (count - 1, *found),
+                maximum_iterations=count,
+                # Otherwise TensorFlow recomputes chunks long before it needs them.
+                parallel_iterations=1,
+            )
+        d_carry, d_others, d_kernels, d_xs = found
+        by_place = dict(zip(self.floats, d_xs, strict=True))
+        d_sequences = [by_place[k].stack() if k in by_place else None for k in range(len(self.xs))]
+        return d_sequences, d_carry, d_kernels, d_others
 
-            # Stop here: the steps before account for how these values depend on the weights.
-            x = [tf.stop_gradient(array.read(start + t)) for array in xs]
-            old = placed([tf.stop_gradient(array.read(first + t)) for array in before], keep, carry)
-            with override_matmul(form):
-                new = body(x, old)
-            d_new = [d_carry[0] if d_outputs is None else d_carry[0] + d_outputs[start + t], *d_carry[1:]]
-            wanted = [old, [x[k] for k in floats], weights.others, [e for _, e in taken]]
-            found = tf.gradients(new, tree.flatten(wanted), d_new, unconnected_gradients="zero")
-            d_carry, d_x, more, d_e = tree.pack_sequence_as(wanted, found)
-            stacks = [
-                (a_stack.write(t, a), d_stack.write(t, d))
-                for (a_stack, d_stack), (a, _), d in zip(stacks, taken, d_e, strict=True)
-            ]
-            d_xs = [array.write(start + t, d) for array, d in zip(d_xs, d_x, strict=True)]
-            return t - 1, d_carry, [a + b for a, b in zip(d_others, more, strict=True)], d_xs, stacks
-
+    def _chunk(self, start, size, d_carry, d_others, d_kernels, d_xs):
+        """Returns the gradients before `size` steps from those after them."""
+        step = functools.partial(self._step, start, *self.steps(start, size))
         stacks = [
             [tf.TensorArray(e.dtype, size, element_shape=[*e.shape[:-1], width]) for width in w.shape[-2:]]
-            for w, e in large
+            for w, e in self.large
         ]
         _, d_carry, d_others, d_xs, stacks = tf.while_loop(
-            lambda t, *_: t >= 0, back, (size - 1, d_carry, d_others, d_xs, stacks), maximum_iterations=size
+            lambda t, *_: t >= 0, step, (size - 1, d_carry, d_others, d_xs, stacks), maximum_iterations=size
         )
         d_kernels = list(d_kernels)
-        for (w, _), (a, d) in zip(large, stacks, strict=True):
-            d_kernels[weights.place(w)] += weights.outer(a.stack(), d.stack(), len(w.shape))
+        for (w, _), (a, d) in zip(self.large, stacks, strict=True):
+            d_kernels[self.weights.place(w)] += self.weights.outer(a.stack(), d.stack(), len(w.shape))
         return d_carry, d_others, d_kernels, d_xs
 
-    zeros = [[tf.zeros_like(w) for w in of] for of in (weights.others, weights.kernels)]
-    found = d_carry, *zeros, [_like(xs[k], length) for k in floats]
-    # The last chunk takes the rest, as XLA needs all others of one size. The rest is at least one step if there is one,
-    # as the gradients of no step have no batch size.
-    least, most = (min, max) if isinstance(length, int) else (tf.minimum, tf.maximum)
-    size = least(size, most(length, 1))
-    count = most(length - 1, 0) // size
-    found = chunk(count * size, length - count * size, *found)
-    if not isinstance(count, int) or count:
-        _, *found = tf.while_loop(
-            lambda k, *_: k >= 0,
-            lambda k, *found: (k - 1, *chunk(k * size, size, *found)),
-            (count - 1, *found),
-            maximum_iterations=count,
-            # Otherwise TensorFlow recomputes chunks long before it needs them.
-            parallel_iterations=1,
-        )
-    d_carry, d_others, d_kernels, d_xs = found
-    by_place = dict(zip(floats, d_xs, strict=True))
-    return [by_place[k].stack() if k in by_place else None for k in range(len(xs))], d_carry, d_kernels, d_others
+    def _step(self, start, before, formed, first, t, d_carry, d_others, d_xs, stacks):
+        """Returns the gradients before step `start + t`, and what its products with large kernels leave for later."""
+        weights, arrays, taken = self.weights, iter(formed), []
+
+        def form(a, kernel):
+            e = tf.stop_gradient(next(arrays).read(first + t))
+            if weights.place(kernel) is not None:
+                taken.append((a, e))
+            return weights.product(a, kernel, e)
+
+        # Stop here: the steps before account for how these values depend on the weights.
+        x = [tf.stop_gradient(array.read(start + t)) for array in self.xs]
+        old = placed([tf.stop_gradient(array.read(first + t)) for array in before], self.keep, self.carry)
+        with override_matmul(form):
+            new = self.body(x, old)
+        d_output = d_carry[0] if self.d_outputs is None else d_carry[0] + self.d_outputs[start + t]
+        wanted = [old, [x[k] for k in self.floats], weights.others, [e for _, e in taken]]
+        found = tf.gradients(new, tree.flatten(wanted), [d_output, *d_carry[1:]], unconnected_gradients="zero")
+        d_carry, d_x, more, d_e = tree.pack_sequence_as(wanted, found)
+        stacks = [
+            (a_stack.write(t, a), d_stack.write(t, d))
+            for (a_stack, d_stack), (a, _), d in zip(stacks, taken, d_e, strict=True)
+        ]
+        d_xs = [array.write(start + t, d) for array, d in zip(d_xs, d_x, strict=True)]
+        return t - 1, d_carry, [a + b for a, b in zip(d_others, more, strict=True)], d_xs, stacks
 
 
 SECOND = (
