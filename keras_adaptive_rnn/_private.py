@@ -1,7 +1,7 @@
 """How this package uses names that another library does not promise to keep.
 
-Only `_keras.py` and `engine/_*_internals.py` import them, each in a `try`: without one the package is slower, and its
-numbers are the same.
+Only `_keras.py` and `engine/_*_internals.py` import them, each in a `try`: without one the package is slower, and still
+right.
 """
 
 import warnings
@@ -11,6 +11,6 @@ def missing(name, consequence):
     """Warns that a library no longer has `name`; returns `None`, to stand for it."""
     warnings.warn(
         f"The installed version of {name.partition('.')[0]} has no `{name}`, which keras_adaptive_rnn uses. Without it "
-        f"{consequence}; the numbers are the same.",
+        f"{consequence}; results stay correct.",
         stacklevel=3,
     )

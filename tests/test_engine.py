@@ -187,7 +187,7 @@ def test_threads_share_a_compiled_function(monkeypatch):
     def run(seed, function, start):
         rng = np.random.default_rng(seed)
         start.wait()
-        for _ in range(40):
+        for _ in range(15):
             x = rng.normal(size=(rng.integers(1, 4), 4)).astype("float32")
             try:
                 with engine.inference():
@@ -198,7 +198,7 @@ def test_threads_share_a_compiled_function(monkeypatch):
 
     sys.setswitchinterval(1e-6)
     try:
-        for repeat in range(3):
+        for repeat in range(2):
             function, start = engine.compiled(lambda x: [layer(x[0])], layer, True), threading.Barrier(8)
             threads = [threading.Thread(target=run, args=(8 * repeat + k, function, start)) for k in range(8)]
             for thread in threads:

@@ -240,6 +240,8 @@ def ragged_scan(step, inputs, states, times, ends, collect):
     path = None
     if collect:
         path = jnp.broadcast_to(states[0], (length + 1, *states[0].shape)), jnp.full((length + 1, batch_size), length)
+    if not length:
+        return states, times, path
 
     def body(now):
         k, states, times, path = now
