@@ -13,8 +13,8 @@ def matmul(inputs, kernel):
 
     Args:
         inputs: Tensor `[rows, inputs]`, or `[batches, rows, inputs]` for a batched product.
-        kernel: Tensor `[inputs, outputs]`, or `[batches, inputs, outputs]`. With the batches of several layers below one
-            another in the rows, the kernels of all layers are stacked along the first axis, layer by layer.
+        kernel: Tensor `[inputs, outputs]`, or `[batches, inputs, outputs]`. If the rows hold the batches of several
+            layers, one below another, the kernels of all layers are stacked along the first axis, layer by layer.
     """
     return _per_layer(_matmul_impl.get() or ops.matmul, inputs, kernel)
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib
+import itertools
 import json
 import math
 import re
@@ -19,6 +20,7 @@ from keras_adaptive_rnn import engine
 from keras_adaptive_rnn._keras import flatten_layers, takes_training
 from keras_adaptive_rnn.engine import tuning
 from keras_adaptive_rnn.testing.case import Case
+from tests.backends import dealt
 from tests.cells import CELLS, OPTIONS
 
 # One weight for several rows of inputs: the blocks of an untied low-rank map share a factor.
@@ -144,8 +146,10 @@ NO_STEPS = {
 }
 
 
-@pytest.mark.parametrize("options", [{}, {"recompute": True}, {"unroll": True}], ids=str)
-@pytest.mark.parametrize("name", NO_STEPS)
+NO_STEPS_OPTIONS = [{}, {"unroll": True}, {"recompute": True}]
+
+
+@pytest.mark.parametrize(("name", "options"), dealt(itertools.product(NO_STEPS, NO_STEPS_OPTIONS)), ids=str)
 def test_no_steps_change_no_state(name, options):
     layer = NO_STEPS[name](return_sequences=True, return_state=True, **options)
     layer.build((2, 0, 4))
