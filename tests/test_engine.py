@@ -2,7 +2,13 @@
 
 import contextlib
 import importlib
+import itertools
+import json
 import math
+import re
+import subprocess
+import sys
+import threading
 
 import keras
 import numpy as np
@@ -11,8 +17,10 @@ from keras import ops, tree
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine
-from keras_adaptive_rnn.engine import weight_gradients
+from keras_adaptive_rnn._keras import flatten_layers, takes_training
+from keras_adaptive_rnn.engine import tuning
 from keras_adaptive_rnn.testing.case import Case
+from tests.backends import dealt
 from tests.table import CELLS, OPTIONS
 
 # One weight for several rows of inputs: the blocks of an untied low-rank map share a factor.
@@ -34,14 +42,18 @@ NAMES = [
     "weight_drop_lstm",
     "zoneout",
 ]
+# Sizes from which each backend computes in another way.
+BOUNDS = ("BATCHED_GRADIENT_ENTRIES", "DEFERRED_GRADIENT_ENTRIES", "HALVED_MULTIPLICATIONS")
 BACKEND = importlib.import_module(f"keras_adaptive_rnn.engine.{keras.backend.backend()}")
 
 
 @pytest.fixture(autouse=True)
 def _several_chunks(monkeypatch):
-    for name, value in {"CHUNK": 3, "TOGETHER": 3, "ROWS": 4, "SMALL": 0, "HALVES_FROM": 0}.items():
-        monkeypatch.setattr(BACKEND, name, value, raising=False)
-    monkeypatch.setattr(weight_gradients, "WORTH", 0)
+    for name in ("RECOMPUTED_STEPS", "BACKWARD_STEPS"):
+        monkeypatch.setattr(tuning, name, 3)
+    monkeypatch.setattr(tuning, "GRADIENT_ROWS", 4)
+    for name in BOUNDS:
+        monkeypatch.setattr(tuning, name, 0)
 
 
 def loss_and_gradients(cell, **kwargs):
@@ -65,9 +77,8 @@ def loss_and_gradients(cell, **kwargs):
 @pytest.mark.parametrize("name", NAMES)
 def test_gradients_formed_in_few_products_are_the_same(name, monkeypatch):
     formed = [loss_and_gradients(ALL[name], recompute=recompute) for recompute in (False, True)]
-    for bound in ("SMALL", "HALVES_FROM"):
-        monkeypatch.setattr(BACKEND, bound, math.inf, raising=False)
-    monkeypatch.setattr(weight_gradients, "WORTH", math.inf)
+    for bound in BOUNDS:
+        monkeypatch.setattr(tuning, bound, math.inf)
     formed.append(loss_and_gradients(ALL[name]))
     monkeypatch.setattr(BACKEND, "override_matmul", lambda form: contextlib.nullcontext())
     plain = loss_and_gradients(ALL[name])
@@ -78,8 +89,8 @@ def test_gradients_formed_in_few_products_are_the_same(name, monkeypatch):
 
 def test_large_weights_in_another_form_train_alike(monkeypatch):
     """PyTorch packs weights from a size on that no other test reaches; the others compile."""
-    for name in ("LARGE", "STEPS"):
-        monkeypatch.setattr(BACKEND, name, 1, raising=False)
+    for name in ("REORDERED_ENTRIES", "REORDERED_STEPS"):
+        monkeypatch.setattr(tuning, name, 1)
     case = Case(kar.MogrifierCell(5, rounds=2), (12, 6, 4))
     trained = []
     for rnn in (kar.RNN, keras.layers.RNN):
@@ -109,7 +120,6 @@ def test_a_length_that_no_graph_knows_trains_alike(recompute, jit):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.skipif(keras.backend.backend() == "torch", reason="on PyTorch no step is an error, as in Keras's loop")
 @pytest.mark.parametrize("recompute", [False, True])
 def test_no_steps_have_a_gradient_of_zero(recompute):
     layer = kar.RNN(kar.LSTMCell(3), recompute=recompute)
@@ -123,6 +133,245 @@ def test_no_steps_have_a_gradient_of_zero(recompute):
     )
     assert float(value) == 0
     assert all(g is None or not np.any(ops.convert_to_numpy(g)) for g in by_variable)
+
+
+NO_STEPS = {
+    "lstm": lambda **kwargs: kar.LSTM(3, **kwargs),
+    "stack": lambda **kwargs: kar.LSTM([3] * 3, **kwargs),
+    "deep_rnn": lambda **kwargs: kar.DeepRNN(3, depth=9, **kwargs),
+    "of_keras": lambda **kwargs: kar.RNN(keras.layers.GRUCell(3), **kwargs),
+    "skip": lambda **kwargs: kar.RNN(kar.SkipCell(kar.GRUCell(3)), return_decisions=True, **kwargs),
+    "skim": lambda **kwargs: kar.RNN(kar.SkimCell(kar.LSTMCell(3), kar.LSTMCell(2)), return_decisions=True, **kwargs),
+    "variable": lambda **kwargs: kar.RNN(kar.VariableComputationCell(3), return_decisions=True, **kwargs),
+}
+
+
+NO_STEPS_OPTIONS = [{}, {"unroll": True}, {"recompute": True}]
+
+
+@pytest.mark.parametrize(("name", "options"), dealt(itertools.product(NO_STEPS, NO_STEPS_OPTIONS)), ids=str)
+def test_no_steps_change_no_state(name, options):
+    layer = NO_STEPS[name](return_sequences=True, return_state=True, **options)
+    layer.build((2, 0, 4))
+    rng = np.random.default_rng(0)
+    states = [rng.normal(size=s.shape).astype("float32") for s in tree.flatten(layer.get_initial_state(2))]
+    for training in (False, True):
+        outputs, *rest = layer(np.zeros((2, 0, 4), "float32"), initial_state=states, training=training)
+        assert tuple(outputs.shape) == (2, 0, 3)
+        for old, new in zip(states, rest, strict=False):
+            np.testing.assert_array_equal(ops.convert_to_numpy(new), old)
+        assert [tuple(decisions.shape) for decisions in rest[len(states) :]] == [(2, 0)] * layer.return_decisions
+    layer.return_sequences = False
+    output = ops.convert_to_numpy(layer(np.zeros((2, 0, 4), "float32"), initial_state=states)[0])
+    assert any(np.array_equal(output, state) for state in states)
+
+
+@pytest.mark.parametrize("return_sequences", [False, True])
+def test_a_model_trains_and_predicts_without_a_step(return_sequences):
+    x = np.zeros((2, 0, 4), "float32")
+    model = keras.Sequential([keras.Input((None, 4), batch_size=2), kar.LSTM(3, return_sequences=return_sequences)])
+    model.compile("sgd", "mse")
+    before = model.get_weights()
+    y = model.predict(x, verbose=0)
+    assert y.shape == ((2, 0, 3) if return_sequences else (2, 3))
+    if keras.backend.backend() == "tensorflow":
+        return  # `fit` makes a graph of unknown batch size, in which TensorFlow cannot stack the gradients of no step.
+    model.fit(x, y, verbose=0)
+    for a, b in zip(before, model.get_weights(), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_threads_share_a_compiled_function(monkeypatch):
+    """Eight at once, all of which meet a new function, and shapes that push out each other's traces."""
+    monkeypatch.setattr(tuning, "TRACED_SHAPES", 1)
+    switch_interval = sys.getswitchinterval()
+    layer = keras.layers.Dense(3)
+    layer.build((None, 4))
+    kernel, bias = layer.get_weights()
+    errors = []
+
+    def run(seed, function, start):
+        rng = np.random.default_rng(seed)
+        start.wait()
+        for _ in range(15):
+            x = rng.normal(size=(rng.integers(1, 4), 4)).astype("float32")
+            try:
+                with engine.inference():
+                    (y,) = function([ops.convert_to_tensor(x)])
+                np.testing.assert_allclose(ops.convert_to_numpy(y), x @ kernel + bias, rtol=1e-5, atol=1e-5)
+            except Exception as error:
+                errors.append(error)
+
+    sys.setswitchinterval(1e-6)
+    try:
+        for repeat in range(2):
+            function, start = engine.compiled(lambda x: [layer(x[0])], layer, True), threading.Barrier(8)
+            threads = [threading.Thread(target=run, args=(8 * repeat + k, function, start)) for k in range(8)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+    finally:
+        sys.setswitchinterval(switch_interval)
+    assert not errors, errors[:3]
+
+
+# Names of each library that its next version may not have.
+PRIVATE = {
+    "jax": ["jax.extend.core.jaxpr_as_fun"],
+    "tensorflow": [
+        "tensorflow.compiler.tf2xla.python.xla.optimization_barrier",
+        "tensorflow.python.eager.record.could_possibly_record",
+        "tensorflow.__internal__.FuncGraph",
+        "tensorflow.__internal__.get_enclosing_xla_context",
+    ],
+    "torch": [
+        "torch._C._functorch.maybe_current_level",
+        "torch._C._current_graph_task_id",
+        "torch.ops.mkldnn._linear_pointwise",
+    ],
+}[keras.backend.backend()]
+
+
+def found_module(path):
+    try:
+        return importlib.import_module(path)
+    except ModuleNotFoundError:
+        parent, _, last = path.rpartition(".")
+        return getattr(found_module(parent), last)
+
+
+def trained_and_predicted():
+    """Returns what depends on every private name: weights trained with XLA, predictions with and without decisions."""
+    keras.utils.set_random_seed(1)
+    x = np.random.default_rng(0).normal(size=(12, 4, 3)).astype("float32")
+    layers = [kar.ElmanCell(4), kar.VariableComputationCell(4)]
+    model = keras.Sequential([keras.Input(x.shape[1:]), *(kar.RNN(cell, return_sequences=True) for cell in layers)])
+    model.compile(keras.optimizers.SGD(0.5), "mse", jit_compile=keras.backend.backend() != "torch")
+    model.train_on_batch(x, np.tanh(x[:, :, :1]))
+    return [*model.get_weights(), model.predict_on_batch(x)]
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+def test_without_a_private_name_the_numbers_are_the_same(name, monkeypatch):
+    for bound in ("REORDERED_ENTRIES", "REORDERED_STEPS"):
+        monkeypatch.setattr(tuning, bound, 1)
+    internals = importlib.import_module(f"keras_adaptive_rnn.engine._{keras.backend.backend()}_internals")
+    expected = trained_and_predicted()
+    path, _, last = name.rpartition(".")
+    with monkeypatch.context() as gone:
+        if path == "torch.ops.mkldnn":
+            # It would find an operator again.
+            gone.setattr("torch.ops.mkldnn", object())
+        else:
+            gone.delattr(found_module(path), last)
+        with pytest.warns(UserWarning, match=re.escape(f"`{name}`")) as warned:
+            importlib.reload(internals)
+    try:
+        # Another warning would be an error.
+        found = trained_and_predicted()
+    finally:
+        importlib.reload(internals)
+    assert len(warned) == 1
+    for a, b in zip(expected, found, strict=True):
+        np.testing.assert_allclose(b, a, rtol=1e-5, atol=1e-6)
+
+
+WITHOUT_KERAS = """
+import importlib, json, sys, warnings
+import keras, numpy as np
+
+gone = [name.rsplit(".", 1) for name in sys.argv[1:]]
+modules = [importlib.import_module(module) for module, _ in gone]
+kept = [module.__dict__.pop(name) for module, (_, name) in zip(modules, gone)]
+with warnings.catch_warnings(record=True) as warned:
+    warnings.simplefilter("always")
+    import keras_adaptive_rnn as kar
+    [importlib.import_module(f"keras_adaptive_rnn.{name}") for name in ("_keras", f"engine.{keras.backend.backend()}")]
+for module, (_, name), value in zip(modules, gone, kept):
+    setattr(module, name, value)
+
+keras.utils.set_random_seed(1)
+x = np.random.default_rng(0).normal(size=(2, 4, 3)).astype("float32")
+inside = kar.ZoneoutCell(cell=keras.layers.GRUCell(2))
+layers = [kar.LSTM(3, dropout=0.5, seed=1, return_sequences=True), kar.RNN(inside)]
+model = keras.Sequential([keras.Input(x.shape[1:]), keras.layers.Masking(), *layers])
+model.compile(keras.optimizers.SGD(0.5), "mse")
+model.train_on_batch(x, x[:, 0, :1])
+output, _ = layers[0].step(x[:, 0])
+found = [*model.get_weights(), model.predict_on_batch(x), keras.ops.convert_to_numpy(output)]
+texts = [str(w.message) for w in warned if "keras_adaptive_rnn" in str(w.message)]
+print(json.dumps([texts, [a.tolist() for a in found]]))
+"""
+OF_KERAS = [
+    "keras.src.backend.AutocastScope",
+    "keras.src.backend.common.masking.get_keras_mask",
+    "keras.src.backend.common.stateless_scope.in_stateless_scope",
+    "keras.src.layers.rnn.dropout_rnn_cell.DropoutRNNCell",
+    "keras.src.trainers.trainer.model_supports_jit",
+]
+
+
+def test_without_private_names_of_keras_the_numbers_are_the_same():
+    results = []
+    for gone in ([], OF_KERAS):
+        process = subprocess.run([sys.executable, "-c", WITHOUT_KERAS, *gone], capture_output=True, text=True)
+        assert process.returncode == 0, process.stderr
+        results.append(json.loads(process.stdout.splitlines()[-1]))
+    (no_warnings, expected), (warned, found) = results
+    assert no_warnings == []
+    # The mask and the class are found in another way.
+    named = [next(name for name in OF_KERAS if name in text) for text in warned]
+    assert named == [OF_KERAS[0], OF_KERAS[2], OF_KERAS[4]]
+    for a, b in zip(expected, found, strict=True):
+        np.testing.assert_allclose(b, a, rtol=1e-5, atol=1e-6)
+
+
+def test_layers_inside_are_found_without_keras(monkeypatch):
+    layer = kar.RNN(kar.StackedCells([kar.LSTMCell(3, kernel_map=kar.maps.LowRank(2)), keras.layers.GRUCell(2)]))
+    layer.build((2, 5, 4))
+    expected = [{id(part) for part in layer._flatten_layers(recursive=recursive)} for recursive in (True, False)]
+    monkeypatch.delattr(keras.Layer, "_flatten_layers")
+    for recursive, parts in zip((True, False), expected, strict=True):
+        found = flatten_layers(layer, recursive=recursive)
+        assert found[0] is layer
+        assert {id(part) for part in found} == parts
+        assert flatten_layers(layer, include_self=False, recursive=recursive) == found[1:]
+
+
+def test_what_takes_training():
+    class Plain(keras.Layer):
+        def call(self, inputs, states):
+            return inputs, states
+
+    assert takes_training(kar.LSTMCell(2))
+    assert takes_training(keras.layers.LSTMCell(2))
+    assert not takes_training(Plain())
+    assert not takes_training(lambda inputs, states, training: (inputs, states))
+
+
+@pytest.mark.skipif(keras.backend.backend() != "jax", reason="names of operations of JAX")
+def test_jax_knows_every_name_of_cheap_arithmetic():
+    """One that was renamed would be kept for the gradient again, which is slower and breaks nothing."""
+    import jax
+
+    def function(x, y):
+        a, b = jax.numpy.split(jax.numpy.concatenate([-x, y - x], -1) * 2 + 1, 2, -1)
+        picked = jax.numpy.where(x > y, jax.numpy.maximum(a, 0), jax.numpy.minimum(b, y))
+        total = jax.numpy.squeeze(picked[:, :1].T, 0).astype("float16").reshape((1, -1)) + x[0, 0]
+        return total.sum() + jax.numpy.broadcast_to(picked[0], picked.shape).sum() + (x * x).sum()
+
+    found = set()
+
+    def walk(jaxpr):
+        for equation in jaxpr.eqns:
+            found.add(equation.primitive.name)
+            for value in equation.params.values():
+                if hasattr(value, "jaxpr"):
+                    walk(value.jaxpr)
+
+    walk(jax.make_jaxpr(jax.grad(function))(np.ones((3, 3), "float32"), np.ones((3, 3), "float32")).jaxpr)
+    assert found >= BACKEND.ARITHMETIC, BACKEND.ARITHMETIC - found
 
 
 def squared_gradient(rnn):

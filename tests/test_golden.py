@@ -11,6 +11,7 @@ import pytest
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine
+from keras_adaptive_rnn._keras import flatten_layers
 from keras_adaptive_rnn.testing import given_noise
 from tests.golden.layouts import FEED_FORWARD, LAYOUTS
 
@@ -112,7 +113,7 @@ def test_golden_decisions(path):
 
 def first_step_apart(layer, x, states):
     """Runs a layer whose source drops a state when it is computed: the initial state is not dropped."""
-    cells = [part for part in layer.cell._flatten_layers() if isinstance(part, kar.cells.Cell)]
+    cells = [part for part in flatten_layers(layer.cell) if isinstance(part, kar.cells.Cell)]
     with contextlib.ExitStack() as stack:
         for cell in cells:
 

@@ -56,7 +56,8 @@ def importers(*modules):
 
 
 def test_only_the_engine_imports_a_backend():
-    files = {f"engine/{name}.py" for name in (*BACKENDS, "torch_trace")}
+    names = [part for name in BACKENDS for part in (name, f"_{name}_internals")]
+    files = {f"engine/{name}.py" for name in (*names, "torch_trace")}
     assert importers("jax", "jaxlib", "tensorflow", "torch") == files
 
 

@@ -1,7 +1,5 @@
 """A deep cell computes the same in whatever order its layers take the steps."""
 
-import importlib
-
 import keras
 import numpy as np
 import pytest
@@ -9,11 +7,10 @@ from keras import ops, tree
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine
-from keras_adaptive_rnn.engine import weight_gradients
+from keras_adaptive_rnn.engine import tuning
 from keras_adaptive_rnn.testing.case import Case
 from tests.backends import dealt
 
-BACKEND = importlib.import_module(f"keras_adaptive_rnn.engine.{keras.backend.backend()}")
 X = np.ones((2, 5, 4), "float32")
 MASK = np.array([[True] * 7, [False, True, False, True, True, False, False]])
 
@@ -101,8 +98,8 @@ def outcome(make, mask, **kwargs):
 @pytest.mark.parametrize("name", dealt(ROWS))
 def test_the_order_changes_no_number(name, monkeypatch):
     # The gradients of weights as small as these would be formed step by step.
-    monkeypatch.setattr(BACKEND, "SMALL", 0, raising=False)
-    monkeypatch.setattr(weight_gradients, "WORTH", 0)
+    monkeypatch.setattr(tuning, "DEFERRED_GRADIENT_ENTRIES", 0)
+    monkeypatch.setattr(tuning, "BATCHED_GRADIENT_ENTRIES", 0)
     make, masked = ROWS[name]
     mask = MASK if masked else None
     kwargs = {"go_backwards": True, "zero_output_for_mask": True} if masked else {}

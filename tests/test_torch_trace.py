@@ -73,6 +73,9 @@ def written(a):
         lambda a: [ops.convert_to_tensor(ops.convert_to_numpy(a) + 1)],
         lambda a: [a + torch.rand(2, 3)],
         lambda a: [torch.nn.functional.dropout(a, 0.5)],
+        lambda a: [a + torch.binomial(torch.full((2, 3), 9.0), torch.full((2, 3), 0.5))],
+        lambda a: [a + torch.empty(2, 3).exponential_()],
+        lambda a: [a + torch.randn(2, 3, generator=torch.Generator().manual_seed(0))],
         lambda a: [a + keras.random.normal((2, 3))],
         lambda a: [a[a > 2].sum()],
         lambda a: [torch.add(a, 1, out=torch.empty(2, 3))],
@@ -160,6 +163,29 @@ def test_each_function_of_a_choice_is_called_once():
     assert (less.calls, more.calls) == (1, 1)
 
 
+GENERATOR = torch.Generator()
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda x: torch.binomial(torch.full_like(x, 1e6), torch.full_like(x, 0.5)),
+        lambda x: torch._standard_gamma(torch.ones_like(x)),
+        lambda x: torch.empty_like(x).bernoulli_(torch.full_like(x, 0.5)) + torch.empty_like(x).cauchy_(),
+        lambda x: torch.nn.functional.dropout(torch.ones_like(x), 0.5) * keras.random.normal(x.shape),
+        lambda x: torch.normal(torch.zeros_like(x), 1, generator=GENERATOR),
+    ],
+)
+def test_a_step_draws_new_numbers_each_time(draw):
+    class Noisy(kar.ElmanCell):
+        def step(self, projected, states, training=False):
+            output = draw(states[0])
+            return output, [output]
+
+    outputs = ops.convert_to_numpy(kar.RNN(Noisy(8), return_sequences=True)(np.zeros((1, 6, 3), "float32")))[0]
+    assert len(np.unique(outputs, axis=0)) == 6
+
+
 class Stranger(keras.layers.LSTMCell):
     """A cell that may do something else in every step."""
 
@@ -182,7 +208,7 @@ def test_a_loop_calls_the_step_of_a_cell_it_knows_once(make, training, monkeypat
     monkeypatch.setattr(layer, "_split_cell", counted_split)
     with torch.set_grad_enabled(training):
         layer(x, training=training)
-    known = not any(isinstance(part, Stranger) for part in layer.cell._flatten_layers())
+    known = not any(isinstance(part, Stranger) for part in flatten_layers(layer.cell))
     assert len(calls) == (1 if known else 7)
 
 

@@ -1,19 +1,9 @@
 """The time loop and the gradients of each backend, under one interface.
 
-The only package that imports jax, tensorflow or torch, and only the one that Keras runs on. Each backend's file has
+The only package that imports jax, tensorflow or torch, and it imports only the backend of Keras. Each backend's file
+defines every function below; `tuning` holds their thresholds, and `_*_internals` what they use beyond public APIs.
 
-- `scan(step, inputs, states, output, mask, options)`: runs `step` over time;
-- `ragged_scan(step, inputs, states, times, ends, collect)`: a loop in which each row is at its own place;
-- `while_loop(condition, body, tensors, maximum_iterations, is_traceable)`: a loop over what has no time axis;
-- `switch(index, functions, operands)`: one of several functions, where the others are not computed;
-- `value_with_gradient_of(short, whole)`: the value of one function, the gradient of another;
-- `scan_layers(layer, flow, states, tensors)`: runs alike layers one after the other, compiled once;
-- `should_hoist(weights, rows, training)`: whether one product before the loop beats many small ones in it;
-- `preferred_schedules(depth, weights, rows)`: in which orders a deep cell is better run than step by step;
-- `inference()`: a context in which nothing is kept for a gradient;
-- `outside_compilers(function, *args)`: calls a function that PyTorch's compiler is to leave alone;
-- `compiled(function, layer, is_traceable)`: the function, as fast as the backend runs it many times;
-- `gradients(function, variables, tensors)`: the value of a scalar function and its gradients.
+Any thread may call them: a call keeps what it needs to itself, and contexts are context variables.
 """
 
 import importlib
@@ -69,115 +59,115 @@ def scan(step, inputs, states, output, mask, options):
 
 
 def ragged_scan(step, inputs, states, times, ends, collect):
-    """Lets each row of a batch go through its sequence at its own pace.
+    """Runs `step` over the sequences of a batch, of which each row skips steps of its own.
 
     Args:
         step: Function of `(inputs [batch, size], states)`, which returns `states, ahead`: by how many steps each row
-            goes on, int32 `[batch]`, at least one.
+            advances, int32 `[batch]`, at least one.
         inputs: Tensor `[time, batch, size]`.
         states: List of tensors `[batch, size]`.
-        times: Int32 tensor `[batch]`, the time of each row's first visit.
-        ends: Int32 tensor `[batch]`: from its end on a row stays as it is.
+        times: Int32 tensor `[batch]`, the first time that each row visits.
+        ends: Int32 tensor `[batch]`, the time from which a row no longer changes.
         collect: Whether to return the path.
 
     Returns:
-        `(states, times, path)`: the last ones, and `None` or `(outputs, visited)`, both with an entry for what was
-        before the first visit, one for each visit, and maybe more: what the first state then was,
-        `[entries, batch, size]`, and which time was visited, int32 `[entries, batch]`, `time` where none was.
+        `(states, times, path)`: the last states and times, and `None` or `(outputs, visited)`. Both have an entry for
+        the start, one for each visit, and maybe more: the first state, `[entries, batch, size]`, and the time that was
+        visited, int32 `[entries, batch]`, or the number of steps if none was.
     """
     return _backend().ragged_scan(step, inputs, states, times, ends, collect)
 
 
 def while_loop(condition, body, tensors, maximum_iterations, is_traceable):
-    """Returns what `body` makes of tensors, again and again while `condition(*tensors)`, `limit` times at most.
+    """Applies `body` to tensors while `condition(*tensors)` is true, and returns the last ones.
 
     Args:
         condition: Function of tensors that returns a boolean scalar.
-        body: Function of tensors that returns as many, alike in shapes and dtypes.
+        body: Function of tensors that returns as many, of the same shapes and dtypes.
         tensors: List of tensors.
         maximum_iterations: Integer or scalar tensor.
-        is_traceable: As in `Options`, of `body`.
+        is_traceable: Whether `body` may be traced, as in `Options`.
     """
     return _backend().while_loop(condition, body, tensors, maximum_iterations, is_traceable)
 
 
 def switch(index, functions, operands):
-    """Returns `functions[index](*operands)` without what the others compute.
+    """Returns `functions[index](*operands)` without computing the other functions.
 
     Args:
-        index: Scalar tensor of int32.
-        functions: List of functions of tensors that return lists of tensors, alike in shapes and dtypes. All that is
-            not the same in every step comes as an operand.
+        index: Int32 scalar tensor.
+        functions: List of functions of tensors that return lists of tensors of the same shapes and dtypes. Whatever
+            changes from step to step must be an operand.
         operands: List of tensors.
     """
     return _backend().switch(index, functions, operands)
 
 
 def value_with_gradient_of(short, whole):
-    """Returns what `short()` returns, a structure of tensors, with the gradient of `whole()`, which gives the same.
+    """Returns the structure of tensors `short()` with the gradient of `whole()`, whose value is the same.
 
-    PyTorch and TensorFlow, which know when a gradient can be asked for, then run `whole` alone.
+    PyTorch and TensorFlow know when a gradient can be asked for, and then run `whole` alone.
     """
     return _backend().value_with_gradient_of(short, whole)
 
 
-def scan_layers(layer, flow, states, tensors):
+def scan_layers(layer, carry, states, tensors):
     """Runs `layer` over the first axis of `states` and `tensors`, which all have the same length.
 
     Args:
-        layer: Function of `(flow, states of one layer, tensors of one layer)`, which returns `flow, states`. It may
+        layer: Function of `(carry, states of one layer, tensors of one layer)`, which returns `carry, states`. It may
             call `scan`.
-        flow: List of tensors, what comes to the first layer. Each keeps its shape from layer to layer.
+        carry: List of tensors, the inputs of the first layer. Their shapes stay the same from layer to layer.
         states: List of tensors `[layers, ...]`.
         tensors: List of tensors `[layers, ...]`.
 
     Returns:
-        `(flow, states)`, after the last layer, and of all layers, `[layers, ...]`.
+        `(carry, states)`: the carry after the last layer, and the states of all layers, `[layers, ...]`.
     """
-    return _backend().scan_layers(layer, flow, states, tensors)
+    return _backend().scan_layers(layer, carry, states, tensors)
 
 
 def should_hoist(weights, rows, training):
-    """Returns whether a cell of so many weights is faster with what needs no state computed before the loop.
+    """Returns whether a cell is faster with everything that needs no state computed before the loop.
 
     Args:
         weights: Number of the cell's weights.
-        rows: Number of rows of the batch; `None` if it is not known.
-        training: Whether the steps are those of training.
+        rows: Size of the batch, or `None` if it is not known.
+        training: Whether the cell runs in training.
     """
     return _backend().should_hoist(weights, rows, training)
 
 
 def preferred_schedules(depth, weights, rows):
-    """Returns in which orders a deep cell was measured to be faster than step by step, the fastest first.
+    """Returns the schedules, the fastest first, in which a deep cell was measured to be faster than step by step.
 
     Args:
-        depth: Integer, layers.
-        weights: Integer, weights of all layers.
-        rows: Integer, size of a batch; `None` where it is not known.
+        depth: Number of layers.
+        weights: Number of weights of all layers.
+        rows: Size of the batch, or `None` if it is not known.
     """
     return _backend().preferred_schedules(depth, weights, rows)
 
 
 def inference():
-    """Returns a context in which nothing is kept for a gradient: a loop over steps must not grow a graph."""
+    """Returns a context in which nothing is kept for a gradient, so that a loop over steps grows no graph."""
     return _backend().inference()
 
 
 def outside_compilers(function, *args, **kwargs):
-    """Returns `function(*args, **kwargs)`, which `torch.compile` leaves as it is."""
+    """Returns `function(*args, **kwargs)`, which `torch.compile` does not compile."""
     return _backend().outside_compilers(function, *args, **kwargs)
 
 
 def compiled(function, layer, is_traceable):
-    """Returns a function of tensors that gives what `function` gives, and takes less time from the second call on.
+    """Returns `function`, faster from the second call on. Threads may share it.
 
-    Inside a function that is being compiled, and in a `keras.StatelessScope`, it is `function` itself.
+    Inside a function that is being compiled, and in a `keras.StatelessScope`, it calls `function` itself.
 
     Args:
         function: Function of structures of tensors that returns one.
-        layer: The layer whose variables it reads, anew at every call.
-        is_traceable: Whether it is known to do the same to its tensors every time. PyTorch runs others as they are.
+        layer: The layer whose variables it reads, anew in every call.
+        is_traceable: Whether it is known to apply the same operations every time. If not, PyTorch runs it as it is.
     """
     return _backend().compiled(function, layer, is_traceable)
 
@@ -189,7 +179,8 @@ def gradients(function, variables, tensors, compiled=False):
         function: Function of `*tensors` that returns a scalar tensor and may read `variables`.
         variables: List of Keras variables.
         tensors: List of arrays.
-        compiled: Whether TensorFlow lays the function out in a graph, as `fit` does; JAX always does.
+        compiled: Whether TensorFlow runs the function in a graph, as `fit` does; JAX always compiles. Defaults to
+            `False`.
     """
     value, by_variable, by_tensor = _backend().gradients(function, variables, tensors, compiled)
     to_numpy = keras.ops.convert_to_numpy

@@ -1,4 +1,4 @@
-"""The time loop on JAX: one `lax.scan`, with a gradient of its own where that pays."""
+"""The time loop on JAX: one `lax.scan`, with a gradient of its own where that is faster."""
 
 import contextlib
 
@@ -6,17 +6,15 @@ import jax
 import keras
 from jax import lax
 from jax import numpy as jnp
-from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 
 from keras_adaptive_rnn._keras import AutocastScope, in_stateless_scope
 from keras_adaptive_rnn._products import override_matmul
+from keras_adaptive_rnn.engine import _jax_internals as internals
+from keras_adaptive_rnn.engine import tuning
 from keras_adaptive_rnn.engine.masking import masked
-from keras_adaptive_rnn.engine.weight_gradients import worth_batching
 
-# Steps that are recomputed together: only the states between them are kept.
-CHUNK = 16
-# What a gradient computes again from what it keeps: that takes less time than writing it and reading it back. Not what
-# takes less memory than its operands, such as comparisons.
+# Cheap elementwise operations, which the gradient computes again rather than store their results. Comparisons are not
+# among them, as their results are smaller than their operands.
 ARITHMETIC = {
     *("add", "add_any", "sub", "mul", "neg", "max", "min", "select_n"),
     *("broadcast_in_dim", "concatenate", "convert_element_type", "reshape", "slice", "split", "squeeze", "transpose"),
@@ -44,15 +42,15 @@ def scan(step, inputs, states, output, mask, options):
     return output, outputs, states
 
 
-def scan_layers(layer, flow, states, tensors):
+def scan_layers(layer, carry, states, tensors):
     with _scope():
-        return lax.scan(lambda flow, now: layer(flow, *now), flow, (states, tensors))
+        return lax.scan(lambda carry, now: layer(carry, *now), carry, (states, tensors))
 
 
 def recomputed_scan(body, carry, xs):
-    """`batched_scan`, of which a gradient keeps the carries between chunks of steps and runs each chunk again."""
+    """`batched_scan`, whose gradient keeps the carries between chunks of steps and runs each chunk again."""
     length = jax.tree.leaves(xs)[0].shape[0]
-    size = max(1, min(CHUNK, length))
+    size = max(1, min(tuning.RECOMPUTED_STEPS, length))
     count, rest = divmod(length, size)
 
     @jax.checkpoint
@@ -71,126 +69,158 @@ def recomputed_scan(body, carry, xs):
 def batched_scan(body, carry, xs, always=False):
     """`lax.scan`, whose gradient forms that of each weight, $a^T de$ of its products $e = a W$, once for all steps.
 
-    On a CPU, that of a small weight is formed step by step, unless `always`, which pays in a loop over layers.
+    On a CPU the gradient of a small weight is formed in each step instead, unless `always`, which is faster in a loop
+    over layers.
     """
-    kernels, products = [], []
-
-    def apart(a, kernel):
-        return _on_cpu() and not (always or worth_batching(kernel, a.shape[-2]))
-
-    def note(a, kernel):
-        if apart(a, kernel):
-            return jnp.matmul(a, kernel)
-        k = next((k for k, known in enumerate(kernels) if known is kernel), len(kernels))
-        if k == len(kernels):
-            kernels.append(kernel)
-        e = jnp.matmul(a, kernel)
-        products.append((k, e.shape, e.dtype))
-        return e
-
     first = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), xs)
-    with override_matmul(note):
-        jax.eval_shape(body, carry, first)
-    if not kernels:
+    products = Products(body, carry, first, always)
+    if not products.kernels or internals.jaxpr_as_fun is None:
         return lax.scan(_keeping_little(body), carry, xs)
-
-    def tapped(kernels, taps, carry, x):
-        read = []
-
-        def form(a, kernel):
-            if apart(a, kernel):
-                return jnp.matmul(a, kernel)
-            k = products[len(read)][0]
-            read.append(a)
-            return product(a, kernels[k], taps[len(read) - 1])
-
-        with override_matmul(form):
-            carry, y = body(carry, x)
-        return carry, y, read
-
-    # Whatever else the step has closed over becomes an argument as well. A gradient has floats alone.
-    taps = [jax.ShapeDtypeStruct(shape, dtype) for _, shape, dtype in products]
-    arguments = jax.eval_shape(lambda *a: a, kernels, taps, carry, first)
-    closed, shapes = jax.make_jaxpr(tapped, return_shape=True)(*arguments)
-    others, fixed_others, join_others = _divide(closed.consts)
+    shapes = jax.eval_shape(lambda *a: a, products.kernels, products.taps, carry, first)
+    step, constants = _pure(products.tapped(body), *shapes)
+    # What the step has closed over becomes an argument as well. Only floats have a gradient.
+    others, fixed_others, join_others = _divide(constants)
     xs, fixed_xs, join_xs = _divide(jax.tree.leaves(xs))
 
     def run(taps, kernels, others, fixed, carry, xs, fixed_xs):
         def one(carry, now):
             taps, x, fixed_x = now
-            run = jaxpr_as_fun(ClosedJaxpr(closed.jaxpr, join_others(others, fixed)))
-            flat = run(*jax.tree.leaves((kernels, taps, carry)), *join_xs(x, fixed_x))
-            carry, y, read = jax.tree.unflatten(jax.tree.structure(shapes), flat)
-            return carry, (y, read)
+            carry, y, factors = step(join_others(others, fixed), kernels, taps, carry, join_xs(x, fixed_x))
+            return carry, (y, factors)
 
-        last, (ys, reads) = lax.scan(_keeping_little(one), carry, (taps, xs, fixed_xs))
-        return (last, ys), reads
+        last, (ys, factors) = lax.scan(_keeping_little(one), carry, (taps, xs, fixed_xs))
+        return (last, ys), factors
 
     length = jax.tree.leaves((xs, fixed_xs))[0].shape[0]
 
     def zeros():
-        return [jnp.zeros((length, *tap.shape), tap.dtype) for tap in taps]
+        return [jnp.zeros((length, *tap.shape), tap.dtype) for tap in products.taps]
 
     @jax.custom_vjp
     def loop(kernels, others, fixed, carry, xs, fixed_xs):
         return run(zeros(), kernels, others, fixed, carry, xs, fixed_xs)[0]
 
     def forward(kernels, others, fixed, carry, xs, fixed_xs):
-        def free(taps, others, carry, xs):
+        def without_kernels(taps, others, carry, xs):
             return run(taps, kernels, others, fixed, carry, xs, fixed_xs)
 
-        results, pull, reads = jax.vjp(free, zeros(), others, carry, xs, has_aux=True)
-        return results, (pull, reads)
+        results, pull, factors = jax.vjp(without_kernels, zeros(), others, carry, xs, has_aux=True)
+        return results, (pull, factors)
 
     def backward(kept, gradients):
-        pull, reads = kept
+        pull, factors = kept
         d_taps, d_others, d_carry, d_xs = pull(gradients)
-        d_kernels = [None] * len(kernels)
-        for (k, *_), a, e in zip(products, reads, d_taps, strict=True):
-            d = _outer(a, e, kernels[k].ndim)
-            d_kernels[k] = d if d_kernels[k] is None else d_kernels[k] + d
-        return d_kernels, d_others, None, d_carry, d_xs, None
+        return products.kernel_gradients(factors, d_taps), d_others, None, d_carry, d_xs, None
 
     loop.defvjp(forward, backward)
-    return loop(kernels, others, fixed_others, carry, xs, fixed_xs)
+    return loop(products.kernels, others, fixed_others, carry, xs, fixed_xs)
 
 
-def _keeping_little(step):
-    """Returns a step of a scan whose gradient does arithmetic again, and products and activations not."""
-    return jax.checkpoint(step, prevent_cse=False, policy=lambda primitive, *_, **__: primitive.name not in ARITHMETIC)
+class Products:
+    """The products of a step with those weights whose gradients are formed once for all steps.
+
+    Attributes:
+        kernels: List of the weights.
+        places: For each product, the place of its weight among `kernels`.
+        taps: For each product, the shape and dtype of its result. A tap is a zero that is added to a product, so that
+            its gradient is that of the product.
+    """
+
+    def __init__(self, step, carry, x, always):
+        self.always = always
+        self.kernels, self.places, self.taps = [], [], []
+        with override_matmul(self._find):
+            jax.eval_shape(step, carry, x)
+
+    def _find(self, a, kernel):
+        e = jnp.matmul(a, kernel)
+        if self._is_batched(a, kernel):
+            place = next((k for k, known in enumerate(self.kernels) if known is kernel), len(self.kernels))
+            if place == len(self.kernels):
+                self.kernels.append(kernel)
+            self.places.append(place)
+            self.taps.append(jax.ShapeDtypeStruct(e.shape, e.dtype))
+        return e
+
+    def _is_batched(self, a, kernel):
+        return self.always or not _on_cpu() or tuning.batches_gradient(kernel, a.shape[-2])
+
+    def tapped(self, step):
+        """Returns `step` as a function of kernels and taps too, which also returns what each kernel multiplied."""
+
+        def tapped_step(kernels, taps, carry, x):
+            factors = []
+
+            def form(a, kernel):
+                if not self._is_batched(a, kernel):
+                    return jnp.matmul(a, kernel)
+                k = len(factors)
+                factors.append(a)
+                return tapped_product(a, kernels[self.places[k]], taps[k])
+
+            with override_matmul(form):
+                carry, y = step(carry, x)
+            return carry, y, factors
+
+        return tapped_step
+
+    def kernel_gradients(self, factors, d_taps):
+        """Returns the gradients of the kernels from what they multiplied and the products' gradients, of all steps."""
+        gradients = [None] * len(self.kernels)
+        for k, a, e in zip(self.places, factors, d_taps, strict=True):
+            d = _outer(a, e, self.kernels[k].ndim)
+            gradients[k] = d if gradients[k] is None else gradients[k] + d
+        return gradients
 
 
 @jax.custom_vjp
-def product(a, kernel, tap):
-    """Returns `a @ kernel`, whose gradient goes to `a` and, in the place of the kernel, to `tap`."""
+def tapped_product(a, kernel, tap):
+    """Returns `a @ kernel`, whose gradient goes to `a` and, instead of the kernel, to `tap`."""
     return jnp.matmul(a, kernel)
 
 
 def _product_forward(a, kernel, tap):
-    return product(a, kernel, tap), kernel
+    return tapped_product(a, kernel, tap), kernel
 
 
 def _product_backward(kernel, gradient):
     batch, last = tuple(range(kernel.ndim - 2)), kernel.ndim - 1
     if _on_cpu() and gradient.shape[-2] > 1:
-        # With the weight on the left, a product of few rows takes half the time. XLA would turn it round again.
+        # A product of few rows takes half the time with the weight on the left. The barrier keeps XLA from swapping
+        # them.
         back = lax.dot_general(kernel, gradient, (((last,), (last,)), (batch, batch)))
         return lax.optimization_barrier(back).mT, None, gradient
-    # Not a product with `kernel.mT`, which XLA would copy in every step where the batch is of one row.
+    # Not a product with `kernel.mT`, which XLA would copy in every step for a batch of one row.
     back = lax.dot_general(gradient, kernel, (((last,), (last,)), (batch, batch)))
     return back, None, gradient
 
 
-product.defvjp(_product_forward, _product_backward)
+tapped_product.defvjp(_product_forward, _product_backward)
 
 
 def _outer(a, e, ndim):
-    """Returns the gradient by a kernel of `ndim` axes of all products `a @ kernel`, whose own gradients are `e`."""
+    """Returns the gradient of a kernel of `ndim` axes from all products `a @ kernel`, whose own gradients are `e`."""
     if ndim == 2:
-        # XLA's product on a CPU is half as fast where it has to turn the wide matrix itself.
+        # XLA's product on a CPU is half as fast if it has to transpose the wide matrix itself.
         a = lax.optimization_barrier(a.reshape((-1, a.shape[-1])).T)
         return jnp.matmul(a, e.reshape((-1, e.shape[-1])))
     return jnp.einsum("tbri,tbro->bio", a, e)
+
+
+def _keeping_little(step):
+    """Returns a step of a scan whose gradient repeats arithmetic, but neither products nor activations."""
+    return jax.checkpoint(step, prevent_cse=False, policy=lambda primitive, *_, **__: primitive.name not in ARITHMETIC)
+
+
+def _pure(function, *arguments):
+    """Returns a function of `(constants, *arguments)` like `function`, and the constants that it has closed over."""
+    closed, results = jax.make_jaxpr(function, return_shape=True)(*arguments)
+
+    def call(constants, *arguments):
+        run = internals.jaxpr_as_fun(internals.ClosedJaxpr(closed.jaxpr, constants))
+        return jax.tree.unflatten(jax.tree.structure(results), run(*jax.tree.leaves(arguments)))
+
+    return call, closed.consts
 
 
 def _divide(leaves):
@@ -210,6 +240,8 @@ def ragged_scan(step, inputs, states, times, ends, collect):
     path = None
     if collect:
         path = jnp.broadcast_to(states[0], (length + 1, *states[0].shape)), jnp.full((length + 1, batch_size), length)
+    if not length:
+        return states, times, path
 
     def body(now):
         k, states, times, path = now
@@ -227,19 +259,19 @@ def ragged_scan(step, inputs, states, times, ends, collect):
 
 
 def value_with_gradient_of(short, whole):
+    if internals.jaxpr_as_fun is None:
+        return whole()
     with _scope():
-        (quick, form), (full, _) = (jax.make_jaxpr(f, return_shape=True)() for f in (short, whole))
-    floats, fixed, join = _divide([*quick.consts, *full.consts])
-
-    def evaluate(closed, consts):
-        return jax.tree.unflatten(jax.tree.structure(form), jaxpr_as_fun(ClosedJaxpr(closed.jaxpr, consts))())
+        (short, short_constants), (whole, whole_constants) = _pure(short), _pure(whole)
+    floats, fixed, join = _divide([*short_constants, *whole_constants])
+    count = len(short_constants)
 
     @jax.custom_vjp
     def run(floats, fixed):
-        return evaluate(quick, join(floats, fixed)[: len(quick.consts)])
+        return short(join(floats, fixed)[:count])
 
     def forward(floats, fixed):
-        return jax.vjp(lambda floats: evaluate(full, join(floats, fixed)[len(quick.consts) :]), floats)
+        return jax.vjp(lambda floats: whole(join(floats, fixed)[count:]), floats)
 
     run.defvjp(forward, lambda pull, gradients: (*pull(gradients), None))
     return run(floats, fixed)
@@ -250,7 +282,7 @@ def _on_cpu():
 
 
 def _scope():
-    # A variable written while a loop is traced would leak a tracer.
+    # A variable that a step assigns would otherwise keep a tracer of the loop.
     return contextlib.nullcontext() if in_stateless_scope() else keras.StatelessScope()
 
 
@@ -263,11 +295,7 @@ def switch(index, functions, operands):
 
 
 def should_hoist(weights, rows, training):
-    # XLA runs the two small products of a step side by side on a CPU, which a product before the loop only beats where
-    # reading the weights takes longer than multiplying with them. Measured on two cores, train steps of an LSTM: 0.9
-    # times the speed at 0.5 million weights and 20 rows or 8 million and 64, 1.1 to 1.4 times at 0.5 million and one to
-    # four rows or 8 million and 20.
-    return not _on_cpu() or (rows is not None and weights >= 200_000 * rows)
+    return not _on_cpu() or (rows is not None and weights >= tuning.HOISTED_WEIGHTS_PER_ROW * rows)
 
 
 def preferred_schedules(depth, weights, rows):

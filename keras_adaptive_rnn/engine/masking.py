@@ -1,10 +1,10 @@
-"""What a mask does to one step, the same on every backend."""
+"""The effect of a mask on one step, the same on every backend."""
 
 from keras import ops, tree
 
 
 def masked(step, zero_output_for_mask):
-    """Returns a step of `(inputs, mask, output, states)` that holds output and states where the mask is false."""
+    """Returns a step of `(inputs, mask, output, states)` that keeps output and states where the mask is false."""
 
     def masked_step(inputs, mask, output, states):
         new_output, new_states = step(inputs, states)

@@ -9,16 +9,16 @@ class Options:
     """Options of `engine.scan`.
 
     Args:
-        return_sequences: Whether to keep the outputs of all steps.
-        zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
-        unroll: Whether to lay the loop out in the graph, for a known number of steps.
-        training: Whether the steps are those of training; else a gradient is possible, but rarely asked for.
+        return_sequences: Whether to return the outputs of all steps.
+        zero_output_for_mask: Whether a masked step outputs zeros instead of the previous output.
+        unroll: Whether to write out every step in the graph. Needs a known number of steps.
+        training: Whether the loop runs in training. In inference a gradient is possible, but rarely asked for.
         differentiable: Whether the loop needs a gradient.
-        recompute: Whether the gradient computes the steps again from states, in place of keeping what they made.
+        recompute: Whether the gradient keeps only some of the states, and runs the steps between them again.
         variables: The Keras variables that the steps may read.
-        resume: Function that returns a context in which a step can be run when the sequence has ended.
-        is_traceable: Whether the step is known to do the same to its tensors every time, so that PyTorch may record it.
-        inside_layers: Whether the loop is that of one layer in `engine.scan_layers`. Defaults to `False`.
+        resume: Function that returns a context in which a step can run after its sequence has ended.
+        is_traceable: Whether the step is known to apply the same operations every time, so that PyTorch may trace it.
+        inside_layers: Whether the loop runs one layer inside `engine.scan_layers`. Defaults to `False`.
     """
 
     return_sequences: bool

@@ -1,4 +1,4 @@
-"""The time loop on PyTorch: a Python loop, of which autograd keeps the graph, or recomputes it."""
+"""The time loop on PyTorch: a Python loop, whose graph autograd keeps or recomputes."""
 
 import contextlib
 import itertools
@@ -10,22 +10,10 @@ from torch.utils.checkpoint import checkpoint
 
 from keras_adaptive_rnn._keras import AutocastScope, in_stateless_scope
 from keras_adaptive_rnn._products import override_matmul
+from keras_adaptive_rnn.engine import _torch_internals as internals
+from keras_adaptive_rnn.engine import tuning
 from keras_adaptive_rnn.engine.masking import masked
 from keras_adaptive_rnn.engine.torch_trace import Switch, Traced, one_operation
-
-# Entries of a weight below which autograd forms its gradient step by step: measured on two cores, Mogrifiers of rank 64
-# train 1.2 times as fast at 128 units and 20 rows, 1.3 times at 256 units and one row.
-SMALL = 40_000
-# Entries of a weight, and steps, from which packing the weight pays.
-LARGE, STEPS = 1_000_000, 16
-# Rows from which one product forms the gradient of a weight at full speed; more would only take more memory.
-ROWS = 2048
-# Steps that are recomputed together: only the states between them are kept.
-CHUNK = 16
-# Steps from which recording the first one pays.
-RECORDED = 3
-# Shapes of arguments for which a function is kept as it was recorded.
-SHAPES = 16
 
 
 def scan(step, inputs, states, output, mask, options):
@@ -36,35 +24,37 @@ def scan(step, inputs, states, output, mask, options):
 
     def flat_step(*tensors):
         now = tree.pack_sequence_as(inputs, list(tensors[:count]))
-        now_masked, (output, *flat) = (
-            (None, tensors[count:]) if mask is None else (tensors[count], tensors[count + 1 :])
-        )
-        output, new = step(now, now_masked, output, tree.pack_sequence_as(states, flat))
+        mask_now, (output, *flat) = (None, tensors[count:]) if mask is None else (tensors[count], tensors[count + 1 :])
+        output, new = step(now, mask_now, output, tree.pack_sequence_as(states, flat))
         return [output, *tree.flatten(new)]
 
     def run(start, stop, *carry):
         outputs = []
         with override_matmul(products):
             for x in xs[start:stop]:
-                carry = repeated(*x, *carry)
+                carry = traced(*x, *carry)
                 if options.return_sequences:
                     outputs.append(carry[0])
         return carry, outputs
 
+    if not length and torch.is_grad_enabled():
+        # Adds an exact zero, so that a gradient can be asked for: without a step it is zero.
+        weights = [variable.value for variable in options.variables if variable.trainable]
+        output = output + sum(weight.flatten()[:0].sum() for weight in weights)
     products = Products(length)
-    repeated = Traced(flat_step) if options.is_traceable and length >= RECORDED else flat_step
+    traced = Traced(flat_step) if options.is_traceable and length >= tuning.TRACED_STEPS else flat_step
+    # The first step is not recomputed: the trace is made in it.
     carry, outputs = run(0, 1, output, *tree.flatten(states))
-    # The first step, in which the others are recorded, is not recomputed.
-    recomputed = options.recompute and torch.is_grad_enabled()
-    for start in range(1, length, CHUNK if recomputed else length):
-        if recomputed:
-            # All noise is drawn before the loop.
+    recompute = options.recompute and torch.is_grad_enabled()
+    for start in range(1, length, tuning.RECOMPUTED_STEPS if recompute else max(1, length)):
+        if recompute:
             carry, more = checkpoint(
                 run,
                 start,
-                start + CHUNK,
+                start + tuning.RECOMPUTED_STEPS,
                 *carry,
                 use_reentrant=False,
+                # All noise is drawn before the loop.
                 preserve_rng_state=False,
                 context_fn=lambda: (contextlib.nullcontext(), options.resume()),
             )
@@ -74,15 +64,15 @@ def scan(step, inputs, states, output, mask, options):
     output, states = carry[0], tree.pack_sequence_as(states, list(carry[1:]))
     if not options.return_sequences:
         return output, None, states
-    return output, torch.stack(outputs) if outputs else output.new_zeros((0, *output.shape)), states
+    return output, torch.stack(outputs) if outputs else output[None][:0], states
 
 
-def scan_layers(layer, flow, states, tensors):
+def scan_layers(layer, carry, states, tensors):
     count, ends = len(states), []
     for now in zip(*(torch.unbind(t) for t in (*states, *tensors)), strict=True):
-        flow, end = layer(flow, list(now[:count]), list(now[count:]))
+        carry, end = layer(carry, list(now[:count]), list(now[count:]))
         ends.append(end)
-    return flow, [torch.stack(of_layers) for of_layers in zip(*ends, strict=True)]
+    return carry, [torch.stack(of_layers) for of_layers in zip(*ends, strict=True)]
 
 
 class Products:
@@ -95,7 +85,7 @@ class Products:
     def __call__(self, inputs, kernel):
         if inputs.dtype != kernel.dtype:
             return keras.ops.matmul(inputs, kernel)
-        if kernel.numel() < SMALL:
+        if kernel.numel() < tuning.DEFERRED_GRADIENT_ENTRIES or internals.current_backward_pass is None:
             return torch.matmul(inputs, kernel)
         return one_operation(self.form, (inputs, kernel), inputs, kernel)
 
@@ -103,56 +93,59 @@ class Products:
         weight = self.weights.get(id(kernel))
         if weight is None:
             weight = self.weights[id(kernel)] = Weight(kernel, inputs, self.steps)
-        if weight.gathered is None:
+        if weight.deferred is None:
             return weight.multiply(inputs)
-        return MatmulDeferred.apply(inputs, weight.gathered, weight)
+        return MatmulDeferred.apply(inputs, weight.deferred, weight)
 
 
 class Weight:
-    """A weight of a loop, in the form in which products with it are fastest, and what its gradient will be made of."""
+    """A weight of a loop, in the layout that multiplies fastest, and the factors of its gradient."""
 
     def __init__(self, kernel, inputs, steps):
-        # Held, so that its id stays its own.
+        # Kept alive, so that its id stays its own.
         self.kernel = kernel
-        self.packed = self.packed_back = None
-        if packs(kernel, inputs, steps):
-            self.packed = pack(kernel.detach().mT, inputs.shape[-2])
-        self.sum = None
+        self.reordered = self.reordered_back = None
+        if reorders(kernel, inputs, steps):
+            self.reordered = internals.reorder_weight(kernel.detach().mT, inputs.shape[-2])
+        self.backward_pass = self.sum = None
         self.forget()
-        self.gathered = None
+        self.deferred = None
         if torch.is_grad_enabled() and kernel.requires_grad:
-            self.gathered = DeferredWeightGrad.apply(kernel, self)
+            self.deferred = DeferredWeightGrad.apply(kernel, self)
 
     def multiply(self, inputs):
         """Returns `inputs @ kernel`."""
-        return torch.matmul(inputs, self.kernel) if self.packed is None else packed_product(inputs, self.packed)
+        if self.reordered is None:
+            return torch.matmul(inputs, self.kernel)
+        return internals.multiply_reordered(inputs, self.reordered, None, "none", [], "")
 
     def multiply_back(self, gradient, kernel):
-        """Returns `gradient` times the transpose of `kernel`, which autograd has kept."""
-        if self.packed is None or torch.is_grad_enabled():
+        """Returns `gradient` times the transpose of `kernel`, as autograd has kept it."""
+        if self.reordered is None or torch.is_grad_enabled():
             return torch.matmul(gradient, kernel.mT)
-        if self.packed_back is None:
-            self.packed_back = pack(kernel.detach(), gradient.shape[-2])
-        return packed_product(gradient, self.packed_back)
+        if self.reordered_back is None:
+            self.reordered_back = internals.reorder_weight(kernel.detach(), gradient.shape[-2])
+        return internals.multiply_reordered(gradient, self.reordered_back, None, "none", [], "")
 
     def forget(self):
         self.inputs, self.gradients, self.rows = [], [], 0
 
     def add(self, inputs, gradient):
-        # What a backward pass that did not ask for this weight has left behind is not this one's.
-        task = torch._C._current_graph_task_id()
-        if task != getattr(self, "task", task):
+        """Adds the factors of one step's part of the gradient."""
+        # Drop leftovers of an earlier backward pass that never asked for this weight's gradient.
+        backward_pass = internals.current_backward_pass()
+        if backward_pass != self.backward_pass:
             self.forget()
             self.sum = None
-        self.task = task
+        self.backward_pass = backward_pass
         self.inputs.append(inputs)
         self.gradients.append(gradient)
         self.rows += inputs.shape[-2]
-        if self.rows >= ROWS:
+        if self.rows >= tuning.GRADIENT_ROWS:
             self.sum = self.take()
 
     def take(self):
-        """Returns the gradient by all that was added since it was last asked for."""
+        """Returns the gradient from everything added since the last call."""
         total, self.sum = self.sum, None
         if not self.inputs:
             return total
@@ -167,7 +160,7 @@ class Weight:
 
 
 class DeferredWeightGrad(torch.autograd.Function):
-    """The weight itself. Its gradient comes when all products have given theirs, and is what they have left."""
+    """The identity of a weight. Its backward runs after those of all products, and returns what they have added."""
 
     @staticmethod
     def forward(ctx, kernel, weight):
@@ -182,7 +175,7 @@ class DeferredWeightGrad(torch.autograd.Function):
 
 
 class MatmulDeferred(torch.autograd.Function):
-    """A product whose gradient by the weight is left to `Weight`."""
+    """A product that leaves its part of the weight's gradient to `Weight`."""
 
     @staticmethod
     def forward(ctx, inputs, kernel, weight):
@@ -198,32 +191,19 @@ class MatmulDeferred(torch.autograd.Function):
         return ctx.weight.multiply_back(gradient, kernel) if ctx.needs_input_grad[0] else None, None, None
 
 
-def packs(kernel, inputs, steps):
-    """Returns whether products with `kernel` are faster if it is packed first, as oneDNN can.
-
-    Measured on two cores over 35 steps of 20 rows: 1024 x 4096 1.7 times, 512 x 2048 1.3, 256 x 1024 not at all; with
-    one row or 64 not at all.
-    """
+def reorders(kernel, inputs, steps):
+    """Returns whether products with `kernel` are faster once oneDNN has reordered it."""
+    least, most = tuning.REORDERED_ROWS
     return (
         kernel.ndim == 2
         and kernel.dtype == torch.float32
         and kernel.device.type == "cpu"
-        and kernel.numel() >= LARGE
-        and 8 <= inputs.shape[-2] <= 48
+        and kernel.numel() >= tuning.REORDERED_ENTRIES
+        and least <= inputs.shape[-2] <= most
         and inputs.ndim == 2
-        and steps >= STEPS
-        and torch.backends.mkldnn.is_available()
-        and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+        and steps >= tuning.REORDERED_STEPS
+        and internals.multiply_reordered is not None
     )
-
-
-def pack(kernel, rows):
-    # The operators by which PyTorch's own compiler multiplies on a CPU; there are no public ones.
-    return torch.ops.mkldnn._reorder_linear_weight(kernel, rows)
-
-
-def packed_product(inputs, packed):
-    return torch.ops.mkldnn._linear_pointwise(inputs, packed, None, "none", [], "")
 
 
 def ragged_scan(step, inputs, states, times, ends, collect):
@@ -234,21 +214,21 @@ def ragged_scan(step, inputs, states, times, ends, collect):
         states, ahead = step(now, list(states))
         return [*states, ahead]
 
-    repeated = Traced(flat_step)
+    traced = Traced(flat_step)
     outputs, visited = [states[0]], [torch.full_like(times, length)]
     with override_matmul(Products(length)):
         if batch_size == 1:
             # Python counts faster than tensors do.
             xs, time, end = torch.unbind(inputs), int(times), int(ends)
             while time < end:
-                *states, ahead = repeated(xs[time], *states)
+                *states, ahead = traced(xs[time], *states)
                 if collect:
                     outputs.append(states[0])
                     visited.append(torch.full_like(times, time))
                 time += int(ahead)
             times = torch.full_like(times, time)
         while (active := times < ends).any():
-            *new, ahead = repeated(inputs[torch.clamp(times, max=length - 1), rows], *states)
+            *new, ahead = traced(inputs[torch.clamp(times, max=length - 1), rows], *states)
             if not active.all():
                 new = [torch.where(active[:, None], a, b) for a, b in zip(new, states, strict=True)]
                 ahead = ahead * active
@@ -261,9 +241,9 @@ def ragged_scan(step, inputs, states, times, ends, collect):
 
 @torch.compiler.disable
 def while_loop(condition, body, tensors, maximum_iterations, is_traceable):
-    repeated, done = Traced(body) if is_traceable else body, 0
+    run, done = Traced(body) if is_traceable else body, 0
     while done < maximum_iterations and condition(*tensors):
-        tensors, done = repeated(*tensors), done + 1
+        tensors, done = run(*tensors), done + 1
     return tensors
 
 
@@ -280,56 +260,58 @@ def should_hoist(weights, rows, training):
 
 
 def preferred_schedules(depth, weights, rows):
-    # A wave of small products costs little more than one of them. Measured on two cores, layers / wavefront: 36 layers
-    # of 128 units, 8 rows 2.4, 32 rows 1.2; 12 LSTMs of 128, 8 rows 1.6, 4 of them 1.0; 36 of 256, 32 rows 0.9.
-    small = rows is not None and weights // depth * rows <= 2_000_000
-    return ["wavefront", "layers"] if depth >= 8 and small else ["layers"]
+    small = rows is not None and weights // depth * rows <= tuning.WAVEFRONT_MULTIPLICATIONS
+    return ["wavefront", "layers"] if depth >= tuning.WAVEFRONT_DEPTH and small else ["layers"]
 
 
 inference = torch.no_grad
 
 
-# The graph of a loop would hold every step: minutes of compiling, for a few dozens of them.
+# The graph of a loop would hold every step: minutes of compiling for a few dozen steps.
 @torch.compiler.disable
 def outside_compilers(function, *args, **kwargs):
     return function(*args, **kwargs)
 
 
 def compiled(function, layer, is_traceable):
-    known = {}
+    traces = {}
 
     def call(*args):
         if not is_traceable or in_stateless_scope():
             return function(*args)
         tensors = [t if isinstance(t, torch.Tensor) else keras.ops.convert_to_tensor(t) for t in leaves(args)]
         with AutocastScope(None):
-            # A weight that was given another tensor is another weight.
+            # A variable may be given another tensor, which the trace does not read.
             weights = [variable.value for variable in layer.variables]
         key = (tuple((t.shape, t.dtype, t.device) for t in tensors), tuple(map(id, weights)))
-        if key not in known:
-            if len(known) >= SHAPES:
-                known.clear()
-            known[key] = Structured(function, args), weights
-        return known[key][0](*tensors)
+        # Another thread may clear the traces at any time, so this one looks up once and keeps what it finds.
+        found = traces.get(key)
+        if found is None:
+            if len(traces) >= tuning.TRACED_SHAPES:
+                traces.clear()
+            # The weights are kept alive with it, so that their ids stay their own.
+            found = traces[key] = StructuredTrace(function, args), weights
+        return found[0](*tensors)
 
     return call
 
 
-class Structured:
-    """A function that is repeated, of tensors that were in the nested lists `args`; it returns nested lists."""
+class StructuredTrace:
+    """A traced function of tensors in nested lists like `args`; it returns nested lists."""
 
     def __init__(self, function, args):
         self.function = function
         self.args = packed(args, itertools.repeat(None))
-        self.repeated = Traced(self.flat)
+        self.traced = Traced(self.flat)
 
     def flat(self, *tensors):
         result = self.function(*packed(self.args, iter(tensors)))
+        # The same in every call, and set before the trace that other threads may then run.
         self.result = packed(result, itertools.repeat(None))
         return leaves(result)
 
     def __call__(self, *tensors):
-        results = self.repeated(*tensors)
+        results = self.traced(*tensors)
         return packed(self.result, iter(results))
 
 
@@ -341,7 +323,7 @@ def leaves(lists):
 
 
 def packed(lists, tensors):
-    """Returns the next of `tensors` in lists and tuples like `lists`."""
+    """Returns the next of `tensors`, nested in lists and tuples like `lists`."""
     if isinstance(lists, (list, tuple)):
         return type(lists)([packed(part, tensors) for part in lists])
     return next(tensors)

@@ -1,56 +1,59 @@
-"""A function on PyTorch, recorded at its first call and from then on run as the bare operations that it was made of.
+"""Traces a function at its first call and replays the PyTorch operations alone, without Keras's cost per operation.
 
-An operation of Keras looks at its arguments for several times as long as PyTorch needs to compute a small one. What a
-step of a loop does to its tensors is the same in all steps, so the first runs under a `TorchFunctionMode`, which notes
-every operation of PyTorch, and out of the notes a Python function is written. Autograd sees the same operations in the
-same order.
+Keras takes several times as long to check the arguments of a small operation as PyTorch takes to compute it. All steps
+of a loop apply the same operations, so the first step runs under a `TorchFunctionMode`, which records every PyTorch
+call, and a Python function is generated from the record. Autograd sees the same operations in the same order.
 """
 
 import functools
 
 import torch
-from torch._C._functorch import maybe_current_level
 from torch.overrides import TorchFunctionMode, handle_torch_function, has_torch_function
 
-# What is no tensor, and yet the same in every call.
-ABOUT_TENSORS = {
+from keras_adaptive_rnn.engine import _torch_internals as internals
+
+# Functions whose results are not tensors, but are the same in every call.
+METADATA = {
     *("__len__", "dim", "element_size", "get_device", "is_complex", "is_contiguous", "is_floating_point", "is_tensor"),
     *("ndimension", "nelement", "numel", "size", "stride"),
 }
-# What gives other numbers in every call, or numbers of another shape.
-CHANGING = {
-    *("bernoulli", "multinomial", "normal", "poisson", "rand", "rand_like", "randint", "randint_like", "randn"),
-    *("randn_like", "randperm", "argwhere", "bincount", "masked_select", "nonzero", "repeat_interleave", "unique"),
-    *("unique_consecutive", "dropout", "alpha_dropout", "feature_dropout", "rrelu"),
+# Functions whose results have another shape in every call.
+DYNAMIC_SHAPES = {
+    *("argwhere", "bincount", "masked_select", "nonzero", "repeat_interleave", "unique", "unique_consecutive"),
 }
-WRITING = {f"__i{name}__" for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor")}
-WRITING |= {"__setitem__", "__ilshift__", "__irshift__"}
+IN_PLACE = {f"__i{name}__" for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor")}
+IN_PLACE |= {"__setitem__", "__ilshift__", "__irshift__"}
 
 
 class Traced:
-    """A function of tensors, from its second call on without Keras around its operations.
+    """A function of tensors that runs without Keras from its second call on.
 
-    What it reads besides its arguments must be a weight or stay as it is, and it must do the same at every call. Where
-    it does what cannot be noted (it reads a number out of a tensor, draws random numbers, writes into a tensor that it
-    has not made), it is called as it is.
+    It must apply the same operations in every call, and everything it reads besides its arguments must be a weight or a
+    constant. A function that does anything a trace cannot repeat is called as it is: it reads a number out of a tensor,
+    draws random numbers, or writes into a tensor that it has not made.
 
     Args:
-        function: Function of tensors that returns a list of tensors. Where those of the second call are not like those
-            of the first, it is called as it is; all later ones are like those of the second.
+        function: Function of tensors that returns a list of tensors. If the shapes or dtypes of the second call differ
+            from those of the first, the function is called as it is. All later arguments must be like those of the
+            second call.
     """
 
     def __init__(self, function):
         self.function = function
-        self.run = self.record
+        # Threads may share a trace: each that finds none makes its own, and a single assignment publishes it whole.
+        self.run = self.trace
 
     def __call__(self, *tensors):
         return self.run(*tensors)
 
-    def record(self, *tensors):
-        notes = Tracer(tensors)
-        with notes:
-            results = self.function(*notes.arguments)
-        replay = notes.written(results)
+    def trace(self, *tensors):
+        before = generator_states(tensors)
+        tracer = Tracer(tensors)
+        with tracer:
+            results = self.function(*tracer.arguments)
+        after = generator_states(tensors)
+        draws = before is None or after is None or not all(map(torch.equal, before, after))
+        replay = None if draws else tracer.replay(results)
 
         def second(*again):
             alike = all(a.shape == b.shape and a.dtype == b.dtype for a, b in zip(tensors, again, strict=True))
@@ -61,19 +64,33 @@ class Traced:
         return results
 
 
+def generator_states(tensors):
+    """Returns the states of the default generators of the CPU and of the devices of `tensors`.
+
+    `None` while a CUDA graph is captured, when they cannot be read.
+    """
+    states = [torch.get_rng_state()]
+    for device in {t.device for t in tensors if t.device.type != "cpu"}:
+        if device.type == "cuda" and torch.cuda.is_current_stream_capturing():
+            return None
+        arguments = () if device.type == "mps" else (device,)
+        states.append(torch.get_device_module(device).get_rng_state(*arguments))
+    return states
+
+
 class Tracer(TorchFunctionMode):
-    """What a function does to tensors, its `arguments`; the lines of another that does the same."""
+    """Records what a function does to tensors, its `arguments`, as lines of Python."""
 
     def __init__(self, tensors):
         super().__init__()
-        # Two that are one tensor now need not be one in the next call.
+        # One tensor in two places may be two tensors in the next call.
         self.arguments = [t.view_as(t) if any(t is u for u in tensors[:k]) else t for k, t in enumerate(tensors)]
         self.gradient = torch.is_grad_enabled()
-        self.level = maybe_current_level()
-        self.complete = True
+        self.complete = internals.maybe_current_level is not None
+        self.level = internals.maybe_current_level() if self.complete else None
         self.lines = []
         self.constants = []
-        # Objects are known by their ids, and so must stay: variables by name, and all else that was seen.
+        # The names of variables and constants by the ids of objects, which `seen` and `constants` keep alive.
         self.names = {id(t): f"x{k}" for k, t in enumerate(self.arguments)}
         self.constant_names = {}
         self.seen = list(self.arguments)
@@ -81,23 +98,27 @@ class Tracer(TorchFunctionMode):
     def __torch_function__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         result = function(*args, **kwargs)
-        self.complete = self.complete and self.note(function, args, kwargs, result)
+        self.complete = self.complete and self.record(function, args, kwargs, result)
         return result
 
-    def note(self, function, args, kwargs, result):
-        """Tracer a call; returns whether that could be done."""
+    def record(self, function, args, kwargs, result):
+        """Records a call; returns whether a trace can repeat it."""
         name = getattr(function, "__name__", "")
-        # A function with a gradient of its own runs without one, and what `torch.vmap` sees is gone after it.
-        if torch.is_grad_enabled() != self.gradient or maybe_current_level() != self.level:
+        # A custom gradient runs its operations without gradients, and the tensors inside `torch.vmap` do not outlive
+        # it.
+        if torch.is_grad_enabled() != self.gradient or internals.maybe_current_level() != self.level:
             return False
-        writes = name in WRITING or (name.endswith("_") and not name.endswith("__"))
+        writes = name in IN_PLACE or (name.endswith("_") and not name.endswith("__"))
         results = args[:1] if writes else [result] if isinstance(result, torch.Tensor) else result
         if not (isinstance(results, (list, tuple)) and results and all(isinstance(r, torch.Tensor) for r in results)):
-            about = isinstance(result, (torch.Size, torch.dtype, torch.device, torch.layout))
-            return about or name == "__get__" or name in ABOUT_TENSORS
-        tensors = tensors_in((*args, *kwargs.values()))
+            is_metadata = isinstance(result, (torch.Size, torch.dtype, torch.device, torch.layout))
+            return is_metadata or name == "__get__" or name in METADATA
+        values = (*args, *kwargs.values())
+        tensors = tensors_in(values)
         if (
-            name in CHANGING
+            name in DYNAMIC_SHAPES
+            # The default generators are compared before and after.
+            or any(isinstance(value, torch.Generator) for value in values)
             or (writes and id(args[0]) not in self.names)
             or kwargs.get("out") is not None
             or kwargs.get("inplace")
@@ -106,11 +127,11 @@ class Tracer(TorchFunctionMode):
         ):
             return False
         self.seen += results
-        # What no argument has led to is a constant, unless a weight has, which may change between calls.
+        # What depends on neither an argument nor a weight, which may change between calls, is a constant.
         if not any(id(t) in self.names or isinstance(t, torch.nn.Parameter) for t in tensors):
             return True
         if not writes and all(any(r is t for t in tensors) for r in results):
-            # Such as a cast to the dtype that the tensor has.
+            # For example a cast to the dtype that the tensor has.
             return True
         try:
             written = [self.write(arg) for arg in args] + [f"{key}={self.write(arg)}" for key, arg in kwargs.items()]
@@ -126,7 +147,7 @@ class Tracer(TorchFunctionMode):
         return True
 
     def write(self, value):
-        """Returns an argument as Python text, or raises a `TypeError`."""
+        """Returns an argument as Python text; raises a `TypeError` if it cannot be written."""
         if isinstance(value, torch.Tensor):
             return self.names.get(id(value)) or self.constant(value)
         if value is None or type(value) in (bool, int, str):
@@ -138,7 +159,7 @@ class Tracer(TorchFunctionMode):
             return f"[{parts}]" if type(value) is list else f"({parts})"
         if type(value) is slice:
             return f"slice({self.write(value.start)}, {self.write(value.stop)}, {self.write(value.step)})"
-        raise TypeError(f"No argument of PyTorch that can be written: {type(value)}")
+        raise TypeError(f"Expected an argument of PyTorch that can be written as text. Received: {type(value)}")
 
     def constant(self, value):
         """Returns the name of an object that is the same in every call."""
@@ -148,8 +169,8 @@ class Tracer(TorchFunctionMode):
             self.constants.append(value)
         return name
 
-    def written(self, results):
-        """Returns the function that was noted, of the same arguments and results; `None` if not all of it was."""
+    def replay(self, results):
+        """Returns a function that repeats the record, or `None` if the record is incomplete."""
         if not self.complete or any(not isinstance(r, torch.Tensor) for r in results):
             return None
         results = [self.write(result) for result in results]
@@ -166,6 +187,8 @@ class Tracer(TorchFunctionMode):
         return executed(source)["make"](*self.constants)
 
 
+# Every pass over a sequence traces its step anew and finds its text here: compiling it takes longer than tracing. For
+# the same reason the record is text and no `torch.fx.Graph`, which takes a hundred times as long to build and compile.
 @functools.lru_cache(maxsize=256)
 def executed(source):
     names = {}
@@ -174,7 +197,7 @@ def executed(source):
 
 
 def tensors_in(values):
-    """Returns the tensors among arguments of a function of PyTorch, and in lists, dicts and slices of them."""
+    """Returns the tensors among the arguments of a PyTorch function, and inside their lists, dicts and slices."""
     found = []
     for value in values:
         if isinstance(value, torch.Tensor):
@@ -189,14 +212,14 @@ def tensors_in(values):
 
 
 def one_operation(function, tensors, *args):
-    """Returns `function(*args)`, noted as one operation, where `tensors`, some of its arguments, are noted."""
+    """Returns `function(*args)`, which a tracer records as one operation; `tensors` are some of its arguments."""
     if has_torch_function(tensors):
         return handle_torch_function(function, tensors, *args)
     return function(*args)
 
 
 class Switch:
-    """One of several functions of tensors, each recorded when it is chosen first."""
+    """One of several functions of tensors, each traced when it is first chosen."""
 
     def __init__(self, functions):
         self.functions = [Traced(function) for function in functions]

@@ -9,7 +9,7 @@ from keras import ops, tree
 
 from keras_adaptive_rnn import _arguments, _sequence, engine
 from keras_adaptive_rnn._export import export
-from keras_adaptive_rnn._keras import AutocastScope, get_keras_mask
+from keras_adaptive_rnn._keras import AutocastScope, get_mask, takes_training
 from keras_adaptive_rnn._types import Regularizer, Tensor
 from keras_adaptive_rnn.cells.bases.any_cell import as_list, output_size
 from keras_adaptive_rnn.cells.bases.cell import Cell
@@ -252,7 +252,7 @@ class RNN(_arguments.Declared, keras.layers.RNN):
         states = self._check_states(states, sequences.shape[0])
         if mask is None:
             # Keras fills in the mask only where the sequence is the single tensor argument.
-            mask = get_keras_mask(sequences)
+            mask = get_mask(sequences)
 
         last_output, outputs, states, decided = self._run(sequences, states, mask, bool(training))
 
@@ -394,7 +394,7 @@ class RNN(_arguments.Declared, keras.layers.RNN):
             if hoist:
                 return cell.project(sequences, training), lambda inputs, states: cell.step(inputs, states, training)
             return sequences, lambda inputs, states: cell.call(inputs, states, training)
-        kwargs = {"training": training} if getattr(cell, "_call_has_training_arg", False) else {}
+        kwargs = {"training": training} if takes_training(cell) else {}
 
         def step(inputs, states):
             output, states = cell(inputs, states[0] if self.single_state else states, **kwargs)

@@ -9,7 +9,7 @@ import keras
 import numpy as np
 from keras import ops, tree
 
-from keras_adaptive_rnn._keras import layer_test_case
+from keras_adaptive_rnn._keras import flatten_layers, layer_test_case
 from keras_adaptive_rnn.cells.bases.cell import Cell
 from keras_adaptive_rnn.loop.rnn import RNN
 from keras_adaptive_rnn.testing.case import call
@@ -233,7 +233,7 @@ def mixed_precision(case):
     expected = case.run(case.layer(RNN))
     for name, rnns in (("mixed_bfloat16", (RNN, keras.layers.RNN)), ("mixed_float16", (RNN,))):
         cell = case.cell(dtype=name)
-        for layer in cell._flatten_layers():
+        for layer in flatten_layers(cell):
             require(layer.compute_dtype == cell.compute_dtype, f"{layer.path} computes in {layer.compute_dtype}")
         for weight in cell.weights:
             require(weight.dtype == "float32", f"{weight.path} is {weight.dtype} under {name}")

@@ -5,7 +5,7 @@ import numpy as np
 from keras import ops, tree
 
 from keras_adaptive_rnn import engine
-from keras_adaptive_rnn._keras import get_keras_mask
+from keras_adaptive_rnn._keras import get_mask
 from keras_adaptive_rnn.callbacks.unit_variance.matrices import LayerMatrices, MapMatrices, is_known_map, own_kernels
 from keras_adaptive_rnn.cells.bases.any_cell import as_list, memory_states
 from keras_adaptive_rnn.cells.bases.gated import GatedCell
@@ -38,7 +38,7 @@ def watch(layer, run):
 def one_step(layer, sequences, mask, run):
     """Returns what `layer` would, with each time step a sample of one and the same step."""
     batch, time, features = sequences.shape
-    mask = get_keras_mask(sequences) if mask is None else mask
+    mask = get_mask(sequences) if mask is None else mask
     if mask is not None:
         run.rows = ops.convert_to_numpy(mask).reshape(-1).astype(bool)
     # A compiled step would hide what is scaled in it.

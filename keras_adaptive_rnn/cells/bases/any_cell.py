@@ -6,6 +6,7 @@ import keras
 from keras import ops, tree
 
 from keras_adaptive_rnn import initializers, maps
+from keras_adaptive_rnn._keras import flatten_layers, takes_training
 from keras_adaptive_rnn.cells.bases.cell import Cell
 
 # Packages whose cells are pure, so their steps can be traced.
@@ -25,7 +26,7 @@ def output_size(cell):
 
 def parts_of(cell):
     """Returns the layers inside a cell, the cell included; an empty list if it is no layer."""
-    return cell._flatten_layers() if isinstance(cell, keras.layers.Layer) else []
+    return flatten_layers(cell) if isinstance(cell, keras.layers.Layer) else []
 
 
 def is_traceable(cell):
@@ -51,7 +52,7 @@ def step(cell, projected, states, training, dtype):
     """Returns `output, states` of one step from what `project` gave, the states as a list."""
     if _in_parts(cell, dtype):
         return cell.step(projected, states, training)
-    kwargs = {"training": training} if getattr(cell, "_call_has_training_arg", False) else {}
+    kwargs = {"training": training} if takes_training(cell) else {}
     output, states = cell(projected, states if isinstance(cell.state_size, (list, tuple)) else states[0], **kwargs)
     return tree.map_structure(lambda t: ops.cast(t, dtype), (output, as_list(states)))
 

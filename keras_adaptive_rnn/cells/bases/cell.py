@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from keras_adaptive_rnn import _arguments, _sequence
-from keras_adaptive_rnn._keras import DropoutRNNCell
+from keras_adaptive_rnn._keras import DropoutRNNCell, flatten_layers
 from keras_adaptive_rnn.cells.bases.noise import uniform
 
 
@@ -188,13 +188,13 @@ class Cell(_arguments.Declared, DropoutRNNCell, keras.layers.Layer):
     # The hooks of `keras.layers.RNN` at the start and the end of a sequence.
 
     def get_dropout_mask(self, step_input):
-        _sequence.begin(self._flatten_layers(), ops.shape(step_input)[0])
+        _sequence.begin(flatten_layers(self), ops.shape(step_input)[0])
 
     def get_recurrent_dropout_mask(self, step_input):
         """Does nothing: `get_dropout_mask` has drawn all noise."""
 
     def reset_dropout_mask(self):
-        _sequence.end(self._flatten_layers())
+        _sequence.end(flatten_layers(self))
 
     def reset_recurrent_dropout_mask(self):
         """Does nothing: `reset_dropout_mask` has dropped all noise."""

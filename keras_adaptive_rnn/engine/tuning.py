@@ -1,0 +1,69 @@
+"""Every threshold by which an engine chooses between ways to compute the same, with the measurement that it rests on.
+
+All were measured on a CPU of two cores; factors are speeds relative to the other way.
+"""
+
+# All backends.
+
+# Steps that a gradient recomputes together; only the states between them are kept. Not measured: the square root of
+# 256, which takes the least memory for as many steps.
+RECOMPUTED_STEPS = 16
+# Rows to assume where a graph does not know them: the default batch size of Keras.
+UNKNOWN_ROWS = 32
+
+# JAX and TensorFlow.
+
+# Entries of a kernel for each number that a step keeps for it, from which the kernel's gradient is formed once for many
+# steps: 1.1 to 1.4 times above, 0.8 to 0.95 times below.
+BATCHED_GRADIENT_ENTRIES = 5
+# Weights for each row, from which inputs are projected before the loop. XLA and TensorFlow run the two small products
+# of a step side by side, which one product before the loop beats only if reading the weights takes longer than
+# multiplying by them. JAX, training an LSTM: 0.9 times at 0.5 million weights and 20 rows or 8 million and 64; 1.1 to
+# 1.4 times at 0.5 million and one to four rows or 8 million and 20. TensorFlow, predictions of an LSTM: 0.85 to 0.9
+# times at 0.5 million and 20 or 64 rows; 1.2 times at 8 million and 20.
+HOISTED_WEIGHTS_PER_ROW = 200_000
+
+# TensorFlow.
+
+# In training, inputs are projected before the loop unless the weights stay in a core's cache and the rows are many:
+# 0.93 times then, 1.05 times with more weights or fewer multiplications.
+CACHED_WEIGHTS, FEW_MULTIPLICATIONS = 280_000, 5_000_000
+# Steps whose products are formed together in the backward loop: enough rows for full speed.
+BACKWARD_STEPS = 64
+# Multiplications from which, and entries of a kernel up to which, a product is computed as two halves, as TensorFlow
+# gives one product a single thread: 1.1 to 2 times; 0.85 times with more entries.
+HALVED_MULTIPLICATIONS, HALVED_ENTRIES = 2_000_000, 200_000
+# Layers from which a stack runs layer by layer. A graph runs products of several layers side by side, so step by step
+# is 1.1 times as fast for 4 LSTMs of 256 units and 1.2 times for Mogrifiers, but half as fast for 36 and 144 vanilla
+# layers, and slow to compile.
+LAYERED_DEPTH = 12
+
+# PyTorch.
+
+# Entries of a kernel from which its gradient is formed once for many steps. Below, Mogrifiers of rank 64 train 1.2
+# times as fast step by step at 128 units and 20 rows, 1.3 times at 256 units and one row.
+DEFERRED_GRADIENT_ENTRIES = 40_000
+# Rows of one product at which the gradient of a kernel is formed at full speed; more only take memory.
+GRADIENT_ROWS = 2048
+# Entries of a kernel, and steps, from which reordering it for oneDNN pays, and the rows (least, most) for which it
+# does. Over 35 steps of 20 rows: 1.7 times at 1024 x 4096, 1.3 at 512 x 2048, 1 at 256 x 1024; with 1 or 64 rows 1.
+REORDERED_ENTRIES, REORDERED_STEPS, REORDERED_ROWS = 1_000_000, 16, (8, 48)
+# Steps from which tracing the first one pays: the second still checks the trace.
+TRACED_STEPS = 3
+# Shapes of arguments for which a traced function is kept.
+TRACED_SHAPES = 16
+# Layers from which, and multiplications of a layer up to which, a stack runs as a wavefront, whose batched products
+# cost little more than one of them. Wavefront over layers: 36 layers of 128 units 2.4 with 8 rows and 1.2 with 32; 12
+# LSTMs of 128 units and 8 rows 1.6, 4 of them 1.0; 36 layers of 256 units and 32 rows 0.9.
+WAVEFRONT_DEPTH, WAVEFRONT_MULTIPLICATIONS = 8, 2_000_000
+
+
+def batches_gradient(kernel, rows):
+    """Returns whether, on a CPU, the gradient of a kernel is faster to form once for many steps than in each step.
+
+    Args:
+        kernel: Tensor `[..., inputs, outputs]`.
+        rows: Rows that a step multiplies by it.
+    """
+    inputs, outputs = kernel.shape[-2:]
+    return inputs * outputs >= BATCHED_GRADIENT_ENTRIES * rows * (inputs + outputs)
