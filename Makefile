@@ -3,19 +3,22 @@
 # The backend of `make demo`: jax, tensorflow or torch.
 KERAS_BACKEND ?= jax
 BACKENDS := jax tensorflow torch
-# Python 3.11 or later, to make the virtual environments with.
+# Python 3.11, 3.12 or 3.13, to make the virtual environments with, and the folder of the environment that all but
+# `make test-oldest` use. One folder per Python: make test PYTHON=python3.13 VENV=.venv-3.13
 PYTHON ?= $(shell python3.11 -c "" 2>/dev/null && echo python3.11 || echo python3)
+VENV ?= .venv
 
 export KERAS_BACKEND
 export TF_CPP_MIN_LOG_LEVEL ?= 3
 
-BIN := .venv/bin
+BIN := $(VENV)/bin
 # Twice quiet: pip's warnings about the machine's own settings say nothing about this project.
 PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check
 
-# The oldest versions that the package supports; PyTorch is a new one, for want of small builds of older ones.
+# The oldest versions that the package supports. PyPI's PyTorch for Linux brings 5 GB of CUDA libraries, also to a machine
+# without a GPU; PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu has small builds.
 # Keras 3.9 and older stop on JAX 0.7 and newer, and fail some of the checks of saving and of layer normalisation.
-OLDEST := keras==3.10.0 jax==0.6.0 jaxlib==0.6.0 tensorflow==2.20.0 torch==2.13.0
+OLDEST := keras==3.10.0 jax==0.6.0 jaxlib==0.6.0 tensorflow==2.20.0 torch==2.6.0
 
 .DEFAULT_GOAL := help
 
@@ -24,11 +27,11 @@ help: ## List the commands.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
 .PHONY: demo
-demo: backend-is-known .venv/installed-$(KERAS_BACKEND),plot ## Train a Mogrifier and an LSTM on text. KERAS_BACKEND=torch ARGS="--text FILE"
+demo: backend-is-known $(VENV)/installed-$(KERAS_BACKEND),plot ## Train a Mogrifier and an LSTM on text. KERAS_BACKEND=torch ARGS="--text FILE"
 	$(BIN)/python examples/char_language_model.py $(ARGS)
 
 .PHONY: test
-test: .venv/installed-jax,tensorflow,torch,hub,plot,test ## Lint, and test on every backend. ARGS="jax -- -k golden" picks
+test: $(VENV)/installed-jax,tensorflow,torch,hub,plot,test ## Lint, and test on every backend. ARGS="jax -- -k golden" picks
 	@$(BIN)/python tools/run_tests.py $(ARGS)
 
 .PHONY: test-oldest
@@ -36,31 +39,31 @@ test-oldest: .venv-oldest/installed ## Test on the oldest supported versions, in
 	@.venv-oldest/bin/python tools/run_tests.py $(or $(ARGS),$(BACKENDS))
 
 .PHONY: lint
-lint: .venv/installed-test ## Check the code and its format.
+lint: $(VENV)/installed-test ## Check the code and its format.
 	@$(BIN)/python tools/run_tests.py lint
 
 .PHONY: format
-format: .venv/installed-test ## Fix what ruff can fix, and format the code.
+format: $(VENV)/installed-test ## Fix what ruff can fix, and format the code.
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 .PHONY: hooks
-hooks: .venv/installed-test ## Have git check every commit.
+hooks: $(VENV)/installed-test ## Have git check every commit.
 	@$(BIN)/python $(PIP_INSTALL) --constraint constraints.txt pre-commit
 	$(BIN)/pre-commit install
 
 .PHONY: wheel
-wheel: .venv/bin/python ## Build a wheel, in dist/.
+wheel: $(VENV)/bin/python ## Build a wheel, in dist/.
 	$(BIN)/python -m pip wheel --quiet --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 	@ls dist/*.whl
 
 .PHONY: docs
-docs: .venv/installed-jax,docs ## Write the reference, in build/docs/.
+docs: $(VENV)/installed-jax,docs ## Write the reference, in build/docs/.
 	KERAS_BACKEND=jax $(BIN)/pdoc --docformat google --math --output-directory build/docs keras_adaptive_rnn
 
 .PHONY: clean
 clean: ## Remove the environments and everything built.
-	rm -rf .venv .venv-oldest build dist runs .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-* build dist runs .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -r {} +
 
 .PHONY: backend-is-known
@@ -73,8 +76,8 @@ backend-is-known:
 	@$(PYTHON) -m venv $*
 
 # One stamp a list of extras. What another list has installed stays, so lists add up; new pins or metadata install anew.
-.venv/installed-%: pyproject.toml constraints.txt | .venv/bin/python
-	@echo "Installing keras_adaptive_rnn[$*] into .venv (minutes, the first time)"
+$(VENV)/installed-%: pyproject.toml constraints.txt | $(VENV)/bin/python
+	@echo "Installing keras_adaptive_rnn[$*] into $(VENV) (minutes, the first time)"
 	@$(BIN)/python $(PIP_INSTALL) --constraint constraints.txt --editable ".[$*]"
 	@touch $@
 
