@@ -1,6 +1,8 @@
 """The models: what they read, what trains them, and what they cost."""
 
+import concurrent.futures
 import inspect
+import threading
 
 import keras
 import numpy as np
@@ -8,6 +10,7 @@ import pytest
 from keras import ops
 
 import keras_adaptive_rnn as kar
+from keras_adaptive_rnn.models import jumping
 
 SIZES = {"vocabulary_size": 9, "embedding_units": 3, "classes": 2, "units": 4}
 JUMPS = {**SIZES, "read": 2, "max_jump": 4, "max_jumps": 2}
@@ -179,7 +182,8 @@ def test_what_reaches_the_reader(rng):
 def test_entropy_and_sample_weights(rng):
     model, tokens, _, y = forced_model(rng, entropy_weight=0.5)
     y_pred = model(tokens, training=True)
-    episode = model._kept.episode
+    episode = jumping.take_episode(model)
+    jumping.keep_episode(model, episode, training=True)
     terms = numpy(model.surrogate(episode, ops.ones((6,))))
     model.entropy_weight = 0.0
     without = numpy(model.surrogate(episode, ops.ones((6,))))
@@ -194,6 +198,87 @@ def test_entropy_and_sample_weights(rng):
     reward = 1.0 if numpy(y_pred)[0].argmax() == y[0] else -1.0
     own = numpy(model.surrogate(episode, ops.full((6,), reward)))[0]
     np.testing.assert_allclose(received, (crossed + own) / 6, rtol=1e-4)
+
+
+# LSTM-Jump: what passes from a call to its loss.
+
+
+def in_thread(function):
+    """Runs a function in a thread of its own and returns its result."""
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        return pool.submit(function).result()
+
+
+def test_a_prediction_in_another_thread_leaves_the_loss_alone(rng):
+    """Each thread has a call and a loss between the two of the other, in the order that used to lose a term."""
+    model, tokens, _, y = forced_model(rng)
+
+    def loss(between=lambda: None):
+        y_pred = model(tokens, training=True)
+        between()
+        return float(numpy(model.compute_loss(x=tokens, y=y, y_pred=y_pred, training=True)))
+
+    alone = loss()
+    assert abs(alone - float(numpy(model.compute_loss(x=tokens, y=y, y_pred=model(tokens), training=True)))) > 1e-3
+    assert loss(lambda: in_thread(lambda: model.predict(tokens, verbose=0))) == pytest.approx(alone, rel=1e-6)
+    assert loss(lambda: in_thread(loss)) == pytest.approx(alone, rel=1e-6)
+    # Nor does a prediction in the same thread.
+    assert loss(lambda: model.predict(tokens, verbose=0)) == pytest.approx(alone, rel=1e-6)
+
+
+@pytest.mark.skipif(keras.backend.backend() == "jax", reason="`fit` of Keras takes the variables away until it ends")
+def test_predict_beside_fit():
+    x, y = kar.datasets.number_prediction(400, length=6)
+
+    def losses(beside):
+        keras.utils.set_random_seed(0)
+        model = jump_learner(units=4)
+        model.compile("adam", "sparse_categorical_crossentropy", jit_compile=False)
+        model.predict(x[:50], batch_size=50, verbose=0)
+        stop = threading.Event()
+
+        def predict():
+            count = 0
+            while not stop.is_set():
+                model.predict(x[:50], batch_size=50, verbose=0)
+                count += 1
+            return count
+
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            predictions = pool.submit(predict) if beside else None
+            try:
+                history = model.fit(x, y, 50, epochs=2, shuffle=False, verbose=0).history
+            finally:
+                stop.set()
+            assert not beside or predictions.result() > 0
+        return history
+
+    alone, beside = losses(False), losses(True)
+    assert set(alone) == {"loss", "tokens_read"}
+    for name, values in alone.items():
+        np.testing.assert_allclose(beside[name], values, rtol=1e-5)
+
+
+def test_nothing_is_kept_after_predict_fit_and_evaluate(rng):
+    model, tokens, _, y = forced_model(rng)
+    model(tokens)
+    model.predict(tokens, verbose=0)
+    model.read_positions(tokens)
+    assert jumping.take_episode(model) is None
+    assert model.evaluate(tokens, y, verbose=0, return_dict=True)["tokens_read"] > 0
+    assert model.fit(tokens, y, verbose=0).history["tokens_read"][0] > 0
+    assert jumping.take_episode(model) is None
+
+
+@pytest.mark.skipif(keras.backend.backend() != "jax", reason="only JAX has tracers")
+def test_no_tracer_leaks(rng):
+    import jax
+
+    model, tokens, _, y = forced_model(rng)
+    with jax.checking_leaks():
+        model.predict(tokens, verbose=0)
+        model.evaluate(tokens, y, verbose=0)
+        model.fit(tokens, y, verbose=0)
 
 
 # LSTM-Jump: training.

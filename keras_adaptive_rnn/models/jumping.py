@@ -1,6 +1,9 @@
 """What a reading with jumps is: where it reads, what its loss needs, and what users see of it."""
 
+import contextlib
+import contextvars
 import dataclasses
+import types
 from typing import Any
 
 import keras
@@ -24,16 +27,33 @@ class Paths(keras.Model):
         return path.starts, path.jumps, path.counts, path.end
 
 
-class Kept:
-    """What a model keeps between two of its methods; a plain object, so that Keras does not track it."""
+# The episodes whose loss is still to be computed, by the id of the model: in a context, where no other thread sees them.
+_EPISODES = contextvars.ContextVar("episodes", default=types.MappingProxyType({}))
 
-    def __init__(self):
-        self.episode = None
-        self.paths = None
 
-    def take(self):
-        episode, self.episode = self.episode, None
-        return episode
+@contextlib.contextmanager
+def expecting_episode(model):
+    """Keeps the episode of the next call of `model` for its loss, in inference too, and nothing after the block."""
+    token = _EPISODES.set({**_EPISODES.get(), id(model): None})
+    try:
+        yield
+    finally:
+        _EPISODES.reset(token)
+
+
+def keep_episode(model, episode, training):
+    """Keeps an episode for the loss: always in training, as a training loop may call the model and its loss itself."""
+    episodes = _EPISODES.get()
+    if training or episodes.get(id(model), episode) is None:
+        _EPISODES.set({**episodes, id(model): episode})
+
+
+def take_episode(model):
+    """Returns the episode of the last call of `model`, or `None`, and forgets it."""
+    episodes = dict(_EPISODES.get())
+    episode = episodes.pop(id(model), None)
+    _EPISODES.set(episodes)
+    return episode
 
 
 @dataclasses.dataclass

@@ -9,7 +9,17 @@ from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Tensor
 from keras_adaptive_rnn.cells.bases import any_cell
 from keras_adaptive_rnn.models.base import TextClassifier, probabilities, run
-from keras_adaptive_rnn.models.jumping import Episode, Kept, Path, Paths, Reading, bounds, reward
+from keras_adaptive_rnn.models.jumping import (
+    Episode,
+    Path,
+    Paths,
+    Reading,
+    bounds,
+    expecting_episode,
+    keep_episode,
+    reward,
+    take_episode,
+)
 
 
 @export
@@ -112,7 +122,8 @@ class LSTMJump(TextClassifier):
         self.baseline = self.make_dense(1, "baseline")
         self.classifier = self.make_dense(self.classes, "classifier")
         self.tokens_read = keras.metrics.Mean(name="tokens_read")
-        self._kept = Kept()
+        # A method, as Keras would track the model, which holds this one.
+        self._predict_paths = Paths(self).predict
 
     def build(self, input_shape):
         self.embedding.build(input_shape)
@@ -136,10 +147,10 @@ class LSTMJump(TextClassifier):
                 # The path without gradients first, then all of it in one pass over what it reads: two small graphs,
                 # where one with a gradient through every jump would be as long as the jumps are many.
                 outputs, read = self._follow(tokens, mask, path)
-                self._kept.episode = self._episode(outputs, read, path)
+                keep_episode(self, self._episode(outputs, read, path), training)
                 output = outputs[-1]
             else:
-                self._kept.episode = Episode(path.counts)
+                keep_episode(self, Episode(path.counts), training)
                 output = path.states[0]
         finally:
             any_cell.end_sequence(self.cell)
@@ -238,9 +249,17 @@ class LSTMJump(TextClassifier):
             drawn=ops.cast(path.jumps >= 0, "float32"),
         )
 
+    def train_step(self, *args, **kwargs):
+        with expecting_episode(self):
+            return super().train_step(*args, **kwargs)
+
+    def test_step(self, *args, **kwargs):
+        with expecting_episode(self):
+            return super().test_step(*args, **kwargs)
+
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         loss = super().compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=training)
-        episode = self._kept.take()
+        episode = take_episode(self)
         if episode is None:
             return loss
         self.tokens_read.update_state(ops.cast(episode.counts, "float32"))
@@ -273,9 +292,7 @@ class LSTMJump(TextClassifier):
         """
         _arguments.integer("batch_size", batch_size)
         x = np.asarray(x)
-        if self._kept.paths is None:
-            self._kept.paths = Paths(self)
-        starts, jumps, counts, end = self._kept.paths.predict(x, batch_size=batch_size, verbose=0)
+        starts, jumps, counts, end = self._predict_paths(x, batch_size=batch_size, verbose=0)
         places = starts[:, :, None] + np.arange(self.read)
         places = places.reshape(len(x), -1)
         is_read = np.zeros((len(x), x.shape[1] + 1), dtype=bool)
