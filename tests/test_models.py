@@ -345,9 +345,10 @@ def test_skim_or_read_learns_when_to_read():
     x, y, is_hard = kar.datasets.mixed_difficulty(2500, length=10, words=9)
     test, train = slice(0, 500), slice(500, None)
     model = skim_or_read()
-    history = model.fit(x[train], y[train], {"skim": 4, "read": 8}, (x[test], y[test]), batch_size=100, verbose=0)
-    assert [len(history.history[f"{phase}_val_loss"]) for phase in ("skim", "read")] == [4, 8]
-    assert model.histories["read"].history["loss"] == history.history["read_loss"]
+    for phase, epochs in (("skim", 4), ("read", 8)):
+        history = model.fit(x[train], y[train], 100, epochs, 0, validation_data=(x[test], y[test]), phases=[phase])
+        assert set(history.history) == {f"{phase}_{name}" for name in ("loss", "accuracy", "val_loss", "val_accuracy")}
+        assert len(history.history[f"{phase}_val_loss"]) == epochs
 
     curve = model.curve(x[test], y[test])
     of = [(m.predict(x[test], verbose=0).argmax(axis=1) == y[test]).mean() for m in (model.skimmer, model.reader)]
@@ -393,8 +394,7 @@ def test_the_decision_network_trains_on_what_is_held_out(rng, tmp_path):
     model = skim_or_read(decide="network", held_out=0.25, seed=3)
     x, y = rng.integers(1, 9, size=(80, 6)), rng.integers(0, 2, size=80)
     sizes = {}
-    for name in ("skim", "read", "decide"):
-        phase = model._phases.models[name]
+    for name, phase in (("skim", model.skimmer), ("read", model.reader), ("decide", model.decider)):
         fit = phase.fit
         phase.fit = lambda inputs, targets, name=name, fit=fit, **kw: (
             sizes.update({name: (inputs, targets)}) or fit(inputs, targets, **kw)
@@ -402,13 +402,21 @@ def test_the_decision_network_trains_on_what_is_held_out(rng, tmp_path):
     seen = []
     callback = keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: seen.append(epoch))
     history = model.fit(
-        x, y, 2, (x[:20], y[:20]), [callback], sample_weight=np.ones(80), batch_size=20, verbose=0
+        x,
+        y,
+        20,
+        2,
+        0,
+        [callback],
+        validation_data=(x[:20], y[:20]),
+        sample_weight=np.ones(80),
+        class_weight={0: 1, 1: 2},
     ).history
     assert seen == [0, 1] * 3
     assert {"skim_loss", "read_loss", "decide_loss", "decide_val_accuracy"} < set(history)
     assert [len(sizes[name][0]) for name in ("skim", "read", "decide")] == [60, 60, 20]
     held_out = np.array([row for row in x if not (sizes["skim"][0] == row).all(axis=1).any()])
-    np.testing.assert_allclose(sizes["decide"][0], numpy(model._phases.bag(held_out)), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(sizes["decide"][0], numpy(model._networks.features(held_out)), rtol=1e-5, atol=1e-6)
     kept = np.array([not (sizes["skim"][0] == row).all(axis=1).any() for row in x])
     p, q = (m.predict(x[kept], verbose=0).argmax(axis=1) for m in (model.skimmer, model.reader))
     assert sizes["decide"][1][:, 0].tolist() == ((p != y[kept]) & (q == y[kept])).tolist()
@@ -423,6 +431,92 @@ def test_the_decision_network_trains_on_what_is_held_out(rng, tmp_path):
         "decide_loss",
     }
     assert int(loaded.reader.optimizer.iterations) == 2 * 3
+
+
+@pytest.mark.parametrize("method", ["compile", "evaluate", "fit", "predict", "predict_on_batch"])
+def test_arguments_come_in_the_order_of_keras(method):
+    theirs, ours = (
+        list(inspect.signature(getattr(cls, method)).parameters.values())
+        for cls in (keras.Model, kar.models.SkimOrRead)
+    )
+    assert [p.name for p in ours[: len(theirs)]] == [p.name for p in theirs]
+    assert all(p.kind is p.KEYWORD_ONLY for p in ours[len(theirs) :])
+    if method != "compile":
+        assert [p.default for p in ours[: len(theirs)]] == [p.default for p in theirs]
+
+
+def test_every_argument_of_fit_reaches_each_phase(rng):
+    model = skim_or_read(decide="network", held_out=0.5)
+    x, y = rng.integers(1, 9, size=(40, 6)), rng.integers(0, 2, size=40)
+    given = {
+        "batch_size": 5,
+        "epochs": 3,
+        "verbose": 0,
+        "callbacks": [keras.callbacks.Callback()],
+        "shuffle": False,
+        "initial_epoch": 1,
+        "steps_per_epoch": 2,
+        "validation_steps": 1,
+        "validation_batch_size": 4,
+        "validation_freq": 2,
+    }
+    received = {}
+    for phase in (model.skimmer, model.reader, model.decider):
+        fit = phase.fit
+        phase.fit = lambda *args, fit=fit, name=phase.name, **kw: (
+            received.update({name: (args, kw)}) or fit(*args, **kw)
+        )
+    weights = rng.uniform(size=40)
+    history = model.fit(x, y, **given, validation_split=0.25, class_weight={0: 1.0, 1: 2.0}, sample_weight=weights)
+    assert {len(history.history[f"{phase}_loss"]) for phase in ("skim", "read", "decide")} == {2}
+    for name, (args, kw) in received.items():
+        assert {key: kw[key] for key in given} == given
+        assert kw["class_weight"] == (None if name == "decider" else {0: 1.0, 1: 2.0})
+        assert [len(part) for part in (*args, kw["sample_weight"])] == [15] * 3
+        # The last quarter, as in Keras, in the order given.
+        np.testing.assert_array_equal(kw["validation_data"][2], weights[30:])
+        assert set(kw["sample_weight"]) < set(weights[:30])
+    (tokens, _), kw = received["reader"]
+    rows = [weights.tolist().index(weight) for weight in kw["sample_weight"]]
+    np.testing.assert_array_equal(tokens, x[rows])
+    assert rows == sorted(rows)
+
+
+def test_steps_and_callbacks_of_predict(rng, capsys):
+    model = skim_or_read(threshold=1.0)
+    x = rng.integers(1, 9, size=(10, 6))
+    everything = model.predict(x, verbose=0)
+    np.testing.assert_allclose(model.predict(x, 4, 0, 2), everything[:8], rtol=1e-5)
+
+    class Watch(keras.callbacks.Callback):
+        def __init__(self, last=None):
+            super().__init__()
+            self.seen, self.last = [], last
+
+        def on_predict_begin(self, logs=None):
+            self.seen.append("begin")
+
+        def on_predict_batch_begin(self, batch, logs=None):
+            self.seen.append(batch)
+
+        def on_predict_batch_end(self, batch, logs=None):
+            self.seen.append(len(logs["outputs"]))
+            self.model.stop_predicting = batch == self.last
+
+        def on_predict_end(self, logs=None):
+            self.seen.append("end")
+
+    watch = Watch()
+    model.predict(x, batch_size=4, verbose=0, callbacks=[watch])
+    # The bag of words on three batches, then the LSTM on all of them.
+    assert watch.seen == ["begin", *(0, 4), *(1, 4), *(2, 2), *(3, 4), *(4, 4), *(5, 2), "end"]
+    assert len(model.predict(x, batch_size=4, verbose=0, callbacks=[Watch(last=1)])) == 8
+    stopped = model.predict(x, batch_size=4, verbose=0, callbacks=[Watch(last=3)])
+    np.testing.assert_allclose(stopped[:4], everything[:4], rtol=1e-5)
+    np.testing.assert_allclose(stopped[4:], numpy(model.skimmer(x[4:])), rtol=1e-5)
+    assert capsys.readouterr().out == ""
+    model.predict(x, batch_size=4, verbose=1)
+    assert "6/6" in capsys.readouterr().out
 
 
 def test_one_hot_classes_and_evaluate(rng):
@@ -460,12 +554,21 @@ BAD_ARGUMENTS = [
     (lambda: kar.models.SkimOrRead(**SIZES, threshold=1.5), ValueError, ["`threshold`", "1.5", "[0, 1]"]),
     (lambda: kar.models.SkimOrRead(**SIZES, held_out=1), ValueError, ["`held_out`", "below 1"]),
     (lambda: kar.models.SkimOrRead(**SIZES).fit(X, Y), ValueError, ["compiled"]),
-    (lambda: skim_or_read().fit(X, Y, phases=["reed"]), ValueError, ["`phases`", "reed", "skim, read, decide"]),
-    (lambda: skim_or_read().fit(X, Y, epochs={"red": 1}), ValueError, ["`epochs`", "red"]),
+    (lambda: skim_or_read().fit(X, Y, phases=["reed"]), ValueError, ["`phases`", "reed", "'skim', 'read'"]),
+    (lambda: skim_or_read().fit(X, Y, phases=["decide"]), ValueError, ["`phases`", "decide", "'skim', 'read'"]),
+    (lambda: skim_or_read().fit(X, Y, epochs={"read": 1}), TypeError, ["`epochs`", "read"]),
     (lambda: skim_or_read().fit(X, Y, epochs=0), ValueError, ["`epochs`", "epochs=0"]),
-    (lambda: skim_or_read().fit(X, Y, steps_per_epoch=2), TypeError, ["`steps_per_epoch`", "batch_size"]),
-    (lambda: skim_or_read().fit(X, Y[:2]), ValueError, ["`x`", "`y`", "4 and 2"]),
+    (lambda: skim_or_read().fit(X, Y, validation_split=1), ValueError, ["`validation_split`", "below 1"]),
+    (lambda: skim_or_read().fit(X, Y, validation_split=0.1), ValueError, ["`validation_split`", "4 samples"]),
+    (lambda: skim_or_read().fit(X, Y[:2]), ValueError, ["`x`", "`y`", "4, 2"]),
+    (lambda: skim_or_read().fit(X), TypeError, ["`y`", "array", "NoneType"]),
+    (lambda: skim_or_read().fit(iter([(X, Y)])), TypeError, ["`x`", "array", "iterator"]),
+    (lambda: skim_or_read().fit(X, Y, workers=2), TypeError, ["workers"]),
     (lambda: skim_or_read().predict("text"), TypeError, ["`x`", "array"]),
+    (lambda: skim_or_read().predict(X[0]), ValueError, ["`x`", "rank 2", "(5,)"]),
+    (lambda: skim_or_read().predict(X[:0]), ValueError, ["`x`", "at least one", "(0, 5)"]),
+    (lambda: skim_or_read().predict(X, steps=0), ValueError, ["`steps`", "at least 1"]),
+    (lambda: skim_or_read().predict(X, batch_size=0), ValueError, ["`batch_size`", "at least 1"]),
     (lambda: skim_or_read(decide="network", held_out=0.1).fit(X, Y), ValueError, ["`held_out`", "4 samples"]),
     (lambda: skim_or_read().train_on_batch(X, Y), NotImplementedError, ["`fit`"]),
     (lambda: kar.datasets.number_prediction(5, length=2), ValueError, ["`length`", "at least 3"]),

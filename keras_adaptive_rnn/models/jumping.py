@@ -27,7 +27,7 @@ class Paths(keras.Model):
         return path.starts, path.jumps, path.counts, path.end
 
 
-# The episodes whose loss is still to be computed, by the id of the model: in a context, where no other thread sees them.
+# Episodes whose loss is still to be computed, by the id of the model; in a context, which other threads do not see.
 _EPISODES = contextvars.ContextVar("episodes", default=types.MappingProxyType({}))
 
 
