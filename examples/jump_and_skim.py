@@ -95,15 +95,22 @@ def skim(arguments: argparse.Namespace, console: Console) -> tuple[dict, Figure]
     model = kar.models.SkimOrRead(
         vocabulary_size=20, embedding_units=16, classes=2, units=32, decide=arguments.decide, seed=arguments.seed
     )
+    compiled(model, 0.005)
     epochs = arguments.epochs or 5
-    compiled(model, 0.005).fit(
-        x[tests:],
-        y[tests:],
-        epochs={"skim": epochs, "read": epochs, "decide": 4 * epochs},
-        validation_data=(x[:tests], y[:tests]),
-        batch_size=50,
-        verbose=arguments.verbose,
-    )
+    phases = {"skim": epochs, "read": epochs}
+    if arguments.decide == "network":
+        # A fifth of the data is held out for it, so its epochs are shorter.
+        phases["decide"] = 4 * epochs
+    for phase, count in phases.items():
+        model.fit(
+            x[tests:],
+            y[tests:],
+            batch_size=50,
+            epochs=count,
+            verbose=arguments.verbose,
+            validation_data=(x[:tests], y[:tests]),
+            phases=[phase],
+        )
     curve = model.curve(x[:tests], y[:tests])
     table = Table(title=f"Skim or read, decided by {arguments.decide}")
     for column in ("threshold", "share that is read", "test accuracy"):

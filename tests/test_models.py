@@ -401,17 +401,7 @@ def test_the_decision_network_trains_on_what_is_held_out(rng, tmp_path):
         )
     seen = []
     callback = keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: seen.append(epoch))
-    history = model.fit(
-        x,
-        y,
-        20,
-        2,
-        0,
-        [callback],
-        validation_data=(x[:20], y[:20]),
-        sample_weight=np.ones(80),
-        class_weight={0: 1, 1: 2},
-    ).history
+    history = model.fit(x, y, 20, 2, 0, [callback], validation_data=(x[:20], y[:20]), sample_weight=np.ones(80)).history
     assert seen == [0, 1] * 3
     assert {"skim_loss", "read_loss", "decide_loss", "decide_val_accuracy"} < set(history)
     assert [len(sizes[name][0]) for name in ("skim", "read", "decide")] == [60, 60, 20]
@@ -449,7 +439,7 @@ def test_every_argument_of_fit_reaches_each_phase(rng):
     model = skim_or_read(decide="network", held_out=0.5)
     x, y = rng.integers(1, 9, size=(40, 6)), rng.integers(0, 2, size=40)
     given = {
-        "batch_size": 5,
+        "batch_size": 2,
         "epochs": 3,
         "verbose": 0,
         "callbacks": [keras.callbacks.Callback()],
@@ -467,11 +457,10 @@ def test_every_argument_of_fit_reaches_each_phase(rng):
             received.update({name: (args, kw)}) or fit(*args, **kw)
         )
     weights = rng.uniform(size=40)
-    history = model.fit(x, y, **given, validation_split=0.25, class_weight={0: 1.0, 1: 2.0}, sample_weight=weights)
+    history = model.fit(x, y, **given, validation_split=0.25, sample_weight=weights)
     assert {len(history.history[f"{phase}_loss"]) for phase in ("skim", "read", "decide")} == {2}
-    for name, (args, kw) in received.items():
+    for args, kw in received.values():
         assert {key: kw[key] for key in given} == given
-        assert kw["class_weight"] == (None if name == "decider" else {0: 1.0, 1: 2.0})
         assert [len(part) for part in (*args, kw["sample_weight"])] == [15] * 3
         # The last quarter, as in Keras, in the order given.
         np.testing.assert_array_equal(kw["validation_data"][2], weights[30:])
@@ -480,6 +469,8 @@ def test_every_argument_of_fit_reaches_each_phase(rng):
     rows = [weights.tolist().index(weight) for weight in kw["sample_weight"]]
     np.testing.assert_array_equal(tokens, x[rows])
     assert rows == sorted(rows)
+    model.fit(x, y, verbose=0, class_weight={0: 1.0, 1: 2.0})
+    assert [kw["class_weight"] for _, kw in received.values()] == [{0: 1.0, 1: 2.0}, {0: 1.0, 1: 2.0}, None]
 
 
 def test_steps_and_callbacks_of_predict(rng, capsys):
@@ -559,7 +550,7 @@ BAD_ARGUMENTS = [
     (lambda: skim_or_read().fit(X, Y, epochs={"read": 1}), TypeError, ["`epochs`", "read"]),
     (lambda: skim_or_read().fit(X, Y, epochs=0), ValueError, ["`epochs`", "epochs=0"]),
     (lambda: skim_or_read().fit(X, Y, validation_split=1), ValueError, ["`validation_split`", "below 1"]),
-    (lambda: skim_or_read().fit(X, Y, validation_split=0.1), ValueError, ["`validation_split`", "4 samples"]),
+    (lambda: skim_or_read().fit(X, Y, validation_split=0.9), ValueError, ["`validation_split`", "4 samples"]),
     (lambda: skim_or_read().fit(X, Y[:2]), ValueError, ["`x`", "`y`", "4, 2"]),
     (lambda: skim_or_read().fit(X), TypeError, ["`y`", "array", "NoneType"]),
     (lambda: skim_or_read().fit(iter([(X, Y)])), TypeError, ["`x`", "array", "iterator"]),
@@ -569,7 +560,7 @@ BAD_ARGUMENTS = [
     (lambda: skim_or_read().predict(X[:0]), ValueError, ["`x`", "at least one", "(0, 5)"]),
     (lambda: skim_or_read().predict(X, steps=0), ValueError, ["`steps`", "at least 1"]),
     (lambda: skim_or_read().predict(X, batch_size=0), ValueError, ["`batch_size`", "at least 1"]),
-    (lambda: skim_or_read(decide="network", held_out=0.1).fit(X, Y), ValueError, ["`held_out`", "4 samples"]),
+    (lambda: skim_or_read(decide="network", held_out=0.9).fit(X, Y), ValueError, ["`held_out`", "4 samples"]),
     (lambda: skim_or_read().train_on_batch(X, Y), NotImplementedError, ["`fit`"]),
     (lambda: kar.datasets.number_prediction(5, length=2), ValueError, ["`length`", "at least 3"]),
     (lambda: kar.datasets.mixed_difficulty(5, hard=2), ValueError, ["`hard`", "[0, 1]"]),

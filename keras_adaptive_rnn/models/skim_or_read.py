@@ -418,7 +418,8 @@ def divide(argument, share, rows):
     first = math.floor(len(rows) * (1 - share))
     if not 0 < first < len(rows):
         raise ValueError(
-            f"Argument `{argument}` must leave samples on both sides. Received: {argument}={share} of {len(rows)} samples"
+            f"Argument `{argument}` must leave samples on both sides. "
+            f"Received: {argument}={share} of {len(rows)} samples"
         )
     return rows[:first], rows[first:]
 
