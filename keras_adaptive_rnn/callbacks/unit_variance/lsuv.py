@@ -63,10 +63,11 @@ def lsuv(
         tolerance: Positive number, largest distance of the variance from 1. Defaults to `0.01`.
         max_iterations: Non-negative integer, how often to scale a layer at most; a layer that needs more causes a
             warning. `0`, with `orthogonal=False`, only measures. Defaults to `40`.
-        horizon: Number in `[0, 1]`, the paper's $\gamma$, for its learning horizon: the share of the variance
-            of a recurrent layer that comes from its state. The larger it is, the longer the dependencies that the layer
-            learns. After scaling, $W_i \leftarrow W_i \sqrt{2 \gamma}$ and $U_i \leftarrow U_i \sqrt{2 (1 - \gamma)}$.
-            `None` (default) leaves both as they are. With `orthogonal=False`, a second run applies the factors again.
+        horizon: Number in `[0, 1]`, $\gamma$, which sets the time horizon (footnote 2 of the paper): the share of
+            the variance of a recurrent layer that comes from its state. The larger it is, the longer the dependencies
+            that the layer learns. After scaling, $W_i \leftarrow W_i \sqrt{2 \gamma}$ and $U_i \leftarrow U_i \sqrt{2
+            (1 - \gamma)}$. `None` (default) leaves both as they are. With `orthogonal=False`, a second run applies the
+            factors again.
         ddof: Non-negative integer; the variance is divided by the number of entries minus `ddof`, as in `np.var`.
             Defaults to `0`.
         seed: Integer seed of $\epsilon$, or `None` (default).
