@@ -188,7 +188,7 @@ def test_recurrent_matrices_of_cells_with_layers():
 def test_errors_of_recurrent_matrices():
     with pytest.raises(ValueError, match="must be built"):
         analysis.recurrent_matrix(kar.LSTMCell(3))
-    with pytest.raises(ValueError, match=r"one recurrent map.*StackedCells"):
+    with pytest.raises(ValueError, match=r"single recurrent map.*StackedCells"):
         analysis.recurrent_matrix(kar.StackedCells([kar.LSTMCell(3)]))
     with pytest.raises(ValueError, match=r"`gate` must be one of 'i', 'f', 'c', 'o'.*'z'"):
         analysis.recurrent_matrix(built(kar.LSTMCell(3)), "z")

@@ -521,6 +521,10 @@ def test_bad_arguments(arguments, error, message):
 
 
 def test_bad_models():
+    with pytest.raises(TypeError, match="positional argument"):
+        lsuv(keras.layers.Dense(3), np.ones((2, 4)), True)
+    with pytest.raises(TypeError, match="positional argument"):
+        LSUV(np.ones((2, 4)), True)
     with pytest.raises(TypeError, match="`model`"):
         lsuv("model", np.ones((2, 4)))
     with pytest.raises(ValueError, match="must have layers that can be scaled"):

@@ -540,6 +540,8 @@ BAD_ARGUMENTS = [
     (lambda: kar.models.LSTMJump(**JUMPS, inference="argmax"), ValueError, ["`inference`", "'greedy'", "'sample'"]),
     (lambda: kar.models.LSTMJump(**JUMPS, policy_weight=-1), ValueError, ["`policy_weight`", "at least 0"]),
     (lambda: kar.models.LSTMJump(**JUMPS, jumps=2), TypeError, ["`jumps`", "Allowed", "max_jumps"]),
+    (lambda: kar.models.LSTMJump(2, **{**JUMPS, "read": 2}), TypeError, ["positional argument"]),
+    (lambda: kar.models.SkimOrRead(64, **SIZES), TypeError, ["positional argument"]),
     (lambda: kar.models.LSTMJump(**JUMPS)(np.ones((2, 3, 4))), ValueError, ["(batch, time)", "(2, 3, 4)"]),
     (lambda: kar.models.SkimOrRead(**SIZES, decide="both"), ValueError, ["`decide`", "'both'", "'network'"]),
     (lambda: kar.models.SkimOrRead(**SIZES, threshold=1.5), ValueError, ["`threshold`", "1.5", "[0, 1]"]),

@@ -44,7 +44,8 @@ def expecting_episode(model):
 def keep_episode(model, episode, training):
     """Keeps an episode for the loss: always in training, as a training loop may call the model and its loss itself."""
     episodes = _EPISODES.get()
-    if training or episodes.get(id(model), episode) is None:
+    is_expected = id(model) in episodes and episodes[id(model)] is None
+    if training or is_expected:
         _EPISODES.set({**episodes, id(model): episode})
 
 
