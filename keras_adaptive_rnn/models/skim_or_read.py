@@ -1,5 +1,6 @@
 """Skim or read: a bag of words answers where it is sure, and a recurrent network reads the rest."""
 
+import functools
 import math
 import types
 from typing import Any
@@ -99,30 +100,30 @@ class SkimOrRead(TextClassifier):
         self.seed = _arguments.integer("seed", seed, minimum=0, optional=True)
         self.threshold = (0.9 if decide == "threshold" else 0.5) if threshold is None else threshold
 
-        vectors = {"input_dim": self.vocabulary_size, "output_dim": self.embedding_units, "dtype": self.dtype_policy}
+        embedding = functools.partial(
+            keras.layers.Embedding, self.vocabulary_size, self.embedding_units, mask_zero=self.mask_zero
+        )
+        policy, dense = {"dtype": self.dtype_policy}, keras.layers.Dense
         # Probabilities in half precision have two or three digits.
-        precise = keras.backend.result_type(self.compute_dtype, "float32")
+        precise = {"dtype": keras.backend.result_type(self.compute_dtype, "float32")}
         self.bag_layers = [
-            keras.layers.Embedding(**vectors, mask_zero=self.mask_zero),
-            MaskedMean(dtype=self.dtype_policy),
-            keras.layers.Dense(self.skim_units, activation="relu", dtype=self.dtype_policy),
+            embedding(**policy),
+            MaskedMean(**policy),
+            dense(self.skim_units, activation="relu", **policy),
         ]
-        self.skim_layers = [
-            keras.layers.Dense(self.classes, dtype=self.dtype_policy),
-            keras.layers.Softmax(dtype=precise),
-        ]
+        self.skim_layers = [dense(self.classes, **policy), keras.layers.Softmax(**precise)]
         self.read_layers = [
-            keras.layers.Embedding(**vectors, mask_zero=self.mask_zero),
-            RNN(self.cell, dtype=self.dtype_policy),
-            keras.layers.Dense(self.classes, dtype=self.dtype_policy),
-            keras.layers.Softmax(dtype=precise),
+            embedding(**policy),
+            RNN(self.cell, **policy),
+            dense(self.classes, **policy),
+            keras.layers.Softmax(**precise),
         ]
         self.decide_layers = []
         if self.decide == "network":
             self.decide_layers = [
-                keras.layers.Dense(self.decide_units, activation="relu", dtype=self.dtype_policy),
-                keras.layers.Dense(1, dtype=self.dtype_policy),
-                keras.layers.Activation("sigmoid", dtype=precise),
+                dense(self.decide_units, activation="relu", **policy),
+                dense(1, **policy),
+                keras.layers.Activation("sigmoid", **precise),
             ]
         # A plain object, as Keras would count the weights of the layers above twice.
         self._networks = types.SimpleNamespace(**self._connect(), optimizer=None)
@@ -198,31 +199,20 @@ class SkimOrRead(TextClassifier):
         loss_weights: Any = None,
         metrics: Any = None,
         weighted_metrics: Any = None,
-        run_eagerly: bool = False,
-        steps_per_execution: int = 1,
-        jit_compile: bool | str = "auto",
-        auto_scale_loss: bool = True,
+        **options,
     ) -> None:
         """Compiles the networks as `keras.Model.compile` does, each with its own copy of the optimizer.
 
         The decision network has a loss and a metric of its own: binary cross-entropy and accuracy.
         """
-        options = {
-            "run_eagerly": run_eagerly,
-            "steps_per_execution": steps_per_execution,
-            "jit_compile": jit_compile,
-            "auto_scale_loss": auto_scale_loss,
-        }
         # The model is never trained as a whole, so it has no optimizer, whose slots would double its file.
         super().compile(None, loss, loss_weights, metrics, weighted_metrics, **options)
         self._networks.optimizer = keras.optimizers.get(optimizer)
         for phase, network in self._by_phase().items():
-            own = copy(self._networks.optimizer)
+            arguments = loss, loss_weights, *keras.tree.map_structure(copy, (metrics, weighted_metrics))
             if phase == "decide":
-                network.compile(own, "binary_crossentropy", metrics=["accuracy"], **options)
-            else:
-                own_metrics = keras.tree.map_structure(copy, (metrics, weighted_metrics))
-                network.compile(own, loss, loss_weights, *own_metrics, **options)
+                arguments = "binary_crossentropy", None, ["accuracy"]
+            network.compile(copy(self._networks.optimizer), *arguments, **options)
             # A file then holds the slots even before training, so training can resume from any file.
             network.optimizer.build(network.trainable_variables)
 
