@@ -73,7 +73,7 @@ def test_jumps_are_those_of_the_paper(rng, read, max_jumps):
         assert reading.counts[row] == len(positions)
         drawn = reading.jumps[row]
         assert drawn[drawn >= 0].tolist() == jumps[row, :taken].tolist()
-    # What is put out is what the cell makes of the tokens that are read, and of no others.
+    # The output depends on the tokens that are read, and on no others.
     for row in range(3):
         (positions,) = np.nonzero(reading.positions[row])
         h = lstm(model.embedding(tokens[row : row + 1, positions])) if len(positions) else np.zeros((1, 4))
