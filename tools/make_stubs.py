@@ -1,17 +1,16 @@
 """Writes the stubs (`.pyi`) that type checkers and editors read instead of the modules.
 
-    python tools/make_stubs.py [--check]
+    python -m tools.make_stubs [--check]
 
-Constructors of this package pass the arguments of their bases on as `**kwargs`, which no type checker can follow. mypy's
-`stubgen` writes a stub of each module with such a class; this script replaces the constructors by what
-`inspect.signature` shows, with what the docstrings say about each argument. `--check` writes nothing and fails if a stub
-is stale.
+Constructors of this package pass the arguments of their bases on as `**kwargs`, which no type checker can follow.
+mypy's `stubgen` writes a stub of each module with such a class; this script replaces the constructors with what
+`inspect.signature` shows, and adds what the docstrings say about each argument. `--check` writes nothing and fails if a
+stub is stale.
 """
 
 import ast
 import importlib
 import inspect
-import os
 import pathlib
 import pkgutil
 import re
@@ -21,18 +20,17 @@ import tempfile
 import textwrap
 import typing
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-ROOT = pathlib.Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT))
-
 import keras
 
 import keras_adaptive_rnn
 from keras_adaptive_rnn import _arguments, _types
 
+ROOT = pathlib.Path(__file__).parent.parent
 PACKAGE = "keras_adaptive_rnn"
 # Keras has no annotations.
 KERAS_ARGUMENTS = {"name": str | None, "trainable": bool | None, "activity_regularizer": _types.Regularizer}
+BY_NAME = inspect.Parameter.KEYWORD_ONLY
+OPEN = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 METHOD_ARGUMENTS = {"training": "bool | None"}
 RETURNS = {"__init_subclass__": "None", "build": "None", "get_config": "dict[str, Any]", "from_config": "Self"}
 ALIASES = {str(value): name for name, value in vars(_types).items() if isinstance(value, type(int | str))}
@@ -44,19 +42,16 @@ def parameters(cls):
         found = dict(cls.__signature__.parameters)
     else:
         found = dict(list(inspect.signature(cls.__init__).parameters.items())[1:])
-        # Next to `*args`, `**kwargs` are the arguments of a cell that only a subclass names.
-        if "args" not in found:
-            del found["kwargs"]
-            others = {**_arguments.parameters(cls), **dict.fromkeys(_arguments.LAYER_ARGUMENTS)}
-            others |= {"activity_regularizer": None} if issubclass(cls, keras.layers.RNN) else {}
-            for name, declared in others.items():
-                declared = declared or inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
-                found.setdefault(name, declared.replace(kind=inspect.Parameter.KEYWORD_ONLY))
-    empty = inspect.Parameter.empty
-    return [
-        p.replace(annotation=KERAS_ARGUMENTS.get(p.name, typing.Any)) if p.annotation is empty else p
-        for p in found.values()
-    ]
+        found.pop("kwargs", None)
+        others = {name: inspect.Parameter(name, BY_NAME, default=None) for name in _arguments.LAYER_ARGUMENTS}
+        for name, declared in {**others, **_arguments.parameters(cls)}.items():
+            found.setdefault(name, declared.replace(kind=BY_NAME))
+    if getattr(cls, "cell_class", cls) is None:
+        # A subclass names the cell, and takes the arguments of that.
+        named = [p.replace(kind=BY_NAME) for p in found.values() if p.default is not p.empty]
+        found = {p.name: p for p in [inspect.Parameter("args", OPEN[0]), *named, inspect.Parameter("kwargs", OPEN[1])]}
+    missing = {name: KERAS_ARGUMENTS.get(name, typing.Any) for name, p in found.items() if p.annotation is p.empty}
+    return [p.replace(annotation=missing.get(p.name, p.annotation)) for p in found.values()]
 
 
 def has_hidden_arguments(cls):
@@ -170,9 +165,9 @@ def reexports(module):
 
 def stubs():
     """Returns `{path: text}` of all stubs."""
-    names = [m.name for m in pkgutil.walk_packages(keras_adaptive_rnn.__path__, f"{PACKAGE}.")]
-    modules = [keras_adaptive_rnn, *(importlib.import_module(n) for n in names if not n.startswith(f"{PACKAGE}.engine."))]
-    classes = {}
+    names = [PACKAGE, *(m.name for m in pkgutil.walk_packages(keras_adaptive_rnn.__path__, f"{PACKAGE}."))]
+    modules = [importlib.import_module(name) for name in names if not name.startswith(f"{PACKAGE}.engine.")]
+    classes: dict = {}
     for module in modules:
         own = [c for c in vars(module).values() if inspect.isclass(c) and c.__module__ == module.__name__]
         classes |= {c: module for c in own if issubclass(c, keras.Layer) and has_hidden_arguments(c)}
@@ -186,9 +181,9 @@ def stubs():
             path = pathlib.Path(module.__file__).relative_to(ROOT).with_suffix(".pyi")
             if module in classes.values():
                 completed = Completed(module, list(classes))
-                tree = completed.visit(ast.parse((folder / path).read_text()))
+                tree = ast.fix_missing_locations(completed.visit(ast.parse((folder / path).read_text())))
                 imports = [f"from {m} import {n}" for m, n in sorted(completed.imports) if m != module.__name__]
-                found[path] = "\n".join([f'"""{module.__doc__}"""', *imports, ast.unparse(ast.fix_missing_locations(tree))])
+                found[path] = "\n".join([f'"""{module.__doc__}"""', *imports, ast.unparse(tree)])
             elif "__all__ +=" in pathlib.Path(module.__file__).read_text():
                 found[path] = reexports(module)
         for path, text in found.items():
@@ -196,7 +191,7 @@ def stubs():
             (folder / path).write_text(text)
         ruff = [sys.executable, "-m", "ruff"]
         settings = ["--quiet", "--config", ROOT / "pyproject.toml", folder]
-        subprocess.run([*ruff, "check", "--fix-only", "--select", "I,F401,F811", *settings], check=True)
+        subprocess.run([*ruff, "check", "--fix-only", "--select", "I,F401,F811,PIE790,RUF022", *settings], check=True)
         subprocess.run([*ruff, "format", *settings], check=True)
         return {ROOT / path: (folder / path).read_text() for path in found}
 

@@ -130,7 +130,6 @@ class AdaptiveGatedCell(GatedCell):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
     def build_maps(self) -> None: ...
     @property
@@ -303,7 +302,6 @@ class AdaptiveLSTMCell(AdaptiveGatedCell, LSTMCell):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
 class AdaptiveRNNCell(AdaptiveGatedCell, ElmanCell):
     """An Elman cell whose matrices and bias a small policy network rescales in every step.
@@ -416,4 +414,3 @@ class AdaptiveRNNCell(AdaptiveGatedCell, ElmanCell):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...

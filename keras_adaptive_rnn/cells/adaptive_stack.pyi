@@ -93,7 +93,6 @@ class StackedAdaptiveCells(CompositeCell):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
     def first_part(self) -> Any: ...
     def build(self, input_shape: Any) -> None: ...
@@ -240,7 +239,6 @@ class StackedAdaptiveLSTMCells(StackedAdaptiveCells):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
 class StackedAdaptiveRNNCells(StackedAdaptiveCells):
     """Adaptive Elman cells one above the other, in the hybrid wiring of `keras_adaptive_rnn.StackedAdaptiveLSTMCells`.
@@ -352,4 +350,3 @@ class StackedAdaptiveRNNCells(StackedAdaptiveCells):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...

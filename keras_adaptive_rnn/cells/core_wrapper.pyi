@@ -111,7 +111,6 @@ class CoreWrapperCell(WrapperCell):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
     @classmethod
     def accepted_arguments(cls) -> Any: ...

@@ -155,7 +155,6 @@ class DeepRNNCell(GatedCell):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
     def build_maps(self) -> None: ...
     @property

@@ -100,6 +100,5 @@ class ElmanCell(GatedCell):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
     def update(self, a: Any, states: Any, training: bool | None) -> Any: ...

@@ -160,8 +160,9 @@ class GridLSTMBlock(keras.layers.Layer):
     """
 
     def __init__(self, units: int, dimensions: int = 2, **kwargs):
-        _arguments.reject_unknown(type(self), kwargs, type(self).__signature__.parameters)
         layer = {name: kwargs.pop(name) for name in _arguments.LAYER_ARGUMENTS if name in kwargs}
+        allowed = {"units": None, "dimensions": None, **self._cell_arguments()}
+        _arguments.reject_unknown(type(self), kwargs, [*allowed, *_arguments.LAYER_ARGUMENTS])
         super().__init__(**layer)
         self.units = _arguments.integer("units", units)
         self.dimensions = _arguments.integer("dimensions", dimensions, minimum=2)
@@ -194,8 +195,3 @@ class GridLSTMBlock(keras.layers.Layer):
     def get_config(self):
         own = {"units": self.units, "dimensions": self.dimensions}
         return {**super().get_config(), **own, **_arguments.config(self.cells[0], self._cell_arguments())}
-
-
-GridLSTMBlock.__signature__ = _arguments.signature(
-    _arguments.parameters(GridLSTMBlock), GridLSTMBlock._cell_arguments()
-)

@@ -162,7 +162,6 @@ class GridLSTMCell(CompositeCell):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
     def first_part(self) -> Any: ...
     @property
@@ -216,32 +215,8 @@ class GridLSTMBlock(keras.layers.Layer):
     def __init__(
         self,
         units: int,
-        *,
         dimensions: int = 2,
-        activation: Activation = "tanh",
-        recurrent_activation: Activation = "sigmoid",
-        unit_forget_bias: bool = True,
-        tied_gates: bool = False,
-        cap_input_gate: bool = False,
-        cell_clip: float | None = None,
-        update_dropout: float = 0.0,
-        use_bias: bool = True,
-        kernel_initializer: Initializer = "glorot_uniform",
-        recurrent_initializer: Initializer = "orthogonal",
-        bias_initializer: Initializer = "zeros",
-        kernel_regularizer: Regularizer = None,
-        recurrent_regularizer: Regularizer = None,
-        bias_regularizer: Regularizer = None,
-        kernel_constraint: Constraint = None,
-        recurrent_constraint: Constraint = None,
-        bias_constraint: Constraint = None,
-        kernel_map: str | LinearMap = "full",
-        recurrent_map: str | LinearMap = "full",
-        layer_normalization: bool = False,
-        per_gate_dropout: bool = False,
-        dropout: float = 0.0,
-        recurrent_dropout: float = 0.0,
-        seed: int | None = None,
+        *,
         name: str | None = None,
         dtype: Any = None,
         trainable: bool | None = None,
@@ -251,49 +226,10 @@ class GridLSTMBlock(keras.layers.Layer):
         Args:
             units: Positive integer, size of every vector.
             dimensions: Integer of at least 2, N. Defaults to `2`.
-            activation: Activation of the new content. Defaults to `"tanh"`.
-            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
-            unit_forget_bias: Whether $b_f$ starts at one. Defaults to `True`.
-            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
-            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
-                `False`.
-            cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
-                from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
-            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
-                itself is never dropped. Defaults to `0.0`.
-            use_bias: Whether to add a bias. Defaults to `True`.
-            kernel_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
-                joined gates, as in the authors' code.
-            recurrent_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
-                joined gates, as in the authors' code.
-            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
-                `"zeros"`.
-            kernel_regularizer: Regularizers, `None` by default.
-            recurrent_regularizer: Regularizers, `None` by default.
-            bias_regularizer: Regularizers, `None` by default.
-            kernel_constraint: Constraints, `None` by default.
-            recurrent_constraint: Constraints, `None` by default.
-            bias_constraint: Constraints, `None` by default.
-            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
-                such as `LowRank(rank=24, diagonal=True)`.
-            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
-                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
-                gain and no centre, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
-                for one mask that the gates share.
-            dropout: Float in `[0, 1)`, share of $x_t$ and of $h_{t-1}$ to drop wherever they are read; one mask a
-                sequence. Default to `0.0`. The paper also drops the output of the top layer: there is an argument
-                of the layer `keras_adaptive_rnn.layers.AdaptiveLSTM` for that.
-            recurrent_dropout: Float in `[0, 1)`, share of $x_t$ and of $h_{t-1}$ to drop wherever they are read;
-                one mask a sequence. Default to `0.0`. The paper also drops the output of the top layer: there is
-                an argument of the layer `keras_adaptive_rnn.layers.AdaptiveLSTM` for that.
-            seed: Integer seed of the masks, or `None` (default).
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
     def build(self, hidden_shape: Any, memory_shape: Any) -> None: ...
     def call(self, hidden: Any, memory: Any, training: bool | None = False) -> Any: ...

@@ -134,7 +134,6 @@ class GRUCell(GatedCell):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
     @property
     def groups(self) -> Any: ...

@@ -124,7 +124,6 @@ class LowRankGatedCell(GatedCell):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
     def bias_initializers(self) -> Any: ...
 
@@ -291,7 +290,6 @@ class LowRankGRUCell(LowRankGatedCell, GRUCell):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
 class LowRankLSTMCell(LowRankGatedCell, LSTMCell):
     """An LSTM each of whose recurrent matrices is a product of two thin ones, plus a diagonal.
@@ -457,4 +455,3 @@ class LowRankLSTMCell(LowRankGatedCell, LSTMCell):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...

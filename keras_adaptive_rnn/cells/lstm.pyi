@@ -171,7 +171,6 @@ class LSTMCell(GatedCell):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
     @property
     def gates(self) -> Any: ...

@@ -151,7 +151,6 @@ class RecurrentHighwayCell(GatedCell):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
     @property
     def gates(self) -> Any: ...

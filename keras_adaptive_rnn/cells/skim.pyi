@@ -117,7 +117,6 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
     @property
     def adds_loss(self) -> Any: ...

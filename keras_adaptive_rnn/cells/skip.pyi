@@ -112,7 +112,6 @@ class SkipCell(AdaptiveComputationCell, WrapperCell):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
     @property
     def adds_loss(self) -> Any: ...

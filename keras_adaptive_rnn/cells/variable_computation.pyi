@@ -193,7 +193,6 @@ class VariableComputationCell(ScheduledCell, AdaptiveComputationCell, GatedCell)
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
     @property
     def gates(self) -> Any: ...

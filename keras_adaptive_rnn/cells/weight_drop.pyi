@@ -157,4 +157,3 @@ class WeightDropLSTMCell(LSTMCell):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...

@@ -148,7 +148,6 @@ class ZoneoutCell(CoreWrapperCell):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
     @property
     def step_noise_sizes(self) -> Any: ...

@@ -33,7 +33,6 @@ class FeedForward(keras.layers.Layer):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
     def __init_subclass__(cls, **kwargs: Any) -> None: ...
     def compute_output_shape(self, input_shape: Any) -> Any: ...
@@ -87,7 +86,6 @@ class Affine(FeedForward):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
     def build(self, input_shape: Any) -> None:
         """Checks the input size; a subclass calls this first."""

@@ -7,7 +7,6 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments, cells
 from keras_adaptive_rnn._export import export
-from keras_adaptive_rnn._types import Regularizer
 from keras_adaptive_rnn.cells.bases.any_cell import sibling
 from keras_adaptive_rnn.loop.rnn import RNN
 
@@ -39,11 +38,7 @@ class CellLayer(RNN):
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         cls.own_arguments = {name: p for name, p in _arguments.parameters(cls).items() if name != "cell"}
-        accepted = dict(cls.cell_class.accepted_arguments())
-        if "units" in accepted and {"connection", "units"} & set(cls.own_arguments):
-            # A list makes a stack.
-            accepted["units"] = accepted["units"].replace(annotation=accepted["units"].annotation | list[int])
-        cls.__signature__ = _arguments.signature(accepted, cls.own_arguments)
+        cls.__signature__ = _arguments.signature(cls.cell_class.accepted_arguments(), cls.own_arguments)
         for name in _arguments.parameters(cls.cell_class):
             if name not in {"cell", *cls.own_arguments}:
                 setattr(cls, name, property(lambda self, name=name: self._argument(name)))
@@ -54,7 +49,7 @@ class CellLayer(RNN):
             common = COMMON_DOCUMENTATION.format(cells=f"`keras_adaptive_rnn.{cls.cell_class.__name__}`", stack=stack)
             cls.__doc__ = f"{before}\n{common}{example[1:]}{after}"
 
-    def __init__(self, *args, connection: str | None = None, activity_regularizer: Regularizer = None, **kwargs):
+    def __init__(self, *args, connection: str | None = None, activity_regularizer=None, **kwargs):
         given = kwargs if connection is None else {**kwargs, "connection": connection}
         _arguments.reject_unknown(type(self), given, type(self).__signature__.parameters)
         loop = {name: kwargs.pop(name) for name in type(self).own_arguments if name in kwargs}

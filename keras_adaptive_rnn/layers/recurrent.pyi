@@ -19,9 +19,34 @@ class CellLayer(RNN):
     cell_class: Any
     connection: str | None
     activity_regularizer: Any
+    return_sequences: bool
+    return_state: bool
+    go_backwards: bool
+    stateful: bool
+    unroll: bool
+    zero_output_for_mask: bool
+    recompute: bool
+    return_decisions: bool
+    order: str
 
     def __init__(
-        self, *args: Any, connection: str | None = None, activity_regularizer: Regularizer = None, **kwargs: Any
+        self,
+        *args: Any,
+        connection: str | None = None,
+        activity_regularizer: Regularizer = None,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        zero_output_for_mask: bool = False,
+        recompute: bool = False,
+        return_decisions: bool = False,
+        order: str = "auto",
+        **kwargs: Any,
     ) -> None:
         """An `RNN` that makes its own cell, or a stack of them. A subclass names their class: `cell_class = MogrifierCell`.
 
@@ -30,9 +55,33 @@ class CellLayer(RNN):
             connection: `None` (default), `"skip"` or `"residual"`. `"skip"` needs cells of one output size,
                 `"residual"` too, and the first cell may have inputs of any size.
             activity_regularizer: Regularizer of the output. Defaults to `None`.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
+            return_state: Whether to return the last states as well. Defaults to `False`.
+            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+                Defaults to `False`.
+            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
+                a known batch size. Defaults to `False`.
+            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
+                Needs a known number of steps. Defaults to `False`.
+            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
+                Defaults to `False`.
+            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
+                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
+                numbers are the same. Defaults to `False`.
+            return_decisions: Whether to return, after the output and the states, what each deciding cell
+                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
+                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
+                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+                needs `return_state=True`. Defaults to `False`.
+            order: In which order the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells above
+                the lowest are alike) take the steps: `"steps"`, all layers a step before the next step;
+                `"layers"`, a layer all steps before the next layer; `"wavefront"`, layer $l$ step $s - l$ for all
+                $l$ at once; `"auto"` (default), what was measured to be the fastest. The numbers are the same.
             kwargs: As in `keras.layers.Layer`.
         """
-        ...
 
     def __init_subclass__(cls, **kwargs: Any) -> None: ...
     def make_cell(self, *args: Any, **kwargs: Any) -> Any:
@@ -62,7 +111,7 @@ class Elman(CellLayer):
     (2, 8)"""
 
     cell_class: Any
-    units: int | list[int]
+    units: int
     activation: Any
     use_bias: bool
     kernel_initializer: Any
@@ -85,7 +134,7 @@ class Elman(CellLayer):
 
     def __init__(
         self,
-        units: int | list[int],
+        units: int,
         *,
         activation: Activation = "tanh",
         use_bias: bool = True,
@@ -182,7 +231,6 @@ class Elman(CellLayer):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
 class GRU(CellLayer):
     """The gated recurrent unit as a layer: `RNN(GRUCell(...))`, in the place of `keras.layers.GRU`.
@@ -204,7 +252,7 @@ class GRU(CellLayer):
     (2, 8)"""
 
     cell_class: Any
-    units: int | list[int]
+    units: int
     activation: Any
     recurrent_activation: Any
     reset_after: bool
@@ -229,7 +277,7 @@ class GRU(CellLayer):
 
     def __init__(
         self,
-        units: int | list[int],
+        units: int,
         *,
         activation: Activation = "tanh",
         recurrent_activation: Activation = "sigmoid",
@@ -331,7 +379,6 @@ class GRU(CellLayer):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
 class LSTM(CellLayer):
     """The long short-term memory as a layer: `RNN(LSTMCell(...))`, in the place of `keras.layers.LSTM`.
@@ -353,7 +400,7 @@ class LSTM(CellLayer):
     (2, 4)"""
 
     cell_class: Any
-    units: int | list[int]
+    units: int
     activation: Any
     recurrent_activation: Any
     unit_forget_bias: bool
@@ -383,7 +430,7 @@ class LSTM(CellLayer):
 
     def __init__(
         self,
-        units: int | list[int],
+        units: int,
         *,
         activation: Activation = "tanh",
         recurrent_activation: Activation = "sigmoid",
@@ -498,7 +545,6 @@ class LSTM(CellLayer):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
 class Mogrifier(CellLayer):
     """The Mogrifier (Melis et al., 2020) as a layer: `RNN(MogrifierCell(...))`, in the place of `keras.layers.LSTM`.
@@ -523,7 +569,7 @@ class Mogrifier(CellLayer):
     (2, 8)"""
 
     cell_class: Any
-    units: int | None | list[int]
+    units: int | None
     rounds: int
     rank: int | None
     zigzag: bool
@@ -539,7 +585,7 @@ class Mogrifier(CellLayer):
 
     def __init__(
         self,
-        units: int | None | list[int] = None,
+        units: int | None = None,
         *,
         rounds: int = 5,
         rank: int | None = None,
@@ -682,7 +728,6 @@ class Mogrifier(CellLayer):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
 class MultiplicativeLSTM(CellLayer):
     """The multiplicative LSTM (Krause et al., 2016) as a layer: `RNN(MultiplicativeLSTMCell(...))`.
@@ -704,7 +749,7 @@ class MultiplicativeLSTM(CellLayer):
     (2, 8)"""
 
     cell_class: Any
-    units: int | None | list[int]
+    units: int | None
     core: str
     factor_bias: bool
     dropout: float
@@ -714,7 +759,7 @@ class MultiplicativeLSTM(CellLayer):
 
     def __init__(
         self,
-        units: int | None | list[int] = None,
+        units: int | None = None,
         *,
         core: str = "lstm",
         cell: Any = None,
@@ -836,7 +881,6 @@ class MultiplicativeLSTM(CellLayer):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
 class LowRankGRU(CellLayer):
     """The GRU with low-rank passthrough (Miceli Barone, 2016) as a layer: `RNN(LowRankGRUCell(...))`.
@@ -858,7 +902,7 @@ class LowRankGRU(CellLayer):
     (2, 8)"""
 
     cell_class: Any
-    units: int | list[int]
+    units: int
     rank: int
     reset_after: bool
     diagonal: bool
@@ -888,7 +932,7 @@ class LowRankGRU(CellLayer):
 
     def __init__(
         self,
-        units: int | list[int],
+        units: int,
         *,
         rank: int,
         reset_after: bool = False,
@@ -1002,7 +1046,6 @@ class LowRankGRU(CellLayer):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
 class LowRankLSTM(CellLayer):
     """The LSTM with low-rank passthrough (Miceli Barone, 2016) as a layer: `RNN(LowRankLSTMCell(...))`.
@@ -1024,7 +1067,7 @@ class LowRankLSTM(CellLayer):
     (2, 8)"""
 
     cell_class: Any
-    units: int | list[int]
+    units: int
     rank: int
     carry_bias: float
     diagonal: bool
@@ -1058,7 +1101,7 @@ class LowRankLSTM(CellLayer):
 
     def __init__(
         self,
-        units: int | list[int],
+        units: int,
         *,
         rank: int,
         carry_bias: float = 1.0,
@@ -1181,7 +1224,6 @@ class LowRankLSTM(CellLayer):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
 class RecurrentHighway(CellLayer):
     """The recurrent highway (Zilly et al., 2017) as a layer: `RNN(RecurrentHighwayCell(...))`.
@@ -1203,7 +1245,7 @@ class RecurrentHighway(CellLayer):
     (2, 8)"""
 
     cell_class: Any
-    units: int | list[int]
+    units: int
     depth: int
     coupled: bool
     transform_bias: float
@@ -1230,7 +1272,7 @@ class RecurrentHighway(CellLayer):
 
     def __init__(
         self,
-        units: int | list[int],
+        units: int,
         *,
         depth: int = 5,
         coupled: bool = True,
@@ -1336,7 +1378,6 @@ class RecurrentHighway(CellLayer):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
 class GridLSTM(CellLayer):
     """The grid LSTM over depth and time (Kalchbrenner et al., 2015) as a layer: `RNN(GridLSTMCell(...))`.
@@ -1358,7 +1399,7 @@ class GridLSTM(CellLayer):
     (2, 8)"""
 
     cell_class: Any
-    units: int | list[int]
+    units: int
     depth: int
     tied: bool
     dropout: float
@@ -1368,7 +1409,7 @@ class GridLSTM(CellLayer):
 
     def __init__(
         self,
-        units: int | list[int],
+        units: int,
         *,
         depth: int,
         tied: bool = False,
@@ -1484,7 +1525,6 @@ class GridLSTM(CellLayer):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
 class DeepRNN(CellLayer):
     """A deep stack of vanilla layers (Eidnes and Nokland, 2018) as a layer: `RNN(DeepRNNCell(...))`.
@@ -1506,7 +1546,7 @@ class DeepRNN(CellLayer):
     (2, 8)"""
 
     cell_class: Any
-    units: int | list[int]
+    units: int
     depth: int
     activation: Any
     skip_every: int | None
@@ -1531,7 +1571,7 @@ class DeepRNN(CellLayer):
 
     def __init__(
         self,
-        units: int | list[int],
+        units: int,
         *,
         depth: int,
         activation: Activation = "belu",
@@ -1633,7 +1673,6 @@ class DeepRNN(CellLayer):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
 class WeightDropLSTM(CellLayer):
     """The LSTM of AWD-LSTM (Merity et al., 2018) as a layer: `RNN(WeightDropLSTMCell(...))`.
@@ -1655,7 +1694,7 @@ class WeightDropLSTM(CellLayer):
     (2, 8)"""
 
     cell_class: Any
-    units: int | list[int]
+    units: int
     recurrent_weight_dropout: float
     variational: bool
     seed: int | None
@@ -1686,7 +1725,7 @@ class WeightDropLSTM(CellLayer):
 
     def __init__(
         self,
-        units: int | list[int],
+        units: int,
         *,
         recurrent_weight_dropout: float = 0.5,
         variational: bool = False,
@@ -1804,7 +1843,6 @@ class WeightDropLSTM(CellLayer):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
 class Zoneout(CellLayer):
     """A recurrent network with zoneout (Krueger et al., 2017) as a layer: `RNN(ZoneoutCell(...))`.
@@ -1826,7 +1864,7 @@ class Zoneout(CellLayer):
     (2, 8)"""
 
     cell_class: Any
-    units: int | None | list[int]
+    units: int | None
     zoneout: float | list[float]
     core: str
     seed: int | None
@@ -1834,7 +1872,7 @@ class Zoneout(CellLayer):
 
     def __init__(
         self,
-        units: int | None | list[int] = None,
+        units: int | None = None,
         *,
         zoneout: float | list[float] = 0.1,
         core: str = "lstm",
@@ -1959,7 +1997,6 @@ class Zoneout(CellLayer):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
 class Skip(CellLayer):
     """The Skip RNN (Campos et al., 2018) as a layer: `RNN(SkipCell(...))`.
@@ -2051,7 +2088,6 @@ class Skip(CellLayer):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
 class Skim(CellLayer):
     """The Skim-RNN (Seo et al., 2018) as a layer: `RNN(SkimCell(...))`.
@@ -2146,7 +2182,6 @@ class Skim(CellLayer):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
 class VariableComputation(CellLayer):
     """The VCRNN and VCGRU (Jernite et al., 2017) as a layer: `RNN(VariableComputationCell(...))`.
@@ -2168,7 +2203,7 @@ class VariableComputation(CellLayer):
     (2, 8)"""
 
     cell_class: Any
-    units: int | list[int]
+    units: int
     core: str
     sharpness: float
     epsilon: float
@@ -2198,7 +2233,7 @@ class VariableComputation(CellLayer):
 
     def __init__(
         self,
-        units: int | list[int],
+        units: int,
         *,
         core: str = "rnn",
         sharpness: float = 0.1,
@@ -2312,7 +2347,6 @@ class VariableComputation(CellLayer):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
 class AdaptiveLayer(CellLayer):
     """The layer of an adaptive cell, or of a stack of them.
@@ -2327,7 +2361,7 @@ class AdaptiveLayer(CellLayer):
     fixed_arguments: Any
     output_dropout: float
     output_noise: Any
-    units: int | list[int]
+    units: int
     policy_units: int
     policy: str
     adaptation: str
@@ -2372,7 +2406,7 @@ class AdaptiveLayer(CellLayer):
 
     def __init__(
         self,
-        units: int | list[int],
+        units: int,
         *,
         policy_units: int = 100,
         policy: str = "recurrent",
@@ -2501,7 +2535,6 @@ class AdaptiveLayer(CellLayer):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
     def make_cell(self, units: Any, *args: Any, **kwargs: Any) -> Any: ...
     def call(
@@ -2568,7 +2601,7 @@ class AdaptiveLSTM(AdaptiveLayer):
 
     def __init__(
         self,
-        units: int | list[int],
+        units: int,
         *,
         policy_units: int = 100,
         policy: str = "recurrent",
@@ -2699,7 +2732,6 @@ class AdaptiveLSTM(AdaptiveLayer):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
 class AdaptiveRNN(AdaptiveLayer):
     """The adaptive Elman network (Flennerhag et al., 2018) as a layer, of one cell or of a stack of them.
@@ -2751,7 +2783,7 @@ class AdaptiveRNN(AdaptiveLayer):
 
     def __init__(
         self,
-        units: int | list[int],
+        units: int,
         *,
         policy_units: int = 100,
         policy: str = "recurrent",
@@ -2859,4 +2891,3 @@ class AdaptiveRNN(AdaptiveLayer):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...

@@ -4,7 +4,7 @@ from typing import Any, Self
 
 import keras
 
-from keras_adaptive_rnn._types import Regularizer, Tensor
+from keras_adaptive_rnn._types import Tensor
 
 class RNN(keras.layers.RNN):
     """Runs a cell over a sequence: `keras.layers.RNN`, faster and the same on every backend.
@@ -98,7 +98,6 @@ class RNN(keras.layers.RNN):
         name: str | None = None,
         dtype: Any = None,
         trainable: bool | None = None,
-        activity_regularizer: Regularizer = None,
     ) -> None:
         """Runs a cell over a sequence: `keras.layers.RNN`, faster and the same on every backend.
 
@@ -129,9 +128,7 @@ class RNN(keras.layers.RNN):
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
-            activity_regularizer: Regularizer of the output. Defaults to `None`.
         """
-        ...
 
     def build(self, sequences_shape: Any, initial_state_shape: Any = None) -> None: ...
     @property

@@ -77,7 +77,6 @@ class LinearMap(keras.layers.Layer):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
     def bind(
         self, owner: Any, name: Any, units: Any, initializer: Any, regularizer: Any = None, constraint: Any = None

@@ -81,15 +81,15 @@ class DropConnect(Full):
         variational: bool = False,
         seed: int | None = None,
         *,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
         units: int | None = None,
         blocks: int | tuple[int, ...] = 1,
         initializer: Initializer = None,
         regularizer: Regularizer = None,
         constraint: Constraint = None,
         weight_normalization: bool = False,
-        name: str | None = None,
-        dtype: Any = None,
-        trainable: bool | None = None,
     ) -> None:
         """A full matrix with some of its entries dropped while training: $y = x (W \\odot M)$.
 
@@ -99,6 +99,9 @@ class DropConnect(Full):
                 (The authors' code, which has this option, goes on dropping in inference; this one does not.)
                 Defaults to `False`.
             seed: Integer seed of the masks, or `None` (default).
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
             units: Positive integer, entries of one output block; `None` leaves it to the cell.
             blocks: Positive integer, or a tuple of them (groups). Defaults to `1`.
             initializer: Initializer of the weights, as in `keras.initializers.get`. `None` (default) takes the
@@ -108,11 +111,7 @@ class DropConnect(Full):
                 it stands in the equations, `[inputs, outputs]`, also where several are stored as one weight.
             weight_normalization: Whether each column of a matrix is $g\\, v / \\lVert v \\rVert$, with $g$ and $v$
                 learned; $g$ starts as $\\lVert v \\rVert$. Defaults to `False`.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
         """
-        ...
 
     def draw_noise(self) -> None: ...
     def effective_kernel(self, training: bool | None) -> Any: ...

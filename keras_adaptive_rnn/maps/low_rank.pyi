@@ -68,15 +68,15 @@ class LowRank(LinearMap):
         tied: bool = False,
         diagonal_initializer: Initializer = "zeros",
         *,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
         units: int | None = None,
         blocks: int | tuple[int, ...] = 1,
         initializer: Initializer = None,
         regularizer: Regularizer = None,
         constraint: Constraint = None,
         weight_normalization: bool = False,
-        name: str | None = None,
-        dtype: Any = None,
-        trainable: bool | None = None,
     ) -> None:
         """A product of two thin matrices, plus a diagonal if asked: $y_g = x R_g L_g \\; (+ \\; x \\odot d_g)$.
 
@@ -85,6 +85,9 @@ class LowRank(LinearMap):
             diagonal: Whether to add the diagonal, for which inputs and units must be equal. Defaults to `False`.
             tied: Whether the blocks share `right`. Defaults to `False`.
             diagonal_initializer: Initializer of the diagonal. Defaults to `"zeros"`.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
             units: Positive integer, entries of one output block; `None` leaves it to the cell.
             blocks: Positive integer, or a tuple of them (groups). Defaults to `1`.
             initializer: Initializer of the weights, as in `keras.initializers.get`. `None` (default) takes the
@@ -94,11 +97,7 @@ class LowRank(LinearMap):
                 it stands in the equations, `[inputs, outputs]`, also where several are stored as one weight.
             weight_normalization: Whether each column of a matrix is $g\\, v / \\lVert v \\rVert$, with $g$ and $v$
                 learned; $g$ starts as $\\lVert v \\rVert$. Defaults to `False`.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
         """
-        ...
 
     def check(self) -> None: ...
     def build(self, input_shape: Any) -> None: ...

@@ -126,7 +126,6 @@ class SkimOrRead(TextClassifier):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
     @property
     def threshold(self) -> Any: ...

@@ -74,7 +74,6 @@ class AdaptiveComputationCell(Cell):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
     def build_decision(self, inputs: Any, outputs: Any, bias: str = "zeros") -> None:
         """Makes the map of `inputs` entries to `outputs`, `bias` being the initializer of its bias."""
@@ -128,7 +127,6 @@ class ScheduledCell(Cell):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
     def build(self, input_shape: Any) -> None: ...
     def set_value(self, name: Any, value: Any) -> None:

@@ -79,7 +79,6 @@ class Cell(DropoutRNNCell, keras.layers.Layer):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
     def __init_subclass__(cls, **kwargs: Any) -> None: ...
     @classmethod

@@ -42,7 +42,6 @@ class CompositeCell(Cell):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
     @classmethod
     def accepted_arguments(cls) -> Any: ...

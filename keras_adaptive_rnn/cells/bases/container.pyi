@@ -38,7 +38,6 @@ class ContainerCell(Cell):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
     def hold(self, cells: Any) -> None:
         """Records the cells that it holds, in the order of their states. They must be attributes too."""

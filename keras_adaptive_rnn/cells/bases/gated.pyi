@@ -130,7 +130,6 @@ class GatedCell(Cell):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
     def build(self, input_shape: Any) -> None: ...
     def build_maps(self) -> None:

@@ -54,7 +54,6 @@ class WrapperCell(ContainerCell):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
-        ...
 
     def build(self, input_shape: Any) -> None: ...
     def inner(self, inputs: Any, states: Any, training: bool | None) -> Any:
