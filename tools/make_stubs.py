@@ -138,11 +138,13 @@ class Completed(ast.NodeTransformer):
         fields = {ast.unparse(n.target): n for n in node.body if isinstance(n, ast.AnnAssign)}
         # A constructor keeps its own arguments; a layer has a property for each argument of its cell.
         for p in parameters(cls):
-            is_kept = p.name in own or isinstance(vars(cls).get(p.name), property)
-            if is_kept and p.name not in {*methods, "cell"}:
-                text = inspect.formatannotation(p.annotation)
-                is_plain = set(re.findall(r"\w+", text)) <= {"int", "float", "bool", "str", "list", "None"}
-                fields[p.name] = ast.parse(f"{p.name}: {text if is_plain else 'Any'}").body[0]
+            text = inspect.formatannotation(p.annotation)
+            is_plain = set(re.findall(r"\w+", text)) <= {"int", "float", "bool", "str", "list", "None"}
+            text = text if is_plain else "Any"
+            if p.name not in methods and isinstance(vars(cls).get(p.name), property):
+                fields[p.name] = ast.parse(f"@property\ndef {p.name}(self) -> {text}: ...").body[0]
+            elif p.name in own - methods - {"cell"}:
+                fields[p.name] = ast.parse(f"{p.name}: {text}").body[0]
         replaced = {"__init__", "__new__"}
         kept = [n for n in node.body if isinstance(n, ast.FunctionDef) and n.name not in replaced]
         node.body = [ast.Expr(ast.Constant(cls.__doc__)), *fields.values(), self.constructor(cls), *kept]

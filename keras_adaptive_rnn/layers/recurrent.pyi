@@ -111,27 +111,47 @@ class Elman(CellLayer):
     (2, 8)"""
 
     cell_class: Any
-    units: int
-    activation: Any
-    use_bias: bool
-    kernel_initializer: Any
-    recurrent_initializer: Any
-    bias_initializer: Any
-    kernel_regularizer: Any
-    recurrent_regularizer: Any
-    bias_regularizer: Any
-    kernel_constraint: Any
-    recurrent_constraint: Any
-    bias_constraint: Any
-    kernel_map: Any
-    recurrent_map: Any
-    layer_normalization: bool
-    per_gate_dropout: bool
-    dropout: float
-    recurrent_dropout: float
-    seed: int | None
-    trainable_initial_state: bool
 
+    @property
+    def units(self) -> int: ...
+    @property
+    def activation(self) -> Any: ...
+    @property
+    def use_bias(self) -> bool: ...
+    @property
+    def kernel_initializer(self) -> Any: ...
+    @property
+    def recurrent_initializer(self) -> Any: ...
+    @property
+    def bias_initializer(self) -> Any: ...
+    @property
+    def kernel_regularizer(self) -> Any: ...
+    @property
+    def recurrent_regularizer(self) -> Any: ...
+    @property
+    def bias_regularizer(self) -> Any: ...
+    @property
+    def kernel_constraint(self) -> Any: ...
+    @property
+    def recurrent_constraint(self) -> Any: ...
+    @property
+    def bias_constraint(self) -> Any: ...
+    @property
+    def kernel_map(self) -> Any: ...
+    @property
+    def recurrent_map(self) -> Any: ...
+    @property
+    def layer_normalization(self) -> bool: ...
+    @property
+    def per_gate_dropout(self) -> bool: ...
+    @property
+    def dropout(self) -> float: ...
+    @property
+    def recurrent_dropout(self) -> float: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def trainable_initial_state(self) -> bool: ...
     def __init__(
         self,
         units: int,
@@ -252,29 +272,51 @@ class GRU(CellLayer):
     (2, 8)"""
 
     cell_class: Any
-    units: int
-    activation: Any
-    recurrent_activation: Any
-    reset_after: bool
-    use_bias: bool
-    kernel_initializer: Any
-    recurrent_initializer: Any
-    bias_initializer: Any
-    kernel_regularizer: Any
-    recurrent_regularizer: Any
-    bias_regularizer: Any
-    kernel_constraint: Any
-    recurrent_constraint: Any
-    bias_constraint: Any
-    kernel_map: Any
-    recurrent_map: Any
-    layer_normalization: bool
-    per_gate_dropout: bool
-    dropout: float
-    recurrent_dropout: float
-    seed: int | None
-    trainable_initial_state: bool
 
+    @property
+    def units(self) -> int: ...
+    @property
+    def activation(self) -> Any: ...
+    @property
+    def recurrent_activation(self) -> Any: ...
+    @property
+    def reset_after(self) -> bool: ...
+    @property
+    def use_bias(self) -> bool: ...
+    @property
+    def kernel_initializer(self) -> Any: ...
+    @property
+    def recurrent_initializer(self) -> Any: ...
+    @property
+    def bias_initializer(self) -> Any: ...
+    @property
+    def kernel_regularizer(self) -> Any: ...
+    @property
+    def recurrent_regularizer(self) -> Any: ...
+    @property
+    def bias_regularizer(self) -> Any: ...
+    @property
+    def kernel_constraint(self) -> Any: ...
+    @property
+    def recurrent_constraint(self) -> Any: ...
+    @property
+    def bias_constraint(self) -> Any: ...
+    @property
+    def kernel_map(self) -> Any: ...
+    @property
+    def recurrent_map(self) -> Any: ...
+    @property
+    def layer_normalization(self) -> bool: ...
+    @property
+    def per_gate_dropout(self) -> bool: ...
+    @property
+    def dropout(self) -> float: ...
+    @property
+    def recurrent_dropout(self) -> float: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def trainable_initial_state(self) -> bool: ...
     def __init__(
         self,
         units: int,
@@ -400,34 +442,61 @@ class LSTM(CellLayer):
     (2, 4)"""
 
     cell_class: Any
-    units: int
-    activation: Any
-    recurrent_activation: Any
-    unit_forget_bias: bool
-    tied_gates: bool
-    cap_input_gate: bool
-    projection_units: int | None
-    cell_clip: float | None
-    update_dropout: float
-    use_bias: bool
-    kernel_initializer: Any
-    recurrent_initializer: Any
-    bias_initializer: Any
-    kernel_regularizer: Any
-    recurrent_regularizer: Any
-    bias_regularizer: Any
-    kernel_constraint: Any
-    recurrent_constraint: Any
-    bias_constraint: Any
-    kernel_map: Any
-    recurrent_map: Any
-    layer_normalization: bool
-    per_gate_dropout: bool
-    dropout: float
-    recurrent_dropout: float
-    seed: int | None
-    trainable_initial_state: bool
 
+    @property
+    def units(self) -> int: ...
+    @property
+    def activation(self) -> Any: ...
+    @property
+    def recurrent_activation(self) -> Any: ...
+    @property
+    def unit_forget_bias(self) -> bool: ...
+    @property
+    def tied_gates(self) -> bool: ...
+    @property
+    def cap_input_gate(self) -> bool: ...
+    @property
+    def projection_units(self) -> int | None: ...
+    @property
+    def cell_clip(self) -> float | None: ...
+    @property
+    def update_dropout(self) -> float: ...
+    @property
+    def use_bias(self) -> bool: ...
+    @property
+    def kernel_initializer(self) -> Any: ...
+    @property
+    def recurrent_initializer(self) -> Any: ...
+    @property
+    def bias_initializer(self) -> Any: ...
+    @property
+    def kernel_regularizer(self) -> Any: ...
+    @property
+    def recurrent_regularizer(self) -> Any: ...
+    @property
+    def bias_regularizer(self) -> Any: ...
+    @property
+    def kernel_constraint(self) -> Any: ...
+    @property
+    def recurrent_constraint(self) -> Any: ...
+    @property
+    def bias_constraint(self) -> Any: ...
+    @property
+    def kernel_map(self) -> Any: ...
+    @property
+    def recurrent_map(self) -> Any: ...
+    @property
+    def layer_normalization(self) -> bool: ...
+    @property
+    def per_gate_dropout(self) -> bool: ...
+    @property
+    def dropout(self) -> float: ...
+    @property
+    def recurrent_dropout(self) -> float: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def trainable_initial_state(self) -> bool: ...
     def __init__(
         self,
         units: int,
@@ -569,20 +638,33 @@ class Mogrifier(CellLayer):
     (2, 8)"""
 
     cell_class: Any
-    units: int | None
-    rounds: int
-    rank: int | None
-    zigzag: bool
-    gate_bias: bool
-    core: str
-    gate_initializer: Any
-    gate_regularizer: Any
-    gate_constraint: Any
-    dropout: float
-    recurrent_dropout: float
-    seed: int | None
-    trainable_initial_state: bool
 
+    @property
+    def units(self) -> int | None: ...
+    @property
+    def rounds(self) -> int: ...
+    @property
+    def rank(self) -> int | None: ...
+    @property
+    def zigzag(self) -> bool: ...
+    @property
+    def gate_bias(self) -> bool: ...
+    @property
+    def core(self) -> str: ...
+    @property
+    def gate_initializer(self) -> Any: ...
+    @property
+    def gate_regularizer(self) -> Any: ...
+    @property
+    def gate_constraint(self) -> Any: ...
+    @property
+    def dropout(self) -> float: ...
+    @property
+    def recurrent_dropout(self) -> float: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def trainable_initial_state(self) -> bool: ...
     def __init__(
         self,
         units: int | None = None,
@@ -749,14 +831,21 @@ class MultiplicativeLSTM(CellLayer):
     (2, 8)"""
 
     cell_class: Any
-    units: int | None
-    core: str
-    factor_bias: bool
-    dropout: float
-    recurrent_dropout: float
-    seed: int | None
-    trainable_initial_state: bool
 
+    @property
+    def units(self) -> int | None: ...
+    @property
+    def core(self) -> str: ...
+    @property
+    def factor_bias(self) -> bool: ...
+    @property
+    def dropout(self) -> float: ...
+    @property
+    def recurrent_dropout(self) -> float: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def trainable_initial_state(self) -> bool: ...
     def __init__(
         self,
         units: int | None = None,
@@ -902,34 +991,61 @@ class LowRankGRU(CellLayer):
     (2, 8)"""
 
     cell_class: Any
-    units: int
-    rank: int
-    reset_after: bool
-    diagonal: bool
-    tied: bool
-    carry_bias: float
-    weight_normalization: bool
-    diagonal_initializer: Any
-    kernel_map: Any
-    activation: Any
-    recurrent_activation: Any
-    use_bias: bool
-    kernel_initializer: Any
-    recurrent_initializer: Any
-    bias_initializer: Any
-    kernel_regularizer: Any
-    recurrent_regularizer: Any
-    bias_regularizer: Any
-    kernel_constraint: Any
-    recurrent_constraint: Any
-    bias_constraint: Any
-    layer_normalization: bool
-    per_gate_dropout: bool
-    dropout: float
-    recurrent_dropout: float
-    seed: int | None
-    trainable_initial_state: bool
 
+    @property
+    def units(self) -> int: ...
+    @property
+    def rank(self) -> int: ...
+    @property
+    def reset_after(self) -> bool: ...
+    @property
+    def diagonal(self) -> bool: ...
+    @property
+    def tied(self) -> bool: ...
+    @property
+    def carry_bias(self) -> float: ...
+    @property
+    def weight_normalization(self) -> bool: ...
+    @property
+    def diagonal_initializer(self) -> Any: ...
+    @property
+    def kernel_map(self) -> Any: ...
+    @property
+    def activation(self) -> Any: ...
+    @property
+    def recurrent_activation(self) -> Any: ...
+    @property
+    def use_bias(self) -> bool: ...
+    @property
+    def kernel_initializer(self) -> Any: ...
+    @property
+    def recurrent_initializer(self) -> Any: ...
+    @property
+    def bias_initializer(self) -> Any: ...
+    @property
+    def kernel_regularizer(self) -> Any: ...
+    @property
+    def recurrent_regularizer(self) -> Any: ...
+    @property
+    def bias_regularizer(self) -> Any: ...
+    @property
+    def kernel_constraint(self) -> Any: ...
+    @property
+    def recurrent_constraint(self) -> Any: ...
+    @property
+    def bias_constraint(self) -> Any: ...
+    @property
+    def layer_normalization(self) -> bool: ...
+    @property
+    def per_gate_dropout(self) -> bool: ...
+    @property
+    def dropout(self) -> float: ...
+    @property
+    def recurrent_dropout(self) -> float: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def trainable_initial_state(self) -> bool: ...
     def __init__(
         self,
         units: int,
@@ -1067,38 +1183,69 @@ class LowRankLSTM(CellLayer):
     (2, 8)"""
 
     cell_class: Any
-    units: int
-    rank: int
-    carry_bias: float
-    diagonal: bool
-    tied: bool
-    weight_normalization: bool
-    diagonal_initializer: Any
-    kernel_map: Any
-    activation: Any
-    recurrent_activation: Any
-    tied_gates: bool
-    cap_input_gate: bool
-    projection_units: int | None
-    cell_clip: float | None
-    update_dropout: float
-    use_bias: bool
-    kernel_initializer: Any
-    recurrent_initializer: Any
-    bias_initializer: Any
-    kernel_regularizer: Any
-    recurrent_regularizer: Any
-    bias_regularizer: Any
-    kernel_constraint: Any
-    recurrent_constraint: Any
-    bias_constraint: Any
-    layer_normalization: bool
-    per_gate_dropout: bool
-    dropout: float
-    recurrent_dropout: float
-    seed: int | None
-    trainable_initial_state: bool
 
+    @property
+    def units(self) -> int: ...
+    @property
+    def rank(self) -> int: ...
+    @property
+    def carry_bias(self) -> float: ...
+    @property
+    def diagonal(self) -> bool: ...
+    @property
+    def tied(self) -> bool: ...
+    @property
+    def weight_normalization(self) -> bool: ...
+    @property
+    def diagonal_initializer(self) -> Any: ...
+    @property
+    def kernel_map(self) -> Any: ...
+    @property
+    def activation(self) -> Any: ...
+    @property
+    def recurrent_activation(self) -> Any: ...
+    @property
+    def tied_gates(self) -> bool: ...
+    @property
+    def cap_input_gate(self) -> bool: ...
+    @property
+    def projection_units(self) -> int | None: ...
+    @property
+    def cell_clip(self) -> float | None: ...
+    @property
+    def update_dropout(self) -> float: ...
+    @property
+    def use_bias(self) -> bool: ...
+    @property
+    def kernel_initializer(self) -> Any: ...
+    @property
+    def recurrent_initializer(self) -> Any: ...
+    @property
+    def bias_initializer(self) -> Any: ...
+    @property
+    def kernel_regularizer(self) -> Any: ...
+    @property
+    def recurrent_regularizer(self) -> Any: ...
+    @property
+    def bias_regularizer(self) -> Any: ...
+    @property
+    def kernel_constraint(self) -> Any: ...
+    @property
+    def recurrent_constraint(self) -> Any: ...
+    @property
+    def bias_constraint(self) -> Any: ...
+    @property
+    def layer_normalization(self) -> bool: ...
+    @property
+    def per_gate_dropout(self) -> bool: ...
+    @property
+    def dropout(self) -> float: ...
+    @property
+    def recurrent_dropout(self) -> float: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def trainable_initial_state(self) -> bool: ...
     def __init__(
         self,
         units: int,
@@ -1245,31 +1392,55 @@ class RecurrentHighway(CellLayer):
     (2, 8)"""
 
     cell_class: Any
-    units: int
-    depth: int
-    coupled: bool
-    transform_bias: float
-    activation: Any
-    recurrent_activation: Any
-    use_bias: bool
-    kernel_initializer: Any
-    recurrent_initializer: Any
-    bias_initializer: Any
-    kernel_regularizer: Any
-    recurrent_regularizer: Any
-    bias_regularizer: Any
-    kernel_constraint: Any
-    recurrent_constraint: Any
-    bias_constraint: Any
-    kernel_map: Any
-    recurrent_map: Any
-    layer_normalization: bool
-    per_gate_dropout: bool
-    dropout: float
-    recurrent_dropout: float
-    seed: int | None
-    trainable_initial_state: bool
 
+    @property
+    def units(self) -> int: ...
+    @property
+    def depth(self) -> int: ...
+    @property
+    def coupled(self) -> bool: ...
+    @property
+    def transform_bias(self) -> float: ...
+    @property
+    def activation(self) -> Any: ...
+    @property
+    def recurrent_activation(self) -> Any: ...
+    @property
+    def use_bias(self) -> bool: ...
+    @property
+    def kernel_initializer(self) -> Any: ...
+    @property
+    def recurrent_initializer(self) -> Any: ...
+    @property
+    def bias_initializer(self) -> Any: ...
+    @property
+    def kernel_regularizer(self) -> Any: ...
+    @property
+    def recurrent_regularizer(self) -> Any: ...
+    @property
+    def bias_regularizer(self) -> Any: ...
+    @property
+    def kernel_constraint(self) -> Any: ...
+    @property
+    def recurrent_constraint(self) -> Any: ...
+    @property
+    def bias_constraint(self) -> Any: ...
+    @property
+    def kernel_map(self) -> Any: ...
+    @property
+    def recurrent_map(self) -> Any: ...
+    @property
+    def layer_normalization(self) -> bool: ...
+    @property
+    def per_gate_dropout(self) -> bool: ...
+    @property
+    def dropout(self) -> float: ...
+    @property
+    def recurrent_dropout(self) -> float: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def trainable_initial_state(self) -> bool: ...
     def __init__(
         self,
         units: int,
@@ -1399,14 +1570,21 @@ class GridLSTM(CellLayer):
     (2, 8)"""
 
     cell_class: Any
-    units: int
-    depth: int
-    tied: bool
-    dropout: float
-    recurrent_dropout: float
-    seed: int | None
-    trainable_initial_state: bool
 
+    @property
+    def units(self) -> int: ...
+    @property
+    def depth(self) -> int: ...
+    @property
+    def tied(self) -> bool: ...
+    @property
+    def dropout(self) -> float: ...
+    @property
+    def recurrent_dropout(self) -> float: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def trainable_initial_state(self) -> bool: ...
     def __init__(
         self,
         units: int,
@@ -1546,29 +1724,51 @@ class DeepRNN(CellLayer):
     (2, 8)"""
 
     cell_class: Any
-    units: int
-    depth: int
-    activation: Any
-    skip_every: int | None
-    skip_scale: float
-    block_dropout: float
-    use_bias: bool
-    kernel_initializer: Any
-    recurrent_initializer: Any
-    bias_initializer: Any
-    kernel_regularizer: Any
-    recurrent_regularizer: Any
-    bias_regularizer: Any
-    kernel_constraint: Any
-    recurrent_constraint: Any
-    bias_constraint: Any
-    kernel_map: Any
-    recurrent_map: Any
-    dropout: float
-    recurrent_dropout: float
-    seed: int | None
-    trainable_initial_state: bool
 
+    @property
+    def units(self) -> int: ...
+    @property
+    def depth(self) -> int: ...
+    @property
+    def activation(self) -> Any: ...
+    @property
+    def skip_every(self) -> int | None: ...
+    @property
+    def skip_scale(self) -> float: ...
+    @property
+    def block_dropout(self) -> float: ...
+    @property
+    def use_bias(self) -> bool: ...
+    @property
+    def kernel_initializer(self) -> Any: ...
+    @property
+    def recurrent_initializer(self) -> Any: ...
+    @property
+    def bias_initializer(self) -> Any: ...
+    @property
+    def kernel_regularizer(self) -> Any: ...
+    @property
+    def recurrent_regularizer(self) -> Any: ...
+    @property
+    def bias_regularizer(self) -> Any: ...
+    @property
+    def kernel_constraint(self) -> Any: ...
+    @property
+    def recurrent_constraint(self) -> Any: ...
+    @property
+    def bias_constraint(self) -> Any: ...
+    @property
+    def kernel_map(self) -> Any: ...
+    @property
+    def recurrent_map(self) -> Any: ...
+    @property
+    def dropout(self) -> float: ...
+    @property
+    def recurrent_dropout(self) -> float: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def trainable_initial_state(self) -> bool: ...
     def __init__(
         self,
         units: int,
@@ -1694,35 +1894,63 @@ class WeightDropLSTM(CellLayer):
     (2, 8)"""
 
     cell_class: Any
-    units: int
-    recurrent_weight_dropout: float
-    variational: bool
-    seed: int | None
-    activation: Any
-    recurrent_activation: Any
-    unit_forget_bias: bool
-    tied_gates: bool
-    cap_input_gate: bool
-    projection_units: int | None
-    cell_clip: float | None
-    update_dropout: float
-    use_bias: bool
-    kernel_initializer: Any
-    recurrent_initializer: Any
-    bias_initializer: Any
-    kernel_regularizer: Any
-    recurrent_regularizer: Any
-    bias_regularizer: Any
-    kernel_constraint: Any
-    recurrent_constraint: Any
-    bias_constraint: Any
-    kernel_map: Any
-    layer_normalization: bool
-    per_gate_dropout: bool
-    dropout: float
-    recurrent_dropout: float
-    trainable_initial_state: bool
 
+    @property
+    def units(self) -> int: ...
+    @property
+    def recurrent_weight_dropout(self) -> float: ...
+    @property
+    def variational(self) -> bool: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def activation(self) -> Any: ...
+    @property
+    def recurrent_activation(self) -> Any: ...
+    @property
+    def unit_forget_bias(self) -> bool: ...
+    @property
+    def tied_gates(self) -> bool: ...
+    @property
+    def cap_input_gate(self) -> bool: ...
+    @property
+    def projection_units(self) -> int | None: ...
+    @property
+    def cell_clip(self) -> float | None: ...
+    @property
+    def update_dropout(self) -> float: ...
+    @property
+    def use_bias(self) -> bool: ...
+    @property
+    def kernel_initializer(self) -> Any: ...
+    @property
+    def recurrent_initializer(self) -> Any: ...
+    @property
+    def bias_initializer(self) -> Any: ...
+    @property
+    def kernel_regularizer(self) -> Any: ...
+    @property
+    def recurrent_regularizer(self) -> Any: ...
+    @property
+    def bias_regularizer(self) -> Any: ...
+    @property
+    def kernel_constraint(self) -> Any: ...
+    @property
+    def recurrent_constraint(self) -> Any: ...
+    @property
+    def bias_constraint(self) -> Any: ...
+    @property
+    def kernel_map(self) -> Any: ...
+    @property
+    def layer_normalization(self) -> bool: ...
+    @property
+    def per_gate_dropout(self) -> bool: ...
+    @property
+    def dropout(self) -> float: ...
+    @property
+    def recurrent_dropout(self) -> float: ...
+    @property
+    def trainable_initial_state(self) -> bool: ...
     def __init__(
         self,
         units: int,
@@ -1864,12 +2092,17 @@ class Zoneout(CellLayer):
     (2, 8)"""
 
     cell_class: Any
-    units: int | None
-    zoneout: float | list[float]
-    core: str
-    seed: int | None
-    trainable_initial_state: bool
 
+    @property
+    def units(self) -> int | None: ...
+    @property
+    def zoneout(self) -> float | list[float]: ...
+    @property
+    def core(self) -> str: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def trainable_initial_state(self) -> bool: ...
     def __init__(
         self,
         units: int | None = None,
@@ -2018,13 +2251,19 @@ class Skip(CellLayer):
 
     cell_class: Any
     fixed_arguments: Any
-    update_bias: float
-    budget: float
-    held_increment: bool
-    decision_initializer: Any
-    seed: int | None
-    trainable_initial_state: bool
 
+    @property
+    def update_bias(self) -> float: ...
+    @property
+    def budget(self) -> float: ...
+    @property
+    def held_increment(self) -> bool: ...
+    @property
+    def decision_initializer(self) -> Any: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def trainable_initial_state(self) -> bool: ...
     def __init__(
         self,
         cell: Any,
@@ -2109,13 +2348,19 @@ class Skim(CellLayer):
 
     cell_class: Any
     fixed_arguments: Any
-    small_cell: Any
-    temperature: float
-    skim_loss: float
-    decision_initializer: Any
-    seed: int | None
-    trainable_initial_state: bool
 
+    @property
+    def small_cell(self) -> Any: ...
+    @property
+    def temperature(self) -> float: ...
+    @property
+    def skim_loss(self) -> float: ...
+    @property
+    def decision_initializer(self) -> Any: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def trainable_initial_state(self) -> bool: ...
     def __init__(
         self,
         cell: Any,
@@ -2203,34 +2448,61 @@ class VariableComputation(CellLayer):
     (2, 8)"""
 
     cell_class: Any
-    units: int
-    core: str
-    sharpness: float
-    epsilon: float
-    budget: float
-    target: float
-    soft_inference: bool
-    decision_initializer: Any
-    activation: Any
-    use_bias: bool
-    kernel_initializer: Any
-    recurrent_initializer: Any
-    bias_initializer: Any
-    kernel_regularizer: Any
-    recurrent_regularizer: Any
-    bias_regularizer: Any
-    kernel_constraint: Any
-    recurrent_constraint: Any
-    bias_constraint: Any
-    kernel_map: Any
-    recurrent_map: Any
-    layer_normalization: bool
-    per_gate_dropout: bool
-    dropout: float
-    recurrent_dropout: float
-    seed: int | None
-    trainable_initial_state: bool
 
+    @property
+    def units(self) -> int: ...
+    @property
+    def core(self) -> str: ...
+    @property
+    def sharpness(self) -> float: ...
+    @property
+    def epsilon(self) -> float: ...
+    @property
+    def budget(self) -> float: ...
+    @property
+    def target(self) -> float: ...
+    @property
+    def soft_inference(self) -> bool: ...
+    @property
+    def decision_initializer(self) -> Any: ...
+    @property
+    def activation(self) -> Any: ...
+    @property
+    def use_bias(self) -> bool: ...
+    @property
+    def kernel_initializer(self) -> Any: ...
+    @property
+    def recurrent_initializer(self) -> Any: ...
+    @property
+    def bias_initializer(self) -> Any: ...
+    @property
+    def kernel_regularizer(self) -> Any: ...
+    @property
+    def recurrent_regularizer(self) -> Any: ...
+    @property
+    def bias_regularizer(self) -> Any: ...
+    @property
+    def kernel_constraint(self) -> Any: ...
+    @property
+    def recurrent_constraint(self) -> Any: ...
+    @property
+    def bias_constraint(self) -> Any: ...
+    @property
+    def kernel_map(self) -> Any: ...
+    @property
+    def recurrent_map(self) -> Any: ...
+    @property
+    def layer_normalization(self) -> bool: ...
+    @property
+    def per_gate_dropout(self) -> bool: ...
+    @property
+    def dropout(self) -> float: ...
+    @property
+    def recurrent_dropout(self) -> float: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def trainable_initial_state(self) -> bool: ...
     def __init__(
         self,
         units: int,
@@ -2362,37 +2634,69 @@ class AdaptiveLayer(CellLayer):
     output_dropout: float
     output_noise: Any
     units: int
-    policy_units: int
-    policy: str
-    adaptation: str
-    tied: bool
-    rank: int | None
-    policy_dropout: float
-    policy_initializer: Any
-    kernel_initializer: Any
-    activation: Any
-    recurrent_activation: Any
-    unit_forget_bias: bool
-    tied_gates: bool
-    cap_input_gate: bool
-    projection_units: int | None
-    cell_clip: float | None
-    update_dropout: float
-    use_bias: bool
-    recurrent_initializer: Any
-    bias_initializer: Any
-    kernel_regularizer: Any
-    recurrent_regularizer: Any
-    bias_regularizer: Any
-    kernel_constraint: Any
-    recurrent_constraint: Any
-    bias_constraint: Any
-    kernel_map: Any
-    recurrent_map: Any
-    dropout: float
-    recurrent_dropout: float
-    seed: int | None
-    trainable_initial_state: bool
+
+    @property
+    def policy_units(self) -> int: ...
+    @property
+    def policy(self) -> str: ...
+    @property
+    def adaptation(self) -> str: ...
+    @property
+    def tied(self) -> bool: ...
+    @property
+    def rank(self) -> int | None: ...
+    @property
+    def policy_dropout(self) -> float: ...
+    @property
+    def policy_initializer(self) -> Any: ...
+    @property
+    def kernel_initializer(self) -> Any: ...
+    @property
+    def activation(self) -> Any: ...
+    @property
+    def recurrent_activation(self) -> Any: ...
+    @property
+    def unit_forget_bias(self) -> bool: ...
+    @property
+    def tied_gates(self) -> bool: ...
+    @property
+    def cap_input_gate(self) -> bool: ...
+    @property
+    def projection_units(self) -> int | None: ...
+    @property
+    def cell_clip(self) -> float | None: ...
+    @property
+    def update_dropout(self) -> float: ...
+    @property
+    def use_bias(self) -> bool: ...
+    @property
+    def recurrent_initializer(self) -> Any: ...
+    @property
+    def bias_initializer(self) -> Any: ...
+    @property
+    def kernel_regularizer(self) -> Any: ...
+    @property
+    def recurrent_regularizer(self) -> Any: ...
+    @property
+    def bias_regularizer(self) -> Any: ...
+    @property
+    def kernel_constraint(self) -> Any: ...
+    @property
+    def recurrent_constraint(self) -> Any: ...
+    @property
+    def bias_constraint(self) -> Any: ...
+    @property
+    def kernel_map(self) -> Any: ...
+    @property
+    def recurrent_map(self) -> Any: ...
+    @property
+    def dropout(self) -> float: ...
+    @property
+    def recurrent_dropout(self) -> float: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def trainable_initial_state(self) -> bool: ...
     activity_regularizer: Any
     return_sequences: bool
     return_state: bool
@@ -2567,38 +2871,69 @@ class AdaptiveLSTM(AdaptiveLayer):
 
     cell_class: Any
     stack_class: Any
-    policy_units: int
-    policy: str
-    adaptation: str
-    tied: bool
-    rank: int | None
-    policy_dropout: float
-    policy_initializer: Any
-    kernel_initializer: Any
-    activation: Any
-    recurrent_activation: Any
-    unit_forget_bias: bool
-    tied_gates: bool
-    cap_input_gate: bool
-    projection_units: int | None
-    cell_clip: float | None
-    update_dropout: float
-    use_bias: bool
-    recurrent_initializer: Any
-    bias_initializer: Any
-    kernel_regularizer: Any
-    recurrent_regularizer: Any
-    bias_regularizer: Any
-    kernel_constraint: Any
-    recurrent_constraint: Any
-    bias_constraint: Any
-    kernel_map: Any
-    recurrent_map: Any
-    dropout: float
-    recurrent_dropout: float
-    seed: int | None
-    trainable_initial_state: bool
 
+    @property
+    def policy_units(self) -> int: ...
+    @property
+    def policy(self) -> str: ...
+    @property
+    def adaptation(self) -> str: ...
+    @property
+    def tied(self) -> bool: ...
+    @property
+    def rank(self) -> int | None: ...
+    @property
+    def policy_dropout(self) -> float: ...
+    @property
+    def policy_initializer(self) -> Any: ...
+    @property
+    def kernel_initializer(self) -> Any: ...
+    @property
+    def activation(self) -> Any: ...
+    @property
+    def recurrent_activation(self) -> Any: ...
+    @property
+    def unit_forget_bias(self) -> bool: ...
+    @property
+    def tied_gates(self) -> bool: ...
+    @property
+    def cap_input_gate(self) -> bool: ...
+    @property
+    def projection_units(self) -> int | None: ...
+    @property
+    def cell_clip(self) -> float | None: ...
+    @property
+    def update_dropout(self) -> float: ...
+    @property
+    def use_bias(self) -> bool: ...
+    @property
+    def recurrent_initializer(self) -> Any: ...
+    @property
+    def bias_initializer(self) -> Any: ...
+    @property
+    def kernel_regularizer(self) -> Any: ...
+    @property
+    def recurrent_regularizer(self) -> Any: ...
+    @property
+    def bias_regularizer(self) -> Any: ...
+    @property
+    def kernel_constraint(self) -> Any: ...
+    @property
+    def recurrent_constraint(self) -> Any: ...
+    @property
+    def bias_constraint(self) -> Any: ...
+    @property
+    def kernel_map(self) -> Any: ...
+    @property
+    def recurrent_map(self) -> Any: ...
+    @property
+    def dropout(self) -> float: ...
+    @property
+    def recurrent_dropout(self) -> float: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def trainable_initial_state(self) -> bool: ...
     def __init__(
         self,
         units: int,
@@ -2756,31 +3091,55 @@ class AdaptiveRNN(AdaptiveLayer):
 
     cell_class: Any
     stack_class: Any
-    policy_units: int
-    policy: str
-    adaptation: str
-    tied: bool
-    rank: int | None
-    policy_dropout: float
-    policy_initializer: Any
-    kernel_initializer: Any
-    activation: Any
-    use_bias: bool
-    recurrent_initializer: Any
-    bias_initializer: Any
-    kernel_regularizer: Any
-    recurrent_regularizer: Any
-    bias_regularizer: Any
-    kernel_constraint: Any
-    recurrent_constraint: Any
-    bias_constraint: Any
-    kernel_map: Any
-    recurrent_map: Any
-    dropout: float
-    recurrent_dropout: float
-    seed: int | None
-    trainable_initial_state: bool
 
+    @property
+    def policy_units(self) -> int: ...
+    @property
+    def policy(self) -> str: ...
+    @property
+    def adaptation(self) -> str: ...
+    @property
+    def tied(self) -> bool: ...
+    @property
+    def rank(self) -> int | None: ...
+    @property
+    def policy_dropout(self) -> float: ...
+    @property
+    def policy_initializer(self) -> Any: ...
+    @property
+    def kernel_initializer(self) -> Any: ...
+    @property
+    def activation(self) -> Any: ...
+    @property
+    def use_bias(self) -> bool: ...
+    @property
+    def recurrent_initializer(self) -> Any: ...
+    @property
+    def bias_initializer(self) -> Any: ...
+    @property
+    def kernel_regularizer(self) -> Any: ...
+    @property
+    def recurrent_regularizer(self) -> Any: ...
+    @property
+    def bias_regularizer(self) -> Any: ...
+    @property
+    def kernel_constraint(self) -> Any: ...
+    @property
+    def recurrent_constraint(self) -> Any: ...
+    @property
+    def bias_constraint(self) -> Any: ...
+    @property
+    def kernel_map(self) -> Any: ...
+    @property
+    def recurrent_map(self) -> Any: ...
+    @property
+    def dropout(self) -> float: ...
+    @property
+    def recurrent_dropout(self) -> float: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def trainable_initial_state(self) -> bool: ...
     def __init__(
         self,
         units: int,
