@@ -139,7 +139,9 @@ def errors(tmp_path_factory):
     assert found.returncode == 1, found.stdout + found.stderr
     by_name = collections.defaultdict(list)
     for path, text in re.findall(r"^(.*?):\d+: error: (.*)$", found.stdout, flags=re.MULTILINE):
-        by_name[files[pathlib.Path(path).name]].append(text)
+        # An unknown function is a lambda of an example.
+        if "untyped function (unknown)" not in text:
+            by_name[files[pathlib.Path(path).name]].append(text)
     return by_name
 
 
