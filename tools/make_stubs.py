@@ -143,7 +143,7 @@ class Completed(ast.NodeTransformer):
             text = text if is_plain else "Any"
             if p.name not in methods and isinstance(vars(cls).get(p.name), property):
                 fields[p.name] = ast.parse(f"@property\ndef {p.name}(self) -> {text}: ...").body[0]
-            elif p.name in own - methods - {"cell"}:
+            elif p.name in own - methods - {"cell"} and not isinstance(getattr(cls, p.name, None), property):
                 fields[p.name] = ast.parse(f"{p.name}: {text}").body[0]
         replaced = {"__init__", "__new__"}
         kept = [n for n in node.body if isinstance(n, ast.FunctionDef) and n.name not in replaced]

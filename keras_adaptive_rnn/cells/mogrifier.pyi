@@ -71,7 +71,6 @@ class MogrifierCell(CoreWrapperCell):
     gate_initializer: Any
     gate_regularizer: Any
     gate_constraint: Any
-    units: int | None
     core: str
     dropout: float
     recurrent_dropout: float

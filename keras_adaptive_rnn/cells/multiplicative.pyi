@@ -56,7 +56,6 @@ class MultiplicativeLSTMCell(CoreWrapperCell):
     state_factor: Any
     input_bias: Any
     state_bias: Any
-    units: int | None
     core: str
     dropout: float
     recurrent_dropout: float

@@ -52,7 +52,6 @@ class ZoneoutCell(CoreWrapperCell):
     own_state_size: Any
     fixed_arguments: Any
     zoneout: float | list[float]
-    units: int | None
     core: str
     seed: int | None
     trainable_initial_state: bool
