@@ -156,7 +156,8 @@ class SingularValues(keras.callbacks.Callback):
 
     def __init__(self, cell: Any):
         super().__init__()
-        self.cell, self.history = cell, {}
+        self.cell = cell
+        self.history: dict = {}
 
     def on_train_begin(self, logs=None):
         self.history = {}

@@ -59,7 +59,7 @@ def layer_statistics(layers: keras.layers.Layer | list[keras.layers.Layer], inpu
     4.3, figure 5.
     """
     chain = chain_of(layers)
-    seen = {}
+    seen: dict = {}
 
     def hook(layer, level, output):
         single = len(levels_of(layer.cell)) == 1

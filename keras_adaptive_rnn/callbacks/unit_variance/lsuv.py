@@ -145,7 +145,7 @@ class LSUV(keras.callbacks.Callback):
         super().__init__()
         self.settings = Settings(orthogonal, activated, tolerance, max_iterations, horizon, ddof, seed, verbose)
         self.data = as_batch(data)
-        self.scaled = None
+        self.scaled: Any = None
 
     def on_train_begin(self, logs=None):
         if self.scaled is None:
