@@ -61,7 +61,7 @@ def numpy(tensors):
 def test_the_optimiser_is_on_where_it_should_be():
     import jax
 
-    assert jax.config.jax_disable_most_optimizations == ("KAR_OPTIMIZED" not in os.environ)
+    assert jax.config.values["jax_disable_most_optimizations"] == ("KAR_OPTIMIZED" not in os.environ)
 
 
 @pytest.mark.parametrize("name", NAMES)
