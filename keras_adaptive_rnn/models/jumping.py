@@ -4,6 +4,7 @@ import contextlib
 import contextvars
 import dataclasses
 import types
+from collections.abc import Mapping
 from typing import Any
 
 import keras
@@ -28,7 +29,9 @@ class Paths(keras.Model):
 
 
 # Episodes whose loss is still to be computed, by the id of the model; in a context, which other threads do not see.
-_EPISODES = contextvars.ContextVar("episodes", default=types.MappingProxyType({}))
+_EPISODES: contextvars.ContextVar[Mapping[int, Any]] = contextvars.ContextVar(
+    "episodes", default=types.MappingProxyType({})
+)
 
 
 @contextlib.contextmanager
