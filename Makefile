@@ -39,13 +39,17 @@ test-oldest: .venv-oldest/installed ## Test on the oldest supported versions, in
 	@.venv-oldest/bin/python tools/run_tests.py $(or $(ARGS),$(BACKENDS))
 
 .PHONY: lint
-lint: $(VENV)/installed-test ## Check the code and its format.
+lint: $(VENV)/installed-test ## Check the code, its format and its types.
 	@$(BIN)/python tools/run_tests.py lint
 
 .PHONY: format
 format: $(VENV)/installed-test ## Fix what ruff can fix, and format the code.
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+.PHONY: stubs
+stubs: $(VENV)/installed-jax,test ## Write the stubs that type checkers read, after a change of arguments.
+	KERAS_BACKEND=jax $(BIN)/python -m tools.make_stubs
 
 .PHONY: hooks
 hooks: $(VENV)/installed-test ## Have git check every commit.
@@ -63,7 +67,7 @@ docs: $(VENV)/installed-jax,docs ## Write the reference, in build/docs/.
 
 .PHONY: clean
 clean: ## Remove the environments and everything built.
-	rm -rf .venv .venv-* build dist runs .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-* build dist runs .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -r {} +
 
 .PHONY: backend-is-known

@@ -1,8 +1,8 @@
-"""Networks that learn what they need not compute: Skip RNN on the adding task, Skim-RNN on marked tokens.
+"""Networks that learn to skip computation: Skip RNN on the adding task, Skim-RNN on marked tokens.
 
-A Skip RNN reads 50 pairs of a number and a mark, and must add the two marked numbers. Once it can, every step in which
-it updates its state costs a little, so it learns to skip. A Skim-RNN reads 40 symbols, one of which is marked, and must
-say which symbol that was; skimming costs less than reading:
+A Skip RNN reads 50 pairs of a number and a mark, and must add the two marked numbers. After it has learned that, each
+update of its state costs a little, so it learns to skip. A Skim-RNN reads 40 symbols, one of which is marked, and must
+name the marked one; skimming costs less than reading:
 
     python examples/adaptive_computation.py
     python examples/adaptive_computation.py --tasks skip --budget 0.0001
@@ -19,7 +19,7 @@ import os
 import pathlib
 import sys
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # TensorFlow lists the devices that it did not find, otherwise.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Silences TensorFlow's list of missing devices.
 
 import keras
 import numpy as np
@@ -46,7 +46,7 @@ def adding(count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray
 
 
 def marked_symbol(count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Returns symbols, each as a vector, and a mark, `[count, TOKENS, SYMBOLS + 1]`, and the marked symbols."""
+    """Returns one-hot symbols with a mark, `[count, TOKENS, SYMBOLS + 1]`, and the marked symbols."""
     symbols, place = rng.integers(0, SYMBOLS, (count, TOKENS)), rng.integers(0, TOKENS, count)
     marks = np.zeros((count, TOKENS, 1))
     marks[np.arange(count), place] = 1
@@ -55,7 +55,7 @@ def marked_symbol(count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.
 
 
 def make_models(task: str, args: argparse.Namespace) -> tuple[keras.Model, keras.Model]:
-    """Returns the model that is trained, and one of the same layers that also returns the decisions."""
+    """Returns the model to train, and a model of the same layers that also returns the decisions."""
     if task == "skip":
         layer = kar.layers.Skip(kar.GRUCell(args.units), held_increment=True, return_decisions=True)
         head, loss, inputs = keras.layers.Dense(1, bias_initializer="ones"), "mse", keras.Input((LENGTH, 2))
@@ -72,7 +72,7 @@ def make_models(task: str, args: argparse.Namespace) -> tuple[keras.Model, keras
 
 
 class Record(keras.callbacks.Callback):
-    """Records error and share of full steps on unseen sequences after every epoch, and stops where both are reached."""
+    """Records error and share of full steps on unseen sequences after each epoch, and stops when both are low."""
 
     def __init__(self, task: str, observer: keras.Model, unseen: tuple):
         super().__init__()
@@ -103,12 +103,12 @@ def train(task: str, args: argparse.Namespace) -> list[dict]:
     x, y = make(args.steps_an_epoch * args.batch * 4, rng)
     fit = {"batch_size": args.batch, "steps_per_epoch": args.steps_an_epoch, "verbose": 2 if args.verbose else 0}
     if task == "skip":
-        # With a budget from the start it would learn to skip before it learns to add.
+        # With a budget from the start, it would learn to skip before it learns to add.
         record.may_stop = False
         model.fit(x, y, epochs=args.free_epochs, callbacks=callbacks, **fit)
         record.may_stop = True
         model.layers[1].cell.cost_weight = args.budget
-        # Falling to zero, as at a constant rate it goes to and fro between skipping too much and too little.
+        # At a constant rate, training oscillates between skipping too much and too little.
         rate = keras.optimizers.schedules.CosineDecay(args.budget_rate, args.epochs * args.steps_an_epoch)
         model.compile(keras.optimizers.Adam(rate, clipnorm=1.0), "mse")
     model.fit(x, y, epochs=args.epochs, callbacks=callbacks, **fit)
@@ -134,7 +134,9 @@ def plot(results: dict, path: pathlib.Path):
     for axes, (task, curve) in zip(np.atleast_1d(figure.subplots(1, len(results))), results.items(), strict=True):
         epochs = np.arange(1, len(curve) + 1)
         axes.plot(epochs, [point["used"] for point in curve], label="share of full steps")
-        axes.plot(epochs, [point["used_where_marked"] for point in curve], ":", label="the same, where marked")
+        axes.plot(
+            epochs, [point["used_where_marked"] for point in curve], ":", label="share of full steps, where marked"
+        )
         axes.plot(epochs, [point["error"] for point in curve], label="MSE" if task == "skip" else "wrong answers")
         axes.set_title("Skip GRU, adding" if task == "skip" else "Skim-GRU, marked symbol")
         axes.set_xlabel("epochs")
@@ -147,21 +149,21 @@ def plot(results: dict, path: pathlib.Path):
 def parse(argv: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
-    add("--tasks", nargs="+", choices=TASKS, default=list(TASKS), help="by default both")
-    add("--units", type=int, default=32, help="of the cells (%(default)s)")
-    add("--small-units", type=int, default=4, help="of the cell that skims (%(default)s)")
-    add("--budget", type=float, default=0.0003, help="what an updated step of the Skip RNN costs (%(default)s)")
-    add("--skim-loss", type=float, default=0.1, help="weight of the loss that asks to skim (%(default)s)")
-    add("--free-epochs", type=int, default=10, help="of the Skip RNN before steps cost anything (%(default)s)")
+    add("--tasks", nargs="+", choices=TASKS, default=list(TASKS), help="tasks to run; both by default")
+    add("--units", type=int, default=32, help="units of the cells (%(default)s)")
+    add("--small-units", type=int, default=4, help="units of the cell that skims (%(default)s)")
+    add("--budget", type=float, default=0.0003, help="cost of an update of the Skip RNN (%(default)s)")
+    add("--skim-loss", type=float, default=0.1, help="weight of the loss that rewards skimming (%(default)s)")
+    add("--free-epochs", type=int, default=10, help="epochs of the Skip RNN before updates cost (%(default)s)")
     add("--rate", type=float, default=0.01, help="learning rate of Adam (%(default)s)")
-    add("--budget-rate", type=float, default=0.003, help="the same once steps cost something, at first (%(default)s)")
-    add("--batch", type=int, default=64, help="sequences of a step (%(default)s)")
-    add("--steps-an-epoch", type=int, default=50, help="of training (%(default)s)")
-    add("--epochs", type=int, default=60, help="at most (%(default)s)")
-    add("--unseen", type=int, default=2000, help="sequences to test on (%(default)s)")
-    add("--seed", type=int, default=0, help="of weights, data and noise (%(default)s)")
-    add("--verbose", action="store_true", help="a line an epoch")
-    add("--output", default="runs/adaptive_computation", help="folder of the results (%(default)s)")
+    add("--budget-rate", type=float, default=0.003, help="the same once updates cost, at first (%(default)s)")
+    add("--batch", type=int, default=64, help="batch size (%(default)s)")
+    add("--steps-an-epoch", type=int, default=50, help="training steps per epoch (%(default)s)")
+    add("--epochs", type=int, default=60, help="largest number of epochs (%(default)s)")
+    add("--unseen", type=int, default=2000, help="number of test sequences (%(default)s)")
+    add("--seed", type=int, default=0, help="seed of weights, data and noise (%(default)s)")
+    add("--verbose", action="store_true", help="print a line per epoch")
+    add("--output", default="runs/adaptive_computation", help="folder for the results (%(default)s)")
     args = parser.parse_args(argv)
     for name in ("units", "small_units", "rate", "budget_rate", "batch", "steps_an_epoch", "epochs", "free_epochs"):
         if not getattr(args, name) > 0:

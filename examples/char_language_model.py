@@ -1,7 +1,7 @@
-"""A character language model: a Mogrifier against an LSTM of the same number of weights, in the same training time.
+"""A character language model: a Mogrifier and an LSTM with as many weights, trained for the same time.
 
-Both read the Python language reference, which every CPython carries, or a text of yours, and predict each next
-character. The Mogrifier is then saved, loaded again, and writes a text of its own:
+Both read the Python language reference, which comes with CPython, or a text of yours, and predict the next character.
+The Mogrifier is then saved, loaded again, and generates text:
 
     python examples/char_language_model.py
     python examples/char_language_model.py --text my_book.txt --seconds 600
@@ -18,7 +18,7 @@ import pathlib
 import sys
 import time
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # TensorFlow lists the devices that it did not find, otherwise.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Silences TensorFlow's list of missing devices.
 
 import keras
 import numpy as np
@@ -28,11 +28,11 @@ from rich.table import Table
 
 import keras_adaptive_rnn as kar
 
-UNKNOWN, RARE = "\ufffd", 5  # Stands for every character that the training part holds fewer than 5 times.
-VALIDATION = 0.07  # Share of the text, at its end.
+UNKNOWN, RARE = "\ufffd", 5  # Replaces every character that occurs fewer than 5 times in the training part.
+VALIDATION = 0.07  # Share of the text, taken from its end.
 EMBEDDING = 64
 LEARNING_RATE = 0.002
-MAX_EPOCHS = 1000  # The time ends the training, not this.
+MAX_EPOCHS = 1000  # In practice, --seconds ends training.
 
 
 def read_text(path: str | None) -> str:
@@ -40,8 +40,8 @@ def read_text(path: str | None) -> str:
     if path is None:
         from pydoc_data.topics import topics
 
-        # The reference gives some sections under several topics. Each paragraph is kept once, so that validation does
-        # not repeat paragraphs of the training part.
+        # Some sections appear under several topics. Each paragraph is kept once, so that none is in both the training
+        # and the validation part.
         paragraphs = "\n\n".join(topics[name] for name in sorted(topics)).split("\n\n")
         return "\n\n".join(dict.fromkeys(paragraphs))
     try:
@@ -68,14 +68,14 @@ def prepare(text: str, batch: int, steps: int) -> tuple[list[str], tuple, tuple]
 
 
 def streams(ids: np.ndarray, batch: int, steps: int) -> np.ndarray:
-    """Cuts a text into `batch` streams and those into `steps`: sample k of a batch goes on in sample k of the next."""
+    """Cuts a text into `batch` streams of samples: sample k of a batch continues in sample k of the next batch."""
     batches = len(ids) // (batch * steps)
     ids = ids[: batches * batch * steps].reshape(batch, batches, steps)
     return ids.transpose(1, 0, 2).reshape(-1, steps)
 
 
 def make_models(vocabulary: int, args: argparse.Namespace) -> dict[str, keras.Model]:
-    """Returns the Mogrifier and the LSTM that comes closest to its number of weights."""
+    """Returns the Mogrifier, and the LSTM whose number of weights is closest."""
     loop = {"return_sequences": True, "stateful": True}
     make = kar.layers.Mogrifier
     mogrifier = make_model(vocabulary, args, lambda: make(args.units, rounds=args.rounds, rank=args.rank, **loop))
@@ -84,8 +84,8 @@ def make_models(vocabulary: int, args: argparse.Namespace) -> dict[str, keras.Mo
         return vocabulary * EMBEDDING + 4 * n * (EMBEDDING + n + 1) + 4 * n * (n + n + 1) + (n + 1) * vocabulary
 
     units = min(range(1, 5000), key=lambda n: abs(lstm_weights(n) - mogrifier.count_params()))
-    # The LSTM runs in the loop of this package too: it is fast there, and `keras.layers.LSTM` does not carry its state
-    # from batch to batch on JAX (Keras 3.15), which would be no fair comparison.
+    # `keras.layers.LSTM` does not carry its state from batch to batch on JAX (Keras 3.15), so it would not be a fair
+    # comparison.
     lstm = make_model(vocabulary, args, lambda: kar.layers.RNN(kar.LSTMCell(units), **loop))
     return {"Mogrifier": mogrifier, "LSTM": lstm}
 
@@ -107,9 +107,9 @@ def make_model(vocabulary: int, args: argparse.Namespace, make_layer) -> keras.M
 
 
 class Training(keras.callbacks.Callback):
-    """Trains for a number of seconds, resets the states where the text begins, and records the curves.
+    """Stops training after a number of seconds, resets the states where the text begins, and records the curves.
 
-    The clock starts at the end of the first batch, so that compiling is free, and stands still during validation.
+    The clock starts after the first batch, so that compilation does not count, and pauses during validation.
     """
 
     def __init__(self, seconds: float):
@@ -126,7 +126,7 @@ class Training(keras.callbacks.Callback):
 
     def on_epoch_begin(self, epoch, logs=None):
         self.reset_states()
-        # Over the second half of the time the learning rate falls to a tenth, by epochs.
+        # In the second half of the time, the learning rate falls to a tenth, epoch by epoch.
         share = min(1.0, max(0.1, 2 * (1 - self.spent / self.seconds)))
         self.model.optimizer.learning_rate.assign(LEARNING_RATE * share)
         self.last = None if self.last is None else time.perf_counter()
@@ -140,15 +140,15 @@ class Training(keras.callbacks.Callback):
             self.model.stop_training = True
 
     def on_epoch_end(self, epoch, logs=None):
-        # Keras validates after a stop in the middle of an epoch too: the last entry is that of the final model.
+        # Keras validates even after a stop within an epoch, so the last entry is that of the final model.
         nats = {"training": logs["loss"], "validation": logs["val_loss"]}
         self.curves.append({"seconds": self.spent, **{name: float(x / np.log(2)) for name, x in nats.items()}})
 
 
 def train(model: keras.Model, data: tuple, validation: tuple, args: argparse.Namespace) -> dict:
-    """Trains a model for `args.seconds`; returns what the table and the plot say of it."""
+    """Trains a model for `args.seconds` and returns the numbers of the table and the plot."""
     training = Training(args.seconds)
-    # Where the output goes to a file, one line an epoch: the bar would redraw itself there for ever.
+    # In a file, print one line per epoch, as a progress bar would fill it.
     verbose = 1 if sys.stdout.isatty() else 2
     fit = {"batch_size": args.batch, "shuffle": False, "epochs": MAX_EPOCHS, "verbose": verbose}
     model.fit(*data, validation_data=validation, callbacks=[training], **fit)
@@ -163,7 +163,7 @@ def train(model: keras.Model, data: tuple, validation: tuple, args: argparse.Nam
 
 
 def write(model: keras.Model, vocabulary: list[str], length: int, temperature: float, seed: int) -> str:
-    """Lets the model write: it reads each character that it has drawn, one `step` at a time."""
+    """Generates text: the model reads each character that it has drawn, one `step` at a time."""
     embedding, *recurrent, dense = model.layers
     generator = keras.random.SeedGenerator(seed)
     states = [None] * len(recurrent)
@@ -207,16 +207,16 @@ def plot(results: dict, path: pathlib.Path):
 def parse(argv: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
-    add("--text", help="UTF-8 file to learn from; by default the Python language reference")
+    add("--text", help="UTF-8 file to learn from; the Python language reference by default")
     add("--seconds", type=float, default=120, help="training time of each model (%(default)s)")
-    add("--seed", type=int, default=0, help="of the weights and of the sample (%(default)s)")
-    add("--output", default="runs/char_language_model", help="folder of the results (%(default)s)")
-    add("--units", type=int, default=236, help="of each Mogrifier layer (%(default)s)")
-    add("--rank", type=int, default=32, help="of the Mogrifier's gates (%(default)s)")
-    add("--rounds", type=int, default=5, help="of the Mogrifier (%(default)s)")
-    add("--batch", type=int, default=32, help="streams read side by side (%(default)s)")
-    add("--steps", type=int, default=64, help="characters between two updates (%(default)s)")
-    add("--temperature", type=float, default=0.7, help="of the sample (%(default)s)")
+    add("--seed", type=int, default=0, help="seed of the weights and of the sample (%(default)s)")
+    add("--output", default="runs/char_language_model", help="folder for the results (%(default)s)")
+    add("--units", type=int, default=236, help="units of each Mogrifier layer (%(default)s)")
+    add("--rank", type=int, default=32, help="rank of the Mogrifier's gates (%(default)s)")
+    add("--rounds", type=int, default=5, help="rounds of the Mogrifier (%(default)s)")
+    add("--batch", type=int, default=32, help="batch size, in parallel streams of the text (%(default)s)")
+    add("--steps", type=int, default=64, help="characters per training step of a stream (%(default)s)")
+    add("--temperature", type=float, default=0.7, help="temperature of the sample (%(default)s)")
     args = parser.parse_args(argv)
     for name in ("seconds", "units", "rank", "batch", "steps", "temperature"):
         if not getattr(args, name) > 0:

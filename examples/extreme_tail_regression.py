@@ -1,7 +1,7 @@
 """Extreme tail regression: two adaptive layers of 2 units against three static layers of 10.
 
-Both learn y = (2 x1)^2 - (3 x2)^4 + e, with x1, x2 and e standard normal: most of the data lies near a plane, and the
-target runs away in the tail. The static network is three and a half times larger, and cannot follow:
+Both learn y = (2 x1)^2 - (3 x2)^4 + e, where x1, x2 and e are standard normal: most of the data lies near a plane, but
+the target is extreme in the tail. The static network has three and a half times the weights, and fails there:
 
     python examples/extreme_tail_regression.py
     python examples/extreme_tail_regression.py --seeds 1 --steps 2000
@@ -19,7 +19,7 @@ import os
 import pathlib
 import sys
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # TensorFlow lists the devices that it did not find, otherwise.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Silences TensorFlow's list of missing devices.
 
 import keras
 import numpy as np
@@ -30,8 +30,8 @@ from rich.table import Table
 
 import keras_adaptive_rnn as kar
 
-TEST = 100_000  # Samples to measure on, the same for every seed.
-TAIL = 0.01  # Share of the test samples, those of the largest targets, that is the tail.
+TEST = 100_000  # Number of test samples, the same for every seed.
+TAIL = 0.01  # The tail is this share of the test samples, with the largest targets.
 BATCHES_AT_ONCE = 50  # Steps between two updates of the progress bar.
 
 
@@ -51,7 +51,7 @@ def make_model(name: str) -> keras.Model:
 
 
 class Advance(keras.callbacks.Callback):
-    """Moves a progress bar on."""
+    """Advances a progress bar."""
 
     def __init__(self, advance):
         super().__init__()
@@ -63,7 +63,7 @@ class Advance(keras.callbacks.Callback):
 
 
 def train(name: str, seed: int, args: argparse.Namespace, advance) -> keras.Model:
-    """Trains a model on samples of which it sees each once."""
+    """Trains a model on samples that it sees once each."""
     keras.utils.set_random_seed(seed)
     model = make_model(name)
     at_once = BATCHES_AT_ONCE if args.steps % BATCHES_AT_ONCE == 0 else 1
@@ -81,7 +81,7 @@ def measure(model: keras.Model, x: np.ndarray, y: np.ndarray) -> dict:
 
 
 def ratio(results: dict, key: str) -> float:
-    """Returns what the adaptive model has of a number of the static one, means over the seeds."""
+    """Returns the ratio of the adaptive to the static model in a number, averaged over the seeds."""
     adaptive, static = (np.mean([run[key] for run in results[name].values()]) for name in ("adaptive", "static"))
     return adaptive / static
 
@@ -99,7 +99,7 @@ def make_table(results: dict) -> Table:
 
 
 def plot(models: dict, x: np.ndarray, y: np.ndarray, path: pathlib.Path):
-    """Draws the targets over x2, and what each model says."""
+    """Plots the targets and the predictions of each model over x2."""
     figure = Figure(figsize=(10, 4.5), layout="constrained")
     axes = figure.subplots(1, 2, sharey=True)
     x, y = x[:5000], y[:5000]
@@ -119,10 +119,10 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
     add("--seeds", type=int, default=3, help="runs of each model (%(default)s)")
-    add("--steps", type=int, default=10_000, help="of training (%(default)s)")
-    add("--batch", type=int, default=50, help="samples of a step (%(default)s)")
+    add("--steps", type=int, default=10_000, help="training steps (%(default)s)")
+    add("--batch", type=int, default=50, help="batch size (%(default)s)")
     add("--rate", type=float, default=0.003, help="learning rate of Adam (%(default)s)")
-    add("--output", default="runs/extreme_tail_regression", help="folder of the results (%(default)s)")
+    add("--output", default="runs/extreme_tail_regression", help="folder for the results (%(default)s)")
     args = parser.parse_args(argv)
     for name in ("seeds", "steps", "batch", "rate"):
         if not getattr(args, name) > 0:

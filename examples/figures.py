@@ -1,17 +1,17 @@
-"""The figures of docs/figures.md: what the papers show of their systems, computed again.
+"""The figures of docs/figures.md, which reproduce figures of the papers.
 
     python examples/figures.py all
     python examples/figures.py gradients --output my_figures
 
-Each is a name: `dynamics`, `gradients`, `means`, `gersgorin`, `spectrum`. They need no data, take a minute or two each
-on one CPU core, and run on every backend of Keras; with `KERAS_BACKEND=torch` they start soonest.
+The figures are `dynamics`, `gradients`, `means`, `gersgorin` and `spectrum`. They need no data and take a minute or two
+each on one CPU core. They run on every backend of Keras, and start fastest with `KERAS_BACKEND=torch`.
 """
 
 import argparse
 import os
 import pathlib
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # TensorFlow lists the devices that it did not find, otherwise.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Silences TensorFlow's list of missing devices.
 
 import keras
 import numpy as np
@@ -70,7 +70,7 @@ def gradients() -> Figure:
 
 
 def remember(rng: np.random.Generator, count: int, steps: int = 12, symbols: int = 8) -> tuple:
-    """Returns sequences of symbols as one-hot vectors, and the symbol of three steps before at each step."""
+    """Returns sequences of one-hot symbols, and at each step the symbol of three steps before."""
     ids = rng.integers(symbols, size=(count, steps))
     return np.eye(symbols, dtype="float32")[ids], np.roll(ids, 3, axis=1)
 
@@ -87,7 +87,7 @@ def means(depth: int = 16, updates: int = 300) -> Figure:
         model = keras.Sequential([keras.Input(x.shape[1:]), deep, keras.layers.Dense(x.shape[-1])])
         lsuv(deep, x[:64], seed=0)
         loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-        # The first three symbols cannot be known: roll has put others there, and their weight is zero.
+        # The first three targets cannot be known, as `np.roll` wraps around, so their weight is zero.
         weights = np.tile((np.arange(x.shape[1]) >= 3) * x.shape[1] / (x.shape[1] - 3), (len(x), 1))
         model.compile(keras.optimizers.Adam(0.0005), loss)
         last = model.fit(x, y, sample_weight=weights, batch_size=32, verbose=0).history["loss"][0]
@@ -103,7 +103,7 @@ def means(depth: int = 16, updates: int = 300) -> Figure:
 
 
 def gersgorin() -> Figure:
-    """The Gersgorin discs of recurrent matrices, and how the largest singular value moves in training."""
+    """The Gersgorin discs of recurrent matrices, and the largest singular value over training."""
     figure = Figure(figsize=(14, 4.6), layout="constrained")
     axes = figure.subplots(1, 3)
     small = keras.initializers.RandomNormal(stddev=0.02, seed=0)
@@ -125,7 +125,7 @@ def gersgorin() -> Figure:
         model.fit(x, y, epochs=10, batch_size=32, verbose=0, callbacks=[callback])
         values[name] = callback.history["h"]
     analysis.plot_singular_values(values, axes[2])
-    axes[2].set_title("largest singular value in training\n(to give back the symbol of 3 steps before)")
+    axes[2].set_title("largest singular value in training\n(task: recall the symbol of 3 steps before)")
     return figure
 
 
@@ -177,7 +177,7 @@ FIGURES = {
 def main(argv: list[str] | None = None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("figure", choices=[*FIGURES, "all"])
-    parser.add_argument("--output", default="docs/images", help="folder of the pictures (%(default)s)")
+    parser.add_argument("--output", default="docs/images", help="folder for the figures (%(default)s)")
     args = parser.parse_args(argv)
     folder = pathlib.Path(args.output)
     folder.mkdir(parents=True, exist_ok=True)

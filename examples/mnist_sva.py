@@ -1,6 +1,6 @@
-"""MNIST with singular value adaptation: Table 1 of the adaptive parameterization paper, beside the paper's figures.
+"""MNIST with singular value adaptation: Table 1 of the adaptive parameterization paper, with the paper's numbers.
 
-A single adaptive layer is a logistic regression whose matrix depends on the image. It is compared with a logistic
+A single adaptive layer is a logistic regression whose matrix depends on the image. It is compared to a plain logistic
 regression, a feed-forward network of three layers, and three adaptive layers, all trained alike:
 
     python examples/mnist_sva.py
@@ -21,7 +21,7 @@ import os
 import pathlib
 import sys
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # TensorFlow lists the devices that it did not find, otherwise.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Silences TensorFlow's list of missing devices.
 
 import keras
 import numpy as np
@@ -58,7 +58,7 @@ def read_data(path: str | None) -> tuple[tuple, tuple]:
 
 
 def sva(units: int, rank: int, activation: str | None = None) -> kar.layers.AdaptiveDense:
-    # A bias would cost as many policy weights as units: more than half of a small model.
+    # An adapted bias would add as many policy weights as units, which is more than half of a small model.
     return kar.layers.AdaptiveDense(units, adaptation="sva", rank=rank, activation=activation, use_bias=False)
 
 
@@ -77,7 +77,7 @@ def make_model(row: str) -> keras.Model:
 
 
 class Record(keras.callbacks.Callback):
-    """Moves a progress bar on, and records the test accuracy of each epoch."""
+    """Advances a progress bar, and records the test accuracy of each epoch."""
 
     def __init__(self, test: tuple, advance):
         super().__init__()
@@ -89,7 +89,7 @@ class Record(keras.callbacks.Callback):
 
 
 def accuracy(model: keras.Model, x: np.ndarray, y: np.ndarray) -> float:
-    """Returns the share of right answers in percent."""
+    """Returns the accuracy in percent."""
     return 100 * float(np.mean(model.predict(x, batch_size=5000, verbose=0).argmax(axis=1) == y))
 
 
@@ -97,7 +97,7 @@ def train(row: str, training: tuple, test: tuple, args: argparse.Namespace, adva
     keras.utils.set_random_seed(args.seed)
     model = make_model(row)
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    # TensorFlow and JAX run many steps in one call; PyTorch has no such thing.
+    # TensorFlow and JAX can run many steps in one call; PyTorch cannot.
     at_once = 1 if keras.backend.backend() == "torch" else args.at_once
     model.compile(keras.optimizers.SGD(args.rate, momentum=args.momentum), loss, steps_per_execution=at_once)
     record = Record(test, advance)
@@ -114,7 +114,7 @@ def train(row: str, training: tuple, test: tuple, args: argparse.Namespace, adva
 
 
 def schedule(count: int, args: argparse.Namespace) -> tuple[int, int]:
-    """Returns epochs and samples of an epoch that come to the steps asked for, in whole epochs."""
+    """Returns the number of whole epochs, and of samples in each, that come closest to `args.steps`."""
     in_an_epoch = -(-count // args.batch)
     return max(1, round(args.steps / in_an_epoch)), min(count, args.steps * args.batch)
 
@@ -140,7 +140,7 @@ def plot(results: dict, path: pathlib.Path):
         axes.plot(steps, 100 - np.array(r["curve"]), color=f"C{k}", label=f"{name}, {size}")
         axes.axhline(100 - test, color=f"C{k}", linestyle=":", linewidth=1)
     axes.set_yscale("log")
-    axes.set_title("MNIST; dotted: what the paper ends with")
+    axes.set_title("MNIST; dotted: final error in the paper")
     axes.set_xlabel("steps")
     axes.set_ylabel("test error (%)")
     axes.grid(alpha=0.3, which="both")
@@ -151,15 +151,15 @@ def plot(results: dict, path: pathlib.Path):
 def parse(argv: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
-    add("--data", help="a local mnist.npz; by default Keras downloads it")
-    add("--rows", nargs="+", choices=ROWS, default=list(ROWS), help="of the table; by default all")
-    add("--steps", type=int, default=50_000, help="of training, in whole epochs (%(default)s)")
-    add("--batch", type=int, default=128, help="images of a step (%(default)s)")
+    add("--data", help="a local mnist.npz; downloaded by Keras by default")
+    add("--rows", nargs="+", choices=ROWS, default=list(ROWS), help="rows of the table; all by default")
+    add("--steps", type=int, default=50_000, help="training steps, rounded to whole epochs (%(default)s)")
+    add("--batch", type=int, default=128, help="batch size (%(default)s)")
     add("--rate", type=float, default=0.001, help="learning rate of SGD (%(default)s)")
-    add("--momentum", type=float, default=0.0, help="of SGD (%(default)s)")
-    add("--seed", type=int, default=0, help="of weights and order (%(default)s)")
+    add("--momentum", type=float, default=0.0, help="momentum of SGD (%(default)s)")
+    add("--seed", type=int, default=0, help="seed of the weights and of the order (%(default)s)")
     add("--at-once", type=int, default=67, help="steps compiled into one call (%(default)s)")
-    add("--output", default="runs/mnist_sva", help="folder of the results (%(default)s)")
+    add("--output", default="runs/mnist_sva", help="folder for the results (%(default)s)")
     args = parser.parse_args(argv)
     for name in ("steps", "batch", "rate", "at_once"):
         if not getattr(args, name) > 0:

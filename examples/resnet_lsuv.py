@@ -1,14 +1,14 @@
-"""ResNet-110 without batch normalization: bipolar ELUs, and weights that LSUV has scaled.
+"""ResNet-110 without batch normalization, with bipolar ELUs and LSUV.
 
-The variance of every convolution, and of the classifier, for one batch of images, as Keras initializes them and after
-LSUV, and a few steps of training from both:
+The run measures the output variance of every convolution and of the classifier, for one batch of images, with Keras's
+initialization and after LSUV, and trains a few steps from both:
 
     python examples/resnet_lsuv.py
     python examples/resnet_lsuv.py --data cifar10 --steps 500
     python examples/resnet_lsuv.py --data my_images.npz --depth 56 --width 8
 
-The run prints a table and leaves `results.json` and `variance.png` in `runs/resnet_lsuv`. Without `--data` it makes
-images up. It works on every backend of Keras (`KERAS_BACKEND=jax`, `tensorflow` or `torch`).
+It prints a table and leaves `results.json` and `variance.png` in `runs/resnet_lsuv`. Without `--data`, the images are
+synthetic. It works on every backend of Keras (`KERAS_BACKEND=jax`, `tensorflow` or `torch`).
 
 Reference: Eidnes and Nøkland, Shifting Mean Activation Towards Zero with Bipolar Activation Functions (2018),
 section 4.3.
@@ -20,7 +20,7 @@ import os
 import pathlib
 import sys
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # TensorFlow lists the devices that it did not find, otherwise.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Silences TensorFlow's list of missing devices.
 
 import keras
 import numpy as np
@@ -38,9 +38,9 @@ LEARNING_RATE = 0.01  # As in the paper.
 
 
 def read_data(source: str | None, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Returns up to `count` images, of mean 0 and variance 1, and their classes."""
+    """Returns up to `count` images, normalized to mean 0 and variance 1, and their classes."""
     if source is None:
-        print("No --data: the images are made up, a random pattern for each class in noise.")
+        print("No --data: the images are synthetic, noise with a random pattern per class.")
         rng = np.random.default_rng(0)
         y = rng.integers(CLASSES, size=count)
         x = rng.normal(size=(CLASSES, SIZE, SIZE, 3))[y] + rng.normal(size=(count, SIZE, SIZE, 3))
@@ -59,7 +59,7 @@ def read_data(source: str | None, count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def make_model(shape: tuple, classes: int, args: argparse.Namespace) -> keras.Model:
-    """Returns a ResNet of `depth` layers in three stages, twice as wide and half as large from each to the next."""
+    """Returns a ResNet of `depth` layers in three stages; each doubles the channels and halves the size."""
     keras.utils.set_random_seed(args.seed)
     activation = kar.activations.get(args.activation)
 
@@ -87,7 +87,7 @@ def make_model(shape: tuple, classes: int, args: argparse.Namespace) -> keras.Mo
 
 
 class Progressing(keras.callbacks.Callback):
-    """Moves a progress bar on, and keeps the loss of every step."""
+    """Advances a progress bar, and records the loss of each step."""
 
     def __init__(self, advance):
         super().__init__()
@@ -99,7 +99,7 @@ class Progressing(keras.callbacks.Callback):
 
     @property
     def losses(self):
-        """The loss of each step; Keras tells the mean up to it."""
+        """The loss of each step, from the running means that Keras logs."""
         sums = np.arange(1, len(self.means) + 1) * np.array(self.means)
         return np.diff(sums, prepend=0.0).tolist()
 
@@ -117,7 +117,7 @@ def by_name(scaled: list[Scaled]) -> dict[str, float]:
 
 
 def make_table(results: dict) -> Table:
-    table = Table("stage", title=f"Variance of what the layers put out ({keras.backend.backend()})")
+    table = Table("stage", title=f"Variance of the layers' outputs ({keras.backend.backend()})")
     for column in ("layers", "as Keras initializes", "after LSUV"):
         table.add_column(column, justify="right")
     runs = {name: stages(run["variances"]) for name, run in results.items()}
@@ -131,7 +131,7 @@ def make_table(results: dict) -> Table:
 
 
 def plot(results: dict, path: pathlib.Path):
-    """Draws the variance of each layer, and the loss of each step."""
+    """Plots the variance of each layer, and the loss of each step."""
     figure = Figure(figsize=(10, 4), layout="constrained")
     left, right = figure.subplots(1, 2)
     for (name, run), color in zip(results.items(), ("tab:red", "tab:blue"), strict=True):
@@ -147,20 +147,20 @@ def plot(results: dict, path: pathlib.Path):
 def parse(argv: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
-    add("--data", help="'cifar10', or an .npz file with x_train and y_train; images are made up without it")
+    add("--data", help="'cifar10', or an .npz file with x_train and y_train; synthetic images without it")
     add("--depth", type=int, default=110, help="layers, 6 n + 2 (%(default)s)")
-    add("--width", type=int, default=16, help="channels of the first stage, even (%(default)s)")
-    add("--activation", choices=ACTIVATIONS, default="belu", help="(%(default)s)")
-    add("--steps", type=int, default=20, help="of training (%(default)s)")
-    add("--batch", type=int, default=64, help="images of a step, and of LSUV (%(default)s)")
-    add("--seed", type=int, default=0, help="of the weights (%(default)s)")
-    add("--output", default="runs/resnet_lsuv", help="folder of the results (%(default)s)")
+    add("--width", type=int, default=16, help="channels of the first stage (%(default)s)")
+    add("--activation", choices=ACTIVATIONS, default="belu", help="activation (%(default)s)")
+    add("--steps", type=int, default=20, help="training steps (%(default)s)")
+    add("--batch", type=int, default=64, help="batch size, also for LSUV (%(default)s)")
+    add("--seed", type=int, default=0, help="seed of the weights (%(default)s)")
+    add("--output", default="runs/resnet_lsuv", help="folder for the results (%(default)s)")
     args = parser.parse_args(argv)
     for name in ("width", "steps", "batch"):
         if not getattr(args, name) > 0:
             parser.error(f"--{name} must be positive")
     if args.depth < 8 or args.depth % 6 != 2:
-        parser.error("--depth must be 8, 14, 20, ..., 110, ...: two layers a block, three stages, and two more")
+        parser.error("--depth must be 8, 14, 20, ..., 110, ...: two layers per block, three stages, and two more")
     return args
 
 
@@ -181,7 +181,7 @@ def main(argv: list[str] | None = None):
             training = Progressing(lambda task=task: progress.advance(task))
             initialization = LSUV(sample, activated=True)
             if name == "plain":
-                # Without scaling it only measures.
+                # Zero iterations only measure.
                 scaled = lsuv(model, sample, activated=True, orthogonal=False, max_iterations=0)
             callbacks = [training] if name == "plain" else [initialization, training]
             model.fit(x, y, batch_size=args.batch, shuffle=False, verbose=0, callbacks=callbacks)

@@ -6,6 +6,7 @@ import inspect
 import itertools
 import numbers
 import types
+from typing import Any
 
 import keras
 
@@ -30,11 +31,12 @@ class Declared:
     # The class whose positional arguments it shares, in order; by default they are those of its own `__init__`.
     positional_arguments_of = None
     # New names by old ones, which saved files may hold.
-    renamed_arguments = {}
+    renamed_arguments: dict[str, str] = {}
 
-    _positional = ()
+    __signature__: inspect.Signature
+    _positional: tuple[str, ...] = ()
 
-    def __init_subclass__(cls, **kwargs):
+    def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         init, model = (vars(cls).get(name) for name in ("__init__", "positional_arguments_of"))
         if model is not None:

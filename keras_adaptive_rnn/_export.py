@@ -2,7 +2,7 @@
 
 import keras
 
-PUBLIC = []
+PUBLIC: list[type] = []
 
 
 def export(cls):

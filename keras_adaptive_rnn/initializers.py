@@ -3,6 +3,7 @@
 import math
 import random
 import statistics
+from typing import Any
 
 import keras
 import numpy as np
@@ -85,7 +86,7 @@ class SemiOrthogonal(keras.initializers.Initializer):
         self.seed = _arguments.integer("seed", seed, minimum=0, optional=True)
         self._seed = drawn_seed(self.seed)
 
-    def __call__(self, shape, dtype=None):
+    def __call__(self, shape: tuple[int, ...], dtype: Any = None) -> Any:
         drawn = self.draw(tuple(shape)).astype("float32")
         return ops.cast(ops.convert_to_tensor(drawn), dtype or keras.config.floatx())
 
@@ -251,7 +252,7 @@ POINTS, SPREADS = 64, np.geomspace(0.1, 4, 64)
 NAMES = {"semi_orthogonal": SemiOrthogonal, "mirrored_orthogonal": MirroredOrthogonal, "unit_variance": UnitVariance}
 
 
-def get(identifier: Initializer) -> keras.initializers.Initializer | None:
+def get(identifier: Initializer) -> Any:
     """Returns the initializer of a name, ours or Keras's, of a config, or of an object.
 
     Args:

@@ -9,7 +9,6 @@ import sys
 # Small graphs compiled once and run once: compiling them well costs more than it saves. The flags more than halve it.
 # They are for this process: `tests/cross/test_backends.py` starts others without them, and `tools/run_tests.py` sets
 # KAR_OPTIMIZED for the part that runs the loops as users do.
-QUICK_TO_COMPILE = ("JAX_DISABLE_MOST_OPTIMIZATIONS", "XLA_FLAGS")
 if os.environ.get("KERAS_BACKEND") == "jax" and "KAR_OPTIMIZED" not in os.environ:
     os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"
     os.environ["XLA_FLAGS"] = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
@@ -28,6 +27,8 @@ import keras
 import numpy as np
 import pytest
 
+# The settings that make a compiled program slow; other processes must not inherit them.
+QUICK_TO_COMPILE = ("JAX_DISABLE_MOST_OPTIMIZATIONS", "XLA_FLAGS")
 # What the libraries keep for ever is gone through less often: it takes longer than most tests.
 gc.set_threshold(100_000, 20, 20)
 gc.freeze()

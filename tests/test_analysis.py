@@ -130,9 +130,9 @@ def test_errors_of_a_trace():
         analysis.trace(keras.layers.Dense(3), X)
     with pytest.raises(ValueError, match="must be built"):
         analysis.trace(kar.LSTM(3), X)
-    with pytest.raises(ValueError, match=r"`inputs` must be of shape.*\(2, 4\)"):
+    with pytest.raises(ValueError, match=r"`inputs` must have shape.*\(2, 4\)"):
         analysis.trace(layer, X[:, 0])
-    with pytest.raises(ValueError, match=r"`mask` must be of shape \(2, 5\).*\(2, 4\)"):
+    with pytest.raises(ValueError, match=r"`mask` must have shape \(2, 5\).*\(2, 4\)"):
         analysis.trace(layer, X, mask=np.ones((2, 4), bool))
     with pytest.raises(ValueError, match="expected states of shapes"):
         analysis.trace(layer, X, initial_state=[np.zeros((2, 3))])
@@ -186,7 +186,7 @@ def test_recurrent_matrices_of_cells_with_layers():
 def test_errors_of_recurrent_matrices():
     with pytest.raises(ValueError, match="must be built"):
         analysis.recurrent_matrix(kar.LSTMCell(3))
-    with pytest.raises(ValueError, match=r"one recurrent map.*StackedCells"):
+    with pytest.raises(ValueError, match=r"single recurrent map.*StackedCells"):
         analysis.recurrent_matrix(kar.StackedCells([kar.LSTMCell(3)]))
     with pytest.raises(ValueError, match=r"`gate` must be one of 'i', 'f', 'c', 'o'.*'z'"):
         analysis.recurrent_matrix(built(kar.LSTMCell(3)), "z")

@@ -19,10 +19,18 @@ MASK = np.arange(TIME) < np.array([[6], [4], [1], [5]])
 MASK[0, 2] = False
 
 
+def cell(name):
+    made = CELLS[name]()
+    config = made.get_config()
+    # TensorFlow draws other masks where XLA compiles it; what is made of keys, such as zoneout, is the same.
+    rates = {"dropout", "recurrent_dropout", "update_dropout"} if keras.backend.backend() == "tensorflow" else set()
+    return type(made).from_config({**config, **dict.fromkeys(rates & set(config), 0.0)})
+
+
 def parts(name):
     """Returns a model that reads inputs, a mask and initial states, and data for it."""
     keras.utils.set_random_seed(1)
-    layer = kar.RNN(CELLS[name](), return_sequences=True, return_state=True, return_decisions=CELL_ROWS[name].decides)
+    layer = kar.RNN(cell(name), return_sequences=True, return_state=True, return_decisions=CELL_ROWS[name].decides)
     layer.build((BATCH, TIME, FEATURES))
     rng = np.random.default_rng(1)
     x = rng.normal(size=(BATCH, TIME, FEATURES)).astype("float32")
@@ -53,7 +61,7 @@ def numpy(tensors):
 def test_the_optimiser_is_on_where_it_should_be():
     import jax
 
-    assert jax.config.jax_disable_most_optimizations == ("KAR_OPTIMIZED" not in os.environ)
+    assert jax.config.values["jax_disable_most_optimizations"] == ("KAR_OPTIMIZED" not in os.environ)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -304,7 +304,7 @@ def test_cells(name):
     layer.build(x.shape)
     before = [to_numpy(w) for w in layer.weights]
     if expected == 0:
-        with pytest.raises(ValueError, match="must have layers to scale"):
+        with pytest.raises(ValueError, match="must have layers that can be scaled"):
             lsuv(layer, x)
     else:
         assert len(lsuv(layer, x, seed=0)) == expected
@@ -316,7 +316,7 @@ def test_cells(name):
 
 
 def test_cells_that_normalise_stay():
-    with pytest.raises(ValueError, match="must have layers to scale"):
+    with pytest.raises(ValueError, match="must have layers that can be scaled"):
         lsuv(kar.RNN(kar.LSTMCell(4, layer_normalization=True)), normal(16, 3, 4))
 
 
@@ -338,7 +338,7 @@ NOT_SCALED = {"recurrent_highway", "variable_computation", "bipolar", "bipolar_p
 def test_layers_go_through(name):
     layer, x = LAYERS[name](), normal(16, 5, 4)
     if name in NOT_SCALED:
-        with pytest.raises(ValueError, match="must have layers to scale"):
+        with pytest.raises(ValueError, match="must have layers that can be scaled"):
             lsuv(layer, x)
     else:
         assert all(np.isfinite(s.variance) for s in lsuv(layer, x, seed=0))
@@ -487,7 +487,7 @@ def test_a_dead_layer_is_named():
     model.build((None, 4))
     model.get_layer("dead").bias.assign([-1e4] * 4)
     before = vars(model.layers[0]).get("call")
-    with pytest.raises(ValueError, match=r"dead' cannot be scaled .* is always the same"):
+    with pytest.raises(ValueError, match=r"dead' cannot be scaled .* is constant"):
         lsuv(model, normal(32, 4), activated=True)
     assert vars(model.layers[0]).get("call") is before
     with pytest.raises(ValueError, match=r"elman.* cannot be scaled .* is not finite"):
@@ -523,9 +523,13 @@ def test_bad_arguments(arguments, error, message):
 
 
 def test_bad_models():
+    with pytest.raises(TypeError, match="positional argument"):
+        lsuv(keras.layers.Dense(3), np.ones((2, 4)), True)
+    with pytest.raises(TypeError, match="positional argument"):
+        LSUV(np.ones((2, 4)), True)
     with pytest.raises(TypeError, match="`model`"):
         lsuv("model", np.ones((2, 4)))
-    with pytest.raises(ValueError, match="must have layers to scale"):
+    with pytest.raises(ValueError, match="must have layers that can be scaled"):
         lsuv(keras.layers.Dropout(0.5), np.ones((2, 4)))
 
 

@@ -1,6 +1,8 @@
 """The models: what they read, what trains them, and what they cost."""
 
+import concurrent.futures
 import inspect
+import threading
 
 import keras
 import numpy as np
@@ -8,6 +10,7 @@ import pytest
 from keras import ops
 
 import keras_adaptive_rnn as kar
+from keras_adaptive_rnn.models import jumping
 
 SIZES = {"vocabulary_size": 9, "embedding_units": 3, "classes": 2, "units": 4}
 JUMPS = {**SIZES, "read": 2, "max_jump": 4, "max_jumps": 2}
@@ -70,7 +73,7 @@ def test_jumps_are_those_of_the_paper(rng, read, max_jumps):
         assert reading.counts[row] == len(positions)
         drawn = reading.jumps[row]
         assert drawn[drawn >= 0].tolist() == jumps[row, :taken].tolist()
-    # What is put out is what the cell makes of the tokens that are read, and of no others.
+    # The output depends on the tokens that are read, and on no others.
     for row in range(3):
         (positions,) = np.nonzero(reading.positions[row])
         h = lstm(model.embedding(tokens[row : row + 1, positions])) if len(positions) else np.zeros((1, 4))
@@ -179,7 +182,8 @@ def test_what_reaches_the_reader(rng):
 def test_entropy_and_sample_weights(rng):
     model, tokens, _, y = forced_model(rng, entropy_weight=0.5)
     y_pred = model(tokens, training=True)
-    episode = model._kept.episode
+    episode = jumping.take_episode(model)
+    jumping.keep_episode(model, episode, training=True)
     terms = numpy(model.surrogate(episode, ops.ones((6,))))
     model.entropy_weight = 0.0
     without = numpy(model.surrogate(episode, ops.ones((6,))))
@@ -194,6 +198,87 @@ def test_entropy_and_sample_weights(rng):
     reward = 1.0 if numpy(y_pred)[0].argmax() == y[0] else -1.0
     own = numpy(model.surrogate(episode, ops.full((6,), reward)))[0]
     np.testing.assert_allclose(received, (crossed + own) / 6, rtol=1e-4)
+
+
+# LSTM-Jump: what passes from a call to its loss.
+
+
+def in_thread(function):
+    """Runs a function in a thread of its own and returns its result."""
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        return pool.submit(function).result()
+
+
+def test_a_prediction_in_another_thread_leaves_the_loss_alone(rng):
+    """Each thread has a call and a loss between the two of the other, in the order that used to lose a term."""
+    model, tokens, _, y = forced_model(rng)
+
+    def loss(between=lambda: None):
+        y_pred = model(tokens, training=True)
+        between()
+        return float(numpy(model.compute_loss(x=tokens, y=y, y_pred=y_pred, training=True)))
+
+    alone = loss()
+    assert abs(alone - float(numpy(model.compute_loss(x=tokens, y=y, y_pred=model(tokens), training=True)))) > 1e-3
+    assert loss(lambda: in_thread(lambda: model.predict(tokens, verbose=0))) == pytest.approx(alone, rel=1e-6)
+    assert loss(lambda: in_thread(loss)) == pytest.approx(alone, rel=1e-6)
+    # Nor does a prediction in the same thread.
+    assert loss(lambda: model.predict(tokens, verbose=0)) == pytest.approx(alone, rel=1e-6)
+
+
+@pytest.mark.skipif(keras.backend.backend() == "jax", reason="`fit` of Keras takes the variables away until it ends")
+def test_predict_beside_fit():
+    x, y = kar.datasets.number_prediction(400, length=6)
+
+    def losses(beside):
+        keras.utils.set_random_seed(0)
+        model = jump_learner(units=4)
+        model.compile("adam", "sparse_categorical_crossentropy", jit_compile=False)
+        model.predict(x[:50], batch_size=50, verbose=0)
+        stop = threading.Event()
+
+        def predict():
+            count = 0
+            while not stop.is_set():
+                model.predict(x[:50], batch_size=50, verbose=0)
+                count += 1
+            return count
+
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            predictions = pool.submit(predict) if beside else None
+            try:
+                history = model.fit(x, y, 50, epochs=2, shuffle=False, verbose=0).history
+            finally:
+                stop.set()
+            assert not beside or predictions.result() > 0
+        return history
+
+    alone, beside = losses(False), losses(True)
+    assert set(alone) == {"loss", "tokens_read"}
+    for name, values in alone.items():
+        np.testing.assert_allclose(beside[name], values, rtol=1e-5)
+
+
+def test_nothing_is_kept_after_predict_fit_and_evaluate(rng):
+    model, tokens, _, y = forced_model(rng)
+    model(tokens)
+    model.predict(tokens, verbose=0)
+    model.read_positions(tokens)
+    assert jumping.take_episode(model) is None
+    assert model.evaluate(tokens, y, verbose=0, return_dict=True)["tokens_read"] > 0
+    assert model.fit(tokens, y, verbose=0).history["tokens_read"][0] > 0
+    assert jumping.take_episode(model) is None
+
+
+@pytest.mark.skipif(keras.backend.backend() != "jax", reason="only JAX has tracers")
+def test_no_tracer_leaks(rng):
+    import jax
+
+    model, tokens, _, y = forced_model(rng)
+    with jax.checking_leaks():
+        model.predict(tokens, verbose=0)
+        model.evaluate(tokens, y, verbose=0)
+        model.fit(tokens, y, verbose=0)
 
 
 # LSTM-Jump: training.
@@ -260,9 +345,10 @@ def test_skim_or_read_learns_when_to_read():
     x, y, is_hard = kar.datasets.mixed_difficulty(2500, length=10, words=9)
     test, train = slice(0, 500), slice(500, None)
     model = skim_or_read()
-    history = model.fit(x[train], y[train], {"skim": 4, "read": 8}, (x[test], y[test]), batch_size=100, verbose=0)
-    assert [len(history.history[f"{phase}_val_loss"]) for phase in ("skim", "read")] == [4, 8]
-    assert model.histories["read"].history["loss"] == history.history["read_loss"]
+    for phase, epochs in (("skim", 4), ("read", 8)):
+        history = model.fit(x[train], y[train], 100, epochs, 0, validation_data=(x[test], y[test]), phases=[phase])
+        assert set(history.history) == {f"{phase}_{name}" for name in ("loss", "accuracy", "val_loss", "val_accuracy")}
+        assert len(history.history[f"{phase}_val_loss"]) == epochs
 
     curve = model.curve(x[test], y[test])
     of = [(m.predict(x[test], verbose=0).argmax(axis=1) == y[test]).mean() for m in (model.skimmer, model.reader)]
@@ -308,22 +394,19 @@ def test_the_decision_network_trains_on_what_is_held_out(rng, tmp_path):
     model = skim_or_read(decide="network", held_out=0.25, seed=3)
     x, y = rng.integers(1, 9, size=(80, 6)), rng.integers(0, 2, size=80)
     sizes = {}
-    for name in ("skim", "read", "decide"):
-        phase = model._phases.models[name]
+    for name, phase in (("skim", model.skimmer), ("read", model.reader), ("decide", model.decider)):
         fit = phase.fit
         phase.fit = lambda inputs, targets, name=name, fit=fit, **kw: (
             sizes.update({name: (inputs, targets)}) or fit(inputs, targets, **kw)
         )
     seen = []
     callback = keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: seen.append(epoch))
-    history = model.fit(
-        x, y, 2, (x[:20], y[:20]), [callback], sample_weight=np.ones(80), batch_size=20, verbose=0
-    ).history
+    history = model.fit(x, y, 20, 2, 0, [callback], validation_data=(x[:20], y[:20]), sample_weight=np.ones(80)).history
     assert seen == [0, 1] * 3
     assert {"skim_loss", "read_loss", "decide_loss", "decide_val_accuracy"} < set(history)
     assert [len(sizes[name][0]) for name in ("skim", "read", "decide")] == [60, 60, 20]
     held_out = np.array([row for row in x if not (sizes["skim"][0] == row).all(axis=1).any()])
-    np.testing.assert_allclose(sizes["decide"][0], numpy(model._phases.bag(held_out)), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(sizes["decide"][0], numpy(model._networks.features(held_out)), rtol=1e-5, atol=1e-6)
     kept = np.array([not (sizes["skim"][0] == row).all(axis=1).any() for row in x])
     p, q = (m.predict(x[kept], verbose=0).argmax(axis=1) for m in (model.skimmer, model.reader))
     assert sizes["decide"][1][:, 0].tolist() == ((p != y[kept]) & (q == y[kept])).tolist()
@@ -338,6 +421,96 @@ def test_the_decision_network_trains_on_what_is_held_out(rng, tmp_path):
         "decide_loss",
     }
     assert int(loaded.reader.optimizer.iterations) == 2 * 3
+
+
+@pytest.mark.parametrize("method", ["compile", "evaluate", "fit", "predict", "predict_on_batch"])
+def test_arguments_come_in_the_order_of_keras(method):
+    theirs, ours = (
+        list(inspect.signature(getattr(cls, method)).parameters.values())
+        for cls in (keras.Model, kar.models.SkimOrRead)
+    )
+    if method == "compile":
+        # Its loss and optimizer have defaults, and what follows the metrics is given by name.
+        assert [p.name for p in ours[:-1]] == [p.name for p in theirs[:6]]
+        assert ours[-1].kind is inspect.Parameter.VAR_KEYWORD
+    else:
+        assert [(p.name, p.default) for p in ours[: len(theirs)]] == [(p.name, p.default) for p in theirs]
+        assert all(p.kind is p.KEYWORD_ONLY for p in ours[len(theirs) :])
+
+
+def test_every_argument_of_fit_reaches_each_phase(rng):
+    model = skim_or_read(decide="network", held_out=0.5)
+    x, y = rng.integers(1, 9, size=(40, 6)), rng.integers(0, 2, size=40)
+    given = {
+        "batch_size": 2,
+        "epochs": 3,
+        "verbose": 0,
+        "callbacks": [keras.callbacks.Callback()],
+        "shuffle": False,
+        "initial_epoch": 1,
+        "steps_per_epoch": 2,
+        "validation_steps": 1,
+        "validation_batch_size": 4,
+        "validation_freq": 2,
+    }
+    received = {}
+    for phase in (model.skimmer, model.reader, model.decider):
+        fit = phase.fit
+        phase.fit = lambda *args, fit=fit, name=phase.name, **kw: (
+            received.update({name: (args, kw)}) or fit(*args, **kw)
+        )
+    weights = rng.uniform(size=40)
+    history = model.fit(x, y, **given, validation_split=0.25, sample_weight=weights)
+    assert {len(history.history[f"{phase}_loss"]) for phase in ("skim", "read", "decide")} == {2}
+    for args, kw in received.values():
+        assert {key: kw[key] for key in given} == given
+        assert [len(part) for part in (*args, kw["sample_weight"])] == [15] * 3
+        # The last quarter, as in Keras, in the order given.
+        np.testing.assert_array_equal(kw["validation_data"][2], weights[30:])
+        assert set(kw["sample_weight"]) < set(weights[:30])
+    (tokens, _), kw = received["reader"]
+    rows = [weights.tolist().index(weight) for weight in kw["sample_weight"]]
+    np.testing.assert_array_equal(tokens, x[rows])
+    assert rows == sorted(rows)
+    model.fit(x, y, verbose=0, class_weight={0: 1.0, 1: 2.0})
+    assert [kw["class_weight"] for _, kw in received.values()] == [{0: 1.0, 1: 2.0}, {0: 1.0, 1: 2.0}, None]
+
+
+def test_steps_and_callbacks_of_predict(rng, capsys):
+    model = skim_or_read(threshold=1.0)
+    x = rng.integers(1, 9, size=(10, 6))
+    everything = model.predict(x, verbose=0)
+    np.testing.assert_allclose(model.predict(x, 4, 0, 2), everything[:8], rtol=1e-5)
+
+    class Watch(keras.callbacks.Callback):
+        def __init__(self, last=None):
+            super().__init__()
+            self.seen, self.last = [], last
+
+        def on_predict_begin(self, logs=None):
+            self.seen.append("begin")
+
+        def on_predict_batch_begin(self, batch, logs=None):
+            self.seen.append(batch)
+
+        def on_predict_batch_end(self, batch, logs=None):
+            self.seen.append(len(logs["outputs"]))
+            self.model.stop_predicting = batch == self.last
+
+        def on_predict_end(self, logs=None):
+            self.seen.append("end")
+
+    watch = Watch()
+    model.predict(x, batch_size=4, verbose=0, callbacks=[watch])
+    # The bag of words on three batches, then the LSTM on all of them.
+    assert watch.seen == ["begin", *(0, 4), *(1, 4), *(2, 2), *(3, 4), *(4, 4), *(5, 2), "end"]
+    assert len(model.predict(x, batch_size=4, verbose=0, callbacks=[Watch(last=1)])) == 8
+    stopped = model.predict(x, batch_size=4, verbose=0, callbacks=[Watch(last=3)])
+    np.testing.assert_allclose(stopped[:4], everything[:4], rtol=1e-5)
+    np.testing.assert_allclose(stopped[4:], numpy(model.skimmer(x[4:])), rtol=1e-5)
+    assert capsys.readouterr().out == ""
+    model.predict(x, batch_size=4, verbose=1)
+    assert "6/6" in capsys.readouterr().out
 
 
 def test_one_hot_classes_and_evaluate(rng):
@@ -370,18 +543,29 @@ BAD_ARGUMENTS = [
     (lambda: kar.models.LSTMJump(**JUMPS, inference="argmax"), ValueError, ["`inference`", "'greedy'", "'sample'"]),
     (lambda: kar.models.LSTMJump(**JUMPS, policy_weight=-1), ValueError, ["`policy_weight`", "at least 0"]),
     (lambda: kar.models.LSTMJump(**JUMPS, jumps=2), TypeError, ["`jumps`", "Allowed", "max_jumps"]),
+    (lambda: kar.models.LSTMJump(2, **{**JUMPS, "read": 2}), TypeError, ["positional argument"]),
+    (lambda: kar.models.SkimOrRead(64, **SIZES), TypeError, ["positional argument"]),
     (lambda: kar.models.LSTMJump(**JUMPS)(np.ones((2, 3, 4))), ValueError, ["(batch, time)", "(2, 3, 4)"]),
     (lambda: kar.models.SkimOrRead(**SIZES, decide="both"), ValueError, ["`decide`", "'both'", "'network'"]),
     (lambda: kar.models.SkimOrRead(**SIZES, threshold=1.5), ValueError, ["`threshold`", "1.5", "[0, 1]"]),
     (lambda: kar.models.SkimOrRead(**SIZES, held_out=1), ValueError, ["`held_out`", "below 1"]),
     (lambda: kar.models.SkimOrRead(**SIZES).fit(X, Y), ValueError, ["compiled"]),
-    (lambda: skim_or_read().fit(X, Y, phases=["reed"]), ValueError, ["`phases`", "reed", "skim, read, decide"]),
-    (lambda: skim_or_read().fit(X, Y, epochs={"red": 1}), ValueError, ["`epochs`", "red"]),
+    (lambda: skim_or_read().fit(X, Y, phases=["reed"]), ValueError, ["`phases`", "reed", "'skim', 'read'"]),
+    (lambda: skim_or_read().fit(X, Y, phases=["decide"]), ValueError, ["`phases`", "decide", "'skim', 'read'"]),
+    (lambda: skim_or_read().fit(X, Y, epochs={"read": 1}), TypeError, ["`epochs`", "read"]),
     (lambda: skim_or_read().fit(X, Y, epochs=0), ValueError, ["`epochs`", "epochs=0"]),
-    (lambda: skim_or_read().fit(X, Y, steps_per_epoch=2), TypeError, ["`steps_per_epoch`", "batch_size"]),
-    (lambda: skim_or_read().fit(X, Y[:2]), ValueError, ["`x`", "`y`", "4 and 2"]),
+    (lambda: skim_or_read().fit(X, Y, validation_split=1), ValueError, ["`validation_split`", "below 1"]),
+    (lambda: skim_or_read().fit(X, Y, validation_split=0.9), ValueError, ["`validation_split`", "4 samples"]),
+    (lambda: skim_or_read().fit(X, Y[:2]), ValueError, ["`x`", "`y`", "4, 2"]),
+    (lambda: skim_or_read().fit(X), TypeError, ["`y`", "array", "NoneType"]),
+    (lambda: skim_or_read().fit(iter([(X, Y)])), TypeError, ["`x`", "array", "iterator"]),
+    (lambda: skim_or_read().fit(X, Y, workers=2), TypeError, ["workers"]),
     (lambda: skim_or_read().predict("text"), TypeError, ["`x`", "array"]),
-    (lambda: skim_or_read(decide="network", held_out=0.1).fit(X, Y), ValueError, ["`held_out`", "4 samples"]),
+    (lambda: skim_or_read().predict(X[0]), ValueError, ["`x`", "rank 2", "(5,)"]),
+    (lambda: skim_or_read().predict(X[:0]), ValueError, ["`x`", "at least one", "(0, 5)"]),
+    (lambda: skim_or_read().predict(X, steps=0), ValueError, ["`steps`", "at least 1"]),
+    (lambda: skim_or_read().predict(X, batch_size=0), ValueError, ["`batch_size`", "at least 1"]),
+    (lambda: skim_or_read(decide="network", held_out=0.9).fit(X, Y), ValueError, ["`held_out`", "4 samples"]),
     (lambda: skim_or_read().train_on_batch(X, Y), NotImplementedError, ["`fit`"]),
     (lambda: kar.datasets.number_prediction(5, length=2), ValueError, ["`length`", "at least 3"]),
     (lambda: kar.datasets.mixed_difficulty(5, hard=2), ValueError, ["`hard`", "[0, 1]"]),

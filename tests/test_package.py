@@ -123,8 +123,8 @@ def test_a_wheel_works_away_from_the_checkout(tmp_path):
     (wheel,) = tmp_path.glob("keras_adaptive_rnn-*.whl")
     names = zipfile.ZipFile(wheel).namelist()
     assert "keras_adaptive_rnn/py.typed" in names
-    sources = {path.relative_to(ROOT).as_posix() for path in PACKAGE.rglob("*.py")}
-    assert {name for name in names if name.endswith(".py")} == sources
+    sources = {path.relative_to(ROOT).as_posix() for path in PACKAGE.rglob("*.py*") if path.suffix in (".py", ".pyi")}
+    assert {name for name in names if name.endswith((".py", ".pyi"))} == sources
 
     target = tmp_path / "target"
     install = [*pip, "install", str(wheel), "--no-deps", "--no-index", "--target", str(target)]

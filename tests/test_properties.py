@@ -147,18 +147,20 @@ composites = st.one_of(
     ),
 )
 noise = {name: common[name] for name in ("dropout", "recurrent_dropout", "seed", "trainable_initial_state")}
+# Wrappers refuse a cell that does not read its output in the next step, as one that may leave its last block out.
+readers = cells.filter(lambda drawn: not drawn[1].get("block_dropout"))
 modulators = st.one_of(
     made_of(
         kar.MogrifierCell,
-        cell=cells,
+        cell=readers,
         rounds=st.integers(0, 6),
         rank=st.sampled_from([None, 1, 2]),
         zigzag=flags,
         gate_bias=flags,
         **noise,
     ),
-    made_of(kar.MultiplicativeLSTMCell, cell=cells, factor_bias=flags, **noise),
-    made_of(kar.ZoneoutCell, cell=cells, zoneout=rates, seed=common["seed"]),
+    made_of(kar.MultiplicativeLSTMCell, cell=readers, factor_bias=flags, **noise),
+    made_of(kar.ZoneoutCell, cell=readers, zoneout=rates, seed=common["seed"]),
     made_of(kar.ZoneoutCell, **lstm, zoneout=st.lists(rates, min_size=2, max_size=2)),
     made_of(kar.MogrifierCell, **common, rounds=st.integers(0, 3), core=st.sampled_from(["lstm", "gru", "elman"])),
 )
@@ -180,11 +182,13 @@ deciders = st.one_of(
 KINDS = {"cores": cores, "new": new_cells, "made": composites, "modulators": modulators, "deciders": deciders}
 
 
-@pytest.mark.parametrize("kind", [pytest.param(KINDS[name], id=name) for name in dealt(KINDS)])
-@given(data=st.data())
-@quiet
-def test_config_round_trip(kind, data):
-    cell = make(data.draw(kind))
+@pytest.mark.parametrize("kind", dealt(KINDS))
+def test_config_round_trip(kind):
+    quiet(given(KINDS[kind])(check_round_trip))()
+
+
+def check_round_trip(drawn):
+    cell = make(drawn)
     config = keras.saving.serialize_keras_object(cell)
     revived = keras.saving.deserialize_keras_object(json.loads(json.dumps(config)))
     assert json.dumps(keras.saving.serialize_keras_object(revived)) == json.dumps(config)

@@ -12,6 +12,7 @@ if keras.backend.backend() != "torch":
 
 import torch
 
+from keras_adaptive_rnn._keras import flatten_layers
 from keras_adaptive_rnn.engine.torch_trace import Traced
 
 A, B = torch.arange(6.0).reshape(2, 3), torch.ones(2, 3)

@@ -43,8 +43,8 @@ class Counts:
 
 
 def lint():
-    """Returns whether ruff has nothing to say."""
-    codes = [run(["ruff", "check", "."]), run(["ruff", "format", "--check", "."])]
+    """Returns whether ruff and mypy have nothing to say."""
+    codes = [run(["ruff", "check", "."]), run(["ruff", "format", "--check", "."]), run(["mypy"])]
     return not any(codes)
 
 

@@ -1,6 +1,6 @@
-"""Looking into recurrent networks: gates, gradients, activations and matrices, as NumPy arrays and pictures.
+"""Inspection of recurrent networks: gates, gradients, activations and matrices, as NumPy arrays and plots.
 
-The pictures, `plot_*`, need matplotlib: `pip install "keras_adaptive_rnn[plot]"`.
+The plots, `plot_*`, need matplotlib: `pip install "keras_adaptive_rnn[plot]"`.
 """
 
 from keras_adaptive_rnn.analysis.adaptation import adaptation_spectrum

@@ -1,4 +1,4 @@
-"""The singular values that adaptive layers choose for each input."""
+"""The singular values that adaptive layers compute for each input."""
 
 import keras
 import numpy as np
@@ -17,19 +17,19 @@ def adaptation_spectrum(layer: keras.layers.Layer, inputs: Tensor) -> dict[str, 
 
     $$W(x) = W^{(2)} D(x) W^{(1)}, \qquad D(x) = \operatorname{diag}(\pi(x))$$
 
-    The entries of $D(x)$ are, up to their signs, the singular values of $W(x)$ as long as $W^{(1)}$ and $W^{(2)}$ are
-    semi-orthogonal. They start so, but training does not keep them so.
+    Up to their signs, the entries of $D(x)$ are the singular values of $W(x)$ as long as $W^{(1)}$ and $W^{(2)}$ are
+    semi-orthogonal. They are initialized so, but training does not keep them so.
 
     Args:
         layer: A built `AdaptiveDense`, or a recurrent layer around adaptive cells, with `adaptation="sva"`.
         inputs: Tensor or array, the inputs of the layer.
 
-    Returns: Dict of arrays. Of an `AdaptiveDense`: `"x"`, `[..., rank]`. Of a recurrent layer: `"x"` and `"h"`, the
-        values of the products with input and state, `[batch, time, rank]` (gate after gate, `[batch, time, gates *
-        rank]`, with `tied=False`); those of a cell inside another one under its path, such as `"cells/0/x"`.
+    Returns: Dict of arrays. An `AdaptiveDense` has `"x"`, `[..., rank]`. A recurrent layer has `"x"` and `"h"`, for the
+        products with input and state, `[batch, time, rank]`; with `tied=False` gate after gate, `[batch, time, gates *
+        rank]`. A cell inside another one adds its path: `"cells/0/x"`.
 
     Raises:
-        ValueError: the layer is not built, or has no such adaptation.
+        ValueError: the layer is not built, or does not have `adaptation="sva"`.
 
     Example:
 
@@ -43,7 +43,7 @@ def adaptation_spectrum(layer: keras.layers.Layer, inputs: Tensor) -> dict[str, 
     """
     if isinstance(layer, AdaptiveDense) and layer.adaptation == "sva":
         if not layer.built:
-            raise ValueError(f"Layer '{layer.name}' must be built before it is looked at: call it once.")
+            raise ValueError(f"Layer '{layer.name}' must be built before it is inspected: call it once.")
         with engine.inference():
             return {"x": to_numpy(layer._diagonals(ops.cast(ops.convert_to_tensor(inputs), layer.compute_dtype))[0])}
     cells = cells_of(loop_of(layer).cell) if isinstance(layer, keras.layers.RNN) else {}

@@ -1,4 +1,4 @@
-"""What becomes of a vector that passes through the same random layer again and again."""
+"""Mean and variance of a vector that passes through the same random layer many times."""
 
 import dataclasses
 
@@ -13,7 +13,7 @@ MATRICES = ("gaussian", "orthogonal")
 
 @dataclasses.dataclass(frozen=True)
 class Dynamics:
-    """Mean and variance of the entries of the vectors $x_i$ in each run, before the first iteration and after each.
+    """Mean and variance of the entries of $x_i$ in each run, before the first iteration and after each.
 
     Attributes:
         means: Array `[runs, steps + 1]`.
@@ -38,21 +38,21 @@ def activation_dynamics(
 
     $$x_{i+1} = f(x_i W), \qquad x_0 \sim \mathcal{N}(0, 1)$$
 
-    with new $x_0$ and a new $W$ in every run, the same ones for every activation.
+    with a new $x_0$ and a new $W$ in every run, the same for every activation.
 
     Args:
-        activation: $f$, a name or a function that keeps the shape; `"belu"` and `"relu"`, for instance.
+        activation: $f$, a function that keeps the shape, or its name, such as `"belu"` or `"relu"`.
         units: Positive integer, size of $x$. Defaults to `256`.
         steps: Positive integer, number of iterations. Defaults to `50`.
-        runs: Positive integer. Defaults to `50`, as in the paper.
-        samples: Positive integer, vectors $x_0$ in a run, over all of which mean and variance go. Their number decides
-            how well the scale of $W$ is set, whose errors multiply over the steps. Defaults to `64`.
+        runs: Positive integer, number of runs. Defaults to `50`, as in the paper.
+        samples: Positive integer, number of vectors $x_0$ in a run; mean and variance are taken over all of them. More
+            samples set the scale of $W$ more accurately, and its errors multiply over the steps. Defaults to `64`.
         matrix: `"gaussian"` (default, as in the paper), entries of variance $1 / \text{units}$, or `"orthogonal"`.
-        unit_variance: Whether $W$ is then scaled until $f(x_0 W)$ has unit variance (LSUV, as in the paper). Defaults
-            to `True`.
+        unit_variance: Whether to scale $W$ until $f(x_0 W)$ has unit variance (LSUV, as in the paper). Defaults to
+            `True`.
         seed: Non-negative integer. Defaults to `0`.
 
-    Returns: A `Dynamics`. What overflows is infinite or NaN.
+    Returns: A `Dynamics`; values that overflow are infinite or NaN.
 
     Raises:
         ValueError: an argument is out of its range, or the activation changes the shape.
@@ -103,7 +103,7 @@ def _orthogonal(gaussian):
 
 
 def _scale(f, a, tolerance=0.01, tries=50):
-    """Returns the factor by which `f(factor * a)` gets unit variance, or comes near it if `f` saturates below."""
+    """Returns the factor that gives `f(factor * a)` unit variance, or comes close if `f` saturates below that."""
     factor = 1.0
     for _ in range(tries):
         deviation = f(factor * a).std()

@@ -1,15 +1,15 @@
-"""Where the eigenvalues of a matrix can lie."""
+"""Discs that contain the eigenvalues of a matrix."""
 
 import numpy as np
 
 
 def gersgorin_discs(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    r"""Returns the centres and radii of the discs in which the eigenvalues of a matrix lie, one disc a row.
+    r"""Returns the centres and radii of the Gersgorin discs of a matrix, one per row, which contain its eigenvalues.
 
     $$\mathrm{spec}(A) \subset \bigcup_i \Big\{ \lambda \in \mathbb{C} : |\lambda - a_{ii}| \le \sum_{j \ne i} |a_{ij}|
     \Big\}$$
 
-    The transposed matrix has the same eigenvalues, and discs of its own.
+    The transposed matrix has the same eigenvalues but other discs.
 
     Args:
         matrix: Array `[n, n]`, real or complex.

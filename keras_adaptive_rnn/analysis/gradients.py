@@ -1,4 +1,4 @@
-"""How the gradient of the last step flows back through layers and time."""
+"""The gradient of a loss at the last step, over layers and time."""
 
 from collections.abc import Callable
 
@@ -20,23 +20,26 @@ def gradient_flow(
 
     $$G_{l,t} = \frac{1}{B} \sum_b \Big\lVert \frac{\partial L}{\partial h^{(b)}_l(t)} \Big\rVert_2$$
 
-    with $h_l(t)$ the output of layer $l$, over all paths on which it reaches the loss: through the layers above it, its
-    own next step, and skip connections. The layers are those of a `DeepRNNCell`, the cells of a stack (`StackedCells`,
-    `StackedAdaptiveLSTMCells`, those of Keras), the recurrent layers of a model, or all of these one above the other.
-    Everything runs in inference, without dropout; masks are ignored.
+    where $h_l(t)$ is the output of layer $l$, with all paths to the loss: through the layers above, the layer's next
+    step, and skip connections. A layer here is a layer of a `DeepRNNCell`, a cell of a stack (`StackedCells`,
+    `StackedAdaptiveLSTMCells`, `keras.layers.StackedRNNCells`), or any other recurrent layer, and a model may combine
+    them. Everything runs in inference mode, without dropout; masks are ignored.
+
+    Methods of the cells are replaced while it runs, in every thread: do not call the layers in another thread at the
+    same time.
 
     Args:
-        layers: A built recurrent layer, a `keras.Sequential`, or a list of layers called one after the other, such as
-            an `Embedding`, two `LSTM` and a `Dense`.
+        layers: A built recurrent layer, a `keras.Sequential`, or a list of layers that are called in turn, such as an
+            `Embedding`, two `LSTM` and a `Dense`.
         inputs: Tensor or array, the inputs of the first layer.
-        loss: Function from the last output `[batch, size]` (of the last step, if the last layer puts out sequences) to
-            a scalar $L$; it should be a sum over the batch, for norms that do not depend on the batch size. `None`
-            (default) for $\frac{1}{2} \lVert y \rVert^2$.
+        loss: Function from the final output `[batch, size]` (at the last step, if the last layer returns sequences) to
+            a scalar $L$. If it sums over the batch, the norms do not depend on the batch size. `None` (default) means
+            $\frac{1}{2} \lVert y \rVert^2$.
 
     Returns: Array `[layers, time]`, the lowest layer first.
 
     Raises:
-        ValueError: there is no recurrent layer, a layer is not built, or a shape does not fit.
+        ValueError: there is no recurrent layer, a layer is not built, or a shape does not match.
 
     Example:
 
@@ -58,14 +61,14 @@ def gradient_flow(
     sizes = [(layer, level, size) for layer in recurrent for level, size in enumerate(levels_of(layer.cell))]
 
     def value(*added):
-        # A tensor of zeros is added to every output of every level: its gradient is that with respect to the output.
-        waiting = {
+        # The gradient of an output is the gradient of a tensor of zeros that is added to it.
+        zeros_of = {
             (id(layer), level): iter(ops.unstack(zeros, steps))
             for (layer, level, _), zeros in zip(sizes, added, strict=True)
         }
 
         def add(layer, level, output):
-            return output + ops.cast(next(waiting[id(layer), level]), output.dtype)
+            return output + ops.cast(next(zeros_of[id(layer), level]), output.dtype)
 
         output = run_chain(chain, inputs, add)
         output = ops.cast(output[:, -1] if len(output.shape) == 3 else output, "float32")

@@ -1,4 +1,4 @@
-"""One pass over a sequence in a Python loop, in which every step and every level of a stack can be seen and changed."""
+"""A run over a sequence in a Python loop, where hooks see and change each step of each level of a stack."""
 
 import contextlib
 import itertools
@@ -8,7 +8,7 @@ import numpy as np
 from keras import ops, tree
 
 from keras_adaptive_rnn import _sequence
-from keras_adaptive_rnn._keras import AutocastScope
+from keras_adaptive_rnn._keras import AutocastScope, takes_training
 from keras_adaptive_rnn.cells.bases.any_cell import output_size, parts_of
 from keras_adaptive_rnn.cells.bases.cell import Cell
 from keras_adaptive_rnn.cells.deep import DeepRNNCell
@@ -17,27 +17,27 @@ from keras_adaptive_rnn.loop.rnn import RNN
 
 
 def loop_of(layer):
-    """Returns `layer` as our `RNN`, or raises an error if it is no built recurrent layer."""
+    """Returns `layer` as an `RNN` of this package, or raises an error if it is not a built recurrent layer."""
     if not isinstance(layer, keras.layers.RNN):
         raise ValueError(
-            "Argument `layer` must be a recurrent layer, such as `keras_adaptive_rnn.RNN(cell)`; of a `Bidirectional` "
-            f"give `forward_layer` or `backward_layer`. Received: layer={layer!r}"
+            "Argument `layer` must be a recurrent layer, such as `keras_adaptive_rnn.RNN(cell)`, or the "
+            f"`forward_layer` or `backward_layer` of a `Bidirectional`. Received: layer={layer!r}"
         )
     if not (layer.built and getattr(layer.cell, "built", True)):
-        raise ValueError(f"Layer '{layer.name}' must be built before it is looked at: call it once.")
+        raise ValueError(f"Layer '{layer.name}' must be built before it is inspected: call it once.")
     if isinstance(layer, RNN):
         return layer
-    flags = {name: getattr(layer, name) for name in ("return_sequences", "go_backwards", "zero_output_for_mask")}
-    return RNN(layer.cell, **flags)
+    options = {name: getattr(layer, name) for name in ("return_sequences", "go_backwards", "zero_output_for_mask")}
+    return RNN(layer.cell, **options)
 
 
 def check_inputs(inputs, layer):
-    """Returns `inputs` as a tensor `[batch, time, features]`, or raises an error that says what it should be."""
+    """Returns `inputs` as a tensor `[batch, time, features]`, or raises an error."""
     inputs = ops.convert_to_tensor(inputs)
     if len(inputs.shape) != 3 or inputs.shape[1] == 0:
         raise ValueError(
-            f"Argument `inputs` must be of shape (batch, time, features) for layer '{layer.name}', with one step at "
-            f"least. Received: {tuple(inputs.shape)}"
+            f"Argument `inputs` must have shape (batch, time, features), with at least one step, for layer "
+            f"'{layer.name}'. Received: {tuple(inputs.shape)}"
         )
     return inputs
 
@@ -75,30 +75,29 @@ def run(loop, sequences, initial_state=None, mask=None, see=None):
 
 
 def levels_of(cell):
-    """Returns the size of the output of each level of a cell, the lowest first; one where it is no stack."""
+    """Returns the output size of each level of a cell, the lowest first; a cell that is not a stack has one level."""
     if isinstance(cell, DeepRNNCell):
         return [cell.units] * cell.depth
     return [output_size(part) for part in _parts(cell)]
 
 
 def _parts(cell):
-    """Returns the cells that are stacked in `cell`, or itself."""
+    """Returns the cells of a stack, or a list of the cell itself."""
     parts = getattr(cell, "cells", None)
     return list(parts) if isinstance(parts, (list, tuple)) and parts else [cell]
 
 
 @contextlib.contextmanager
-def hooked(cell, hook):
-    """Has every level of `cell` put out `hook(level, output)`, which is also what its own next step reads.
+def output_hook(cell, hook):
+    """Replaces the output of every level of `cell`, also where its next step reads it, by `hook(level, output)`.
 
-    Of a `DeepRNNCell` the hook sees what the nonlinearity puts out, to which the skip connection is added: a change of
-    it is a change of the level's output.
+    In a `DeepRNNCell`, the hook sees the output of the nonlinearity, before the skip connection is added.
     """
     if isinstance(cell, DeepRNNCell):
         activation, calls = cell.activation, itertools.cycle(range(cell.depth))
         replaced = [(cell, "activation", lambda a: hook(next(calls), activation(a)))]
     else:
-        # A cell of ours runs by `step`, also inside another; one of Keras by `call`.
+        # Our cells run by `step`, even inside another cell; Keras's run by `call`.
         names = [(part, "step" if isinstance(part, Cell) else "call") for part in _parts(cell)]
         replaced = [(part, name, _changed(getattr(part, name), hook, k)) for k, (part, name) in enumerate(names)]
     before = [vars(owner).get(name) for owner, name, _ in replaced]
@@ -115,7 +114,7 @@ def hooked(cell, hook):
 
 
 def _changed(function, hook, level):
-    """Returns a step whose output, which is its first state, is what `hook` makes of it."""
+    """Returns a step that passes its output, which is also its first state, through `hook`."""
 
     def changed(*args, **kwargs):
         output, states = function(*args, **kwargs)
@@ -125,18 +124,18 @@ def _changed(function, hook, level):
     return changed
 
 
-# Layers one after the other.
+# Layers that are called in turn.
 
 
 def chain_of(layers):
-    """Returns a list of layers that are to be called one after the other, from one layer, a list or a `Sequential`."""
+    """Returns the layers of a `Sequential`, a list of layers, or a list of the one layer, all checked."""
     if isinstance(layers, keras.Sequential):
         chain = layers.layers
     elif isinstance(layers, keras.Model):
         raise ValueError(
-            "Argument `layers` must be a layer, a `keras.Sequential`, or a list of layers that are called one after "
-            f"the other. Received: {type(layers).__name__} '{layers.name}'; of a model without branches, give its "
-            "`layers` after the input."
+            "Argument `layers` must be a layer, a `keras.Sequential`, or a list of layers that are called in turn, "
+            "such as the `layers`, after the input, of a model without branches. "
+            f"Received: {type(layers).__name__} '{layers.name}'"
         )
     else:
         chain = list(layers) if isinstance(layers, (list, tuple)) else [layers]
@@ -148,23 +147,23 @@ def chain_of(layers):
         if isinstance(layer, keras.layers.RNN):
             loop_of(layer)
         elif not layer.built:
-            raise ValueError(f"Layer '{layer.name}' must be built before it is looked at: call it once.")
+            raise ValueError(f"Layer '{layer.name}' must be built before it is inspected: call it once.")
     return chain
 
 
 def run_chain(chain, x, hook, see=None):
-    """Returns the output of a chain in inference; recurrent layers run in `run`, without masks.
+    """Returns the output of layers that are called in turn, in inference mode and without masks.
 
-    `hook(layer, level, output)` changes what a level of a recurrent layer puts out in a step; `see(layer, output)` is
-    shown the output of every other layer.
+    In each step, `hook(layer, level, output)` replaces the output of a level of a recurrent layer; `see(layer, output)`
+    receives the output of every other layer.
     """
     for layer in chain:
         if isinstance(layer, keras.layers.RNN):
-            with hooked(layer.cell, lambda level, output, layer=layer: hook(layer, level, output)):
+            with output_hook(layer.cell, lambda level, output, layer=layer: hook(layer, level, output)):
                 outputs = run(loop_of(layer), check_inputs(x, layer))
             x = outputs if layer.return_sequences else outputs[:, -1]
         else:
-            kwargs = {"training": False} if getattr(layer, "_call_has_training_arg", False) else {}
+            kwargs = {"training": False} if takes_training(layer) else {}
             x = layer(x, **kwargs)
             if see is not None:
                 see(layer, x)

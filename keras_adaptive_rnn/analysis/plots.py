@@ -1,6 +1,7 @@
-"""The pictures of this package, each on one pair of axes of matplotlib.
+"""Plots of the results of this package, with matplotlib.
 
-Every function draws on `axes`, or on a new figure, and returns the axes: `plot(...).figure.savefig("picture.png")`.
+Every function draws on the given `axes`, or on a new figure, and returns the axes:
+`plot(...).figure.savefig("picture.png")`.
 """
 
 from typing import Any
@@ -17,7 +18,7 @@ def matplotlib_figure():
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise ImportError('Pictures need matplotlib: pip install "keras_adaptive_rnn[plot]"') from error
+        raise ImportError('Plots need matplotlib: pip install "keras_adaptive_rnn[plot]"') from error
     return Figure
 
 
@@ -27,12 +28,12 @@ def _axes(axes):
 
 
 def plot_activation_dynamics(dynamics: dict[str, Dynamics], what: str = "variances", axes: Any = None) -> Any:
-    """Draws the means or variances of several activations over the iterations: median and middle 80 % of the runs.
+    """Plots means or variances over the iterations, for several activations: median and middle 80 % of the runs.
 
     Args:
-        dynamics: Dict of `Dynamics` by name, as `activation_dynamics` gives them.
+        dynamics: Dict of `Dynamics` by name, as returned by `activation_dynamics`.
         what: `"means"` or `"variances"` (default, on a logarithmic axis).
-        axes: Axes to draw on; `None` (default) for new ones.
+        axes: Matplotlib axes. `None` (default) creates new ones.
 
     Returns: The axes.
 
@@ -64,11 +65,11 @@ def plot_activation_dynamics(dynamics: dict[str, Dynamics], what: str = "varianc
 
 
 def plot_gradient_flow(flow: np.ndarray, axes: Any = None) -> Any:
-    """Draws the gradient norms of `gradient_flow` as a heat map, layer over time; full red is the largest norm.
+    """Plots the gradient norms of `gradient_flow` as a heat map, layer over time.
 
     Args:
-        flow: Array `[layers, time]`, as `gradient_flow` gives it, or a mean of several.
-        axes: Axes to draw on; `None` (default) for new ones.
+        flow: Array `[layers, time]`, as returned by `gradient_flow`, or the mean of several.
+        axes: Matplotlib axes. `None` (default) creates new ones.
 
     Returns: The axes.
 
@@ -93,12 +94,12 @@ def plot_gradient_flow(flow: np.ndarray, axes: Any = None) -> Any:
 
 
 def plot_layer_statistics(statistics: dict[str, LayerStatistics], what: str = "means", axes: Any = None) -> Any:
-    """Draws the means or standard deviations of several models over their layers.
+    """Plots means or standard deviations over the layers, for several models.
 
     Args:
-        statistics: Dict of `LayerStatistics` by name, as `layer_statistics` gives them.
+        statistics: Dict of `LayerStatistics` by name, as returned by `layer_statistics`.
         what: `"means"` (default) or `"deviations"`.
-        axes: Axes to draw on; `None` (default) for new ones.
+        axes: Matplotlib axes. `None` (default) creates new ones.
 
     Returns: The axes.
 
@@ -127,11 +128,11 @@ def plot_layer_statistics(statistics: dict[str, LayerStatistics], what: str = "m
 
 
 def plot_gersgorin_discs(matrix: np.ndarray, axes: Any = None) -> Any:
-    """Draws the Gersgorin discs of a matrix, its eigenvalues, and the unit circle, in the complex plane.
+    """Plots the Gersgorin discs of a matrix, its eigenvalues and the unit circle in the complex plane.
 
     Args:
         matrix: Array `[n, n]`.
-        axes: Axes to draw on; `None` (default) for new ones.
+        axes: Matplotlib axes. `None` (default) creates new ones.
 
     Returns: The axes.
 
@@ -151,7 +152,7 @@ def plot_gersgorin_discs(matrix: np.ndarray, axes: Any = None) -> Any:
     for k, (centre, radius) in enumerate(zip(centres, radii, strict=True)):
         place = (centre.real, centre.imag)
         label = "disc of a row" if k == 0 else None
-        # However many discs lie above each other, none hides the others.
+        # Transparent enough that no disc hides another, whatever their number.
         color = ("tab:blue", 1 / (len(radii) + 4))
         axes.add_patch(Circle(place, radius, facecolor=color, edgecolor=("tab:blue", 0.4), label=label))
     turn = np.exp(2j * np.pi * np.linspace(0, 1, 200))
@@ -166,11 +167,11 @@ def plot_gersgorin_discs(matrix: np.ndarray, axes: Any = None) -> Any:
 
 
 def plot_singular_values(history: dict[str, list[float]], axes: Any = None) -> Any:
-    """Draws the largest singular values that the callback `SingularValues` has recorded, over the epochs.
+    """Plots the largest singular values over the epochs, as recorded by the callback `SingularValues`.
 
     Args:
         history: Dict of lists, `SingularValues.history`.
-        axes: Axes to draw on; `None` (default) for new ones.
+        axes: Matplotlib axes. `None` (default) creates new ones.
 
     Returns: The axes.
 
@@ -194,12 +195,12 @@ def plot_singular_values(history: dict[str, list[float]], axes: Any = None) -> A
 
 
 def plot_adaptation_spectrum(values: np.ndarray, bins: int = 60, axes: Any = None) -> Any:
-    """Draws how often each adaptive singular value takes which value, over all examples.
+    """Plots a histogram of each adaptive singular value over all examples.
 
     Args:
-        values: Array `[..., rank]`, one of those of `adaptation_spectrum`.
-        bins: Positive integer, bins of the histogram. Defaults to `60`.
-        axes: Axes to draw on; `None` (default) for new ones.
+        values: Array `[..., rank]`, an entry of the dict that `adaptation_spectrum` returns.
+        bins: Positive integer, number of bins. Defaults to `60`.
+        axes: Matplotlib axes. `None` (default) creates new ones.
 
     Returns: The axes.
 

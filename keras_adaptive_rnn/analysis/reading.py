@@ -1,4 +1,4 @@
-"""The picture of what reading more buys."""
+"""The plot of accuracy over reading cost."""
 
 from typing import Any
 
@@ -7,11 +7,11 @@ from keras_adaptive_rnn.models.curve import ReadingCurve
 
 
 def plot_reading_curve(curves: dict[str, ReadingCurve], axes: Any = None) -> Any:
-    """Draws the accuracy of a model that skims or reads, over the share of the inputs that it reads.
+    """Plots the accuracy of `SkimOrRead` over the share of the inputs that it reads.
 
     Args:
-        curves: Dict of `ReadingCurve` by name, as `SkimOrRead.curve` gives them.
-        axes: Axes to draw on; `None` (default) for new ones.
+        curves: Dict of `ReadingCurve` by name, as returned by `SkimOrRead.curve`.
+        axes: Matplotlib axes. `None` (default) creates new ones.
 
     Returns: The axes.
 

@@ -1,4 +1,4 @@
-"""The recurrent matrices of a cell, however they are parameterised, and their singular values."""
+"""The recurrent matrices of a cell, whatever their parameterization, and their singular values."""
 
 from typing import Any
 
@@ -22,19 +22,20 @@ def recurrent_matrices(cell: Any) -> dict[str, np.ndarray]:
 
     $$U_g = I U_g$$
 
-    that is, the cell's map is applied to the identity, whatever its parameters are: low-rank factors, diagonals,
-    normalised weights. It is what multiplies the state before any layer normalisation, without dropout. Of a cell
-    around a core (a Mogrifier) it is that of the core; of an adaptive cell with `"sva"` it is $L$, `[rank, units]`.
+    that is, the recurrent map is applied to the identity, so its parameters may be low-rank factors, diagonals or
+    normalized weights. The matrix multiplies the state before any layer normalization, without dropout. A cell around
+    another one, such as a Mogrifier, returns the matrices of the inner cell; an adaptive cell with `"sva"` returns $L$,
+    `[rank, units]`.
 
     Args:
-        cell: A built cell of this package with one recurrent map, its layer, or an LSTM, GRU or SimpleRNN of Keras. Of
-            a stack give one of its `cells`.
+        cell: A built cell of this package with a single recurrent map, or an LSTM, GRU or SimpleRNN cell of Keras, or
+            the layer around one. For a stack, pass one of its `cells`.
 
-    Returns: Dict of arrays `[state, units]`. Where every layer of a cell has its own (`RecurrentHighwayCell`,
-        `DeepRNNCell`), the names count from one, the lowest first: `"h_1"`, `"h_2"`.
+    Returns: Dict of arrays `[state, units]`. If every layer of a cell has its own matrix (`RecurrentHighwayCell`,
+        `DeepRNNCell`), the names are numbered from the lowest layer: `"h_1"`, `"h_2"`.
 
     Raises:
-        ValueError: the cell is not built, or has no one recurrent map.
+        ValueError: the cell is not built, or does not have a single recurrent map.
 
     Example:
 
@@ -43,53 +44,53 @@ def recurrent_matrices(cell: Any) -> dict[str, np.ndarray]:
     >>> {gate: u.shape for gate, u in keras_adaptive_rnn.analysis.recurrent_matrices(cell).items()}
     {'z': (4, 4), 'r': (4, 4), 'h': (4, 4)}
     """
-    core = _core(cell)
-    if not getattr(core, "built", False):
+    inner = _gated_cell(cell)
+    if not getattr(inner, "built", False):
         raise ValueError(f"Argument `cell` must be built. Received: cell={cell!r}")
-    if hasattr(core, "recurrent_map"):
-        gates, matrix = core.gates, _dense(core.recurrent_map)
+    if hasattr(inner, "recurrent_map"):
+        gates, matrix = inner.gates, _dense(inner.recurrent_map)
     else:
-        gates = next(gates for cls, gates in KERAS_GATES.items() if isinstance(core, cls))
-        matrix = to_numpy(core.recurrent_kernel)
-    blocks = matrix.shape[1] // core.units
+        gates = next(gates for cls, gates in KERAS_GATES.items() if isinstance(inner, cls))
+        matrix = to_numpy(inner.recurrent_kernel)
+    blocks = matrix.shape[1] // inner.units
     names = list(gates)
     if blocks > len(gates):
         names = [f"{gate}_{k + 1}" for k in range(blocks // len(gates)) for gate in gates]
     return dict(zip(names, np.split(matrix, blocks, axis=1), strict=True))
 
 
-def _core(cell):
-    """Returns the cell inside a layer and inside modulators that has a recurrent map."""
+def _gated_cell(cell):
+    """Returns the cell with a recurrent map inside a layer and inside wrapper cells."""
     inner = cell.cell if isinstance(cell, keras.layers.RNN) else cell
     while not hasattr(inner, "recurrent_map") and hasattr(inner, "cell"):
         inner = inner.cell
     if not hasattr(inner, "recurrent_map") and not isinstance(inner, tuple(KERAS_GATES)):
         raise ValueError(
-            "Argument `cell` must be a cell with one recurrent map, or the layer of one; of a stack give one of its "
-            f"`cells`. Received: cell={cell!r}"
+            "Argument `cell` must be a cell with a single recurrent map, such as one of the `cells` of a stack, or the "
+            f"layer around it. Received: cell={cell!r}"
         )
     return inner
 
 
 def _dense(linear_map):
-    """Returns the matrix of a map, its groups side by side."""
+    """Returns the dense matrix of a map, with its groups side by side."""
     identity = ops.eye(linear_map.input_spec.axes[-1], dtype=linear_map.compute_dtype)
     with engine.inference():
         return np.concatenate([to_numpy(linear_map(identity, k)) for k in range(len(linear_map.blocks))], axis=1)
 
 
 def recurrent_matrix(cell: Any, gate: str | None = None) -> np.ndarray:
-    """Returns the dense recurrent matrix of one gate of a cell, or of all of them.
+    """Returns the dense recurrent matrix of one gate of a cell, or of all gates.
 
     Args:
         cell: As in `keras_adaptive_rnn.analysis.recurrent_matrices`.
-        gate: Name of a gate, a key of `recurrent_matrices(cell)`; `None` (default) for all side by side, as a Keras
-            cell stores them.
+        gate: Name of a gate, a key of `recurrent_matrices(cell)`. `None` (default) joins all gates side by side, as
+            Keras's cells store them.
 
-    Returns: Array `[state, units]`, `[state, gates * units]` without `gate`.
+    Returns: Array `[state, units]`, or `[state, gates * units]` without `gate`.
 
     Raises:
-        ValueError: the cell is not built, has no one recurrent map, or has no such gate.
+        ValueError: the cell is not built, does not have a single recurrent map, or has no such gate.
 
     Example:
 
@@ -109,8 +110,8 @@ def recurrent_matrix(cell: Any, gate: str | None = None) -> np.ndarray:
 def singular_values(cell: Any, gate: str | None = None) -> np.ndarray:
     r"""Returns the singular values of a recurrent matrix, the largest first.
 
-    With $\gamma$ the largest slope of the activation, gradients of an Elman cell vanish over time where
-    $\gamma \sigma_{max} < 1$, and can explode only where it is larger.
+    The gradients of an Elman cell vanish over time if $\gamma \sigma_{max} < 1$, where $\gamma$ is the largest slope of
+    the activation, and can explode only if it is larger.
 
     Args:
         cell, gate: As in `keras_adaptive_rnn.analysis.recurrent_matrix`.
@@ -133,13 +134,13 @@ def singular_values(cell: Any, gate: str | None = None) -> np.ndarray:
 
 
 class SingularValues(keras.callbacks.Callback):
-    """Records the largest singular value of every gate's recurrent matrix while a model trains.
+    """Records the largest singular value of each gate's recurrent matrix during training.
 
     Args:
-        cell: As in `keras_adaptive_rnn.analysis.recurrent_matrices`; built when the training begins.
+        cell: As in `keras_adaptive_rnn.analysis.recurrent_matrices`; it must be built when training begins.
 
     Attributes:
-        history: Dict of lists, by gate: the value before the first epoch, and after each.
+        history: Dict of lists by gate: the value before the first epoch, and after each epoch.
 
     Example:
 
@@ -155,7 +156,8 @@ class SingularValues(keras.callbacks.Callback):
 
     def __init__(self, cell: Any):
         super().__init__()
-        self.cell, self.history = cell, {}
+        self.cell = cell
+        self.history: dict = {}
 
     def on_train_begin(self, logs=None):
         self.history = {}

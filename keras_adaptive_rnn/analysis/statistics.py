@@ -1,4 +1,4 @@
-"""Mean and standard deviation of what each layer of a model puts out."""
+"""Mean and standard deviation of the activations of each layer."""
 
 import dataclasses
 
@@ -17,10 +17,9 @@ class LayerStatistics:
     """The activations of each layer, the lowest first.
 
     Attributes:
-        names: List of strings, the names of the layers, `"rnn/3"` for the third layer of the stack in the layer
-            `"rnn"`.
-        means: Array `[layers]`, over the batch, time and units.
-        deviations: Array `[layers]`, the standard deviations over the same.
+        names: List of strings, names of the layers; `"rnn/3"` is the third level of the stack in layer `"rnn"`.
+        means: Array `[layers]`, means over batch, time and units.
+        deviations: Array `[layers]`, standard deviations over batch, time and units.
     """
 
     names: list[str]
@@ -33,18 +32,21 @@ def layer_statistics(layers: keras.layers.Layer | list[keras.layers.Layer], inpu
 
     $$m_l = \mathrm{E}[h_l], \qquad s_l = \sqrt{\mathrm{E}[(h_l - m_l)^2]}$$
 
-    over the batch, all time steps and units. Of a `DeepRNNCell` the activations are those of each nonlinearity, before
-    a skip connection is added; of other stacks the outputs of each cell. Everything runs in inference, without dropout;
+    over batch, time and units. In a `DeepRNNCell`, the activations are the outputs of each nonlinearity, before a skip
+    connection is added; in other stacks, the outputs of each cell. Everything runs in inference mode, without dropout;
     masks are ignored.
 
+    Methods of the cells are replaced while it runs, in every thread: do not call the layers in another thread at the
+    same time.
+
     Args:
-        layers: A built layer, a `keras.Sequential`, or a list of layers called one after the other.
+        layers: A built layer, a `keras.Sequential`, or a list of layers that are called in turn.
         inputs: Tensor or array, the inputs of the first layer.
 
     Returns: A `LayerStatistics`.
 
     Raises:
-        ValueError: a layer is not built, a model is no `Sequential`, or a shape does not fit.
+        ValueError: a layer is not built, a model is not `Sequential`, or a shape does not match.
 
     Example:
 
@@ -57,7 +59,7 @@ def layer_statistics(layers: keras.layers.Layer | list[keras.layers.Layer], inpu
     4.3, figure 5.
     """
     chain = chain_of(layers)
-    seen = {}
+    seen: dict = {}
 
     def hook(layer, level, output):
         single = len(levels_of(layer.cell)) == 1

@@ -1,4 +1,4 @@
-"""Every state and every gate of each step of a recurrent layer."""
+"""The states and gates of each step of a recurrent layer."""
 
 import dataclasses
 
@@ -14,12 +14,12 @@ from keras_adaptive_rnn.cells.bases.cell import Cell
 
 @dataclasses.dataclass(frozen=True)
 class Trace:
-    """What a recurrent layer has computed in every step of a sequence, as NumPy arrays.
+    """The outputs, states and gates of every step of a recurrent layer, as NumPy arrays.
 
     Attributes:
         outputs: Array `[batch, time, size]`.
-        states: List of arrays `[batch, time, size]`, the states after each step, in the order of the cell, flat.
-        gates: Dict of arrays `[batch, time, size]`: the named gates, of nested cells under a path, such as `"cell/f"`.
+        states: List of arrays `[batch, time, size]`, the states after each step, flattened, in the order of the cell.
+        gates: Dict of arrays `[batch, time, size]`, the named gates; a nested cell adds its path, as in `"cell/f"`.
     """
 
     outputs: np.ndarray
@@ -33,29 +33,30 @@ def trace(
     initial_state: list[Tensor] | None = None,
     mask: Tensor | None = None,
 ) -> Trace:
-    r"""Returns every state and every named gate of each step of a recurrent layer, in inference.
+    r"""Returns the states and the named gates of each step of a recurrent layer, in inference mode.
 
     $$o_t, s_t = \mathrm{cell}(x_t, s_{t-1}), \qquad t = 1, \dots, T$$
 
-    The gates have the names of the cell's equations (`i`, `f`, `j`, `o` of an LSTM). Those of a cell inside another one
-    come under the name of the attribute that holds it, without `_cell` at its end: `"cell/f"` of the LSTM inside a
-    Mogrifier, `"policy/i"` of an adaptive cell's policy, `"cells/0/f"` of the lowest cell of a stack. A gate that a
-    cell computes twice in a step (a grid LSTM with tied weights) comes again as `"f_2"`. Cells of Keras name no gates.
+    Gates have the names of the cell's equations, such as `i`, `f`, `j` and `o` in an LSTM. A cell inside another one
+    adds the name of the attribute that holds it, without a final `_cell`: `"cell/f"` for the LSTM inside a Mogrifier,
+    `"policy/i"` for the policy of an adaptive cell, `"cells/0/f"` for the lowest cell of a stack. A gate that a cell
+    computes twice in a step (a grid LSTM with tied weights) appears again as `"f_2"`. Keras's cells have no named
+    gates.
 
-    A masked step repeats the states, and what the layer puts out there (the output before it, or zeros). Its gates are
-    NaN: they were computed from an input that does not count, and nothing has used them.
+    A masked step repeats the states, and its output is that of the layer: the previous output, or zeros. Its gates are
+    NaN, as they depend on an input that does not count.
 
     Args:
         layer: A built recurrent layer, `keras_adaptive_rnn.RNN` or any `keras.layers.RNN`.
         inputs: Tensor or array `[batch, time, features]`.
-        initial_state: List of the cell's states, each `[batch, size]`; `None` (default) for its initial states, also
-            where the layer is stateful, whose carried states are neither read nor changed.
-        mask: Boolean array `[batch, time]`; `None` (default) for none.
+        initial_state: List of the cell's states, each `[batch, size]`. `None` (default) means the initial states of the
+            cell, even in a stateful layer, whose own states are neither read nor changed.
+        mask: Boolean array `[batch, time]`. `None` (default) masks nothing.
 
-    Returns: A `Trace`. With `go_backwards` its time is in the order of reading, as the outputs of the layer are.
+    Returns: A `Trace`. With `go_backwards`, time is in the order of reading, as in the outputs of the layer.
 
     Raises:
-        ValueError: `layer` is no recurrent layer or not built, or a shape does not fit.
+        ValueError: `layer` is not a recurrent layer or not built, or a shape does not match.
 
     Example:
 
@@ -67,8 +68,8 @@ def trace(
     >>> sorted(seen.gates)
     ['cell/f', 'cell/i', 'cell/j', 'cell/o', 'gate_1', 'gate_2']
 
-    Reference: Karpathy, Johnson, Fei-Fei, Visualizing and Understanding Recurrent Networks (2015), for what one may see
-    in gates.
+    Reference: Karpathy, Johnson, Fei-Fei, Visualizing and Understanding Recurrent Networks (2015), for how
+    to interpret gates.
     """
     loop = loop_of(layer)
     inputs = check_inputs(inputs, layer)
@@ -96,17 +97,17 @@ def _check_mask(mask, inputs):
         return None
     mask = np.asarray(ops.convert_to_numpy(mask)).astype(bool)
     if mask.shape != tuple(inputs.shape[:2]):
-        raise ValueError(f"Argument `mask` must be of shape {tuple(inputs.shape[:2])}. Received: {mask.shape}")
+        raise ValueError(f"Argument `mask` must have shape {tuple(inputs.shape[:2])}. Received: shape {mask.shape}")
     return mask
 
 
 def _joined(steps, batch_size):
-    """Returns `[batch, time, size]` of one gate; a number that holds for all becomes an entry of size one."""
+    """Returns one gate as `[batch, time, size]`; a scalar gate gets size one."""
     return np.stack([np.broadcast_to(g, (batch_size, g.shape[-1] if g.ndim else 1)) for g in steps], axis=1)
 
 
 def to_numpy(tensor):
-    """Returns an array of at least 32 bits, for NumPy computes little with bfloat16."""
+    """Returns an array of at least 32 bits per entry, as NumPy supports little arithmetic in bfloat16."""
     array = np.asarray(ops.convert_to_numpy(tensor))
     return array.astype("float32") if array.dtype.itemsize < 4 or array.ndim == 0 else array
 
@@ -125,11 +126,11 @@ def _by_path(intermediates, paths):
 
 
 def cells_of(cell, path=""):
-    """Returns the cells of ours in `cell`, itself included, by their paths, such as `"cell/"`."""
+    """Returns the cells of this package in `cell`, including itself, by path, such as `"cell/"`."""
     found = {path: cell} if isinstance(cell, Cell) else {}
     if not isinstance(cell, keras.layers.Layer):
         return found
-    # PyTorch keeps the parts of a module in a dict of their own.
+    # On PyTorch, submodules are in a dict of their own.
     for name, value in {**vars(cell), **vars(cell).get("_modules", {})}.items():
         if name.startswith("_"):
             continue

@@ -1,6 +1,7 @@
-"""Callbacks, as in `keras.callbacks`."""
+"""Callbacks for `fit`, and `lsuv`, the initialization behind one of them."""
 
 from keras_adaptive_rnn.callbacks.annealing import Annealing
-from keras_adaptive_rnn.callbacks.unit_variance.lsuv import LSUV, Scaled, lsuv
+from keras_adaptive_rnn.callbacks.unit_variance.lsuv import LSUV, lsuv
+from keras_adaptive_rnn.callbacks.unit_variance.run import Scaled
 
 __all__ = ["LSUV", "Annealing", "Scaled", "lsuv"]

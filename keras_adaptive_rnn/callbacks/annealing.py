@@ -1,26 +1,27 @@
-"""Numbers of cells that change from epoch to epoch."""
+"""A schedule for the values of cells that change during training."""
 
 from collections.abc import Callable
 
 import keras
 
+from keras_adaptive_rnn._keras import flatten_layers
 from keras_adaptive_rnn.cells.bases.adaptive_computation import ScheduledCell
 
 
 class Annealing(keras.callbacks.Callback):
-    """Sets a number of the cells in a model at the start of every epoch, such as the temperature of a `SkimCell`.
+    """Sets a scheduled value of a model's cells, such as the temperature of a `SkimCell`, at the start of every epoch.
 
-    The value depends on the epoch alone: a run that goes on with `fit(initial_epoch=...)` goes on as if it had never
-    stopped. Compiled training sees the change, and the logs of each epoch hold the value.
+    The value depends only on the epoch, so a run that is resumed by `fit(initial_epoch=...)` continues the schedule.
+    Compiled training sees the change, and the logs of each epoch contain the value.
 
     Args:
-        name: Name of the number: `"temperature"` of `keras_adaptive_rnn.SkimCell`, or `"sharpness"` of
-            `keras_adaptive_rnn.VariableComputationCell`. All cells of the model that have it are set.
-        schedule: Function of the epoch, from 0, that returns a positive number; a
-            `keras.optimizers.schedules.LearningRateSchedule` is one.
+        name: String, `"temperature"` of `keras_adaptive_rnn.SkimCell`, or `"sharpness"` of
+            `keras_adaptive_rnn.VariableComputationCell`. It is set in every cell of the model that has it.
+        schedule: Function from the epoch, counted from 0, to a positive number, such as a
+            `keras.optimizers.schedules.LearningRateSchedule`.
 
     Raises:
-        ValueError: no cell of the model has the number, or the schedule returns one out of range.
+        ValueError: no cell of the model has a scheduled value of this name, or the schedule returns one out of range.
         TypeError: an argument is of the wrong type.
 
     Example:
@@ -45,13 +46,14 @@ class Annealing(keras.callbacks.Callback):
         self.name, self.schedule = name, schedule
 
     def _cells(self):
-        layers = self.model._flatten_layers()
+        layers = flatten_layers(self.model)
         return [part for part in layers if isinstance(part, ScheduledCell) and self.name in part.scheduled_names]
 
     def on_train_begin(self, logs=None):
         if not self._cells():
             raise ValueError(
-                f"Argument `name` must be that of a number of a cell in the model. Received: name={self.name!r}"
+                f"Argument `name` must name a scheduled value of a cell in model '{self.model.name}'. "
+                f"Received: name={self.name!r}"
             )
 
     def on_epoch_begin(self, epoch, logs=None):

@@ -1,4 +1,4 @@
-"""Synthetic tasks, drawn from a seed, as NumPy arrays."""
+"""Synthetic tasks as NumPy arrays, reproducible from a seed."""
 
 from keras_adaptive_rnn.datasets.reading import mixed_difficulty, number_prediction
 

@@ -1,4 +1,4 @@
-"""Tasks whose inputs need not be read as a whole."""
+"""Tasks that can be solved by reading part of each input."""
 
 import numpy as np
 
@@ -6,16 +6,20 @@ from keras_adaptive_rnn import _arguments
 
 
 def number_prediction(samples: int, length: int = 10, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Draws a task in which the first token says where the answer is; all others do not matter.
+    """Draws a task whose first token is the position of the answer; all other tokens are noise.
 
-    Every token is an integer of 1 to `length - 1`. If the first is $n$, the class is the token $n$ places on, less one.
+    Every token is an integer from 1 to `length - 1`. If the first is $n$, the class is the token $n$ places later,
+    minus one.
 
     Args:
-        samples: Positive integer, how many sequences.
-        length: Integer of at least 3, tokens of a sequence. Defaults to `10`.
+        samples: Positive integer, number of sequences.
+        length: Integer of at least 3, tokens per sequence. Defaults to `10`.
         seed: Non-negative integer. Defaults to `0`.
 
-    Returns: `x, y`: integers `[samples, length]`, and classes `[samples]` of 0 to `length - 2`.
+    Returns: `x, y`: integers `[samples, length]`, and classes `[samples]` from 0 to `length - 2`.
+
+    Raises:
+        TypeError, ValueError: an argument is of the wrong type, or out of its range.
 
     Example:
 
@@ -35,21 +39,23 @@ def number_prediction(samples: int, length: int = 10, seed: int = 0) -> tuple[np
 def mixed_difficulty(
     samples: int, length: int = 20, words: int = 20, hard: float = 0.3, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Draws sequences of two classes: most are told by the words in them, the hard ones by the order of two words.
+    """Draws sequences of two classes: most are told apart by their words, the hard ones only by the order of two words.
 
-    Token 0 is padding: the lengths differ. Tokens 1 and 2 are the marks of the order, 3 a cheerful word and 4 a sad
-    one. An easy sequence holds two words of 3 or two of 4, which is its class, 1 or 0. A hard one holds one of each
-    mark: 1 before 2 is class 1, 2 before 1 class 0, so that the bag of its words says nothing. All others do not
-    matter.
+    Token 0 is padding, as lengths differ. An easy sequence contains two tokens 3 (class 1) or two tokens 4 (class 0). A
+    hard sequence contains one token 1 and one token 2: 1 before 2 is class 1, and 2 before 1 is class 0, so its bag of
+    words says nothing about the class. All other tokens are noise.
 
     Args:
-        samples: Positive integer, how many sequences.
-        length: Integer of at least 8, tokens of the longest sequence. Defaults to `20`.
+        samples: Positive integer, number of sequences.
+        length: Integer of at least 8, tokens of the longest sequence; the shortest has half as many. Defaults to `20`.
         words: Integer of at least 6, size of the vocabulary. Defaults to `20`.
-        hard: Number in `[0, 1]`, share of the hard sequences. Defaults to `0.3`.
+        hard: Number in `[0, 1]`, share of hard sequences. Defaults to `0.3`.
         seed: Non-negative integer. Defaults to `0`.
 
     Returns: `x, y, is_hard`: integers `[samples, length]`, classes `[samples]`, booleans `[samples]`.
+
+    Raises:
+        TypeError, ValueError: an argument is of the wrong type, or out of its range.
 
     Example:
 
@@ -68,7 +74,7 @@ def mixed_difficulty(
     lengths = rng.integers(length // 2, length + 1, size=samples)
     y = rng.integers(0, 2, size=samples)
     is_hard = rng.random(samples) < hard
-    # Two different places in each sequence, in order: the two smallest of random keys, none beyond its end.
+    # Two distinct positions in each sequence, in order: those of the two smallest random keys before its end.
     keys = np.where(np.arange(length) < lengths[:, None], rng.random((samples, length)), np.inf)
     first, second = np.sort(np.argsort(keys, axis=1)[:, :2], axis=1).T
     rows = np.arange(samples)

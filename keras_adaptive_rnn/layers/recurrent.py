@@ -58,7 +58,7 @@ class CellLayer(RNN):
         # The cell's arguments first, as they are what the layer is about.
         accepted = {**_arguments.part_arguments(cls), **_arguments.parameters(cls)}
         if "units" in accepted:
-            accepted["units"] = accepted["units"].replace(annotation=int | list[int])
+            accepted["units"] = accepted["units"].replace(annotation=accepted["units"].annotation | list[int])
         return accepted
 
     def __init__(self, *, connection: str | None = None, **kwargs):
@@ -364,7 +364,7 @@ class AdaptiveLayer(CellLayer):
         self.output_dropout = _arguments.rate("output_dropout", output_dropout)
         self.output_noise = keras.random.SeedGenerator(self.seed)
 
-    def make_cell(self, units, **kwargs):
+    def make_cell(self, units=None, **kwargs):
         cls = type(self)
         return (cls.stack_class if isinstance(units, (list, tuple)) else cls.cell_class)(units, **kwargs)
 

@@ -1,4 +1,4 @@
-"""Whole models that read only a part of their input."""
+"""Complete models that read only part of their input."""
 
 from keras_adaptive_rnn.models.curve import ReadingCurve
 from keras_adaptive_rnn.models.jumping import Reading

@@ -1,4 +1,4 @@
-"""What the models share: their arguments, declared once, and the pass over a few tokens."""
+"""The base class of the models, and the run of a cell over a few tokens."""
 
 from typing import Any
 
@@ -11,14 +11,14 @@ from keras_adaptive_rnn.cells.bases import any_cell
 
 
 class TextClassifier(_arguments.Declared, keras.Model):
-    """A model that classifies a sequence of tokens with a recurrent cell.
+    """Base class of models that classify a sequence of tokens with a recurrent cell.
 
     Args:
-        vocabulary_size: Positive integer, how many tokens there are; inputs are below it.
-        embedding_units: Positive integer, size of the vector of a token.
-        classes: Integer of at least 2, how many classes there are.
-        units: Positive integer, units of the LSTM that reads; `None` (default) where `cell` is given.
-        cell: Recurrent cell of any kind that reads instead, ours or Keras's; `None` (default) for
+        vocabulary_size: Positive integer, number of different tokens; inputs are below it.
+        embedding_units: Positive integer, size of the embedding of a token.
+        classes: Integer of at least 2, number of classes.
+        units: Positive integer, units of the LSTM that reads. `None` (default) requires `cell`.
+        cell: Recurrent cell to read with instead, from this package or from Keras. `None` (default) means
             `keras_adaptive_rnn.LSTMCell(units)`.
         mask_zero: Whether token 0 is padding. Defaults to `True`.
         name, dtype, trainable: As in `keras.Model`.
@@ -30,6 +30,7 @@ class TextClassifier(_arguments.Declared, keras.Model):
         embedding_units: int,
         classes: int,
         units: int | None = None,
+        *,
         cell: Any = None,
         mask_zero: bool = True,
         **kwargs,
@@ -41,7 +42,7 @@ class TextClassifier(_arguments.Declared, keras.Model):
         self.units = _arguments.integer("units", units, optional=True)
         if (units is None) == (cell is None):
             raise ValueError(
-                "One of the arguments `units` and `cell` must be given, and not both. "
+                "Exactly one of the arguments `units` and `cell` must be given. "
                 f"Received: units={units!r}, cell={cell!r}"
             )
         self._given_cell = cell is not None
@@ -49,22 +50,22 @@ class TextClassifier(_arguments.Declared, keras.Model):
             any_cell.validate_cell("cell", cell) if self._given_cell else LSTMCell(units, dtype=self.dtype_policy)
         )
         self.mask_zero = _arguments.boolean("mask_zero", mask_zero)
-        # Tokens that arrive as floats must not lose digits to half precision.
+        # In half precision, large tokens that arrive as floats would lose digits.
         self.autocast = False
         self.supports_masking = True
 
     def tokens_and_mask(self, tokens, mask):
-        """Returns the tokens as integers, and which of them are no padding."""
+        """Returns the tokens as integers, and a mask that is `False` at padding."""
         tokens = ops.cast(tokens, "int32")
         if len(tokens.shape) != 2:
             raise ValueError(
-                f"{type(self).__name__} takes tokens of shape (batch, time). Received: {tuple(tokens.shape)}"
+                f"{type(self).__name__} expects tokens of shape (batch, time). Received: {tuple(tokens.shape)}"
             )
         present = ops.not_equal(tokens, 0) if self.mask_zero else ops.ones_like(tokens, dtype="bool")
         return tokens, present if mask is None else ops.logical_and(present, ops.cast(mask, "bool"))
 
     def compute_mask(self, inputs, mask=None):
-        """No time is left that a mask could be of."""
+        """Returns `None`: the output has no time axis."""
 
     def make_dense(self, units, name):
         return keras.layers.Dense(units, name=name, dtype=self.dtype_policy)
@@ -75,7 +76,7 @@ class TextClassifier(_arguments.Declared, keras.Model):
 
 
 class MaskedMean(keras.layers.Layer):
-    """The mean over time of the vectors that are not masked; zero where all are."""
+    """Averages over the time steps that are not masked; returns zero if all of them are."""
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -95,12 +96,12 @@ class MaskedMean(keras.layers.Layer):
 
 
 def probabilities(logits):
-    """Returns the softmax, at least in float32: a probability in half precision has two or three digits."""
+    """Returns the softmax in float32 or better: half precision keeps only two or three digits of a probability."""
     return ops.softmax(ops.cast(logits, keras.backend.result_type(logits.dtype, "float32")))
 
 
 def run(cell, vectors, states, mask, training, return_sequences=False):
-    """Runs a cell over vectors `[time, batch, size]` from `states`, inside a sequence that has been started.
+    """Runs a cell over vectors `[time, batch, size]` from `states`; the caller has started the sequence.
 
     Returns: `(outputs of all steps or None, states)`.
     """

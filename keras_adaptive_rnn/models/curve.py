@@ -1,4 +1,4 @@
-"""How accuracy and cost depend on the threshold of a model that decides for itself how closely to read."""
+"""Accuracy and cost of `SkimOrRead` over its threshold."""
 
 import dataclasses
 
@@ -7,13 +7,13 @@ import numpy as np
 
 @dataclasses.dataclass(frozen=True)
 class ReadingCurve:
-    """Share of the inputs that were read, and accuracy, over the threshold of `SkimOrRead`; `str` makes a table.
+    """Accuracy, and the share of inputs that are read, over the threshold of `SkimOrRead`; `str` makes a table.
 
     Attributes:
-        thresholds: Array `[points]`, rising; an input is read where the confidence is not above the threshold.
-        shares: Array `[points]`, share of the inputs that reach the LSTM: from 0 to 1, never falling.
-        accuracies: Array `[points]`, share of the inputs that are classified rightly: of the bag of words alone at
-            the first point, of the LSTM alone at the last.
+        thresholds: Array `[points]`, increasing. An input is read if its confidence is at most the threshold.
+        shares: Array `[points]`, share of the inputs that reach the LSTM, from 0 to 1, non-decreasing.
+        accuracies: Array `[points]`, share of the inputs that are classified correctly: by the bag of words alone at
+            the first point, and by the LSTM alone at the last.
     """
 
     thresholds: np.ndarray
@@ -22,7 +22,7 @@ class ReadingCurve:
 
     @classmethod
     def of(cls, confidence, skim_is_right, read_is_right, thresholds=None):
-        """Returns the curve of what is known of each input; without thresholds, of about 20 even steps in cost."""
+        """Returns the curve from per-input arrays; without thresholds, it takes about 20 even steps in cost."""
         if thresholds is None:
             among = np.quantile(confidence, np.linspace(0, 1, 21)[1:], method="lower")
             thresholds = np.unique([np.nextafter(confidence.min(), -np.inf), *among])

@@ -1,6 +1,10 @@
-"""What a reading with jumps is: where it reads, what its loss needs, and what users see of it."""
+"""The data of `LSTMJump`: the path of a reading, what the loss needs of it, and the result for users."""
 
+import contextlib
+import contextvars
 import dataclasses
+import types
+from collections.abc import Mapping
 from typing import Any
 
 import keras
@@ -9,7 +13,7 @@ from keras import ops
 
 
 class Paths(keras.Model):
-    """Runs the reading of a model alone, batch by batch, compiled."""
+    """Returns only where an `LSTMJump` reads, so that `predict` compiles it and batches its inputs."""
 
     def __init__(self, model):
         super().__init__()
@@ -24,21 +28,41 @@ class Paths(keras.Model):
         return path.starts, path.jumps, path.counts, path.end
 
 
-class Kept:
-    """What a model keeps between two of its methods; a plain object, so that Keras does not track it."""
+# Episodes whose loss is still to be computed, by the id of the model; in a context, which other threads do not see.
+_EPISODES: contextvars.ContextVar[Mapping[int, Any]] = contextvars.ContextVar(
+    "episodes", default=types.MappingProxyType({})
+)
 
-    def __init__(self):
-        self.episode = None
-        self.paths = None
 
-    def take(self):
-        episode, self.episode = self.episode, None
-        return episode
+@contextlib.contextmanager
+def expecting_episode(model):
+    """Keeps the episode of the next call of `model` for its loss, in inference too, and nothing after the block."""
+    token = _EPISODES.set({**_EPISODES.get(), id(model): None})
+    try:
+        yield
+    finally:
+        _EPISODES.reset(token)
+
+
+def keep_episode(model, episode, training):
+    """Keeps an episode for the loss: always in training, as a training loop may call the model and its loss itself."""
+    episodes = _EPISODES.get()
+    is_expected = id(model) in episodes and episodes[id(model)] is None
+    if training or is_expected:
+        _EPISODES.set({**episodes, id(model): episode})
+
+
+def take_episode(model):
+    """Returns the episode of the last call of `model`, or `None`, and forgets it."""
+    episodes = dict(_EPISODES.get())
+    episode = episodes.pop(id(model), None)
+    _EPISODES.set(episodes)
+    return episode
 
 
 @dataclasses.dataclass
 class Path:
-    """Where a batch is read, as tensors: first positions of the segments, jumps (-1: none), counts, ends, states."""
+    """The path through a batch, as tensors: segment starts, jumps (-1: none), token counts, ends, final states."""
 
     starts: Any
     jumps: Any
@@ -49,7 +73,7 @@ class Path:
 
 @dataclasses.dataclass
 class Episode:
-    """What the loss needs of a reading, as tensors; in inference only `counts`."""
+    """What the loss needs of one forward pass, as tensors; only `counts` in inference."""
 
     counts: Any
     log_p: Any = None
@@ -60,14 +84,14 @@ class Episode:
 
 @dataclasses.dataclass(frozen=True)
 class Reading:
-    """What `LSTMJump` has read of some samples.
+    """What `LSTMJump` has read of each sample.
 
     Attributes:
         positions: Boolean array `[samples, time]`, whether a token was read.
-        starts: Integer array `[samples, segments]`, where each run of R tokens begins; at `time` or past it where
-            there was none.
-        jumps: Integer array `[samples, segments - 1]`, the jump after each run; -1 where none was drawn.
-        counts: Integer array `[samples]`, how many tokens were read.
+        starts: Integer array `[samples, segments]`, where each run of R tokens begins; `time` or larger if there was
+            none.
+        jumps: Integer array `[samples, segments - 1]`, the jump after each run; -1 if none was drawn.
+        counts: Integer array `[samples]`, number of tokens that were read.
     """
 
     positions: np.ndarray
@@ -77,7 +101,7 @@ class Reading:
 
 
 def bounds(mask):
-    """Returns the position of the first token of each row and that after its last one; both 0 in an empty row."""
+    """Returns the positions of the first token of each row and past its last one; both are 0 in an empty row."""
     length = ops.shape(mask)[1]
     mask = ops.cast(mask, "int32")
     begin = ops.cast(ops.argmax(mask, axis=1), "int32")
@@ -86,7 +110,7 @@ def bounds(mask):
 
 
 def reward(y, y_pred):
-    """Returns 1 where the most probable class is the right one, else -1, `[batch]`."""
+    """Returns 1 where the most probable class is correct and -1 elsewhere, `[batch]`."""
     classes = y_pred.shape[-1]
     if len(y.shape) == 2 and y.shape[-1] == classes:
         y = ops.argmax(y, axis=-1)

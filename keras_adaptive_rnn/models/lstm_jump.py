@@ -1,4 +1,4 @@
-"""LSTM-Jump: read a few tokens, jump over some, and stop when enough is known."""
+"""LSTM-Jump: reads a few tokens, jumps over some, and stops when it knows enough."""
 
 import keras
 import numpy as np
@@ -9,55 +9,69 @@ from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Tensor
 from keras_adaptive_rnn.cells.bases import any_cell
 from keras_adaptive_rnn.models.base import TextClassifier, probabilities, run
-from keras_adaptive_rnn.models.jumping import Episode, Kept, Path, Paths, Reading, bounds, reward
+from keras_adaptive_rnn.models.jumping import (
+    Episode,
+    Path,
+    Paths,
+    Reading,
+    bounds,
+    expecting_episode,
+    keep_episode,
+    reward,
+    take_episode,
+)
 
 
 @export
 class LSTMJump(TextClassifier):
-    r"""A recurrent network that jumps: it reads R tokens, draws how far to go on, and classifies what it has read.
+    r"""Classifies text with an LSTM that reads R tokens, decides how far to jump, and reads on from there.
 
-    After every R tokens, in the state $h_i$, it draws a jump $j_i$ of 0 to K:
+    After every R tokens, it draws a jump $j_i$ from 0 to K, given the state $h_i$:
 
     $$p(j_i \mid h_i) = \mathrm{softmax}(W_a h_i + b_a)$$
 
-    0 ends the reading; $j > 0$ goes on at the $j$-th token after those it has read, so 1 skips none. The reading also
-    ends with the last token, and after R tokens past the N-th jump. The last state gives the classes,
-    $y = \mathrm{softmax}(W_y h + b_y)$. Training minimises
+    A jump of 0 stops reading; $j > 0$ continues at the $j$-th of the tokens that follow, so a jump of 1 skips none.
+    Reading also stops at the last token, and R tokens after the N-th jump. The classes are predicted from the last
+    state, $y = \mathrm{softmax}(W_y h + b_y)$. Training minimizes
 
     $$J = J_1 - \mathbb{E}_{p(j)}[R] + \sum_i (R - b_i)^2, \qquad b_i = w_b h_i + c_b$$
 
-    where $J_1$ is the compiled loss, and the reward R is 1 where the largest $y$ is the right class and -1 where it is
-    not. The second term's gradient is estimated by REINFORCE from one reading a sample,
-    $-\sum_i \nabla \log p(j_i \mid h_i)(R - b_i)$; it trains $W_a, b_a$, and the third term $w_b, c_b$: neither
-    reaches the reader (but see `reward_trains_reader`).
+    where $J_1$ is the compiled loss, and the reward R is 1 if the most probable class is correct and -1 otherwise.
+    REINFORCE estimates the gradient of the second term from one reading of each sample,
+    $-\sum_i \nabla \log p(j_i \mid h_i)(R - b_i)$. This term trains only $W_a, b_a$, and the third only $w_b, c_b$:
+    neither trains the embedding or the cell (but see `reward_trains_reader`).
 
-    `fit` is Keras's own. In inference only the tokens that are read are embedded and go through the cell, and a batch
-    takes as long as its longest reading. R and N are in no weight: a model with others takes over the weights by
-    `get_weights` and `set_weights`.
+    In inference, only the tokens that are read are embedded and reach the cell, and a batch takes as long as its
+    longest reading. R and N do not affect the shapes of the weights, so `get_weights` and `set_weights` copy them to a
+    model with another R and N.
+
+    In a training loop of your own, call the model and then `compute_loss` in the same thread: the loss is that of the
+    last call with `training=True`.
 
     Weights, in order of the layers: `cell`, `embedding`, `jump` ($W_a, b_a$), `baseline` ($w_b, c_b$), `classifier`
     ($W_y, b_y$).
 
     Args:
-        read: Positive integer, R, tokens that are read between two jumps.
+        read: Positive integer, R, number of tokens to read between two jumps.
         max_jump: Positive integer, K, the longest jump.
-        max_jumps: Positive integer, N, how many jumps there may be.
-        inference: `"greedy"` (default), the most probable jump is taken, or `"sample"`, it is drawn as in training,
-            as in the experiments of the paper.
+        max_jumps: Positive integer, N, the largest number of jumps.
+        inference: `"greedy"` (default) takes the most probable jump; `"sample"` draws it, as in training and in the
+            experiments of the paper.
         policy_weight: Non-negative number, weight of the expected reward. Defaults to `1.0`.
         baseline_weight: Non-negative number, weight of the baseline's error. Defaults to `1.0`.
-        entropy_weight: Non-negative number, weight of the entropy of $p(j_i \mid h_i)$, which the training then also
-            maximises. Defaults to `0.0`, as in the paper.
-        reward_trains_reader: Whether the expected reward also trains embedding and cell. Defaults to `False`.
+        entropy_weight: Non-negative number, weight of the entropy of $p(j_i \mid h_i)$, which training then also
+            maximizes. Defaults to `0.0`, as in the paper.
+        reward_trains_reader: Whether the expected reward also trains the embedding and the cell. Defaults to `False`.
         seed: Non-negative integer seed of the jumps, or `None` (default).
         **kwargs: As in `TextClassifier`: vocabulary_size, embedding_units, classes, units, cell, mask_zero, name,
             dtype, trainable.
 
     Call arguments:
-        tokens: Integer tensor `[batch, time]`. Padding may be at both ends; padding between tokens is passed over as
-            a token is, and changes no state.
-        mask: Boolean tensor `[batch, time]`, `False` at more padding; `None` (default) for none.
-        training: Whether jumps are drawn, the cell drops, and the reading is kept for the loss.
+        tokens: Integer tensor `[batch, time]`, padded at either end. Padding between tokens counts as a token that
+            leaves the state unchanged.
+        mask: Boolean tensor `[batch, time]`, `False` at additional padding. `None` (default) adds none.
+        training: Whether to draw jumps, apply the dropout of the cell, and keep what `compute_loss` needs. Defaults to
+            `False`.
 
     Output shape: `[batch, classes]`, probabilities.
 
@@ -65,7 +79,7 @@ class LSTMJump(TextClassifier):
         TypeError: an argument is unknown or of the wrong type.
         ValueError: an argument is out of its range; the input is not of rank 2.
 
-    Logs: `tokens_read`, the mean number of tokens that were read, beside the compiled metrics.
+    Logs: the compiled metrics, and `tokens_read`, the mean number of tokens that were read.
 
     Example:
 
@@ -83,6 +97,7 @@ class LSTMJump(TextClassifier):
 
     def __init__(
         self,
+        *,
         read: int,
         max_jump: int,
         max_jumps: int,
@@ -112,7 +127,8 @@ class LSTMJump(TextClassifier):
         self.baseline = self.make_dense(1, "baseline")
         self.classifier = self.make_dense(self.classes, "classifier")
         self.tokens_read = keras.metrics.Mean(name="tokens_read")
-        self._kept = Kept()
+        # Only the method: Keras would track a model as a layer of this one, and it holds this one itself.
+        self._predict_paths = Paths(self).predict
 
     def build(self, input_shape):
         self.embedding.build(input_shape)
@@ -132,18 +148,18 @@ class LSTMJump(TextClassifier):
         with _sequence.started(any_cell.parts_of(self.cell), ops.shape(tokens)[0], training):
             path = self._find_path(tokens, mask, training)
             if training:
-                # The path is found without gradients, and a second pass over what it reads has them: two small graphs.
-                # One graph with a gradient through every jump would grow with the number of jumps.
+                # First the path, without gradients, then one pass over the tokens on it: the graph of a gradient
+                # through every jump would grow with their number.
                 outputs, read = self._follow(tokens, mask, path)
-                self._kept.episode = self._episode(outputs, read, path)
+                keep_episode(self, self._episode(outputs, read, path), training)
                 output = outputs[-1]
             else:
-                self._kept.episode = Episode(path.counts)
+                keep_episode(self, Episode(path.counts), training)
                 output = path.states[0]
         return probabilities(self.classifier(output))
 
     def _find_path(self, tokens, mask, training):
-        """Reads and jumps, without gradients, until no row has a token left to read."""
+        """Reads and jumps, without gradients, until every row has stopped."""
         batch_size, length = ops.shape(tokens)
         segments = self.max_jumps + 1
         if tokens.shape[1] is not None:
@@ -152,13 +168,13 @@ class LSTMJump(TextClassifier):
         noise = self._noise(batch_size, segments - 1, training)
         columns = ops.arange(segments, dtype="int32")
 
-        def put(array, k, values):
+        def set_column(array, k, values):
             return ops.where(ops.equal(columns, k), ops.expand_dims(values, -1), array)
 
         def body(k, next_token, starts, jumps, counts, *states):
             read, mask_read = self._window(tokens, mask, ops.expand_dims(next_token, -1), end)
             _, states = self._run(read, mask_read, list(states), training)
-            starts = put(starts, k, next_token)
+            starts = set_column(starts, k, next_token)
             counts = counts + ops.sum(ops.cast(mask_read, "int32"), axis=1)
             next_token = next_token + self.read
             if segments == 1:
@@ -168,9 +184,9 @@ class LSTMJump(TextClassifier):
                 if noise is not None:
                     logits = logits + ops.take(noise, ops.minimum(k, segments - 2), axis=1)
                 jump = ops.cast(ops.argmax(logits, axis=-1), "int32")
-                # Nothing is drawn where nothing is left to read, or no jump is left.
+                # No jump is drawn in a row that has stopped, or after the last jump.
                 drawn = ops.logical_and(next_token < end, k < segments - 1)
-                jumps = put(jumps, k, ops.where(drawn, jump, -1))
+                jumps = set_column(jumps, k, ops.where(drawn, jump, -1))
                 goes_on = ops.logical_and(drawn, jump > 0)
                 next_token = ops.where(goes_on, next_token + jump - 1, ops.maximum(next_token, end))
             return (k + 1, next_token, starts, jumps, counts, *(ops.stop_gradient(state) for state in states))
@@ -194,7 +210,7 @@ class LSTMJump(TextClassifier):
         return Path(starts, jumps[:, : segments - 1], counts, end, states)
 
     def _follow(self, tokens, mask, path):
-        """Returns the outputs after every segment of a path, `[segments, batch, units]`, with their gradients."""
+        """Returns the differentiable outputs after each segment of a path, `[segments, batch, units]`, and the mask."""
         batch_size = ops.shape(tokens)[0]
         read, mask_read = self._window(tokens, mask, path.starts, path.end)
         states = any_cell.initial_states(self.cell, batch_size, self.compute_dtype)
@@ -202,7 +218,7 @@ class LSTMJump(TextClassifier):
         return outputs[self.read - 1 :: self.read], mask_read
 
     def _window(self, tokens, mask, starts, end):
-        """Returns the tokens from each of `starts`, `[batch, segments]`, on, and which of them are read."""
+        """Returns the R tokens from each of `starts`, `[batch, segments]`, and a mask of those that are read."""
         batch_size, length = ops.shape(tokens)
         places = ops.expand_dims(starts, -1) + ops.arange(self.read, dtype="int32")
         places = ops.reshape(places, (batch_size, starts.shape[1] * self.read))
@@ -215,7 +231,7 @@ class LSTMJump(TextClassifier):
         return run(self.cell, vectors, states, ops.transpose(mask), training, return_sequences)
 
     def _noise(self, batch_size, draws, training):
-        """Returns what makes the largest entry of the logits a draw, `[batch, draws, max_jump + 1]`, or `None`."""
+        """Returns Gumbel noise `[batch, draws, max_jump + 1]`, which makes the argmax of logits a sample, or `None`."""
         if draws == 0 or not (training or self.inference == "sample"):
             return None
         shape = (batch_size, draws, self.max_jump + 1)
@@ -225,7 +241,7 @@ class LSTMJump(TextClassifier):
     # The loss.
 
     def _episode(self, outputs, read, path):
-        """Returns what the loss needs of a reading: log-probabilities, entropies, baselines, `[batch, draws]`."""
+        """Returns log-probabilities, entropies and baselines of a path, `[batch, draws]`."""
         h = ops.transpose(outputs[: path.jumps.shape[1]], (1, 0, 2))
         stopped = ops.stop_gradient(h)
         logits = self.jump(h if self.reward_trains_reader else stopped)
@@ -239,9 +255,17 @@ class LSTMJump(TextClassifier):
             drawn=ops.cast(path.jumps >= 0, "float32"),
         )
 
+    def train_step(self, *args, **kwargs):
+        with expecting_episode(self):
+            return super().train_step(*args, **kwargs)
+
+    def test_step(self, *args, **kwargs):
+        with expecting_episode(self):
+            return super().test_step(*args, **kwargs)
+
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         loss = super().compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=training)
-        episode = self._kept.take()
+        episode = take_episode(self)
         if episode is None:
             return loss
         self.tokens_read.update_state(ops.cast(episode.counts, "float32"))
@@ -253,7 +277,7 @@ class LSTMJump(TextClassifier):
         return loss + ops.cast(ops.mean(terms), loss.dtype)
 
     def surrogate(self, episode, reward):
-        """Returns, for each sample, the terms whose gradient is that of the expected reward and of the baseline."""
+        """Returns the terms of the loss, one per sample, that train jumps and baseline."""
         reward = ops.expand_dims(reward, -1)
         advantage = ops.stop_gradient(reward - episode.baseline)
         terms = (
@@ -266,17 +290,17 @@ class LSTMJump(TextClassifier):
     # What was read.
 
     def read_positions(self, x: Tensor, batch_size: int = 32) -> Reading:
-        """Returns where the model reads, as `Reading`.
+        """Returns where the model reads.
 
         Args:
-            x: Tokens `[samples, time]`.
+            x: Array of tokens `[samples, time]`.
             batch_size: Positive integer. Defaults to `32`.
+
+        Returns: A `Reading`.
         """
         _arguments.integer("batch_size", batch_size)
         x = np.asarray(x)
-        if self._kept.paths is None:
-            self._kept.paths = Paths(self)
-        starts, jumps, counts, end = self._kept.paths.predict(x, batch_size=batch_size, verbose=0)
+        starts, jumps, counts, end = self._predict_paths(x, batch_size=batch_size, verbose=0)
         places = starts[:, :, None] + np.arange(self.read)
         places = places.reshape(len(x), -1)
         is_read = np.zeros((len(x), x.shape[1] + 1), dtype=bool)

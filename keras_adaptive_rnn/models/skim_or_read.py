@@ -1,5 +1,8 @@
 """Skim or read: a bag of words answers where it is sure, and a recurrent network reads the rest."""
 
+import functools
+import math
+import types
 from typing import Any
 
 import keras
@@ -10,50 +13,52 @@ from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Tensor
 from keras_adaptive_rnn.layers import RNN
+from keras_adaptive_rnn.models import arrays
 from keras_adaptive_rnn.models.base import MaskedMean, TextClassifier
 from keras_adaptive_rnn.models.curve import ReadingCurve
-from keras_adaptive_rnn.models.phases import PHASES, Phases, classes_of
 
 
 @export
 class SkimOrRead(TextClassifier):
-    r"""A bag of words that classifies what it can, and a recurrent network for what it is not sure of.
+    r"""Classifies text by a bag of words where that is confident, and by a recurrent network elsewhere.
 
-    The bag of words takes the mean of the tokens' vectors, $\bar e$, through two layers,
+    The bag of words passes the mean of the tokens' embeddings, $\bar e$, through two layers,
 
     $$z = \max(0, W_z \bar e + b_z), \qquad p = \mathrm{softmax}(W_p z + b_p)$$
 
-    and the LSTM reads the tokens in order and gives $q$. The output is $q$ where the confidence $s \le \tau$, else $p$:
+    and the LSTM reads the tokens in order and returns probabilities $q$. The output is $q$ where the confidence
+    $s \le \tau$, and $p$ elsewhere:
 
     - `decide="threshold"`: $s = \max p$, the probability of the class that the bag of words would choose;
     - `decide="network"`: $s = 1 - d$, where $d = \sigma(w_d \max(0, W_d z + b_d) + c_d)$ is the probability that the
       bag of words is wrong and the LSTM right.
 
-    `fit` trains it in its phases, each by Keras's own `fit`: `"skim"`, the bag of words; `"read"`, the LSTM; with a
-    decision network both on a part of the data only, and then `"decide"`, that network, on the rest, where it is known
-    which of the two was right.
+    `fit` trains one network after the other: `"skim"`, the bag of words; `"read"`, the LSTM; and, with
+    `decide="network"`, `"decide"`, the decision network. The decision network learns from samples that are held out of
+    the first two phases, by which of the two networks classifies them correctly.
 
-    `predict` and `predict_on_batch` run the LSTM on those inputs only that need it, gathered over all of `x`; calling
-    the model, and `evaluate`, runs both on all. `threshold` may be set at any time; `curve` shows what to expect of it.
-    A decision network is rarely sure that reading will help, so that the best threshold may be well above 0.5.
+    `predict` and `predict_on_batch` run the LSTM only on the inputs that need it, gathered over all of `x`; calling
+    the model, and `evaluate`, run both networks on every input. `threshold` may be set at any time; `curve` shows the
+    accuracy and the cost of each value. A decision network is rarely sure that reading will help, so its best threshold
+    may be well above 0.5.
 
-    `skimmer`, `reader` and `decider` are the three networks, Keras models of their own that share the weights; the
-    decider takes $z$.
+    `skimmer`, `reader` and `decider` are the three networks, Keras models that share their weights with this one;
+    `decider`, which maps $z$ to $d$, is `None` without a decision network.
 
     Args:
         skim_units: Positive integer, size of $z$. Defaults to `64`.
         decide: `"threshold"` (default) or `"network"`.
-        threshold: Number $\tau$ in `[0, 1]`; `None` (default) for 0.9, and for 0.5 with a decision network.
-        decide_units: Positive integer, size of the layer inside the decision network. Defaults to `32`.
-        held_out: Number above 0 and below 1, share of the training data that is kept for the decision network.
+        threshold: Number $\tau$ in `[0, 1]`. `None` (default) means 0.9, or 0.5 with a decision network.
+        decide_units: Positive integer, size of the hidden layer of the decision network. Defaults to `32`.
+        held_out: Number above 0 and below 1, share of the training data that is held out for the decision network.
             Defaults to `0.2`.
-        seed: Non-negative integer that chooses this share, or `None` (default).
+        seed: Non-negative integer that chooses the held-out samples. `None` (default) means 0.
         **kwargs: As in `TextClassifier`: vocabulary_size, embedding_units, classes, units, cell, mask_zero, name,
             dtype, trainable.
 
     Call arguments:
         tokens: Integer tensor `[batch, time]`.
-        training: Whether the cell drops.
+        training: Whether to apply the dropout of the cell. Defaults to `False`.
 
     Output shape: `[batch, classes]`, probabilities.
 
@@ -78,6 +83,7 @@ class SkimOrRead(TextClassifier):
 
     def __init__(
         self,
+        *,
         skim_units: int = 64,
         decide: str = "threshold",
         threshold: float | None = None,
@@ -94,34 +100,53 @@ class SkimOrRead(TextClassifier):
         self.seed = _arguments.integer("seed", seed, minimum=0, optional=True)
         self.threshold = (0.9 if decide == "threshold" else 0.5) if threshold is None else threshold
 
-        vectors = {"input_dim": self.vocabulary_size, "output_dim": self.embedding_units, "dtype": self.dtype_policy}
+        embedding = functools.partial(
+            keras.layers.Embedding, self.vocabulary_size, self.embedding_units, mask_zero=self.mask_zero
+        )
+        policy, dense = {"dtype": self.dtype_policy}, keras.layers.Dense
         # Probabilities in half precision have two or three digits.
-        precise = keras.backend.result_type(self.compute_dtype, "float32")
+        precise = {"dtype": keras.backend.result_type(self.compute_dtype, "float32")}
         self.bag_layers = [
-            keras.layers.Embedding(**vectors, mask_zero=self.mask_zero),
-            MaskedMean(dtype=self.dtype_policy),
-            keras.layers.Dense(self.skim_units, activation="relu", dtype=self.dtype_policy),
+            embedding(**policy),
+            MaskedMean(**policy),
+            dense(self.skim_units, activation="relu", **policy),
         ]
-        self.skim_layers = [
-            keras.layers.Dense(self.classes, dtype=self.dtype_policy),
-            keras.layers.Softmax(dtype=precise),
-        ]
+        self.skim_layers = [dense(self.classes, **policy), keras.layers.Softmax(**precise)]
         self.read_layers = [
-            keras.layers.Embedding(**vectors, mask_zero=self.mask_zero),
-            RNN(self.cell, dtype=self.dtype_policy),
-            keras.layers.Dense(self.classes, dtype=self.dtype_policy),
-            keras.layers.Softmax(dtype=precise),
+            embedding(**policy),
+            RNN(self.cell, **policy),
+            dense(self.classes, **policy),
+            keras.layers.Softmax(**precise),
         ]
         self.decide_layers = []
         if self.decide == "network":
             self.decide_layers = [
-                keras.layers.Dense(self.decide_units, activation="relu", dtype=self.dtype_policy),
-                keras.layers.Dense(1, dtype=self.dtype_policy),
-                keras.layers.Activation("sigmoid", dtype=precise),
+                dense(self.decide_units, activation="relu", **policy),
+                dense(1, **policy),
+                keras.layers.Activation("sigmoid", **precise),
             ]
-        self._phases = Phases(self)
-        # Its parts are.
+        # A plain object, as Keras would count the weights of the layers above twice.
+        self._networks = types.SimpleNamespace(**self._connect(), optimizer=None)
+        # Every layer is built by now.
         self.built = True
+
+    def _connect(self):
+        """Returns the models that the layers make."""
+        tokens = keras.Input((None,), dtype="int32")
+        z = apply(self.bag_layers, tokens)
+        p = apply(self.skim_layers, z)
+        decider, confidence = None, ops.max(p, axis=-1)
+        if self.decide_layers:
+            features = keras.Input((self.skim_units,), dtype=self.compute_dtype)
+            decider = keras.Model(features, apply(self.decide_layers, features), name="decider")
+            confidence = 1 - decider(z)[:, 0]
+        return {
+            "skimmer": keras.Model(tokens, p, name="skimmer"),
+            "reader": keras.Model(tokens, apply(self.read_layers, tokens), name="reader"),
+            "decider": decider,
+            "features": keras.Model(tokens, z, name="features"),
+            "confidence": keras.Model(tokens, [p, confidence], name="confidence"),
+        }
 
     @property
     def threshold(self):
@@ -133,138 +158,269 @@ class SkimOrRead(TextClassifier):
         if value > 1:
             raise ValueError(f"Argument `threshold` must be a number in [0, 1]. Received: threshold={value!r}")
         self._threshold = value
-        # What was compiled has the old one in it.
+        # Compiled functions hold the old value as a constant.
         self.train_function = self.test_function = self.predict_function = None
 
     @property
     def skimmer(self):
-        return self._phases.models["skim"]
+        return self._networks.skimmer
 
     @property
     def reader(self):
-        return self._phases.models["read"]
+        return self._networks.reader
 
     @property
     def decider(self):
-        return self._phases.models.get("decide")
+        return self._networks.decider
+
+    def _by_phase(self):
+        networks = {"skim": self.skimmer, "read": self.reader, "decide": self.decider}
+        return {phase: network for phase, network in networks.items() if network is not None}
 
     def compute_output_shape(self, input_shape):
         return (input_shape[0], self.classes)
 
     def look(self, tokens):
-        """Returns what the bag of words says, $p$, and how sure it is, $s$, `[batch]`."""
-        z = self._phases.bag(tokens)
-        p = z
-        for layer in self.skim_layers:
-            p = layer(p)
-        return p, ops.max(p, axis=-1) if self.decider is None else 1 - self.decider(z)[..., 0]
+        """Returns the probabilities of the bag of words, $p$, and its confidence $s$, `[batch]`."""
+        return self._networks.confidence(ops.cast(tokens, "int32"))
 
     def call(self, tokens, training=False):
+        tokens = ops.cast(tokens, "int32")
         p, confidence = self.look(tokens)
         q = self.reader(tokens, training=training)
         return ops.where(ops.expand_dims(confidence <= self.threshold, -1), q, p)
 
     # Training.
 
-    def compile(self, optimizer="adam", loss="sparse_categorical_crossentropy", metrics=None, **kwargs) -> None:
-        """As `keras.Model.compile`; each phase gets an optimizer of its own, of this configuration."""
-        # No phase trains the model as a whole, so it has no optimizer, whose slots would double its file.
-        super().compile(optimizer=None, loss=loss, metrics=metrics, **kwargs)
-        self._phases.compile(keras.optimizers.get(optimizer), loss, metrics, kwargs)
+    def compile(
+        self,
+        optimizer: Any = "adam",
+        loss: Any = "sparse_categorical_crossentropy",
+        loss_weights: Any = None,
+        metrics: Any = None,
+        weighted_metrics: Any = None,
+        **options,
+    ) -> None:
+        """Compiles the networks as `keras.Model.compile` does, each with its own copy of the optimizer.
+
+        The decision network has a loss and a metric of its own: binary cross-entropy and accuracy.
+        """
+        # The model is never trained as a whole, so it has no optimizer, whose slots would double its file.
+        super().compile(None, loss, loss_weights, metrics, weighted_metrics, **options)
+        self._networks.optimizer = keras.optimizers.get(optimizer)
+        for phase, network in self._by_phase().items():
+            arguments = loss, loss_weights, *keras.tree.map_structure(copy, (metrics, weighted_metrics))
+            if phase == "decide":
+                arguments = "binary_crossentropy", None, ["accuracy"]
+            network.compile(copy(self._networks.optimizer), *arguments, **options)
+            # A file then holds the slots even before training, so training can resume from any file.
+            network.optimizer.build(network.trainable_variables)
 
     def get_compile_config(self):
         config = super().get_compile_config()
-        return config and {**config, "optimizer": keras.optimizers.serialize(self._phases.optimizer)}
+        return config and {**config, "optimizer": keras.optimizers.serialize(self._networks.optimizer)}
 
     def compile_from_config(self, config):
         self.compile(**keras.saving.deserialize_keras_object(config))
 
     def train_on_batch(self, *args, **kwargs):
-        raise NotImplementedError("SkimOrRead trains by `fit`, or its parts `skimmer` and `reader` one by one.")
+        raise NotImplementedError("SkimOrRead trains by `fit`; or train its `skimmer` and `reader` one by one.")
 
     def fit(
         self,
-        x: Tensor,
-        y: Tensor,
-        epochs: int | dict = 1,
+        x: Tensor = None,
+        y: Tensor = None,
+        batch_size: int | None = None,
+        epochs: int = 1,
+        verbose: Any = "auto",
+        callbacks: list | None = None,
+        validation_split: float = 0.0,
         validation_data: tuple | None = None,
-        callbacks: list | dict | None = None,
+        shuffle: bool = True,
+        class_weight: dict | None = None,
         sample_weight: Tensor | None = None,
-        phases: tuple = PHASES,
-        **kwargs,
+        initial_epoch: int = 0,
+        steps_per_epoch: int | None = None,
+        validation_steps: int | None = None,
+        validation_batch_size: int | None = None,
+        validation_freq: int = 1,
+        *,
+        phases: list | tuple | None = None,
     ) -> keras.callbacks.History:
-        """Trains the parts one after the other, each by the `fit` of Keras.
+        """Trains the networks one after the other, each by the `fit` of Keras with the same arguments.
 
-        A second call goes on from where the parts and their optimizers are, also in a model that was loaded. Which
-        samples are held out depends on `seed` and their number only, so they are the same in every call.
+        A second call resumes from the current weights and optimizers, also in a model that was loaded; so two calls
+        with `phases` train two networks for different numbers of epochs. Which samples are held out depends only on
+        `seed` and their number, so it is the same in every call.
 
         Args:
             x: Array of tokens `[samples, time]`.
-            y: Array of classes, as the loss takes them: `[samples]`, or one-hot.
-            epochs: Positive integer, or a dict of them by the names of the phases. Defaults to `1`.
-            validation_data: `(x, y)`, or `None` (default).
-            callbacks: List of callbacks, which every phase uses in turn, or a dict of lists by the names of the
-                phases. Defaults to `None`.
-            sample_weight: Array `[samples]`, or `None` (default).
-            phases: The names of the phases to run, of `"skim"`, `"read"` and `"decide"`, which run in this order.
-                Defaults to all.
-            **kwargs: `batch_size`, `verbose` and `shuffle`, as in `keras.Model.fit`; `class_weight` for the bag of
-                words and the LSTM.
+            y: Array of classes, as the loss expects them: `[samples]`, or one-hot `[samples, classes]`.
+            epochs: Positive integer, epochs of each phase. Defaults to `1`.
+            callbacks: List of callbacks, used by every phase in turn, with that phase's network as their `model`.
+                Defaults to `None`.
+            class_weight: Dict of the classes' weights, for the bag of words and the LSTM; the decision network, which
+                has classes of its own, takes none. Defaults to `None`.
+            phases: List of the phases to run, from `"skim"`, `"read"` and `"decide"`, which always run in this order.
+                `None` (default) runs all that the model has.
+            batch_size, verbose, validation_split, validation_data, shuffle, sample_weight, initial_epoch,
+                steps_per_epoch, validation_steps, validation_batch_size, validation_freq: As in `keras.Model.fit`.
 
-        Returns: A `History`; the names in its `history` begin with that of the phase: `"skim_loss"`. The `History` of
-            each phase is in the dict `histories` of the model.
+        Returns: A `History`, whose names start with the phase: `"skim_loss"`.
 
         Raises:
-            TypeError: `x` or `y` is no array, an argument is unknown.
-            ValueError: the model is not compiled; an argument is out of its range.
+            TypeError: `x` or `y` is not an array, or an argument is unknown or of the wrong type.
+            ValueError: the model is not compiled, or an argument is out of its range.
         """
-        return self._phases.fit(x, y, epochs, validation_data, callbacks, sample_weight, phases, kwargs)
+        _arguments.integer("epochs", epochs)
+        _arguments.rate("validation_split", validation_split)
+        phases = self._check_phases(phases)
+        if not self.compiled:
+            raise ValueError(f"Model '{self.name}' must be compiled before `fit`.")
+        samples, validation = arrays.as_samples(x, y, sample_weight), None
+        rows = np.arange(len(samples[0]))
+        if validation_data is not None:
+            validation = arrays.as_samples(*validation_data)
+        elif validation_split:
+            rows, last = divide("validation_split", validation_split, rows)
+            validation = arrays.select(samples, last)
+        if self.decider is not None:
+            # Any choice will do, but it must be the same whenever `fit` is called.
+            mixed = np.random.default_rng(self.seed or 0).permutation(rows)
+            rows, held_out = (np.sort(part) for part in divide("held_out", self.held_out, mixed))
+            held_out = arrays.select(samples, held_out)
+        samples = arrays.select(samples, rows)
+        options = {
+            "batch_size": batch_size,
+            "epochs": epochs,
+            "verbose": verbose,
+            "callbacks": callbacks,
+            "shuffle": shuffle,
+            "initial_epoch": initial_epoch,
+            "steps_per_epoch": steps_per_epoch,
+            "validation_steps": validation_steps,
+            "validation_batch_size": validation_batch_size,
+            "validation_freq": validation_freq,
+        }
+        joined = keras.callbacks.History()
+        joined.set_model(self)
+        joined.on_train_begin()
+        for phase in phases:
+            if phase == "decide":
+                data, checked, weights = self._decisions(held_out), validation and self._decisions(validation), None
+            else:
+                data, checked, weights = samples, validation, class_weight
+            inputs, targets, sample_weight = data
+            history = self._by_phase()[phase].fit(
+                inputs, targets, validation_data=checked, class_weight=weights, sample_weight=sample_weight, **options
+            )
+            joined.history |= {f"{phase}_{name}": values for name, values in history.history.items()}
+        self.history = joined
+        return joined
 
-    @property
-    def histories(self):
-        return self._phases.histories
+    def _check_phases(self, phases):
+        allowed = list(self._by_phase())
+        if phases is None:
+            return allowed
+        if not isinstance(phases, (list, tuple)) or not set(phases) <= set(allowed):
+            raise ValueError(
+                f"Argument `phases` must be a list of some of {', '.join(map(repr, allowed))}, or None. "
+                f"Received: phases={phases!r}"
+            )
+        return [phase for phase in allowed if phase in phases]
+
+    def _decisions(self, samples):
+        """Returns the samples of the decision network: features, and whether the LSTM corrects the bag of words."""
+        x, y, weights = samples
+        y = arrays.class_indices(y, self.classes)
+        z, p, q = (arrays.predict(m, x, 256)[0] for m in (self._networks.features, self.skimmer, self.reader))
+        corrects = (p.argmax(axis=1) != y) & (q.argmax(axis=1) == y)
+        return z, corrects[:, None].astype("float32"), weights
 
     # Inference.
 
-    def predict(self, x: Tensor, batch_size: int | None = None, verbose: Any = "auto") -> np.ndarray:
-        """Returns the probabilities of the classes, `[samples, classes]`; the LSTM reads only what needs it.
+    def predict(
+        self,
+        x: Tensor,
+        batch_size: int | None = None,
+        verbose: Any = "auto",
+        steps: int | None = None,
+        callbacks: list | None = None,
+    ) -> np.ndarray:
+        """Returns the probabilities of the classes, `[samples, classes]`; the LSTM reads only the inputs that need it.
 
         Args:
             x: Array of tokens `[samples, time]`.
-            batch_size: Positive integer, or `None` (default) for 32.
-            verbose: `0`, or `1` or `"auto"` (default) for a progress bar.
+            batch_size: Positive integer. `None` (default) means 32.
+            verbose: `0`, `1`, `2`, or `"auto"` (default), as in `keras.Model.predict`.
+            steps: Positive integer, predict only the first `steps` batches of `x`. `None` (default) predicts all.
+            callbacks: List of callbacks, which see the batches of the bag of words, and then those of the LSTM.
+                Defaults to `None`.
+
+        Raises:
+            TypeError: `x` is not an array, or an argument is of the wrong type.
+            ValueError: an argument is out of its range.
         """
-        batch_size = _arguments.integer("batch_size", batch_size or 32)
-        x = self._phases.array("x", x)
-        progress = keras.utils.Progbar(len(x)) if verbose else None
-        p, confidence = self._phases.look(x, batch_size)
+        batch_size = _arguments.integer("batch_size", 32 if batch_size is None else batch_size)
+        x = arrays.as_tokens(x)
+        if _arguments.integer("steps", steps, optional=True) is not None:
+            x = x[: steps * batch_size]
+        if not isinstance(callbacks, keras.callbacks.CallbackList):
+            callbacks = keras.callbacks.CallbackList(
+                callbacks, add_progbar=verbose != 0, verbose=verbose, epochs=1, steps=None, model=self
+            )
+        self.stop_predicting = False
+        callbacks.on_predict_begin()
+        p, confidence = arrays.predict(self._networks.confidence, x, batch_size, callbacks)
         (undecided,) = np.nonzero(confidence <= self.threshold)
-        if progress:
-            progress.update(len(x) - len(undecided), finalize=len(undecided) == 0)
-        if len(undecided):
-            (p[undecided],) = self._phases.in_batches(self.reader, x[undecided], batch_size)
-            if progress:
-                progress.update(len(x), finalize=True)
+        if len(undecided) and not self.stop_predicting:
+            (q,) = arrays.predict(self.reader, x[undecided], batch_size, callbacks, -(-len(x) // batch_size))
+            p[undecided[: len(q)]] = q
+        callbacks.on_predict_end()
         return p
 
     def predict_on_batch(self, x: Tensor) -> np.ndarray:
-        """As `predict`, of one batch."""
+        """Returns what `predict` does, for a single batch."""
         return self.predict(x, batch_size=len(x), verbose=0)
 
     def needs_reading(self, x: Tensor, batch_size: int = 32) -> np.ndarray:
         """Returns which inputs reach the LSTM, booleans `[samples]`."""
-        return self._phases.look(self._phases.array("x", x), batch_size)[1] <= self.threshold
+        return arrays.predict(self._networks.confidence, arrays.as_tokens(x), batch_size)[1] <= self.threshold
 
     def curve(self, x: Tensor, y: Tensor, thresholds: Any = None, batch_size: int = 32) -> ReadingCurve:
-        """Returns the accuracy and the share of the inputs that reach the LSTM, over the threshold.
+        """Returns the accuracy, and the share of the inputs that reach the LSTM, over the threshold.
 
         Args:
             x: Array of tokens `[samples, time]`.
-            y: Array of classes `[samples]`, or one-hot.
-            thresholds: Numbers to try; `None` (default) for those that raise the share from 0 to 1 in even steps.
+            y: Array of classes `[samples]`, or one-hot `[samples, classes]`.
+            thresholds: Numbers to try. `None` (default) chooses those that raise the share from 0 to 1 in even steps.
             batch_size: Positive integer. Defaults to `32`.
         """
-        x, y = self._phases.array("x", x), classes_of(self._phases.array("y", y), self.classes)
-        p, confidence = self._phases.look(x, batch_size)
-        (q,) = self._phases.in_batches(self.reader, x, batch_size)
+        x, y, _ = arrays.as_samples(x, y)
+        y = arrays.class_indices(y, self.classes)
+        p, confidence = arrays.predict(self._networks.confidence, x, batch_size)
+        (q,) = arrays.predict(self.reader, x, batch_size)
         return ReadingCurve.of(confidence, p.argmax(axis=1) == y, q.argmax(axis=1) == y, thresholds)
+
+
+def divide(argument, share, rows):
+    """Returns the rows without the last ones, and the last ones, of the given share."""
+    first = math.floor(len(rows) * (1 - share))
+    if not 0 < first < len(rows):
+        raise ValueError(
+            f"Argument `{argument}` must leave samples on both sides. "
+            f"Received: {argument}={share} of {len(rows)} samples"
+        )
+    return rows[:first], rows[first:]
+
+
+def apply(layers, x):
+    for layer in layers:
+        x = layer(x)
+    return x
+
+
+def copy(value):
+    """Returns a new optimizer or metric like the given one, as each belongs to one model; anything else as it is."""
+    is_object = isinstance(value, (keras.optimizers.Optimizer, keras.metrics.Metric))
+    return type(value).from_config(value.get_config()) if is_object else value

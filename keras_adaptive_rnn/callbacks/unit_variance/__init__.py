@@ -1,1 +1,1 @@
-"""LSUV: each layer is scaled until its output has unit variance."""
+"""LSUV: scales each layer until its output has unit variance."""

@@ -1,4 +1,4 @@
-"""Layer-sequential unit variance: an initialization that measures."""
+"""Layer-sequential unit variance (LSUV): an initialization from a batch of data."""
 
 import contextlib
 import dataclasses
@@ -10,12 +10,14 @@ import numpy as np
 from keras import tree
 
 from keras_adaptive_rnn import _arguments, engine
+from keras_adaptive_rnn._keras import flatten_layers
 from keras_adaptive_rnn.callbacks.unit_variance.run import Run, Scaled
 
 
 def lsuv(
     model: keras.Model | keras.layers.Layer,
     data: Any,
+    *,
     orthogonal: bool = True,
     activated: bool = False,
     tolerance: float = 0.01,
@@ -25,55 +27,59 @@ def lsuv(
     seed: int | None = None,
     verbose: bool = False,
 ) -> list[Scaled]:
-    r"""Scales the matrices of each layer, the lowest first, until its output for a batch of data has unit variance.
+    r"""Scales the matrices of each layer, from the lowest up, until its output for a batch of data has unit variance.
 
-    A layer with a kernel $W$, once those below it are done:
+    Once the layers below it are scaled, a layer with a kernel $W$ is scaled by
 
     $$W \leftarrow W / \sqrt{\operatorname{Var}(y)} \quad \text{until} \quad |\operatorname{Var}(y) - 1| \le
       \text{tolerance}$$
 
-    where $y$ is what the layer puts out before its activation, all units and samples taken together. A recurrent layer
-    is taken in a single time step, with $\epsilon \sim \mathcal{N}(0, 1)$ in the place of every state, and both its
-    matrices are scaled together:
+    where $y$ is the output of the layer before its activation, over all units and samples. A recurrent layer is run for
+    a single time step, with $\epsilon \sim \mathcal{N}(0, 1)$ instead of every state, and both its matrices are scaled
+    together:
 
     $$h_i = f(x_i U_i + \epsilon_i W_i + b_i), \qquad U_i \leftarrow U_i / \sqrt{\operatorname{Var}(h_i)}, \qquad
       W_i \leftarrow W_i / \sqrt{\operatorname{Var}(h_i)}$$
 
-    Each time step of the data is a sample of that single one; masked steps do not count. Cells whose output cannot have
-    unit variance, as $f$ is bounded by one (tanh) or gated (LSTM, GRU), get unit variance before $f$ and in all gates
-    together, in place of $h_i$, which is not in the papers.
+    Each time step of the data is a sample of that step; masked steps do not count. If the output of a cell cannot have
+    unit variance, because $f$ is bounded by one (tanh) or gated (LSTM, GRU), the preactivations of all its gates
+    together get unit variance instead of $h_i$. This rule is not in the papers.
 
-    It scales the trained kernels of Keras's `Dense`, `EinsumDense` and convolutions (those of a separable one share
-    the factor), of the maps in the feed-forward layers of this package, and in recurrent layers those of Keras's cells,
-    of `ElmanCell`, `GRUCell`, `LSTMCell` and their kin, also stacked or inside another cell, and of each layer of a
-    `DeepRNNCell`. Everything else stays as it is: biases, embeddings, frozen layers, cells that normalise, adapt or
-    gate in another way what they compute of input and state. Dropout is off. A layer that the data reaches twice is
-    scaled the first time.
+    These trained kernels are scaled: in feed-forward layers, those of Keras's `Dense`, `EinsumDense` and convolutions
+    (the kernels of a separable convolution share the factor) and of the layers of this package; in recurrent layers,
+    those of Keras's cells, of `ElmanCell`, `GRUCell`, `LSTMCell` and their subclasses, alone, stacked or inside another
+    cell, and of each layer of a `DeepRNNCell`. Nothing else changes: biases, embeddings, frozen layers, and cells that
+    normalize, adapt or gate their preactivations in another way. Dropout is off. A layer that is called twice is scaled
+    in its first call.
+
+    The methods of the layers are replaced during the run, in every thread: do not call the model in another thread at
+    the same time.
 
     Args:
         model: A model, or a layer, such as a `keras_adaptive_rnn.layers.RNN`.
-        data: A batch of inputs, as the model takes them: an array, or a list, tuple or dict of arrays.
-        orthogonal: Whether each matrix is first replaced by the (semi-)orthogonal one nearest to it, gate by gate in
-            a cell. Defaults to `True`.
-        activated: Whether feed-forward layers are measured behind the activation that they hold. Defaults to `False`.
-        tolerance: Positive number, how far from 1 the variance may be. Defaults to `0.01`.
-        max_iterations: Non-negative integer, how often to scale a layer at most; `0`, with `orthogonal=False`, only
-            measures. Defaults to `40`. A layer that needs more is warned of.
-        horizon: Number in `[0, 1]`, $\gamma$, the share of the variance that comes from the state of a recurrent layer;
-            the larger, the longer the time that it learns over. After the scaling, $W_i \leftarrow W_i \sqrt{2 \gamma}$
-            and $U_i \leftarrow U_i \sqrt{2 (1 - \gamma)}$. `None` (default) leaves the two as they are. With
-            `orthogonal=False` a second run trades again.
-        ddof: Non-negative integer, what the divisor of the variance is short of the number of entries. Defaults to `0`.
+        data: A batch of inputs of the model: an array, or a list, tuple or dict of arrays.
+        orthogonal: Whether to replace each matrix by the nearest (semi-)orthogonal one first, gate by gate in a cell.
+            Defaults to `True`.
+        activated: Whether to measure a feed-forward layer after its activation. Defaults to `False`.
+        tolerance: Positive number, largest distance of the variance from 1. Defaults to `0.01`.
+        max_iterations: Non-negative integer, how often to scale a layer at most; a layer that needs more causes a
+            warning. `0`, with `orthogonal=False`, only measures. Defaults to `40`.
+        horizon: Number in `[0, 1]`, $\gamma$, which sets the time horizon (footnote 2 of the paper): the share of
+            the variance of a recurrent layer that comes from its state. The larger it is, the longer the dependencies
+            that the layer learns. After scaling, $W_i \leftarrow W_i \sqrt{2 \gamma}$ and $U_i \leftarrow U_i \sqrt{2
+            (1 - \gamma)}$. `None` (default) leaves both as they are. With `orthogonal=False`, a second run applies the
+            factors again.
+        ddof: Non-negative integer; the variance is divided by the number of entries minus `ddof`, as in `np.var`.
+            Defaults to `0`.
         seed: Integer seed of $\epsilon$, or `None` (default).
-        verbose: Whether to show progress, in a bar where `rich` is installed, and a line at the end. Defaults to
-            `False`.
+        verbose: Whether to print a summary, and to show progress if `rich` is installed. Defaults to `False`.
 
-    Returns: A list of `Scaled(name, variance, iterations)`, one a scaled layer, in their order: the variance at last
-        (before `horizon`), and how often it was scaled.
+    Returns: A list of `Scaled(name, variance, iterations)`, one per scaled layer, in their order: the final variance
+        (before `horizon`), and how often the layer was scaled.
 
     Raises:
-        ValueError: the output of a layer has no variance, or is not finite; the model has nothing to scale; an argument
-            is out of its range.
+        ValueError: the output of a layer has no variance or is not finite, the model has nothing to scale, or an
+            argument is out of its range.
         TypeError: an argument is of the wrong type.
 
     Example:
@@ -95,14 +101,17 @@ def lsuv(
 
 
 class LSUV(keras.callbacks.Callback):
-    r"""Scales each layer to unit variance before `fit` trains it: `lsuv` as a callback.
+    r"""Scales each layer to unit variance when `fit` starts: `keras_adaptive_rnn.callbacks.lsuv` as a callback.
 
-    It does so once: where the callback goes into a second `fit`, that one goes on training. `scaled` is what `lsuv` has
-    returned.
+    It runs only in the first `fit` that it is passed to, so that a second one resumes training. Do not call the model
+    in another thread while it runs.
 
     Args:
         data, orthogonal, activated, tolerance, max_iterations, horizon, ddof, seed, verbose: As in
             `keras_adaptive_rnn.callbacks.lsuv`.
+
+    Attributes:
+        scaled: What `lsuv` returned; `None` before the first `fit`.
 
     Raises:
         ValueError, TypeError: As in `keras_adaptive_rnn.callbacks.lsuv`.
@@ -123,6 +132,7 @@ class LSUV(keras.callbacks.Callback):
     def __init__(
         self,
         data: Any,
+        *,
         orthogonal: bool = True,
         activated: bool = False,
         tolerance: float = 0.01,
@@ -135,7 +145,7 @@ class LSUV(keras.callbacks.Callback):
         super().__init__()
         self.settings = Settings(orthogonal, activated, tolerance, max_iterations, horizon, ddof, seed, verbose)
         self.data = as_batch(data)
-        self.scaled = None
+        self.scaled: Any = None
 
     def on_train_begin(self, logs=None):
         if self.scaled is None:
@@ -168,17 +178,19 @@ class Settings:
             )
 
     def initialize(self, model, data):
-        """Scales the layers of a model, and says what it did."""
+        """Scales the layers of a model and returns the list of `Scaled`."""
         if not isinstance(model, keras.layers.Layer):
             raise TypeError(f"Argument `model` must be a Keras model or layer. Received: model={model!r}")
         data = as_batch(data)
         with engine.inference(), progress(self.verbose) as report:
-            if not all(layer.built for layer in model._flatten_layers()):
-                # Symbols suffice to build it, and run nothing.
+            if not all(layer.built for layer in flatten_layers(model)):
+                # Building needs only shapes: symbolic inputs run nothing.
                 model(tree.map_structure(lambda array: keras.KerasTensor(array.shape, array.dtype.name), data))
             scaled = Run(self, report)(model, data)
         if not scaled:
-            raise ValueError(f"Argument `model` must have layers to scale. Received: '{model.name}', which has none")
+            raise ValueError(
+                f"Argument `model` must have layers that can be scaled. Received: '{model.name}', which has none"
+            )
         self._report(scaled)
         return scaled
 
@@ -199,7 +211,7 @@ class Settings:
 
 
 def as_batch(data):
-    """Returns a batch of data with arrays for its leaves, or raises an error that says what was expected."""
+    """Returns a batch of data as arrays of the same structure, or raises an error that says what was expected."""
     arrays = tree.map_structure(np.asarray, data)
     flat = tree.flatten(arrays)
     if not flat or any(array.dtype.kind not in "biuf" or array.ndim == 0 or array.size == 0 for array in flat):
@@ -212,7 +224,7 @@ def as_batch(data):
 
 @contextlib.contextmanager
 def progress(verbose):
-    """Yields a function that shows a layer that is done."""
+    """Yields a function that reports a scaled layer."""
     try:
         from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
     except ModuleNotFoundError:

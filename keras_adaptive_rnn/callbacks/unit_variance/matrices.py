@@ -1,4 +1,4 @@
-"""The matrices that a layer multiplies by: how to scale them, and how to make them orthonormal."""
+"""The matrices of a layer: how to scale them, and how to make them orthonormal."""
 
 import math
 
@@ -7,27 +7,27 @@ import numpy as np
 from keras import ops
 
 from keras_adaptive_rnn import maps
-from keras_adaptive_rnn._keras import AutocastScope
+from keras_adaptive_rnn._keras import AutocastScope, flatten_layers
 
-# What Keras's layers call a matrix. Those of a separable convolution act one after the other.
+# The names of matrices in Keras's layers. A separable convolution applies two of them in turn.
 KERNELS = ("kernel", "depthwise_kernel", "pointwise_kernel", "recurrent_kernel")
 TRANSPOSED = keras.layers.Conv1DTranspose, keras.layers.Conv2DTranspose, keras.layers.Conv3DTranspose
 DEPTHWISE = keras.layers.DepthwiseConv1D, keras.layers.DepthwiseConv2D
 
 
 def own_kernels(layer):
-    """Returns the matrices of a layer that are trained, without those of the layers in it."""
-    inner = {id(w) for part in layer._flatten_layers(include_self=False) for w in part.weights}
+    """Returns the trained matrices of a layer itself, without its sublayers."""
+    inner = {id(w) for part in flatten_layers(layer, include_self=False) for w in part.weights}
     return [w for w in layer.trainable_weights if w.name in KERNELS and id(w) not in inner]
 
 
 def is_known_map(linear_map):
-    """Returns whether the matrices of a map are trained and stored in a way that is known here."""
+    """Returns whether the matrices of a map are trained, and stored in a known way."""
     return isinstance(linear_map, (maps.Full, maps.LowRank)) and linear_map.trainable
 
 
 class LayerMatrices:
-    """Kernels of a Keras layer, which act one after the other; `blocks` matrices side by side in each."""
+    """The kernels of a Keras layer, which are applied in turn, each with `blocks` matrices side by side."""
 
     def __init__(self, layer, kernels, blocks=1):
         self.layer, self.kernels = layer, kernels
@@ -63,7 +63,7 @@ class MapMatrices:
         self.map, self.blocks = linear_map, sum(linear_map.blocks)
 
     def scale(self, factors):
-        """Multiplies all matrices by a number, or each by one of its own."""
+        """Multiplies all matrices by one number, or each by its own."""
         factors = np.broadcast_to(factors, (self.blocks,))
         low_rank = isinstance(self.map, maps.LowRank)
         weights = [self.map.gain if self.map.weight_normalization else self.map.left if low_rank else self.map.kernel]
@@ -71,7 +71,7 @@ class MapMatrices:
             weights.append(self.map.diagonal_kernel)
         columns = np.repeat(factors, self.map.units)
         for weight in weights:
-            # Joined along the last axis, or one after the other.
+            # Blocks are joined along the last axis, or stacked along the first.
             joined = weight.shape[-1] == len(columns)
             assign(weight, lambda w, joined=joined: w * (columns if joined else expand(factors, w.ndim)))
 
@@ -97,12 +97,12 @@ def expand(factors, ndim):
 
 
 def polar(array, rows, blocks=1):
-    """Returns `array` with each of its matrices, blocks of columns of `[rows, columns]`, replaced by `polar_factor`."""
+    """Returns `array` with each of its matrices, blocks of columns of `[rows, columns]`, made semi-orthogonal."""
     matrices = np.swapaxes(np.reshape(array, (rows, blocks, -1)), 0, 1)
     return np.reshape(np.swapaxes(polar_factor(matrices), 0, 1), array.shape)
 
 
 def polar_factor(matrices):
-    """Returns the semi-orthogonal matrix that is nearest to each matrix."""
+    """Returns the semi-orthogonal matrix nearest to each matrix."""
     u, _, v = np.linalg.svd(np.asarray(matrices, "float64"), full_matrices=False)
     return u @ v

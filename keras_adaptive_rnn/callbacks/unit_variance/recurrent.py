@@ -1,11 +1,11 @@
-"""LSUV inside recurrent layers: one time step, with standard normal numbers in the place of the states."""
+"""LSUV in recurrent layers: one time step, with standard normal numbers instead of the states."""
 
 import keras
 import numpy as np
 from keras import ops, tree
 
 from keras_adaptive_rnn import engine
-from keras_adaptive_rnn._keras import get_mask
+from keras_adaptive_rnn._keras import flatten_layers, get_mask
 from keras_adaptive_rnn.callbacks.unit_variance.matrices import LayerMatrices, MapMatrices, is_known_map, own_kernels
 from keras_adaptive_rnn.cells.bases.any_cell import as_list, memory_states
 from keras_adaptive_rnn.cells.bases.gated import GatedCell
@@ -19,11 +19,11 @@ KERAS_CELLS = keras.layers.SimpleRNNCell, keras.layers.LSTMCell, keras.layers.GR
 LARGE = 1e4
 
 
-def watch(layer, run):
-    """Has the cells in a recurrent layer scaled when the data reaches them, in one time step."""
-    cells = [cell for cell in layer.cell._flatten_layers() if is_known_cell(cell)]
+def hook_layer(layer, run):
+    """Makes the next call of a recurrent layer scale its cells, in one time step."""
+    cells = [cell for cell in flatten_layers(layer.cell) if is_known_cell(cell)]
     for cell in cells:
-        watch_cell(cell, run)
+        hook_cell(cell, run)
     if cells:
         call = layer.call
 
@@ -36,12 +36,12 @@ def watch(layer, run):
 
 
 def one_step(layer, sequences, mask, run):
-    """Returns what `layer` would, with each time step a sample of one and the same step."""
+    """Returns outputs like those of `layer`, with every time step taken as a sample of one and the same step."""
     batch, time, features = sequences.shape
     mask = get_mask(sequences) if mask is None else mask
     if mask is not None:
         run.rows = ops.convert_to_numpy(mask).reshape(-1).astype(bool)
-    # A compiled step would hide what is scaled in it.
+    # Scaling needs values, which a compiled step does not have.
     step = layer.step_uncompiled if isinstance(layer, RNN) else layer.cell
     with engine.inference():
         inputs = ops.reshape(sequences, (batch * time, features))
@@ -51,7 +51,7 @@ def one_step(layer, sequences, mask, run):
     output = output if layer.return_sequences else output[:, -1]
     result = (output, *(state[:, -1] for state in states)) if layer.return_state else (output,)
     if getattr(layer, "return_decisions", False):
-        # Nothing is decided for a sequence here, and nobody scales by it.
+        # A single step makes no decisions for a sequence, and none are needed for scaling.
         result += (ops.zeros((batch, time), output.dtype),) * len(layer._tree.deciding)
     return result if len(result) > 1 else output
 
@@ -60,40 +60,40 @@ def normal_states(layer, size, run):
     states = layer.get_initial_state(size)
     flat = [
         ops.cast(run.normal(state.shape), state.dtype) if is_memory else state
-        for state, is_memory in zip(tree.flatten(states), flags(layer.cell), strict=True)
+        for state, is_memory in zip(tree.flatten(states), memory_flags(layer.cell), strict=True)
     ]
     return tree.pack_sequence_as(states, flat)
 
 
-def flags(cell):
-    """Returns for each state of a cell, flat, whether it is memory."""
+def memory_flags(cell):
+    """Returns for each state of a cell, flattened, whether it is memory rather than, say, a step count."""
     if isinstance(cell, keras.layers.StackedRNNCells):
-        return [flag for inner in cell.cells for flag in flags(inner)]
+        return [flag for inner in cell.cells for flag in memory_flags(inner)]
     return memory_states(cell)
 
 
 def is_known_cell(cell):
-    """Returns whether all that a cell does with its matrices is $x U + h W + b$."""
+    """Returns whether a cell uses its matrices only in $x U + h W + b$."""
     if isinstance(cell, KERAS_CELLS):
         return len(own_kernels(cell)) == 2
     if not isinstance(cell, (ElmanCell, GRUCell, LSTMCell, DeepRNNCell)) or cell.layer_normalization:
         return False
-    # Cells that adapt their matrices are of these classes too.
+    # Subclasses that adapt their matrices override `project`.
     affine = isinstance(cell, DeepRNNCell) or type(cell).project is GatedCell.project
     every = [cell.kernel_map, cell.recurrent_map, *([cell.inner_map] if isinstance(cell, DeepRNNCell) else [])]
     return affine and all(map(is_known_map, every))
 
 
 def is_bounded(cell):
-    """Returns whether the output of a cell stays within -1 and 1, where no variance is 1: gates and tanh do that."""
+    """Returns whether gates or the activation keep the output of a cell between -1 and 1, so that no scale gives 1."""
     if (isinstance(cell, GatedCell) and len(cell.gates) > 1) or isinstance(cell, KERAS_CELLS[1:]):
         return True
     signs = np.where(np.arange(2 * cell.units).reshape(2, -1) % 3 == 0, LARGE, -LARGE).astype("float32")
     return float(ops.max(ops.abs(cell.activation(ops.convert_to_tensor(signs))))) <= 1
 
 
-def watch_cell(cell, run):
-    """Has a cell scaled in its first step."""
+def hook_cell(cell, run):
+    """Makes the first step of a cell scale it."""
     if isinstance(cell, KERAS_CELLS):
         call = cell.call
 
@@ -113,7 +113,7 @@ def watch_cell(cell, run):
 
     def stepped(projected, states, training=False):
         if read and run.is_first(cell):
-            scale = scale_deep if isinstance(cell, DeepRNNCell) else scale_core
+            scale = scale_deep if isinstance(cell, DeepRNNCell) else scale_gated
             scale(cell, read[0], states, run)
             projected = project(read[0], training)
         return step(projected, states, training)
@@ -122,7 +122,7 @@ def watch_cell(cell, run):
 
 
 def scale_both(name, kernel, recurrent, output, run):
-    """Scales both matrices of a cell together, then trades the one for the other."""
+    """Scales both matrices of a cell together, and then applies the factors of `horizon`."""
     if run.settings.orthogonal:
         kernel.make_orthonormal()
         recurrent.make_orthonormal()
@@ -139,12 +139,12 @@ def scale_both(name, kernel, recurrent, output, run):
 
 
 def horizon_factors(run):
-    """Returns what `horizon` multiplies the matrices by: of the input, of the state."""
+    """Returns the factors of `horizon` for the matrices of the input and of the state."""
     gamma = run.settings.horizon
     return (1.0, 1.0) if gamma is None else ((2 * (1 - gamma)) ** 0.5, (2 * gamma) ** 0.5)
 
 
-def scale_core(cell, inputs, states, run):
+def scale_gated(cell, inputs, states, run):
     step, project = type(cell).step, type(cell).project
     groups = range(len(cell.recurrent_map.blocks))
 
@@ -171,7 +171,7 @@ def scale_keras(cell, inputs, states, run):
 
 
 def scale_deep(cell, inputs, states, run):
-    """Goes up the layers of a deep cell, each of which is linear in its matrices: no product is computed twice."""
+    """Scales the layers of a deep cell from the lowest up; as they are linear, each product is computed once."""
     recurrent, of_state = MapMatrices(cell.recurrent_map), np.ones(cell.depth)
     kernels = [MapMatrices(cell.kernel_map), *([MapMatrices(cell.inner_map)] if cell.depth > 1 else [])]
     of_input = np.ones(cell.depth)
@@ -199,11 +199,11 @@ def scale_deep(cell, inputs, states, run):
             of_state[i] *= factor
 
         run.scale(f"{cell.path}[{i + 1}]", affine if bounded else activated, scale)
-        trade = horizon_factors(run)
-        of_input[i] *= trade[0]
-        of_state[i] *= trade[1]
+        factors = horizon_factors(run)
+        of_input[i] *= factors[0]
+        of_state[i] *= factors[1]
         h = activated()
         skipped = h if ends_block else skipped
-    for matrices, factors in zip(kernels, (of_input[:1], of_input[1:]), strict=False):
-        matrices.scale(factors)
+    for matrices, scales in zip(kernels, (of_input[:1], of_input[1:]), strict=False):
+        matrices.scale(scales)
     recurrent.scale(of_state)

@@ -1,4 +1,4 @@
-"""One pass of LSUV: the layers are scaled as the data reaches them, so each reads from layers that are scaled."""
+"""One pass of LSUV: each layer is scaled in its first call, so its inputs come from layers that are scaled."""
 
 import contextlib
 from typing import NamedTuple
@@ -7,16 +7,23 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_adaptive_rnn._keras import flatten_layers, takes_training
 from keras_adaptive_rnn.callbacks.unit_variance import recurrent
 from keras_adaptive_rnn.callbacks.unit_variance.matrices import LayerMatrices, MapMatrices, is_known_map, own_kernels
 from keras_adaptive_rnn.maps import LinearMap
 
-# A variance that is this small a share of the mean square is rounding.
+# A variance below this share of the mean square is a rounding error.
 NOTHING = 1e-12
 
 
 class Scaled(NamedTuple):
-    """What `keras_adaptive_rnn.callbacks.lsuv` did to a layer: the variance of its output, after so many scalings."""
+    """The result of `keras_adaptive_rnn.callbacks.lsuv` for one layer.
+
+    Attributes:
+        name: String, path of the layer.
+        variance: Number, the final variance of its output.
+        iterations: Integer, how often it was scaled.
+    """
 
     name: str
     variance: float
@@ -29,41 +36,41 @@ class Run:
     def __init__(self, settings, report):
         self.settings, self.report = settings, report
         self.scaled = []
-        self.rows = None  # The samples that count, `None` for all of them.
+        self.rows = None  # Boolean mask of the samples that count; `None` counts all.
         self._random = np.random.default_rng(settings.seed)
         self._seen = set()
         self._hooks = contextlib.ExitStack()
 
     def __call__(self, model, data):
         with self._hooks:
-            self._watch(model)
-            model(data, training=False) if getattr(model, "_call_has_training_arg", False) else model(data)
+            self._hook(model)
+            model(data, training=False) if takes_training(model) else model(data)
         return self.scaled
 
-    def _watch(self, layer):
-        """Has every layer that can be scaled, here and below, scaled when the data reaches it."""
+    def _hook(self, layer):
+        """Makes the first call of `layer`, and of every sublayer, scale it if that is possible."""
         if isinstance(layer, keras.layers.RNN):
-            recurrent.watch(layer, self)
+            recurrent.hook_layer(layer, self)
             return
         if isinstance(layer, LinearMap):
             if is_known_map(layer):
-                self._watch_matrices(layer, MapMatrices(layer))
+                self._hook_matrices(layer, MapMatrices(layer))
             return
         kernels = own_kernels(layer)
         if kernels:
-            self._watch_matrices(layer, LayerMatrices(layer, kernels))
-        for part in layer._flatten_layers(include_self=False, recursive=False):
-            self._watch(part)
+            self._hook_matrices(layer, LayerMatrices(layer, kernels))
+        for part in flatten_layers(layer, include_self=False, recursive=False):
+            self._hook(part)
 
-    def _watch_matrices(self, layer, matrices):
+    def _hook_matrices(self, layer, matrices):
         call = layer.call
-        held_out = {} if self.settings.activated or not hasattr(layer, "activation") else {"activation": lambda x: x}
+        overrides = {} if self.settings.activated or not hasattr(layer, "activation") else {"activation": lambda x: x}
 
         def scaled(*args, **kwargs):
             if self.is_first(layer):
 
                 def output():
-                    with replaced(layer, **held_out):
+                    with replaced(layer, **overrides):
                         return call(*args, **kwargs)
 
                 if self.settings.orthogonal:
@@ -73,14 +80,14 @@ class Run:
 
         self.replace(layer, call=scaled)
 
-    # What the layers are scaled with.
+    # What scales a layer.
 
     def replace(self, layer, **methods):
         """Replaces methods of a layer until the run ends."""
         self._hooks.enter_context(replaced(layer, **methods))
 
     def is_first(self, layer):
-        """Returns whether the data reaches `layer` for the first time."""
+        """Returns whether this is the first call of `layer` in the run."""
         first = id(layer) not in self._seen
         self._seen.add(id(layer))
         return first
@@ -93,8 +100,8 @@ class Run:
         """Scales a layer until its output has unit variance.
 
         Args:
-            name: Name of the layer.
-            output: Function without arguments that returns the output.
+            name: Path of the layer.
+            output: Function without arguments that computes the output.
             scale: Function that multiplies the matrices by a number.
         """
         variance, scalings = self._variance(name, output()), 0
@@ -109,9 +116,9 @@ class Run:
         y = y if self.rows is None else y[self.rows]
         variance = float(np.var(y, ddof=self.settings.ddof)) if y.size > self.settings.ddof else 0.0
         if not np.isfinite(variance) or variance <= NOTHING * np.sum(np.square(y)) / max(y.size, 1):
-            what = "is always the same" if np.isfinite(variance) else "is not finite"
+            what = "is constant" if np.isfinite(variance) else "is not finite"
             raise ValueError(
-                f"Layer '{name}' cannot be scaled to unit variance: what it puts out {what}, a variance of {variance}. "
+                f"Layer '{name}' cannot be scaled to unit variance: its output {what}, with a variance of {variance}. "
                 "Its inputs, its kernel, its activation or the data may be constant, or too large."
             )
         return variance
@@ -119,7 +126,7 @@ class Run:
 
 @contextlib.contextmanager
 def replaced(layer, **attributes):
-    """Replaces attributes of a layer for a while, out of sight of Keras, which would track them."""
+    """Replaces attributes of a layer inside the block, hidden from Keras, which would track them."""
     before = {name: layer.__dict__[name] for name in attributes if name in layer.__dict__}
     layer.__dict__.update(attributes)
     try:

@@ -1,0 +1,354 @@
+"""Adaptive cells one above the other, whose policies read each other."""
+
+from typing import Any
+
+from keras_adaptive_rnn._types import Activation, Constraint, Initializer, Regularizer
+from keras_adaptive_rnn.cells.bases.composite import CompositeCell
+from keras_adaptive_rnn.maps.base import LinearMap
+
+class StackedAdaptiveCells(CompositeCell):
+    """A stack of adaptive cells in the hybrid wiring; a subclass names their class."""
+
+    takes_arguments_of: Any
+    fixed_arguments: Any
+    units: list[int]
+    cells: Any
+    memory_index: Any
+    state_size: Any
+    output_size: Any
+    seed: int | None
+    trainable_initial_state: bool
+
+    def __init__(
+        self,
+        units: list[int],
+        *,
+        seed: int | None = None,
+        trainable_initial_state: bool = False,
+        policy_units: int = 100,
+        policy: str = "recurrent",
+        adaptation: str = "io",
+        tied: bool = True,
+        rank: int | None = None,
+        policy_dropout: float = 0.0,
+        policy_initializer: Initializer = "orthogonal",
+        kernel_initializer: Initializer = "orthogonal",
+        activation: Activation = "tanh",
+        use_bias: bool = True,
+        recurrent_initializer: Initializer = "orthogonal",
+        bias_initializer: Initializer = "zeros",
+        kernel_regularizer: Regularizer = None,
+        recurrent_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        recurrent_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
+        kernel_map: str | LinearMap = "full",
+        recurrent_map: str | LinearMap = "full",
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """A stack of adaptive cells in the hybrid wiring; a subclass names their class.
+
+        Args:
+            units: Positive integer, size of the output.
+            seed: Integer seed of the masks, or `None` (default).
+            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
+                batch, initialized to zero. Defaults to `False`: zeros.
+            policy_units: Positive integer, size of $z$. Defaults to `100`.
+            policy: `"recurrent"` (default, equation 8) or `"static"` (equation 7).
+            adaptation: `"io"` (default), `"input"`, `"output"` or `"sva"`.
+            tied: Whether the gates share the first $D$ (and with `"sva"` $R$ and $D$), which takes half the time.
+                Defaults to `True`.
+            rank: Positive integer, with `"sva"` the number of singular values; `None` (default) for as many as
+                there can be.
+            policy_dropout: Float in `[0, 1)`, share of $z$ to drop wherever it is read; one mask a sequence.
+                Defaults to `0.0`.
+            policy_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
+            kernel_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
+                joined gates, as in the authors' code.
+            activation: Activation of the new content. Defaults to `"tanh"`.
+            use_bias: Whether to add a bias. Defaults to `True`.
+            recurrent_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
+                joined gates, as in the authors' code.
+            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            kernel_regularizer: Regularizers, `None` by default.
+            recurrent_regularizer: Regularizers, `None` by default.
+            bias_regularizer: Regularizers, `None` by default.
+            kernel_constraint: Constraints, `None` by default.
+            recurrent_constraint: Constraints, `None` by default.
+            bias_constraint: Constraints, `None` by default.
+            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
+                such as `LowRank(rank=24, diagonal=True)`.
+            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+            dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
+                `0.0`.
+            recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
+                sequence. Defaults to `0.0`.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+    def first_part(self) -> Any: ...
+    def build(self, input_shape: Any) -> None: ...
+    def project(self, inputs: Any, training: bool | None = False) -> Any: ...
+    def step(self, projected: Any, states: Any, training: bool | None = False) -> Any: ...
+
+class StackedAdaptiveLSTMCells(StackedAdaptiveCells):
+    """Adaptive LSTMs one above the other, in the hybrid wiring: each policy reads the policy below it.
+
+    In layer $l = 1, \\dots, L$ the policy reads
+
+    $$v^l_t = [h^{l-1}_t;\\; h^l_{t-1};\\; z^{l-1}_t], \\qquad h^0_t = x_t, \\quad z^0_t = z^L_{t-1}$$
+
+    and $z^l_t = \\mathrm{LSTM}(v^l_t, z^l_{t-1})$, so that the lowest policy reads the highest one's latent of the step
+    before. The rest is `keras_adaptive_rnn.AdaptiveLSTMCell`. With `policy="static"`, which has no memory, the policies
+    read inputs and states alone.
+
+    Weights: those of the cells, from the lowest to the highest.
+
+    Args:
+        units: List of positive integers, the size of each layer, the lowest first.
+        policy_units, policy, adaptation, tied, ...: As in `keras_adaptive_rnn.AdaptiveLSTMCell`, the same in every
+            layer.
+        dropout: Float in `[0, 1)`, share of $x_t$ to drop; one mask a sequence. Defaults to `0.0`.
+        recurrent_dropout: Float in `[0, 1)`, share of each $h^l$ to drop, by one mask a sequence both where layer $l$
+            reads it in the next step and where layer $l + 1$ does in this one, as in the authors' code. Defaults to
+            `0.0`.
+        seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
+
+    Call arguments:
+        inputs: Tensor `[batch, features]`.
+        states: List of the states of the cells, those of the highest first: $h$, $c$, $z$ and the policy's memory of
+            each.
+        training: Whether dropout is on.
+
+    Returns: `output, states`; the output is $h^L$.
+
+    Raises:
+        ValueError: an argument is out of its range.
+        TypeError: an argument is unknown, or of the wrong type.
+
+    Example:
+
+    >>> cell = keras_adaptive_rnn.StackedAdaptiveLSTMCells([8, 6], policy_units=4)
+    >>> tuple(keras.layers.RNN(cell)(np.ones((2, 5, 3))).shape)
+    (2, 6)
+
+    Reference: Flennerhag, Yin, Keane, Elliot, Breaking the Activation Function Bottleneck through Adaptive
+    Parameterization (2018), section 3, equation 10.
+    """
+
+    takes_arguments_of: Any
+
+    def __init__(
+        self,
+        units: list[int],
+        *,
+        seed: int | None = None,
+        trainable_initial_state: bool = False,
+        policy_units: int = 100,
+        policy: str = "recurrent",
+        adaptation: str = "io",
+        tied: bool = True,
+        rank: int | None = None,
+        policy_dropout: float = 0.0,
+        policy_initializer: Initializer = "orthogonal",
+        kernel_initializer: Initializer = "orthogonal",
+        activation: Activation = "tanh",
+        recurrent_activation: Activation = "sigmoid",
+        unit_forget_bias: bool = True,
+        tied_gates: bool = False,
+        cap_input_gate: bool = False,
+        projection_units: int | None = None,
+        cell_clip: float | None = None,
+        update_dropout: float = 0.0,
+        use_bias: bool = True,
+        recurrent_initializer: Initializer = "orthogonal",
+        bias_initializer: Initializer = "zeros",
+        kernel_regularizer: Regularizer = None,
+        recurrent_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        recurrent_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
+        kernel_map: str | LinearMap = "full",
+        recurrent_map: str | LinearMap = "full",
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """Adaptive LSTMs one above the other, in the hybrid wiring: each policy reads the policy below it.
+
+        Args:
+            units: List of positive integers, the size of each layer, the lowest first.
+            seed: Integer seed of the masks, or `None` (default).
+            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
+                batch, initialized to zero. Defaults to `False`: zeros.
+            policy_units: Positive integer, size of $z$. Defaults to `100`.
+            policy: `"recurrent"` (default, equation 8) or `"static"` (equation 7).
+            adaptation: `"io"` (default), `"input"`, `"output"` or `"sva"`.
+            tied: Whether the gates share the first $D$ (and with `"sva"` $R$ and $D$), which takes half the time.
+                Defaults to `True`.
+            rank: Positive integer, with `"sva"` the number of singular values; `None` (default) for as many as
+                there can be.
+            policy_dropout: Float in `[0, 1)`, share of $z$ to drop wherever it is read; one mask a sequence.
+                Defaults to `0.0`.
+            policy_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
+            kernel_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
+                joined gates, as in the authors' code.
+            activation: Activation of the new content. Defaults to `"tanh"`.
+            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
+            unit_forget_bias: Whether $b_f$ starts at one. Defaults to `True`.
+            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
+            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
+                `False`.
+            projection_units: Positive integer, size of a linear projection of $h$, which is then the output and
+                the recurrent state; `None` (default) for none.
+            cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
+                from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
+            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
+                itself is never dropped. Defaults to `0.0`.
+            use_bias: Whether to add a bias. Defaults to `True`.
+            recurrent_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
+                joined gates, as in the authors' code.
+            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            kernel_regularizer: Regularizers, `None` by default.
+            recurrent_regularizer: Regularizers, `None` by default.
+            bias_regularizer: Regularizers, `None` by default.
+            kernel_constraint: Constraints, `None` by default.
+            recurrent_constraint: Constraints, `None` by default.
+            bias_constraint: Constraints, `None` by default.
+            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
+                such as `LowRank(rank=24, diagonal=True)`.
+            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+            dropout: Float in `[0, 1)`, share of $x_t$ to drop; one mask a sequence. Defaults to `0.0`.
+            recurrent_dropout: Float in `[0, 1)`, share of each $h^l$ to drop, by one mask a sequence both where
+                layer $l$ reads it in the next step and where layer $l + 1$ does in this one, as in the authors'
+                code. Defaults to `0.0`.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+class StackedAdaptiveRNNCells(StackedAdaptiveCells):
+    """Adaptive Elman cells one above the other, in the hybrid wiring of `keras_adaptive_rnn.StackedAdaptiveLSTMCells`.
+
+    $$v^l_t = [h^{l-1}_t;\\; h^l_{t-1};\\; z^{l-1}_t], \\qquad h^0_t = x_t, \\quad z^0_t = z^L_{t-1}$$
+
+    Weights: those of the cells, from the lowest to the highest.
+
+    Args:
+        units: List of positive integers, the size of each layer, the lowest first.
+        policy_units, policy, adaptation, tied, ...: As in `keras_adaptive_rnn.AdaptiveRNNCell`, the same in every
+            layer.
+        dropout, recurrent_dropout, seed, trainable_initial_state: As in `keras_adaptive_rnn.StackedAdaptiveLSTMCells`.
+
+    Call arguments:
+        inputs: Tensor `[batch, features]`.
+        states: List of the states of the cells, those of the highest first: $h$, $z$ and the policy's memory of each.
+        training: Whether dropout is on.
+
+    Returns: `output, states`; the output is $h^L$.
+
+    Raises:
+        ValueError: an argument is out of its range.
+        TypeError: an argument is unknown, or of the wrong type.
+
+    Example:
+
+    >>> cell = keras_adaptive_rnn.StackedAdaptiveRNNCells([8, 6], policy_units=4)
+    >>> tuple(keras.layers.RNN(cell)(np.ones((2, 5, 3))).shape)
+    (2, 6)
+
+    Reference: Flennerhag, Yin, Keane, Elliot, Breaking the Activation Function Bottleneck through Adaptive
+    Parameterization (2018), section 3, equation 10, over the Elman cell.
+    """
+
+    takes_arguments_of: Any
+
+    def __init__(
+        self,
+        units: list[int],
+        *,
+        seed: int | None = None,
+        trainable_initial_state: bool = False,
+        policy_units: int = 100,
+        policy: str = "recurrent",
+        adaptation: str = "io",
+        tied: bool = True,
+        rank: int | None = None,
+        policy_dropout: float = 0.0,
+        policy_initializer: Initializer = "orthogonal",
+        kernel_initializer: Initializer = "orthogonal",
+        activation: Activation = "tanh",
+        use_bias: bool = True,
+        recurrent_initializer: Initializer = "orthogonal",
+        bias_initializer: Initializer = "zeros",
+        kernel_regularizer: Regularizer = None,
+        recurrent_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        recurrent_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
+        kernel_map: str | LinearMap = "full",
+        recurrent_map: str | LinearMap = "full",
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """Adaptive Elman cells one above the other, in the hybrid wiring of `keras_adaptive_rnn.StackedAdaptiveLSTMCells`.
+
+        Args:
+            units: List of positive integers, the size of each layer, the lowest first.
+            seed: Integer seed of the masks, or `None` (default).
+            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
+                batch, initialized to zero. Defaults to `False`: zeros.
+            policy_units: Positive integer, size of $z$. Defaults to `100`.
+            policy: `"recurrent"` (default, equation 8) or `"static"` (equation 7).
+            adaptation: `"io"` (default), `"input"`, `"output"` or `"sva"`.
+            tied: Whether the gates share the first $D$ (and with `"sva"` $R$ and $D$), which takes half the time.
+                Defaults to `True`.
+            rank: Positive integer, with `"sva"` the number of singular values; `None` (default) for as many as
+                there can be.
+            policy_dropout: Float in `[0, 1)`, share of $z$ to drop wherever it is read; one mask a sequence.
+                Defaults to `0.0`.
+            policy_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
+            kernel_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
+                joined gates, as in the authors' code.
+            activation: Activation of the new content. Defaults to `"tanh"`.
+            use_bias: Whether to add a bias. Defaults to `True`.
+            recurrent_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
+                joined gates, as in the authors' code.
+            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            kernel_regularizer: Regularizers, `None` by default.
+            recurrent_regularizer: Regularizers, `None` by default.
+            bias_regularizer: Regularizers, `None` by default.
+            kernel_constraint: Constraints, `None` by default.
+            recurrent_constraint: Constraints, `None` by default.
+            bias_constraint: Constraints, `None` by default.
+            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
+                such as `LowRank(rank=24, diagonal=True)`.
+            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+            dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
+                `0.0`.
+            recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
+                sequence. Defaults to `0.0`.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """

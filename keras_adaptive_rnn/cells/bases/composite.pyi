@@ -1,0 +1,46 @@
+"""A cell made of several cells of one class."""
+
+from typing import Any
+
+from keras_adaptive_rnn.cells.bases.cell import Cell
+
+class CompositeCell(Cell):
+    """A cell that makes several cells of one class and takes their arguments beside its own.
+
+    A subclass names the class in `takes_arguments_of` and makes the parts by `self.make(index, units)`. `first_part`
+    returns the one that stands for all in the config.
+    """
+
+    dropout: float
+    recurrent_dropout: float
+    seed: int | None
+    trainable_initial_state: bool
+
+    def __init__(
+        self,
+        *,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        seed: int | None = None,
+        trainable_initial_state: bool = False,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """A cell that makes several cells of one class and takes their arguments beside its own.
+
+        Args:
+            dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
+                `0.0`.
+            recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
+                sequence. Defaults to `0.0`.
+            seed: Integer seed of the masks, or `None` (default).
+            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
+                batch, initialized to zero. Defaults to `False`: zeros.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+    def make(self, index: Any, units: Any, **changes: Any) -> Any:
+        """Returns the `index`-th part."""

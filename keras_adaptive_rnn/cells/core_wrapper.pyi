@@ -1,0 +1,120 @@
+"""A wrapper that makes the cell inside it by name."""
+
+from typing import Any
+
+from keras_adaptive_rnn._types import Activation, Constraint, Initializer, Regularizer
+from keras_adaptive_rnn.cells.bases.wrapper import WrapperCell
+from keras_adaptive_rnn.maps.base import LinearMap
+
+class CoreWrapperCell(WrapperCell):
+    """A wrapper that makes its inner cell, the core, by name, or takes a cell object.
+
+    Args:
+        units: Positive integer, size of the core. Not allowed with `cell`.
+        core: Name of the core, a key of `cores`. Defaults to `"lstm"`.
+        cell: A cell object, instead of `units` and `core`. Defaults to `None`.
+        **kwargs: Arguments of `keras_adaptive_rnn.cells.WrapperCell`; all others are passed to the core.
+    """
+
+    cores: Any
+    takes_arguments_of: Any
+    core: str
+    dropout: float
+    recurrent_dropout: float
+    seed: int | None
+    trainable_initial_state: bool
+
+    def __init__(
+        self,
+        units: int | None = None,
+        *,
+        core: str = "lstm",
+        cell: Any = None,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        seed: int | None = None,
+        trainable_initial_state: bool = False,
+        activation: Activation = "tanh",
+        recurrent_activation: Activation = "sigmoid",
+        unit_forget_bias: bool = True,
+        tied_gates: bool = False,
+        cap_input_gate: bool = False,
+        projection_units: int | None = None,
+        cell_clip: float | None = None,
+        update_dropout: float = 0.0,
+        use_bias: bool = True,
+        kernel_initializer: Initializer = "glorot_uniform",
+        recurrent_initializer: Initializer = "orthogonal",
+        bias_initializer: Initializer = "zeros",
+        kernel_regularizer: Regularizer = None,
+        recurrent_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        recurrent_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
+        kernel_map: str | LinearMap = "full",
+        recurrent_map: str | LinearMap = "full",
+        layer_normalization: bool = False,
+        per_gate_dropout: bool = False,
+        reset_after: bool = True,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """A wrapper that makes its inner cell, the core, by name, or takes a cell object.
+
+        Args:
+            units: Positive integer, size of the core. Not allowed with `cell`.
+            core: Name of the core, a key of `cores`. Defaults to `"lstm"`.
+            cell: A cell object, instead of `units` and `core`. Defaults to `None`.
+            dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
+                `0.0`.
+            recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
+                sequence. Defaults to `0.0`.
+            seed: Integer seed of the masks, or `None` (default).
+            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
+                batch, initialized to zero. Defaults to `False`: zeros.
+            activation: Activation of the new content. Defaults to `"tanh"`.
+            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
+            unit_forget_bias: Whether $b_f$ starts at one. Defaults to `True`.
+            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
+            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
+                `False`.
+            projection_units: Positive integer, size of a linear projection of $h$, which is then the output and
+                the recurrent state; `None` (default) for none.
+            cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
+                from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
+            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
+                itself is never dropped. Defaults to `0.0`.
+            use_bias: Whether to add a bias. Defaults to `True`.
+            kernel_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
+                joined gates, as in the authors' code.
+            recurrent_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
+                joined gates, as in the authors' code.
+            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            kernel_regularizer: Regularizers, `None` by default.
+            recurrent_regularizer: Regularizers, `None` by default.
+            bias_regularizer: Regularizers, `None` by default.
+            kernel_constraint: Constraints, `None` by default.
+            recurrent_constraint: Constraints, `None` by default.
+            bias_constraint: Constraints, `None` by default.
+            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
+                such as `LowRank(rank=24, diagonal=True)`.
+            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
+                gain and no centre, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
+                for one mask that the gates share.
+            reset_after: Whether the reset gate acts after the recurrent product (as in Keras and cuDNN) or before
+                it. Defaults to `True`.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+    @property
+    def units(self) -> Any: ...
+    def first_part(self) -> Any: ...
+    def get_config(self) -> dict[str, Any]: ...

@@ -1,0 +1,106 @@
+"""The Elman cell, Keras's SimpleRNN."""
+
+from typing import Any
+
+from keras_adaptive_rnn._types import Activation, Constraint, Initializer, Regularizer
+from keras_adaptive_rnn.cells.bases.gated import GatedCell
+from keras_adaptive_rnn.maps.base import LinearMap
+
+class ElmanCell(GatedCell):
+    """The Elman cell, one affine map and an activation.
+
+    $$h_t = \\phi(x_t W + h_{t-1} U + b)$$
+
+    The weights are those of `keras.layers.SimpleRNNCell`, in its order: kernel `[inputs, units]`, recurrent kernel
+    `[units, units]`, bias `[units]`.
+
+    Args:
+        units: Positive integer, size of the output.
+        activation: $\\phi$. Defaults to `"tanh"`.
+        **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`.
+
+    Call arguments:
+        inputs: Tensor `[batch, features]`.
+        states: List of one tensor, $h$ `[batch, units]`.
+        training: Whether dropout is on.
+
+    Returns: `output, [h]`, each `[batch, units]`; the output is $h$.
+
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.ElmanCell(4))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 4)
+
+    Reference: Elman, Finding Structure in Time (1990).
+    """
+
+    gates: Any
+    positional_arguments_of: Any
+
+    def __init__(
+        self,
+        units: int,
+        activation: Activation = "tanh",
+        use_bias: bool = True,
+        kernel_initializer: Initializer = "glorot_uniform",
+        recurrent_initializer: Initializer = "orthogonal",
+        bias_initializer: Initializer = "zeros",
+        kernel_regularizer: Regularizer = None,
+        recurrent_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        recurrent_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        seed: int | None = None,
+        *,
+        kernel_map: str | LinearMap = "full",
+        recurrent_map: str | LinearMap = "full",
+        layer_normalization: bool = False,
+        per_gate_dropout: bool = False,
+        trainable_initial_state: bool = False,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """The Elman cell, one affine map and an activation.
+
+        Args:
+            units: Positive integer, size of the output.
+            activation: $\\phi$. Defaults to `"tanh"`.
+            use_bias: Whether to add a bias. Defaults to `True`.
+            kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
+                and `"zeros"`.
+            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            kernel_regularizer: Regularizers, `None` by default.
+            recurrent_regularizer: Regularizers, `None` by default.
+            bias_regularizer: Regularizers, `None` by default.
+            kernel_constraint: Constraints, `None` by default.
+            recurrent_constraint: Constraints, `None` by default.
+            bias_constraint: Constraints, `None` by default.
+            dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
+                `0.0`.
+            recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
+                sequence. Defaults to `0.0`.
+            seed: Integer seed of the masks, or `None` (default).
+            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
+                such as `LowRank(rank=24, diagonal=True)`.
+            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
+                gain and no centre, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
+                for one mask that the gates share.
+            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
+                batch, initialized to zero. Defaults to `False`: zeros.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+    def update(self, a: Any, states: Any, training: bool | None) -> Any: ...

@@ -1,0 +1,302 @@
+"""Grid LSTM: LSTMs along every dimension of a grid, each of which reads the outputs of all."""
+
+from typing import Any
+
+import keras
+
+from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn._types import Activation, Constraint, Initializer, Regularizer
+from keras_adaptive_rnn.cells.bases.composite import CompositeCell
+from keras_adaptive_rnn.maps.base import LinearMap
+
+def grid_block(cells: Any, hidden: Any, memory: Any, training: bool | None) -> Any:
+    """Returns the hidden and memory vectors that leave a block of one LSTM a dimension.
+
+    The paper's $LSTM(H, m_k, W_k)$ is an LSTM cell whose own state is $h_k$ and whose inputs are the other $h$: its
+    matrices $W$ and $U$ are the rows of $W_k$.
+    """
+
+class GridLSTMCell(CompositeCell):
+    """LSTMs along time and along depth, at every point of a grid.
+
+    The input starts the dimension of depth, $[h^0; m^0] = x_t W$. In layer $l = 1, \\dots, L$, with $\\hat h^l, \\hat m^l$
+    the vectors along time:
+
+    $$H = [\\hat h^l_{t-1}; h^{l-1}_t]$$
+    $$\\hat h^l_t, \\hat m^l_t = \\mathrm{LSTM}(H, \\hat m^l_{t-1}, \\hat W^l), \\qquad
+      h^l_t, m^l_t = \\mathrm{LSTM}(H, m^{l-1}_t, W^l)$$
+
+    The output is $h^L_t$.
+
+    Weights, in order: those of the LSTMs along time, from the lowest layer to the highest, then of those along depth,
+    each as in `keras_adaptive_rnn.LSTMCell`: its kernel holds the rows of the paper's matrix that the other
+    dimension's vector meets, its recurrent kernel those of its own; then those of `kernel_map` $W$
+    `[inputs, 2 units]`.
+
+    Args:
+        units: Positive integer, size of every vector.
+        depth: Positive integer, $L$.
+        tied: Whether all layers share their weights. Defaults to `False`.
+        kernel_initializer: Initializer of $W$, and of the kernels of the LSTMs. Defaults to `"glorot_uniform"`.
+        dropout: Float in `[0, 1)`, share of $x_t$ to drop; one mask a sequence. Defaults to `0.0`.
+        recurrent_dropout: Float in `[0, 1)`, share of each $\\hat h^l_{t-1}$ to drop; one mask a sequence, the same in
+            every layer. Defaults to `0.0`.
+        seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
+        **kwargs: Arguments of the LSTMs, as in `keras_adaptive_rnn.LSTMCell`, but for `projection_units`.
+
+    Call arguments:
+        inputs: Tensor `[batch, features]`.
+        states: List of tensors `[batch, units]`: the output, which the next step does not read, and $\\hat h$ and
+            $\\hat m$ of each layer, the lowest first.
+        training: Whether dropout is on.
+
+    Returns: `output, states`; the output is $h^L$.
+
+    Raises:
+        ValueError: an argument is out of its range.
+        TypeError: an argument is unknown, or of the wrong type.
+
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.GridLSTMCell(8, depth=2))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+
+    Reference: Kalchbrenner, Danihelka, Graves, Grid Long Short-Term Memory (2015), section 3.
+    """
+
+    takes_arguments_of: Any
+    refused_arguments: Any
+    reads_output: bool
+    units: int
+    depth: int
+    tied: bool
+    time_cells: Any
+    depth_cells: Any
+    kernel_map: Any
+    state_size: Any
+    output_size: Any
+    dropout: float
+    recurrent_dropout: float
+    seed: int | None
+    trainable_initial_state: bool
+
+    def __init__(
+        self,
+        units: int,
+        depth: int,
+        *,
+        tied: bool = False,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        seed: int | None = None,
+        trainable_initial_state: bool = False,
+        activation: Activation = "tanh",
+        recurrent_activation: Activation = "sigmoid",
+        unit_forget_bias: bool = True,
+        tied_gates: bool = False,
+        cap_input_gate: bool = False,
+        cell_clip: float | None = None,
+        update_dropout: float = 0.0,
+        use_bias: bool = True,
+        kernel_initializer: Initializer = "glorot_uniform",
+        recurrent_initializer: Initializer = "orthogonal",
+        bias_initializer: Initializer = "zeros",
+        kernel_regularizer: Regularizer = None,
+        recurrent_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        recurrent_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
+        kernel_map: str | LinearMap = "full",
+        recurrent_map: str | LinearMap = "full",
+        layer_normalization: bool = False,
+        per_gate_dropout: bool = False,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """LSTMs along time and along depth, at every point of a grid.
+
+        Args:
+            units: Positive integer, size of every vector.
+            depth: Positive integer, $L$.
+            tied: Whether all layers share their weights. Defaults to `False`.
+            dropout: Float in `[0, 1)`, share of $x_t$ to drop; one mask a sequence. Defaults to `0.0`.
+            recurrent_dropout: Float in `[0, 1)`, share of each $\\hat h^l_{t-1}$ to drop; one mask a sequence, the
+                same in every layer. Defaults to `0.0`.
+            seed: Integer seed of the masks, or `None` (default).
+            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
+                batch, initialized to zero. Defaults to `False`: zeros.
+            activation: Activation of the new content. Defaults to `"tanh"`.
+            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
+            unit_forget_bias: Whether $b_f$ starts at one. Defaults to `True`.
+            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
+            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
+                `False`.
+            cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
+                from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
+            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
+                itself is never dropped. Defaults to `0.0`.
+            use_bias: Whether to add a bias. Defaults to `True`.
+            kernel_initializer: Initializer of $W$, and of the kernels of the LSTMs. Defaults to
+                `"glorot_uniform"`.
+            recurrent_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
+                joined gates, as in the authors' code.
+            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            kernel_regularizer: Regularizers, `None` by default.
+            recurrent_regularizer: Regularizers, `None` by default.
+            bias_regularizer: Regularizers, `None` by default.
+            kernel_constraint: Constraints, `None` by default.
+            recurrent_constraint: Constraints, `None` by default.
+            bias_constraint: Constraints, `None` by default.
+            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
+                such as `LowRank(rank=24, diagonal=True)`.
+            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
+                gain and no centre, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
+                for one mask that the gates share.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+    def first_part(self) -> Any: ...
+    @property
+    def memory_states(self) -> Any: ...
+    @property
+    def noise_sizes(self) -> Any: ...
+    def build(self, input_shape: Any) -> None: ...
+    def project(self, inputs: Any, training: bool | None = False) -> Any: ...
+    def step(self, projected: Any, states: Any, training: bool | None = False) -> Any: ...
+
+class GridLSTMBlock(_arguments.Declared, keras.layers.Layer):
+    """An N-dimensional grid LSTM block: one LSTM a dimension, each on the hidden vectors of all.
+
+    $$H = [h_1; \\dots; h_N], \\qquad h'_k, m'_k = \\mathrm{LSTM}(H, m_k, W_k) \\;\\text{ for } k = 1, \\dots, N$$
+
+    Weights: those of the N LSTMs, each as in `keras_adaptive_rnn.LSTMCell`: its kernel holds the rows of $W_k$ that the
+    other dimensions' vectors meet, in their order, its recurrent kernel those of its own.
+
+    Args:
+        units: Positive integer, size of every vector.
+        dimensions: Integer of at least 2, N. Defaults to `2`.
+        name, dtype, trainable: As in `keras.layers.Layer`.
+        **kwargs: Arguments of the LSTMs, as in `keras_adaptive_rnn.LSTMCell`, but for `projection_units` and
+            `trainable_initial_state`.
+
+    Call arguments:
+        hidden: List of N tensors `[batch, units]`, $h_1, \\dots, h_N$.
+        memory: List of N tensors `[batch, units]`, $m_1, \\dots, m_N$.
+        training: Whether dropout is on.
+
+    Returns: `hidden, memory`, lists as they came in.
+
+    Raises:
+        ValueError: an argument is out of its range, or there are not N vectors of `units` entries in a list.
+        TypeError: an argument is unknown, or of the wrong type.
+
+    Example:
+
+    >>> block = keras_adaptive_rnn.GridLSTMBlock(4, dimensions=3)
+    >>> hidden, memory = block([np.ones((2, 4))] * 3, [np.zeros((2, 4))] * 3)
+    >>> len(hidden), tuple(memory[0].shape)
+    (3, (2, 4))
+
+    Reference: Kalchbrenner, Danihelka, Graves, Grid Long Short-Term Memory (2015), section 3.1.
+    """
+
+    takes_arguments_of: Any
+    refused_arguments: Any
+    units: int
+    dimensions: int
+    cells: Any
+
+    def __init__(
+        self,
+        units: int,
+        dimensions: int = 2,
+        *,
+        activation: Activation = "tanh",
+        recurrent_activation: Activation = "sigmoid",
+        unit_forget_bias: bool = True,
+        tied_gates: bool = False,
+        cap_input_gate: bool = False,
+        cell_clip: float | None = None,
+        update_dropout: float = 0.0,
+        use_bias: bool = True,
+        kernel_initializer: Initializer = "glorot_uniform",
+        recurrent_initializer: Initializer = "orthogonal",
+        bias_initializer: Initializer = "zeros",
+        kernel_regularizer: Regularizer = None,
+        recurrent_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        recurrent_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
+        kernel_map: str | LinearMap = "full",
+        recurrent_map: str | LinearMap = "full",
+        layer_normalization: bool = False,
+        per_gate_dropout: bool = False,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        seed: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """An N-dimensional grid LSTM block: one LSTM a dimension, each on the hidden vectors of all.
+
+        Args:
+            units: Positive integer, size of every vector.
+            dimensions: Integer of at least 2, N. Defaults to `2`.
+            activation: Activation of the new content. Defaults to `"tanh"`.
+            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
+            unit_forget_bias: Whether $b_f$ starts at one. Defaults to `True`.
+            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
+            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
+                `False`.
+            cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
+                from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
+            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
+                itself is never dropped. Defaults to `0.0`.
+            use_bias: Whether to add a bias. Defaults to `True`.
+            kernel_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
+                joined gates, as in the authors' code.
+            recurrent_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
+                joined gates, as in the authors' code.
+            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            kernel_regularizer: Regularizers, `None` by default.
+            recurrent_regularizer: Regularizers, `None` by default.
+            bias_regularizer: Regularizers, `None` by default.
+            kernel_constraint: Constraints, `None` by default.
+            recurrent_constraint: Constraints, `None` by default.
+            bias_constraint: Constraints, `None` by default.
+            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
+                such as `LowRank(rank=24, diagonal=True)`.
+            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
+                gain and no centre, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
+                for one mask that the gates share.
+            dropout: Float in `[0, 1)`, share of $x_t$ and of $h_{t-1}$ to drop wherever they are read; one mask a
+                sequence. Default to `0.0`. The paper also drops the output of the top layer: there is an argument
+                of the layer `keras_adaptive_rnn.layers.AdaptiveLSTM` for that.
+            recurrent_dropout: Float in `[0, 1)`, share of $x_t$ and of $h_{t-1}$ to drop wherever they are read;
+                one mask a sequence. Default to `0.0`. The paper also drops the output of the top layer: there is
+                an argument of the layer `keras_adaptive_rnn.layers.AdaptiveLSTM` for that.
+            seed: Integer seed of the masks, or `None` (default).
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+    def first_part(self) -> Any: ...
+    def build(self, hidden_shape: Any, memory_shape: Any) -> None: ...
+    def call(self, hidden: Any, memory: Any, training: bool | None = False) -> Any: ...
+    def compute_output_shape(self, hidden_shape: Any, memory_shape: Any) -> Any: ...

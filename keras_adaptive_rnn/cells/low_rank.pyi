@@ -1,0 +1,460 @@
+"""GRU and LSTM with low-rank passthrough: the recurrent matrices are thin products, with a diagonal if asked."""
+
+from typing import Any
+
+from keras_adaptive_rnn._types import Activation, Constraint, Initializer, Regularizer
+from keras_adaptive_rnn.cells.bases.gated import GatedCell
+from keras_adaptive_rnn.cells.gru import GRUCell
+from keras_adaptive_rnn.cells.lstm import LSTMCell
+from keras_adaptive_rnn.maps.base import LinearMap
+
+class LowRankGatedCell(GatedCell):
+    """A core whose recurrent map is `keras_adaptive_rnn.maps.LowRank`. A subclass names its carry gate.
+
+    Args:
+        units: Positive integer, $n$.
+        rank: Positive integer, at most `units`, $d$.
+        diagonal: Whether each product has a diagonal added. Defaults to `True`.
+        tied: Whether the gates share $R$. Defaults to `False`.
+        carry_bias: Number at which the bias of the carry gate starts.
+        weight_normalization: Whether the matrices are normalised: the columns of $W$ and $L$ with trained norms, those
+            of $R$ to norm one. Defaults to `False`.
+        diagonal_initializer: Initializer of the diagonals. Defaults to `"zeros"`.
+        kernel_map: As in `keras_adaptive_rnn.cells.GatedCell`.
+    """
+
+    carry_gate: Any
+    fixed_arguments: Any
+    diagonal_initializer: Any
+    weight_normalization: bool
+    carry_bias: float
+    units: int
+    rank: int
+    diagonal: bool
+    tied: bool
+    kernel_map: Any
+    activation: Any
+    use_bias: bool
+    kernel_initializer: Any
+    recurrent_initializer: Any
+    bias_initializer: Any
+    kernel_regularizer: Any
+    recurrent_regularizer: Any
+    bias_regularizer: Any
+    kernel_constraint: Any
+    recurrent_constraint: Any
+    bias_constraint: Any
+    layer_normalization: bool
+    per_gate_dropout: bool
+    dropout: float
+    recurrent_dropout: float
+    seed: int | None
+    trainable_initial_state: bool
+
+    def __init__(
+        self,
+        units: int,
+        rank: int,
+        *,
+        diagonal: bool = True,
+        tied: bool = False,
+        carry_bias: float = 0.0,
+        weight_normalization: bool = False,
+        diagonal_initializer: Initializer = "zeros",
+        kernel_map: str | LinearMap = "full",
+        activation: Activation = "tanh",
+        use_bias: bool = True,
+        kernel_initializer: Initializer = "glorot_uniform",
+        recurrent_initializer: Initializer = "orthogonal",
+        bias_initializer: Initializer = "zeros",
+        kernel_regularizer: Regularizer = None,
+        recurrent_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        recurrent_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
+        layer_normalization: bool = False,
+        per_gate_dropout: bool = False,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        seed: int | None = None,
+        trainable_initial_state: bool = False,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """A core whose recurrent map is `keras_adaptive_rnn.maps.LowRank`. A subclass names its carry gate.
+
+        Args:
+            units: Positive integer, $n$.
+            rank: Positive integer, at most `units`, $d$.
+            diagonal: Whether each product has a diagonal added. Defaults to `True`.
+            tied: Whether the gates share $R$. Defaults to `False`.
+            carry_bias: Number at which the bias of the carry gate starts.
+            weight_normalization: Whether the matrices are normalised: the columns of $W$ and $L$ with trained
+                norms, those of $R$ to norm one. Defaults to `False`.
+            diagonal_initializer: Initializer of the diagonals. Defaults to `"zeros"`.
+            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
+                such as `LowRank(rank=24, diagonal=True)`.
+            activation: Activation of the new content. Defaults to `"tanh"`.
+            use_bias: Whether to add a bias. Defaults to `True`.
+            kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
+                and `"zeros"`.
+            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            kernel_regularizer: Regularizers, `None` by default.
+            recurrent_regularizer: Regularizers, `None` by default.
+            bias_regularizer: Regularizers, `None` by default.
+            kernel_constraint: Constraints, `None` by default.
+            recurrent_constraint: Constraints, `None` by default.
+            bias_constraint: Constraints, `None` by default.
+            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
+                gain and no centre, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
+                for one mask that the gates share.
+            dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
+                `0.0`.
+            recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
+                sequence. Defaults to `0.0`.
+            seed: Integer seed of the masks, or `None` (default).
+            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
+                batch, initialized to zero. Defaults to `False`: zeros.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+    def bias_initializers(self) -> Any: ...
+
+class LowRankGRUCell(LowRankGatedCell, GRUCell):
+    """A GRU each of whose recurrent matrices is a product of two thin ones, plus a diagonal.
+
+    $$U_g = R_g L_g + \\mathrm{diag}(d_g), \\qquad R_g: [n, d],\\; L_g: [d, n]$$
+    $$z = \\sigma(x W_z + h_{t-1} U_z + b_z), \\qquad r = \\sigma(x W_r + h_{t-1} U_r + b_r)$$
+    $$h_t = z \\odot h_{t-1} + (1 - z) \\odot \\phi(x W_h + (r \\odot h_{t-1}) U_h + b_h)$$
+
+    With `reset_after` the last line has $r \\odot (h_{t-1} U_h + b'_h)$. The paper's update gate $u$, which carries the
+    state, is $z$ here, and its matrices are transposed, $L = \\theta^{(R)T}$ on the left of the state.
+
+    Weights, in order, gates joined as z, r, h: those of `kernel_map` $W$ `[inputs, 3 units]`, `right` $R$
+    `[3, units, rank]` (`[units, rank]` if `tied`), `left` $L$ `[3, rank, units]`, the diagonals `[3 units]`, with
+    `weight_normalization` the norms of the columns of $W$ and of $L$ after each, and `bias` `[3 units]`, or
+    `[2, 3 units]` with `reset_after`.
+
+    Args:
+        units: Positive integer, $n$, size of the output.
+        rank: Positive integer, at most `units`, $d$.
+        diagonal: Whether to add the diagonals, "LRD" in the paper. Defaults to `True`.
+        tied: Whether the gates share one $R$. Defaults to `False`.
+        reset_after: Whether the reset gate acts after the recurrent product (equation 7) or before it (equation 6).
+            Defaults to `False`.
+        carry_bias: Number at which the bias of $z$ starts; the paper has 4 and 5. Defaults to `0.0`.
+        weight_normalization: Whether $W$, $L$ and $R$ are normalised, $R$ without trained norms (appendix A.2).
+            Defaults to `False`.
+        diagonal_initializer: Initializer of the diagonals. Defaults to `"zeros"`; the authors' code draws them from
+            `keras.initializers.RandomUniform(-0.01, 0.01)`.
+        recurrent_constraint: Constraint of each $R$ and $L$, `None` by default. The paper's bound on the norms of rows
+            is `keras.constraints.MaxNorm(10)`: rows there are columns here.
+        trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`; the paper trains it. Defaults to `False`.
+        **kwargs: As in `keras_adaptive_rnn.GRUCell`, but for `recurrent_map`.
+
+    Call arguments:
+        inputs: Tensor `[batch, features]`.
+        states: List of one tensor, $h$ `[batch, units]`.
+        training: Whether dropout is on.
+
+    Returns: `output, [h]`, each `[batch, units]`; the output is $h$.
+
+    Raises:
+        ValueError: `rank` is larger than `units`, or an argument is out of its range.
+        TypeError: an argument is unknown, or of the wrong type.
+
+    Example:
+
+    >>> cell = keras_adaptive_rnn.LowRankGRUCell(128, rank=50, carry_bias=4.0)
+    >>> cell.build((None, 10))
+    >>> cell.recurrent_map.count_params() + 3 * 128  # as in section 3.0.1 of the paper
+    39168
+
+    Reference: Miceli Barone, Low-rank passthrough neural networks (2016), sections 2 and 3, equations 6 and 7, appendix
+    A.2.
+    """
+
+    carry_gate: str
+    units: int
+    rank: int
+    reset_after: bool
+    diagonal: bool
+    tied: bool
+    carry_bias: float
+    weight_normalization: bool
+    diagonal_initializer: Any
+    kernel_map: Any
+    activation: Any
+    recurrent_activation: Any
+    use_bias: bool
+    kernel_initializer: Any
+    recurrent_initializer: Any
+    bias_initializer: Any
+    kernel_regularizer: Any
+    recurrent_regularizer: Any
+    bias_regularizer: Any
+    kernel_constraint: Any
+    recurrent_constraint: Any
+    bias_constraint: Any
+    layer_normalization: bool
+    per_gate_dropout: bool
+    dropout: float
+    recurrent_dropout: float
+    seed: int | None
+    trainable_initial_state: bool
+
+    def __init__(
+        self,
+        units: int,
+        rank: int,
+        *,
+        reset_after: bool = False,
+        diagonal: bool = True,
+        tied: bool = False,
+        carry_bias: float = 0.0,
+        weight_normalization: bool = False,
+        diagonal_initializer: Initializer = "zeros",
+        kernel_map: str | LinearMap = "full",
+        activation: Activation = "tanh",
+        recurrent_activation: Activation = "sigmoid",
+        use_bias: bool = True,
+        kernel_initializer: Initializer = "glorot_uniform",
+        recurrent_initializer: Initializer = "orthogonal",
+        bias_initializer: Initializer = "zeros",
+        kernel_regularizer: Regularizer = None,
+        recurrent_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        recurrent_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
+        layer_normalization: bool = False,
+        per_gate_dropout: bool = False,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        seed: int | None = None,
+        trainable_initial_state: bool = False,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """A GRU each of whose recurrent matrices is a product of two thin ones, plus a diagonal.
+
+        Args:
+            units: Positive integer, $n$, size of the output.
+            rank: Positive integer, at most `units`, $d$.
+            reset_after: Whether the reset gate acts after the recurrent product (equation 7) or before it
+                (equation 6). Defaults to `False`.
+            diagonal: Whether to add the diagonals, "LRD" in the paper. Defaults to `True`.
+            tied: Whether the gates share one $R$. Defaults to `False`.
+            carry_bias: Number at which the bias of $z$ starts; the paper has 4 and 5. Defaults to `0.0`.
+            weight_normalization: Whether $W$, $L$ and $R$ are normalised, $R$ without trained norms (appendix
+                A.2). Defaults to `False`.
+            diagonal_initializer: Initializer of the diagonals. Defaults to `"zeros"`; the authors' code draws
+                them from `keras.initializers.RandomUniform(-0.01, 0.01)`.
+            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
+                such as `LowRank(rank=24, diagonal=True)`.
+            activation: $\\phi$. Defaults to `"tanh"`.
+            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
+            use_bias: Whether to add a bias. Defaults to `True`.
+            kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
+                and `"zeros"`.
+            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            kernel_regularizer: Regularizers, `None` by default.
+            recurrent_regularizer: Regularizers, `None` by default.
+            bias_regularizer: Regularizers, `None` by default.
+            kernel_constraint: Constraints, `None` by default.
+            recurrent_constraint: Constraint of each $R$ and $L$, `None` by default. The paper's bound on the
+                norms of rows is `keras.constraints.MaxNorm(10)`: rows there are columns here.
+            bias_constraint: Constraints, `None` by default.
+            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
+                gain and no centre, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
+                for one mask that the gates share.
+            dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
+                `0.0`.
+            recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
+                sequence. Defaults to `0.0`.
+            seed: Integer seed of the masks, or `None` (default).
+            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
+                batch, initialized to zero. Defaults to `False`: zeros.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+class LowRankLSTMCell(LowRankGatedCell, LSTMCell):
+    """An LSTM each of whose recurrent matrices is a product of two thin ones, plus a diagonal.
+
+    $$U_g = R_g L_g + \\mathrm{diag}(d_g), \\qquad R_g: [n, d],\\; L_g: [d, n], \\qquad g \\in \\{i, f, c, o\\}$$
+
+    in the equations of `keras_adaptive_rnn.LSTMCell`.
+
+    Weights, in order, gates joined as i, f, c, o: those of `kernel_map` $W$ `[inputs, 4 units]`, `right` $R$
+    `[4, units, rank]` (`[units, rank]` if `tied`), `left` $L$ `[4, rank, units]`, the diagonals `[4 units]`, with
+    `weight_normalization` the norms of the columns of $W$ and of $L$ after each, and `bias` `[4 units]`.
+
+    Args:
+        units: Positive integer, $n$, size of the memory.
+        rank: Positive integer, at most `units`, $d$.
+        diagonal: Whether to add the diagonals. Defaults to `True`.
+        tied: Whether the gates share one $R$. Defaults to `False`.
+        carry_bias: Number at which the bias of the forget gate starts. Defaults to `1.0`.
+        weight_normalization, diagonal_initializer, recurrent_constraint: As in `keras_adaptive_rnn.LowRankGRUCell`.
+        per_gate_dropout: As in `keras_adaptive_rnn.cells.GatedCell`; the authors' code has `True`. Defaults to `False`.
+        **kwargs: As in `keras_adaptive_rnn.LSTMCell`, but for `recurrent_map` and `unit_forget_bias`.
+
+    Call arguments:
+        inputs: Tensor `[batch, features]`.
+        states: List of two tensors, $h$ and $c$, each `[batch, units]`.
+        training: Whether dropout is on.
+
+    Returns: `output, [h, c]`; the output is $h$.
+
+    Raises:
+        ValueError: `rank` is larger than `units`, or an argument is out of its range.
+        TypeError: an argument is unknown, or of the wrong type.
+
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.LowRankLSTMCell(8, rank=2, tied=True))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+
+    Reference: Miceli Barone, Low-rank passthrough neural networks (2016), section 3, equations 8 and 9.
+    """
+
+    carry_gate: str
+    fixed_arguments: Any
+    units: int
+    rank: int
+    carry_bias: float
+    diagonal: bool
+    tied: bool
+    weight_normalization: bool
+    diagonal_initializer: Any
+    kernel_map: Any
+    activation: Any
+    recurrent_activation: Any
+    tied_gates: bool
+    cap_input_gate: bool
+    projection_units: int | None
+    cell_clip: float | None
+    update_dropout: float
+    use_bias: bool
+    kernel_initializer: Any
+    recurrent_initializer: Any
+    bias_initializer: Any
+    kernel_regularizer: Any
+    recurrent_regularizer: Any
+    bias_regularizer: Any
+    kernel_constraint: Any
+    recurrent_constraint: Any
+    bias_constraint: Any
+    layer_normalization: bool
+    per_gate_dropout: bool
+    dropout: float
+    recurrent_dropout: float
+    seed: int | None
+    trainable_initial_state: bool
+
+    def __init__(
+        self,
+        units: int,
+        rank: int,
+        *,
+        carry_bias: float = 1.0,
+        diagonal: bool = True,
+        tied: bool = False,
+        weight_normalization: bool = False,
+        diagonal_initializer: Initializer = "zeros",
+        kernel_map: str | LinearMap = "full",
+        activation: Activation = "tanh",
+        recurrent_activation: Activation = "sigmoid",
+        tied_gates: bool = False,
+        cap_input_gate: bool = False,
+        projection_units: int | None = None,
+        cell_clip: float | None = None,
+        update_dropout: float = 0.0,
+        use_bias: bool = True,
+        kernel_initializer: Initializer = "glorot_uniform",
+        recurrent_initializer: Initializer = "orthogonal",
+        bias_initializer: Initializer = "zeros",
+        kernel_regularizer: Regularizer = None,
+        recurrent_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        recurrent_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
+        layer_normalization: bool = False,
+        per_gate_dropout: bool = False,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        seed: int | None = None,
+        trainable_initial_state: bool = False,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """An LSTM each of whose recurrent matrices is a product of two thin ones, plus a diagonal.
+
+        Args:
+            units: Positive integer, $n$, size of the memory.
+            rank: Positive integer, at most `units`, $d$.
+            carry_bias: Number at which the bias of the forget gate starts. Defaults to `1.0`.
+            diagonal: Whether to add the diagonals. Defaults to `True`.
+            tied: Whether the gates share one $R$. Defaults to `False`.
+            weight_normalization: Whether the matrices are normalised: the columns of $W$ and $L$ with trained
+                norms, those of $R$ to norm one. Defaults to `False`.
+            diagonal_initializer: Initializer of the diagonals. Defaults to `"zeros"`.
+            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
+                such as `LowRank(rank=24, diagonal=True)`.
+            activation: $\\phi$. Defaults to `"tanh"`.
+            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
+            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
+            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
+                `False`.
+            projection_units: Positive integer, size of a linear projection of $h$, which is then the output and
+                the recurrent state; `None` (default) for none.
+            cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
+                from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
+            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
+                itself is never dropped. Defaults to `0.0`.
+            use_bias: Whether to add a bias. Defaults to `True`.
+            kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
+                and `"zeros"`.
+            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            kernel_regularizer: Regularizers, `None` by default.
+            recurrent_regularizer: Regularizers, `None` by default.
+            bias_regularizer: Regularizers, `None` by default.
+            kernel_constraint: Constraints, `None` by default.
+            recurrent_constraint: Constraints, `None` by default.
+            bias_constraint: Constraints, `None` by default.
+            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
+                gain and no centre, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
+                for one mask that the gates share.
+            dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
+                `0.0`.
+            recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
+                sequence. Defaults to `0.0`.
+            seed: Integer seed of the masks, or `None` (default).
+            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
+                batch, initialized to zero. Defaults to `False`: zeros.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """

@@ -1,0 +1,158 @@
+"""The multiplicative LSTM: a state that depends on the input enters the gates in place of the previous output."""
+
+from typing import Any
+
+from keras_adaptive_rnn._types import Activation, Constraint, Initializer, Regularizer
+from keras_adaptive_rnn.cells.core_wrapper import CoreWrapperCell
+from keras_adaptive_rnn.maps.base import LinearMap
+
+class MultiplicativeLSTMCell(CoreWrapperCell):
+    """An LSTM whose recurrent transition is chosen by the input.
+
+    $$m_t = (x_t W_{mx}) \\odot (h_{t-1} W_{mh})$$
+    $$h_t, c_t = \\mathrm{LSTM}(x_t, m_t, c_{t-1})$$
+
+    $m_t$ takes the place of $h_{t-1}$ in every gate. With `core="elman"` it is the multiplicative RNN,
+    $h_t = \\tanh(x_t W + m_t U + b)$.
+
+    Weights, in order: those of the core, `input_factor` $W_{mx}$ `[inputs, units]`, `state_factor` $W_{mh}$
+    `[units, units]`, with `factor_bias` a bias of each.
+
+    Args:
+        units: Positive integer, size of the output. Not given where `cell` is.
+        core: `"lstm"` (default) or `"elman"`; it takes the further arguments, such as `tied_gates=True`.
+        cell: A cell object to use in place of `units` and `core`; its first state must be its output.
+        factor_bias: Whether both factors of $m$ have a bias, as in some implementations; the paper has none. Defaults
+            to `False`.
+        dropout, recurrent_dropout, seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`; the masks
+            act on $x_t$ and $h_{t-1}$.
+        **kwargs: Arguments of the core. Its `kernel_initializer` and `recurrent_initializer` also draw $W_{mx}$ and
+            $W_{mh}$.
+
+    Call arguments:
+        inputs: Tensor `[batch, features]`.
+        states: List of the core's states, for the LSTM $h$ and $c$, each `[batch, units]`.
+        training: Whether dropout is on.
+
+    Returns: `output, states`; the output is $h$.
+
+    Raises:
+        ValueError: both `units` and `cell` are given, or neither, or an argument is out of its range.
+        TypeError: an argument is unknown, or of the wrong type.
+
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.MultiplicativeLSTMCell(8))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+
+    Reference: Krause, Lu, Murray, Renals, Multiplicative LSTM for sequence modelling (2016), section 2; Sutskever,
+    Martens, Hinton, Generating Text with Recurrent Neural Networks (2011), for the multiplicative RNN.
+    """
+
+    cores: Any
+    takes_arguments_of: Any
+    factor_bias: bool
+    input_factor: Any
+    state_factor: Any
+    input_bias: Any
+    state_bias: Any
+    core: str
+    dropout: float
+    recurrent_dropout: float
+    seed: int | None
+    trainable_initial_state: bool
+
+    def __init__(
+        self,
+        units: int | None = None,
+        *,
+        core: str = "lstm",
+        cell: Any = None,
+        factor_bias: bool = False,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        seed: int | None = None,
+        trainable_initial_state: bool = False,
+        activation: Activation = "tanh",
+        recurrent_activation: Activation = "sigmoid",
+        unit_forget_bias: bool = True,
+        tied_gates: bool = False,
+        cap_input_gate: bool = False,
+        projection_units: int | None = None,
+        cell_clip: float | None = None,
+        update_dropout: float = 0.0,
+        use_bias: bool = True,
+        kernel_initializer: Initializer = "glorot_uniform",
+        recurrent_initializer: Initializer = "orthogonal",
+        bias_initializer: Initializer = "zeros",
+        kernel_regularizer: Regularizer = None,
+        recurrent_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        recurrent_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
+        kernel_map: str | LinearMap = "full",
+        recurrent_map: str | LinearMap = "full",
+        layer_normalization: bool = False,
+        per_gate_dropout: bool = False,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """An LSTM whose recurrent transition is chosen by the input.
+
+        Args:
+            units: Positive integer, size of the output. Not given where `cell` is.
+            core: `"lstm"` (default) or `"elman"`; it takes the further arguments, such as `tied_gates=True`.
+            cell: A cell object to use in place of `units` and `core`; its first state must be its output.
+            factor_bias: Whether both factors of $m$ have a bias, as in some implementations; the paper has none.
+                Defaults to `False`.
+            dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
+                `0.0`.
+            recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
+                sequence. Defaults to `0.0`.
+            seed: Integer seed of the masks, or `None` (default).
+            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
+                batch, initialized to zero. Defaults to `False`: zeros.
+            activation: Activation of the new content. Defaults to `"tanh"`.
+            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
+            unit_forget_bias: Whether $b_f$ starts at one. Defaults to `True`.
+            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
+            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
+                `False`.
+            projection_units: Positive integer, size of a linear projection of $h$, which is then the output and
+                the recurrent state; `None` (default) for none.
+            cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
+                from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
+            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
+                itself is never dropped. Defaults to `0.0`.
+            use_bias: Whether to add a bias. Defaults to `True`.
+            kernel_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
+                joined gates, as in the authors' code.
+            recurrent_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
+                joined gates, as in the authors' code.
+            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            kernel_regularizer: Regularizers, `None` by default.
+            recurrent_regularizer: Regularizers, `None` by default.
+            bias_regularizer: Regularizers, `None` by default.
+            kernel_constraint: Constraints, `None` by default.
+            recurrent_constraint: Constraints, `None` by default.
+            bias_constraint: Constraints, `None` by default.
+            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
+                such as `LowRank(rank=24, diagonal=True)`.
+            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
+                gain and no centre, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
+                for one mask that the gates share.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+    def build(self, input_shape: Any) -> None: ...
+    def project(self, inputs: Any, training: bool | None = False) -> Any: ...
+    def step(self, projected: Any, states: Any, training: bool | None = False) -> Any: ...

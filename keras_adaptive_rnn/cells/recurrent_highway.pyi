@@ -1,0 +1,165 @@
+"""The recurrent highway: several micro-layers between two steps in time."""
+
+from typing import Any
+
+from keras_adaptive_rnn._types import Activation, Constraint, Initializer, Regularizer
+from keras_adaptive_rnn.cells.bases.gated import GatedCell
+from keras_adaptive_rnn.maps.base import LinearMap
+
+class RecurrentHighwayCell(GatedCell):
+    """A recurrent step of `depth` highway layers.
+
+    With $s^0 = s_{t-1}$, for $l = 1, \\dots, L$, the input in the first layer only:
+
+    $$h^l = \\phi(x_t W_h [l = 1] + s^{l-1} U^l_h + b^l_h), \\qquad
+      t^l = \\sigma(x_t W_t [l = 1] + s^{l-1} U^l_t + b^l_t)$$
+    $$s^l = h^l \\odot t^l + s^{l-1} \\odot c^l, \\qquad c^l = 1 - t^l$$
+
+    and $s_t = s^L$. With `coupled=False` the carry gate is free: $c^l = \\sigma(x_t W_c [l = 1] + s^{l-1} U^l_c +
+    b^l_c)$.
+
+    Weights, in order, gates joined as h, t(, c): those of `kernel_map` $W$ `[inputs, gates * units]`, of
+    `recurrent_map` $U$ `[units, depth * gates * units]`, layer after layer, and `bias` `[depth, gates * units]`
+    (without the first axis if `depth` is one).
+
+    Args:
+        units: Positive integer, size of the state and of the output.
+        depth: Positive integer, $L$. Defaults to `5`.
+        coupled: Whether $c = 1 - t$. Defaults to `True`.
+        transform_bias: Number at which the bias of $t$ starts; a free carry gate starts at its negative, with which
+            $c = 1 - t$ holds at zero input. Defaults to `-2.0`, which carries most of the state.
+        activation: $\\phi$. Defaults to `"tanh"`.
+        recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
+        recurrent_dropout: As in `keras_adaptive_rnn.cells.Cell`; the mask acts on what every layer reads, and not on
+            what is carried.
+        **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`.
+
+    Call arguments:
+        inputs: Tensor `[batch, features]`.
+        states: List of one tensor, $s$ `[batch, units]`.
+        training: Whether dropout is on.
+
+    Returns: `output, [s]`, each `[batch, units]`; the output is $s$.
+
+    Raises:
+        ValueError: an argument is out of its range.
+        TypeError: an argument is unknown, or of the wrong type.
+
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.RecurrentHighwayCell(8, depth=3))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+
+    Reference: Zilly, Srivastava, Koutnik, Schmidhuber, Recurrent Highway Networks (2017), section 4, equations 6 to 9.
+    """
+
+    depth: int
+    coupled: bool
+    transform_bias: float
+    recurrent_activation: Any
+    units: int
+    activation: Any
+    use_bias: bool
+    kernel_initializer: Any
+    recurrent_initializer: Any
+    bias_initializer: Any
+    kernel_regularizer: Any
+    recurrent_regularizer: Any
+    bias_regularizer: Any
+    kernel_constraint: Any
+    recurrent_constraint: Any
+    bias_constraint: Any
+    kernel_map: Any
+    recurrent_map: Any
+    layer_normalization: bool
+    per_gate_dropout: bool
+    dropout: float
+    recurrent_dropout: float
+    seed: int | None
+    trainable_initial_state: bool
+
+    def __init__(
+        self,
+        units: int,
+        depth: int = 5,
+        *,
+        coupled: bool = True,
+        transform_bias: float = -2.0,
+        activation: Activation = "tanh",
+        recurrent_activation: Activation = "sigmoid",
+        use_bias: bool = True,
+        kernel_initializer: Initializer = "glorot_uniform",
+        recurrent_initializer: Initializer = "orthogonal",
+        bias_initializer: Initializer = "zeros",
+        kernel_regularizer: Regularizer = None,
+        recurrent_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        recurrent_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
+        kernel_map: str | LinearMap = "full",
+        recurrent_map: str | LinearMap = "full",
+        layer_normalization: bool = False,
+        per_gate_dropout: bool = False,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        seed: int | None = None,
+        trainable_initial_state: bool = False,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """A recurrent step of `depth` highway layers.
+
+        Args:
+            units: Positive integer, size of the state and of the output.
+            depth: Positive integer, $L$. Defaults to `5`.
+            coupled: Whether $c = 1 - t$. Defaults to `True`.
+            transform_bias: Number at which the bias of $t$ starts; a free carry gate starts at its negative, with
+                which $c = 1 - t$ holds at zero input. Defaults to `-2.0`, which carries most of the state.
+            activation: $\\phi$. Defaults to `"tanh"`.
+            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
+            use_bias: Whether to add a bias. Defaults to `True`.
+            kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
+                and `"zeros"`.
+            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            kernel_regularizer: Regularizers, `None` by default.
+            recurrent_regularizer: Regularizers, `None` by default.
+            bias_regularizer: Regularizers, `None` by default.
+            kernel_constraint: Constraints, `None` by default.
+            recurrent_constraint: Constraints, `None` by default.
+            bias_constraint: Constraints, `None` by default.
+            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
+                such as `LowRank(rank=24, diagonal=True)`.
+            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
+                gain and no centre, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
+                for one mask that the gates share.
+            dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
+                `0.0`.
+            recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
+                sequence. Defaults to `0.0`.
+            seed: Integer seed of the masks, or `None` (default).
+            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
+                batch, initialized to zero. Defaults to `False`: zeros.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+    @property
+    def gates(self) -> Any: ...
+    @property
+    def groups(self) -> Any: ...
+    @property
+    def init_groups(self) -> Any: ...
+    @property
+    def bias_rows(self) -> Any: ...
+    def bias_initializers(self) -> Any: ...
+    def step(self, projected: Any, states: Any, training: bool | None = False) -> Any: ...

@@ -1,0 +1,214 @@
+"""Variable computation: steps that use and update only the first dimensions of input and state."""
+
+from typing import Any
+
+from keras_adaptive_rnn._types import Activation, Constraint, Initializer, Regularizer
+from keras_adaptive_rnn.cells.bases.adaptive_computation import AdaptiveComputationCell, ScheduledCell
+from keras_adaptive_rnn.cells.bases.gated import GatedCell
+from keras_adaptive_rnn.maps.base import LinearMap
+
+CORES: Any
+
+class VariableComputationCell(ScheduledCell, AdaptiveComputationCell, GatedCell):
+    """A recurrent network that decides in every step how many dimensions of its input and state to use.
+
+    With $D$ units, a scheduler chooses the share $m_t$ of them:
+
+    $$m_t = \\sigma(h_{t-1} u + x_t v + b), \\qquad
+      (e_t)_i = \\mathrm{Thres}_\\epsilon(\\sigma(\\lambda (m_t D - i))), \\quad i = 1, \\dots, D$$
+
+    where $\\mathrm{Thres}_\\epsilon$ makes what is above $1 - \\epsilon$ one and what is below $\\epsilon$ zero. With
+    $\\bar h = e_t \\odot h_{t-1}$ and $\\bar x = e_t \\odot x_t$, the VCRNN (`core="rnn"`) is
+
+    $$h_t = e_t \\odot \\phi(\\bar x W + \\bar h U + b) + (1 - e_t) \\odot h_{t-1}$$
+
+    and the VCGRU (`core="gru"`), with $k$ the gate that keeps and $r$ the one that resets,
+
+    $$z_t = e_t \\odot (1 - \\sigma(\\bar x W_k + \\bar h U_k + b_k)), \\qquad r_t = \\sigma(\\bar x W_r + \\bar h U_r + b_r)$$
+    $$h_t = z_t \\odot \\phi(\\bar x W_h + (r_t \\odot \\bar h) U_h + b_h) + (1 - z_t) \\odot h_{t-1}$$
+
+    That is the soft mask of training. In inference exactly the first $\\lceil m_t D \\rceil$ dimensions are used and
+    updated, $(e_t)_i = 1$ for $i < m_t D + 1$, else zero, with the gradient of the soft mask (straight through). Where
+    the input has another size than the state, the same share of it is used. The smaller $\\lambda$, the farther training
+    and inference are apart: raise it from epoch to epoch.
+
+    In inference `keras_adaptive_rnn.layers.RNN` computes with the first quarter, half, three quarters or all of the
+    dimensions, whichever just holds those that some row of the batch uses; with all where there is a layer
+    normalisation, a map of the user's own without `narrow`, or a gradient that may be asked for (in PyTorch unless it
+    is off, in TensorFlow under a tape). The numbers are the same.
+
+    In `keras_adaptive_rnn.layers.RNN`, `cost_weight` adds $\\beta \\frac{1}{T} \\sum_t |m_t - \\bar m|$ to the loss,
+    averaged over the batch and without masked steps; with `return_decisions=True` that layer also returns what each
+    step costs, the share of the dimensions, $\\lceil m_t D \\rceil / D$.
+
+    $m$ and $e$ are computed in float32 under every policy.
+
+    Weights, in order: the scheduler's $[v; u]$ `[inputs + units, 1]` and $b$ `[1]`, a trained initial state;
+    $\\lambda$ `[]`, which is not trained; then as of `keras_adaptive_rnn.ElmanCell`, or of a
+    `keras_adaptive_rnn.GRUCell` that resets before the product, gates joined as k, r, h.
+
+    Args:
+        units: Positive integer, $D$, size of the output.
+        core: `"rnn"` (default) or `"gru"`.
+        sharpness: Positive number, $\\lambda$ at the start of training. Defaults to `0.1`. Where
+            `keras_adaptive_rnn.callbacks.Annealing` changes it from epoch to epoch, the weight holds the last value.
+        epsilon: Number in `[0, 0.5)`, $\\epsilon$. Defaults to `0.01`.
+        cost_weight: Non-negative number, $\\beta$. Defaults to `0.0`. If it is positive, the cell does not run in
+            `keras.layers.RNN`, which cannot add the loss.
+        target: Number in `[0, 1)`, $\\bar m$, the share that costs nothing. Defaults to `0.0`.
+        soft_inference: Whether inference uses the soft mask of training too. Defaults to `False`.
+        decision_initializer: Initializer of $[v; u]$. Defaults to `"glorot_uniform"`.
+        **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`. `dropout` and `recurrent_dropout` act behind the masks;
+            the scheduler reads all of input and state.
+
+    Call arguments:
+        inputs: Tensor `[batch, features]`.
+        states: List of one tensor, $h$ `[batch, units]`.
+        training: Whether the mask is soft, and dropout on.
+
+    Returns: `output, [h]`, each `[batch, units]`; the output is $h$.
+
+    Raises:
+        ValueError: an argument is out of its range, or a cell with a cost runs in `keras.layers.RNN`.
+        TypeError: an argument is unknown, or of the wrong type.
+
+    Example:
+
+    >>> cell = keras_adaptive_rnn.VariableComputationCell(8, core="gru", cost_weight=0.1, target=0.25)
+    >>> layer = keras_adaptive_rnn.layers.RNN(cell, return_decisions=True)
+    >>> output, costs = layer(np.ones((2, 5, 3)))
+    >>> tuple(output.shape), tuple(costs.shape), len(layer.losses)
+    ((2, 8), (2, 5), 1)
+
+    Reference: Jernite, Grave, Joulin, Mikolov, Variable Computation in Recurrent Neural Networks (2017), section 3.
+    """
+
+    aux_size: int
+    scheduled_names: Any
+    renamed_arguments: Any
+    core: str
+    sharpness: float
+    epsilon: float
+    cost_weight: float
+    target: float
+    soft_inference: bool
+    units: int
+    decision_initializer: Any
+    activation: Any
+    use_bias: bool
+    kernel_initializer: Any
+    recurrent_initializer: Any
+    bias_initializer: Any
+    kernel_regularizer: Any
+    recurrent_regularizer: Any
+    bias_regularizer: Any
+    kernel_constraint: Any
+    recurrent_constraint: Any
+    bias_constraint: Any
+    kernel_map: Any
+    recurrent_map: Any
+    layer_normalization: bool
+    per_gate_dropout: bool
+    dropout: float
+    recurrent_dropout: float
+    seed: int | None
+    trainable_initial_state: bool
+
+    def __init__(
+        self,
+        units: int,
+        *,
+        core: str = "rnn",
+        sharpness: float = 0.1,
+        epsilon: float = 0.01,
+        cost_weight: float = 0.0,
+        target: float = 0.0,
+        soft_inference: bool = False,
+        decision_initializer: Initializer = "glorot_uniform",
+        activation: Activation = "tanh",
+        use_bias: bool = True,
+        kernel_initializer: Initializer = "glorot_uniform",
+        recurrent_initializer: Initializer = "orthogonal",
+        bias_initializer: Initializer = "zeros",
+        kernel_regularizer: Regularizer = None,
+        recurrent_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        recurrent_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
+        kernel_map: str | LinearMap = "full",
+        recurrent_map: str | LinearMap = "full",
+        layer_normalization: bool = False,
+        per_gate_dropout: bool = False,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        seed: int | None = None,
+        trainable_initial_state: bool = False,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """A recurrent network that decides in every step how many dimensions of its input and state to use.
+
+        Args:
+            units: Positive integer, $D$, size of the output.
+            core: `"rnn"` (default) or `"gru"`.
+            sharpness: Positive number, $\\lambda$ at the start of training. Defaults to `0.1`. Where
+                `keras_adaptive_rnn.callbacks.Annealing` changes it from epoch to epoch, the weight holds the last
+                value.
+            epsilon: Number in `[0, 0.5)`, $\\epsilon$. Defaults to `0.01`.
+            cost_weight: Non-negative number, $\\beta$. Defaults to `0.0`. If it is positive, the cell does not run
+                in `keras.layers.RNN`, which cannot add the loss.
+            target: Number in `[0, 1)`, $\\bar m$, the share that costs nothing. Defaults to `0.0`.
+            soft_inference: Whether inference uses the soft mask of training too. Defaults to `False`.
+            decision_initializer: Initializer of $[v; u]$. Defaults to `"glorot_uniform"`.
+            activation: Activation of the new content. Defaults to `"tanh"`.
+            use_bias: Whether to add a bias. Defaults to `True`.
+            kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
+                and `"zeros"`.
+            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            kernel_regularizer: Regularizers, `None` by default.
+            recurrent_regularizer: Regularizers, `None` by default.
+            bias_regularizer: Regularizers, `None` by default.
+            kernel_constraint: Constraints, `None` by default.
+            recurrent_constraint: Constraints, `None` by default.
+            bias_constraint: Constraints, `None` by default.
+            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
+                such as `LowRank(rank=24, diagonal=True)`.
+            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
+                gain and no centre, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
+                for one mask that the gates share.
+            dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
+                `0.0`.
+            recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
+                sequence. Defaults to `0.0`.
+            seed: Integer seed of the masks, or `None` (default).
+            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
+                batch, initialized to zero. Defaults to `False`: zeros.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+    @property
+    def gates(self) -> Any: ...
+    @property
+    def groups(self) -> Any: ...
+    @property
+    def adds_loss(self) -> Any: ...
+    def build(self, input_shape: Any) -> None: ...
+    def project(self, inputs: Any, training: bool | None = False) -> Any: ...
+    def step(self, projected: Any, states: Any, training: bool | None = False) -> Any: ...
+    @property
+    def skips_unneeded(self) -> Any: ...
+    def prepare_sequence(self, kept: Any, batch_size: Any, training: bool | None) -> None: ...
+    def mask(self, m: Any, size: Any, training: bool | None = False) -> Any:
+        """Returns the mask `[batch, size]` of the first dimensions, a share `m` `[batch, 1]` of them."""
+
+    def sequence_loss(self, recorded: Any, counted: Any) -> Any: ...

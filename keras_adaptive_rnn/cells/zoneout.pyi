@@ -1,0 +1,155 @@
+"""Zoneout: units that keep their value of the step before, at random."""
+
+from typing import Any
+
+from keras_adaptive_rnn._types import Activation, Constraint, Initializer, Regularizer
+from keras_adaptive_rnn.cells.core_wrapper import CoreWrapperCell
+from keras_adaptive_rnn.maps.base import LinearMap
+
+class ZoneoutCell(CoreWrapperCell):
+    """A cell some of whose units keep their state of the step before, drawn anew in every step.
+
+    With $\\tilde s_t$ the state that the inner cell computes from $s_{t-1}$, for each of its states:
+
+    $$s_t = d_t \\odot s_{t-1} + (1 - d_t) \\odot \\tilde s_t, \\qquad d_t \\sim \\mathrm{Bernoulli}(z)$$
+
+    and in inference the expectation, $s_t = z\\, s_{t-1} + (1 - z)\\, \\tilde s_t$. The output is the first state. A last
+    state counts the steps, so that the noise of each step is new, also in `keras.layers.RNN`.
+
+    Weights: those of the inner cell.
+
+    Args:
+        units: Positive integer, size of the core. Not given where `cell` is.
+        zoneout: Float in `[0, 1)`, $z$ of every state; or a list of them, one for each state of the inner cell that is
+            memory: `[0.05, 0.5]` for $h$ and $c$ of an LSTM. Defaults to `0.1`.
+        core: `"lstm"` (default), `"gru"` or `"elman"`; it takes the further arguments.
+        cell: A cell object to use in place of `units` and `core`; its first state must be its output.
+        seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
+        **kwargs: Arguments of the core.
+
+    Call arguments:
+        inputs: Tensor `[batch, features]`.
+        states: List of the inner cell's states, each `[batch, units]`, and the count `[batch, 3]`, digits of base 128.
+        training: Whether states are kept at random.
+
+    Returns: `output, states`; the output is the first state.
+
+    Raises:
+        ValueError: both `units` and `cell` are given, or neither, a rate is out of its range, or there are not as many
+            rates as states.
+        TypeError: an argument is unknown, or of the wrong type.
+
+    Example:
+
+    >>> cell = keras_adaptive_rnn.ZoneoutCell(8, zoneout=[0.05, 0.5])
+    >>> tuple(keras_adaptive_rnn.layers.RNN(cell)(np.ones((2, 5, 3))).shape)
+    (2, 8)
+
+    Reference: Krueger et al., Zoneout: Regularizing RNNs by Randomly Preserving Hidden Activations (2017), section 3,
+    equations 2 to 4.
+    """
+
+    own_state_size: Any
+    fixed_arguments: Any
+    zoneout: float | list[float]
+    core: str
+    seed: int | None
+    trainable_initial_state: bool
+
+    def __init__(
+        self,
+        units: int | None = None,
+        zoneout: float | list[float] = 0.1,
+        *,
+        core: str = "lstm",
+        cell: Any = None,
+        seed: int | None = None,
+        trainable_initial_state: bool = False,
+        activation: Activation = "tanh",
+        recurrent_activation: Activation = "sigmoid",
+        unit_forget_bias: bool = True,
+        tied_gates: bool = False,
+        cap_input_gate: bool = False,
+        projection_units: int | None = None,
+        cell_clip: float | None = None,
+        update_dropout: float = 0.0,
+        use_bias: bool = True,
+        kernel_initializer: Initializer = "glorot_uniform",
+        recurrent_initializer: Initializer = "orthogonal",
+        bias_initializer: Initializer = "zeros",
+        kernel_regularizer: Regularizer = None,
+        recurrent_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        recurrent_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
+        kernel_map: str | LinearMap = "full",
+        recurrent_map: str | LinearMap = "full",
+        layer_normalization: bool = False,
+        per_gate_dropout: bool = False,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        reset_after: bool = True,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """A cell some of whose units keep their state of the step before, drawn anew in every step.
+
+        Args:
+            units: Positive integer, size of the core. Not given where `cell` is.
+            zoneout: Float in `[0, 1)`, $z$ of every state; or a list of them, one for each state of the inner
+                cell that is memory: `[0.05, 0.5]` for $h$ and $c$ of an LSTM. Defaults to `0.1`.
+            core: `"lstm"` (default), `"gru"` or `"elman"`; it takes the further arguments.
+            cell: A cell object to use in place of `units` and `core`; its first state must be its output.
+            seed: Integer seed of the masks, or `None` (default).
+            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
+                batch, initialized to zero. Defaults to `False`: zeros.
+            activation: Activation of the new content. Defaults to `"tanh"`.
+            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
+            unit_forget_bias: Whether $b_f$ starts at one. Defaults to `True`.
+            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
+            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
+                `False`.
+            projection_units: Positive integer, size of a linear projection of $h$, which is then the output and
+                the recurrent state; `None` (default) for none.
+            cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
+                from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
+            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
+                itself is never dropped. Defaults to `0.0`.
+            use_bias: Whether to add a bias. Defaults to `True`.
+            kernel_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
+                joined gates, as in the authors' code.
+            recurrent_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
+                joined gates, as in the authors' code.
+            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            kernel_regularizer: Regularizers, `None` by default.
+            recurrent_regularizer: Regularizers, `None` by default.
+            bias_regularizer: Regularizers, `None` by default.
+            kernel_constraint: Constraints, `None` by default.
+            recurrent_constraint: Constraints, `None` by default.
+            bias_constraint: Constraints, `None` by default.
+            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
+                such as `LowRank(rank=24, diagonal=True)`.
+            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
+                gain and no centre, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
+                for one mask that the gates share.
+            dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
+                `0.0`.
+            recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
+                sequence. Defaults to `0.0`.
+            reset_after: Whether the reset gate acts after the recurrent product (as in Keras and cuDNN) or before
+                it. Defaults to `True`.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+    @property
+    def step_noise_sizes(self) -> Any: ...
+    def project(self, inputs: Any, training: bool | None = False) -> Any: ...
+    def step(self, projected: Any, states: Any, training: bool | None = False) -> Any: ...

@@ -1,0 +1,166 @@
+"""Activations that keep the mean near zero, as layers."""
+
+from typing import Any
+
+from keras_adaptive_rnn._types import Activation, Regularizer
+from keras_adaptive_rnn.layers.feed_forward import FeedForward
+
+class Bipolar(FeedForward):
+    """Flips an activation for every other entry: $f_B(x_i) = f(x_i)$ for even $i$, $-f(-x_i)$ for odd $i$.
+
+    Args:
+        activation: $f$, of the ReLU family: a name, a function of single entries, or a layer, such as
+            `keras.layers.PReLU()`.
+        axis: Integer, the axis that $i$ counts along. Its size must be known. Defaults to `-1`.
+        layout: `"interleaved"` (default), or `"halves"`: the first half of the entries is flipped (the smaller one
+            of an odd number), as in the authors' code.
+        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Tensor of any shape that has the axis.
+
+    Output shape: As the inputs.
+
+    Raises:
+        ValueError: `layout` or `activation` is not known, or the inputs do not have the axis.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.Bipolar("relu")
+    >>> keras.ops.convert_to_numpy(layer(np.array([[-1.0, -1.0, 2.0, -2.0]]))).tolist()
+    [[0.0, -1.0, 2.0, -2.0]]
+
+    Reference: Eidnes and Nøkland, Shifting Mean Activation Towards Zero with Bipolar Activation Functions (2018),
+    section 2, equation 2; `keras_adaptive_rnn.activations.bipolar` is the function.
+    """
+
+    activation: Any
+    axis: int
+    layout: str
+    activity_regularizer: Any
+
+    def __init__(
+        self,
+        activation: Activation,
+        axis: int = -1,
+        *,
+        layout: str = "interleaved",
+        activity_regularizer: Regularizer = None,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """Flips an activation for every other entry: $f_B(x_i) = f(x_i)$ for even $i$, $-f(-x_i)$ for odd $i$.
+
+        Args:
+            activation: $f$, of the ReLU family: a name, a function of single entries, or a layer, such as
+                `keras.layers.PReLU()`.
+            axis: Integer, the axis that $i$ counts along. Its size must be known. Defaults to `-1`.
+            layout: `"interleaved"` (default), or `"halves"`: the first half of the entries is flipped (the
+                smaller one of an odd number), as in the authors' code.
+            activity_regularizer: Regularizer of the output. Defaults to `None`.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+    def build(self, input_shape: Any) -> None: ...
+    def call(self, inputs: Any) -> Any: ...
+
+class CReLU(FeedForward):
+    """The concatenated ReLU as a layer: $[\\max(x, 0), \\max(-x, 0)]$, twice as long along `axis`.
+
+    Args:
+        axis: Integer, the axis to join along. Defaults to `-1`.
+        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Tensor of any shape that has the axis.
+
+    Output shape: As the inputs, but for twice the size along `axis`.
+
+    Example:
+
+    >>> mirrored = keras_adaptive_rnn.initializers.MirroredOrthogonal()
+    >>> layers = [keras_adaptive_rnn.layers.CReLU(), keras.layers.Dense(4, kernel_initializer=mirrored)]
+    >>> tuple(keras.Sequential(layers)(np.ones((2, 3))).shape)
+    (2, 4)
+
+    Reference: Shang et al., Understanding and Improving Convolutional Neural Networks via Concatenated Rectified
+    Linear Units (2016), section 2.
+    """
+
+    axis: int
+    activity_regularizer: Any
+
+    def __init__(
+        self,
+        axis: int = -1,
+        *,
+        activity_regularizer: Regularizer = None,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """The concatenated ReLU as a layer: $[\\max(x, 0), \\max(-x, 0)]$, twice as long along `axis`.
+
+        Args:
+            axis: Integer, the axis to join along. Defaults to `-1`.
+            activity_regularizer: Regularizer of the output. Defaults to `None`.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+    def call(self, inputs: Any) -> Any: ...
+    def compute_output_shape(self, input_shape: Any) -> Any: ...
+    def compute_mask(self, inputs: Any, previous_mask: Any) -> Any: ...
+
+class OPLU(FeedForward):
+    """Sorts each pair of neighbours, as a layer: $z_{2k} = \\max(x_{2k}, x_{2k+1})$ and $z_{2k+1}$ the smaller one.
+
+    Args:
+        axis: Integer, the axis of the pairs, of even size. Defaults to `-1`.
+        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Tensor of any shape that has the axis.
+
+    Output shape: As the inputs.
+
+    Raises:
+        ValueError: the size along `axis` is odd or unknown.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.OPLU()
+    >>> keras.ops.convert_to_numpy(layer(np.array([[1.0, 3.0, 4.0, 2.0]]))).tolist()
+    [[3.0, 1.0, 4.0, 2.0]]
+
+    Reference: Chernodub and Nowicki, Norm-preserving Orthogonal Permutation Linear Unit Activation Functions (2016),
+    section 2.
+    """
+
+    axis: int
+    activity_regularizer: Any
+
+    def __init__(
+        self,
+        axis: int = -1,
+        *,
+        activity_regularizer: Regularizer = None,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """Sorts each pair of neighbours, as a layer: $z_{2k} = \\max(x_{2k}, x_{2k+1})$ and $z_{2k+1}$ the smaller one.
+
+        Args:
+            axis: Integer, the axis of the pairs, of even size. Defaults to `-1`.
+            activity_regularizer: Regularizer of the output. Defaults to `None`.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+    def call(self, inputs: Any) -> Any: ...

@@ -1,0 +1,96 @@
+"""What the feed-forward layers share: arguments declared once, and those of kernel and bias."""
+
+from typing import Any
+
+import keras
+
+from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
+
+class FeedForward(_arguments.Declared, keras.layers.Layer):
+    """A layer that treats every position of its input alike: any leading axes, and a mask passes through it.
+
+    Args:
+        activity_regularizer: Regularizer of the output. Defaults to `None`.
+        name, dtype, trainable: As in `keras.layers.Layer`.
+    """
+
+    supports_masking: bool
+    activity_regularizer: Any
+
+    def __init__(
+        self,
+        *,
+        activity_regularizer: Regularizer = None,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """A layer that treats every position of its input alike: any leading axes, and a mask passes through it.
+
+        Args:
+            activity_regularizer: Regularizer of the output. Defaults to `None`.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+    def compute_output_shape(self, input_shape: Any) -> Any: ...
+
+class Affine(FeedForward):
+    """A feed-forward layer with kernels and a bias.
+
+    Args:
+        kernel_initializer: Initializer of the kernels. Defaults to `"glorot_uniform"`.
+        bias_initializer: Initializer of the bias. Defaults to `"zeros"`.
+        kernel_regularizer, bias_regularizer: Regularizers, `None` by default.
+        kernel_constraint, bias_constraint: Constraints, `None` by default.
+        activity_regularizer, name, dtype, trainable: As in `FeedForward`.
+    """
+
+    input_spec: Any
+    kernel_initializer: Any
+    bias_initializer: Any
+    kernel_regularizer: Any
+    bias_regularizer: Any
+    kernel_constraint: Any
+    bias_constraint: Any
+    activity_regularizer: Any
+
+    def __init__(
+        self,
+        *,
+        kernel_initializer: Initializer = "glorot_uniform",
+        bias_initializer: Initializer = "zeros",
+        kernel_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
+        activity_regularizer: Regularizer = None,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """A feed-forward layer with kernels and a bias.
+
+        Args:
+            kernel_initializer: Initializer of the kernels. Defaults to `"glorot_uniform"`.
+            bias_initializer: Initializer of the bias. Defaults to `"zeros"`.
+            kernel_regularizer: Regularizers, `None` by default.
+            bias_regularizer: Regularizers, `None` by default.
+            kernel_constraint: Constraints, `None` by default.
+            bias_constraint: Constraints, `None` by default.
+            activity_regularizer: Regularizer of the output. Defaults to `None`.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+    def build(self, input_shape: Any) -> None:
+        """Checks the input size; a subclass calls this first."""
+
+    def make_map(self, units: Any, blocks: int = 1, rank: Any = None, diagonal: bool = False, index: int = 0) -> Any:
+        """Returns a map with the kernel arguments of this layer; maps of another `index` draw other numbers."""
+
+    def make_bias(self, units: Any, initializers: Any) -> Any:
+        """Returns a built bias with the bias arguments of this layer, a block an initializer."""

@@ -1,0 +1,3378 @@
+"""Layers that are an `RNN` around a cell of their own, and take the arguments of both."""
+
+from typing import Any, Self
+
+from keras_adaptive_rnn._types import Activation, Constraint, Initializer, Regularizer
+from keras_adaptive_rnn.loop.rnn import RNN
+from keras_adaptive_rnn.maps.base import LinearMap
+
+COMMON_DOCUMENTATION: str
+STACK_DOCUMENTATION: str
+
+class CellLayer(RNN):
+    """An `RNN` that makes its own cell, or a stack of them. A subclass names their class: `cell_class = MogrifierCell`.
+
+    Every argument of the cell is an attribute of the layer too, but for one called `cell`: `layer.cell` is the cell of
+    the layer. Of a stack, `units` is a list, and the others are those of the lowest cell.
+    """
+
+    cell_class: Any
+    fixed_arguments: Any
+    connection: str | None
+    return_sequences: bool
+    return_state: bool
+    go_backwards: bool
+    stateful: bool
+    unroll: bool
+    zero_output_for_mask: bool
+    recompute: bool
+    return_decisions: bool
+    schedule: str
+    activity_regularizer: Any
+
+    def __init__(
+        self,
+        *args: Any,
+        connection: str | None = None,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        zero_output_for_mask: bool = False,
+        recompute: bool = False,
+        return_decisions: bool = False,
+        schedule: str = "auto",
+        activity_regularizer: Regularizer = None,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """An `RNN` that makes its own cell, or a stack of them. A subclass names their class: `cell_class = MogrifierCell`.
+
+        Args:
+            args: As in `keras.layers.Layer`.
+            connection: `None` (default), `"skip"` or `"residual"`. `"skip"` needs cells of one output size,
+                `"residual"` too, and the first cell may have inputs of any size.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
+            return_state: Whether to return the last states as well. Defaults to `False`.
+            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+                Defaults to `False`.
+            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
+                a known batch size. Defaults to `False`.
+            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
+                Needs a known number of steps. Defaults to `False`.
+            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
+                Defaults to `False`.
+            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
+                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
+                numbers are the same. Defaults to `False`.
+            return_decisions: Whether to return, after the output and the states, what each deciding cell
+                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
+                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
+                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+                needs `return_state=True`. Defaults to `False`.
+            schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
+                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
+                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
+                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
+                are the same.
+            activity_regularizer: Regularizer of the output. Defaults to `None`.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+            kwargs: As in `keras.layers.Layer`.
+        """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None: ...
+    @classmethod
+    def accepted_arguments(cls) -> Any: ...
+    def make_cell(self, units: Any = None, **kwargs: Any) -> Any:
+        """Returns the cell that the arguments ask for."""
+
+    def first_part(self) -> Any: ...
+    def get_config(self) -> dict[str, Any]: ...
+    @classmethod
+    def from_config(cls, config: Any, custom_objects: Any = None) -> Self: ...
+
+class CuDNNArgument(CellLayer):
+    """A layer that takes `use_cudnn`, as the Keras layer of its name does.
+
+    Args:
+        use_cudnn: `"auto"` (default) or `False`, for compatibility with Keras. It has no effect: the loop of this
+            package never calls cuDNN. `True` raises a `ValueError`.
+    """
+
+    use_cudnn: bool | str
+    connection: str | None
+    return_sequences: bool
+    return_state: bool
+    go_backwards: bool
+    stateful: bool
+    unroll: bool
+    zero_output_for_mask: bool
+    recompute: bool
+    return_decisions: bool
+    schedule: str
+    activity_regularizer: Any
+
+    def __init__(
+        self,
+        *args: Any,
+        use_cudnn: bool | str = "auto",
+        connection: str | None = None,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        zero_output_for_mask: bool = False,
+        recompute: bool = False,
+        return_decisions: bool = False,
+        schedule: str = "auto",
+        activity_regularizer: Regularizer = None,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """A layer that takes `use_cudnn`, as the Keras layer of its name does.
+
+        Args:
+            args: As in `keras.layers.Layer`.
+            use_cudnn: `"auto"` (default) or `False`, for compatibility with Keras. It has no effect: the loop of
+                this package never calls cuDNN. `True` raises a `ValueError`.
+            connection: `None` (default), `"skip"` or `"residual"`. `"skip"` needs cells of one output size,
+                `"residual"` too, and the first cell may have inputs of any size.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
+            return_state: Whether to return the last states as well. Defaults to `False`.
+            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+                Defaults to `False`.
+            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
+                a known batch size. Defaults to `False`.
+            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
+                Needs a known number of steps. Defaults to `False`.
+            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
+                Defaults to `False`.
+            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
+                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
+                numbers are the same. Defaults to `False`.
+            return_decisions: Whether to return, after the output and the states, what each deciding cell
+                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
+                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
+                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+                needs `return_state=True`. Defaults to `False`.
+            schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
+                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
+                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
+                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
+                are the same.
+            activity_regularizer: Regularizer of the output. Defaults to `None`.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+            kwargs: As in `keras.layers.Layer`.
+        """
+
+class Elman(CellLayer):
+    """The Elman network as a layer: `RNN(ElmanCell(...))`, in the place of `keras.layers.SimpleRNN`.
+
+    Args:
+        *args, **kwargs: All arguments of `keras_adaptive_rnn.ElmanCell`, where the equations are. A list of `units` makes a stack of cells
+            of these sizes, the lowest first, alike but for their random numbers: `keras_adaptive_rnn.StackedCells`.
+        connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in `keras_adaptive_rnn.StackedCells`.
+        return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions,
+            schedule: As in `keras_adaptive_rnn.layers.RNN`.
+        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.Elman(8, activation="relu", recurrent_initializer="identity")  # an IRNN
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)"""
+
+    cell_class: Any
+    positional_arguments_of: Any
+
+    @property
+    def units(self) -> int | list[int]: ...
+    @property
+    def activation(self) -> Any: ...
+    @property
+    def use_bias(self) -> bool: ...
+    @property
+    def kernel_initializer(self) -> Any: ...
+    @property
+    def recurrent_initializer(self) -> Any: ...
+    @property
+    def bias_initializer(self) -> Any: ...
+    @property
+    def kernel_regularizer(self) -> Any: ...
+    @property
+    def recurrent_regularizer(self) -> Any: ...
+    @property
+    def bias_regularizer(self) -> Any: ...
+    @property
+    def kernel_constraint(self) -> Any: ...
+    @property
+    def recurrent_constraint(self) -> Any: ...
+    @property
+    def bias_constraint(self) -> Any: ...
+    @property
+    def dropout(self) -> float: ...
+    @property
+    def recurrent_dropout(self) -> float: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def kernel_map(self) -> Any: ...
+    @property
+    def recurrent_map(self) -> Any: ...
+    @property
+    def layer_normalization(self) -> bool: ...
+    @property
+    def per_gate_dropout(self) -> bool: ...
+    @property
+    def trainable_initial_state(self) -> bool: ...
+    def __init__(
+        self,
+        units: int | list[int],
+        activation: Activation = "tanh",
+        use_bias: bool = True,
+        kernel_initializer: Initializer = "glorot_uniform",
+        recurrent_initializer: Initializer = "orthogonal",
+        bias_initializer: Initializer = "zeros",
+        kernel_regularizer: Regularizer = None,
+        recurrent_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        activity_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        recurrent_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        seed: int | None = None,
+        *,
+        kernel_map: str | LinearMap = "full",
+        recurrent_map: str | LinearMap = "full",
+        layer_normalization: bool = False,
+        per_gate_dropout: bool = False,
+        trainable_initial_state: bool = False,
+        connection: str | None = None,
+        zero_output_for_mask: bool = False,
+        recompute: bool = False,
+        return_decisions: bool = False,
+        schedule: str = "auto",
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """The Elman network as a layer: `RNN(ElmanCell(...))`, in the place of `keras.layers.SimpleRNN`.
+
+        Args:
+            units: Positive integer, size of the output.
+            activation: $\\phi$. Defaults to `"tanh"`.
+            use_bias: Whether to add a bias. Defaults to `True`.
+            kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
+                and `"zeros"`.
+            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            kernel_regularizer: Regularizers, `None` by default.
+            recurrent_regularizer: Regularizers, `None` by default.
+            bias_regularizer: Regularizers, `None` by default.
+            activity_regularizer: Regularizer of the output. Defaults to `None`.
+            kernel_constraint: Constraints, `None` by default.
+            recurrent_constraint: Constraints, `None` by default.
+            bias_constraint: Constraints, `None` by default.
+            dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
+                `0.0`.
+            recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
+                sequence. Defaults to `0.0`.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
+            return_state: Whether to return the last states as well. Defaults to `False`.
+            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+                Defaults to `False`.
+            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
+                a known batch size. Defaults to `False`.
+            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
+                Needs a known number of steps. Defaults to `False`.
+            seed: Integer seed of the masks, or `None` (default).
+            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
+                such as `LowRank(rank=24, diagonal=True)`.
+            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
+                gain and no centre, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
+                for one mask that the gates share.
+            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
+                batch, initialized to zero. Defaults to `False`: zeros.
+            connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in
+                `keras_adaptive_rnn.StackedCells`.
+            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
+                Defaults to `False`.
+            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
+                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
+                numbers are the same. Defaults to `False`.
+            return_decisions: Whether to return, after the output and the states, what each deciding cell
+                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
+                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
+                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+                needs `return_state=True`. Defaults to `False`.
+            schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
+                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
+                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
+                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
+                are the same.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+class GRU(CuDNNArgument):
+    """The gated recurrent unit as a layer: `RNN(GRUCell(...))`, in the place of `keras.layers.GRU`.
+
+    Args:
+        *args, **kwargs: All arguments of `keras_adaptive_rnn.GRUCell`, where the equations are. A list of `units` makes a stack of cells
+            of these sizes, the lowest first, alike but for their random numbers: `keras_adaptive_rnn.StackedCells`.
+        connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in `keras_adaptive_rnn.StackedCells`.
+        return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions,
+            schedule: As in `keras_adaptive_rnn.layers.RNN`.
+        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.GRU(8, layer_normalization=True)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)"""
+
+    cell_class: Any
+    positional_arguments_of: Any
+
+    @property
+    def units(self) -> int | list[int]: ...
+    @property
+    def activation(self) -> Any: ...
+    @property
+    def recurrent_activation(self) -> Any: ...
+    @property
+    def use_bias(self) -> bool: ...
+    @property
+    def kernel_initializer(self) -> Any: ...
+    @property
+    def recurrent_initializer(self) -> Any: ...
+    @property
+    def bias_initializer(self) -> Any: ...
+    @property
+    def kernel_regularizer(self) -> Any: ...
+    @property
+    def recurrent_regularizer(self) -> Any: ...
+    @property
+    def bias_regularizer(self) -> Any: ...
+    @property
+    def kernel_constraint(self) -> Any: ...
+    @property
+    def recurrent_constraint(self) -> Any: ...
+    @property
+    def bias_constraint(self) -> Any: ...
+    @property
+    def dropout(self) -> float: ...
+    @property
+    def recurrent_dropout(self) -> float: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def reset_after(self) -> bool: ...
+    @property
+    def kernel_map(self) -> Any: ...
+    @property
+    def recurrent_map(self) -> Any: ...
+    @property
+    def layer_normalization(self) -> bool: ...
+    @property
+    def per_gate_dropout(self) -> bool: ...
+    @property
+    def trainable_initial_state(self) -> bool: ...
+    def __init__(
+        self,
+        units: int | list[int],
+        activation: Activation = "tanh",
+        recurrent_activation: Activation = "sigmoid",
+        use_bias: bool = True,
+        kernel_initializer: Initializer = "glorot_uniform",
+        recurrent_initializer: Initializer = "orthogonal",
+        bias_initializer: Initializer = "zeros",
+        kernel_regularizer: Regularizer = None,
+        recurrent_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        activity_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        recurrent_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        seed: int | None = None,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        reset_after: bool = True,
+        use_cudnn: bool | str = "auto",
+        *,
+        kernel_map: str | LinearMap = "full",
+        recurrent_map: str | LinearMap = "full",
+        layer_normalization: bool = False,
+        per_gate_dropout: bool = False,
+        trainable_initial_state: bool = False,
+        connection: str | None = None,
+        zero_output_for_mask: bool = False,
+        recompute: bool = False,
+        return_decisions: bool = False,
+        schedule: str = "auto",
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """The gated recurrent unit as a layer: `RNN(GRUCell(...))`, in the place of `keras.layers.GRU`.
+
+        Args:
+            units: Positive integer, size of the output.
+            activation: $\\phi$. Defaults to `"tanh"`.
+            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
+            use_bias: Whether to add a bias. Defaults to `True`.
+            kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
+                and `"zeros"`.
+            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            kernel_regularizer: Regularizers, `None` by default.
+            recurrent_regularizer: Regularizers, `None` by default.
+            bias_regularizer: Regularizers, `None` by default.
+            activity_regularizer: Regularizer of the output. Defaults to `None`.
+            kernel_constraint: Constraints, `None` by default.
+            recurrent_constraint: Constraints, `None` by default.
+            bias_constraint: Constraints, `None` by default.
+            dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
+                `0.0`.
+            recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
+                sequence. Defaults to `0.0`.
+            seed: Integer seed of the masks, or `None` (default).
+            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
+            return_state: Whether to return the last states as well. Defaults to `False`.
+            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+                Defaults to `False`.
+            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
+                a known batch size. Defaults to `False`.
+            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
+                Needs a known number of steps. Defaults to `False`.
+            reset_after: Whether the reset gate acts after the recurrent product (as in Keras and cuDNN) or before
+                it. Defaults to `True`.
+            use_cudnn: `"auto"` (default) or `False`, for compatibility with Keras. It has no effect: the loop of
+                this package never calls cuDNN. `True` raises a `ValueError`.
+            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
+                such as `LowRank(rank=24, diagonal=True)`.
+            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
+                gain and no centre, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
+                for one mask that the gates share.
+            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
+                batch, initialized to zero. Defaults to `False`: zeros.
+            connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in
+                `keras_adaptive_rnn.StackedCells`.
+            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
+                Defaults to `False`.
+            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
+                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
+                numbers are the same. Defaults to `False`.
+            return_decisions: Whether to return, after the output and the states, what each deciding cell
+                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
+                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
+                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+                needs `return_state=True`. Defaults to `False`.
+            schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
+                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
+                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
+                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
+                are the same.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+class LSTM(CuDNNArgument):
+    """The long short-term memory as a layer: `RNN(LSTMCell(...))`, in the place of `keras.layers.LSTM`.
+
+    Args:
+        *args, **kwargs: All arguments of `keras_adaptive_rnn.LSTMCell`, where the equations are. A list of `units` makes a stack of cells
+            of these sizes, the lowest first, alike but for their random numbers: `keras_adaptive_rnn.StackedCells`.
+        connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in `keras_adaptive_rnn.StackedCells`.
+        return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions,
+            schedule: As in `keras_adaptive_rnn.layers.RNN`.
+        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.LSTM(8, tied_gates=True, projection_units=4)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 4)"""
+
+    cell_class: Any
+    positional_arguments_of: Any
+
+    @property
+    def units(self) -> int | list[int]: ...
+    @property
+    def activation(self) -> Any: ...
+    @property
+    def recurrent_activation(self) -> Any: ...
+    @property
+    def use_bias(self) -> bool: ...
+    @property
+    def kernel_initializer(self) -> Any: ...
+    @property
+    def recurrent_initializer(self) -> Any: ...
+    @property
+    def bias_initializer(self) -> Any: ...
+    @property
+    def unit_forget_bias(self) -> bool: ...
+    @property
+    def kernel_regularizer(self) -> Any: ...
+    @property
+    def recurrent_regularizer(self) -> Any: ...
+    @property
+    def bias_regularizer(self) -> Any: ...
+    @property
+    def kernel_constraint(self) -> Any: ...
+    @property
+    def recurrent_constraint(self) -> Any: ...
+    @property
+    def bias_constraint(self) -> Any: ...
+    @property
+    def dropout(self) -> float: ...
+    @property
+    def recurrent_dropout(self) -> float: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def tied_gates(self) -> bool: ...
+    @property
+    def cap_input_gate(self) -> bool: ...
+    @property
+    def projection_units(self) -> int | None: ...
+    @property
+    def cell_clip(self) -> float | None: ...
+    @property
+    def update_dropout(self) -> float: ...
+    @property
+    def kernel_map(self) -> Any: ...
+    @property
+    def recurrent_map(self) -> Any: ...
+    @property
+    def layer_normalization(self) -> bool: ...
+    @property
+    def per_gate_dropout(self) -> bool: ...
+    @property
+    def trainable_initial_state(self) -> bool: ...
+    def __init__(
+        self,
+        units: int | list[int],
+        activation: Activation = "tanh",
+        recurrent_activation: Activation = "sigmoid",
+        use_bias: bool = True,
+        kernel_initializer: Initializer = "glorot_uniform",
+        recurrent_initializer: Initializer = "orthogonal",
+        bias_initializer: Initializer = "zeros",
+        unit_forget_bias: bool = True,
+        kernel_regularizer: Regularizer = None,
+        recurrent_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        activity_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        recurrent_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        seed: int | None = None,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        use_cudnn: bool | str = "auto",
+        *,
+        tied_gates: bool = False,
+        cap_input_gate: bool = False,
+        projection_units: int | None = None,
+        cell_clip: float | None = None,
+        update_dropout: float = 0.0,
+        kernel_map: str | LinearMap = "full",
+        recurrent_map: str | LinearMap = "full",
+        layer_normalization: bool = False,
+        per_gate_dropout: bool = False,
+        trainable_initial_state: bool = False,
+        connection: str | None = None,
+        zero_output_for_mask: bool = False,
+        recompute: bool = False,
+        return_decisions: bool = False,
+        schedule: str = "auto",
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """The long short-term memory as a layer: `RNN(LSTMCell(...))`, in the place of `keras.layers.LSTM`.
+
+        Args:
+            units: Positive integer, size of the memory $c$.
+            activation: $\\phi$. Defaults to `"tanh"`.
+            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
+            use_bias: Whether to add a bias. Defaults to `True`.
+            kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
+                and `"zeros"`.
+            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            unit_forget_bias: Whether $b_f$ starts at one. Defaults to `True`.
+            kernel_regularizer: Regularizers, `None` by default.
+            recurrent_regularizer: Regularizers, `None` by default.
+            bias_regularizer: Regularizers, `None` by default.
+            activity_regularizer: Regularizer of the output. Defaults to `None`.
+            kernel_constraint: Constraints, `None` by default.
+            recurrent_constraint: Constraints, `None` by default.
+            bias_constraint: Constraints, `None` by default.
+            dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
+                `0.0`.
+            recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
+                sequence. Defaults to `0.0`.
+            seed: Integer seed of the masks, or `None` (default).
+            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
+            return_state: Whether to return the last states as well. Defaults to `False`.
+            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+                Defaults to `False`.
+            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
+                a known batch size. Defaults to `False`.
+            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
+                Needs a known number of steps. Defaults to `False`.
+            use_cudnn: `"auto"` (default) or `False`, for compatibility with Keras. It has no effect: the loop of
+                this package never calls cuDNN. `True` raises a `ValueError`.
+            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
+            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
+                `False`.
+            projection_units: Positive integer, size of a linear projection of $h$, which is then the output and
+                the recurrent state; `None` (default) for none.
+            cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
+                from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
+            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
+                itself is never dropped. Defaults to `0.0`.
+            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
+                such as `LowRank(rank=24, diagonal=True)`.
+            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
+                gain and no centre, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
+                for one mask that the gates share.
+            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
+                batch, initialized to zero. Defaults to `False`: zeros.
+            connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in
+                `keras_adaptive_rnn.StackedCells`.
+            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
+                Defaults to `False`.
+            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
+                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
+                numbers are the same. Defaults to `False`.
+            return_decisions: Whether to return, after the output and the states, what each deciding cell
+                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
+                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
+                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+                needs `return_state=True`. Defaults to `False`.
+            schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
+                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
+                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
+                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
+                are the same.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+class Mogrifier(CellLayer):
+    """The Mogrifier (Melis et al., 2020) as a layer: `RNN(MogrifierCell(...))`, in the place of `keras.layers.LSTM`.
+
+    Args:
+        *args, **kwargs: All arguments of `keras_adaptive_rnn.MogrifierCell`, where the equations are. A list of `units` makes a stack of cells
+            of these sizes, the lowest first, alike but for their random numbers: `keras_adaptive_rnn.StackedCells`.
+        connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in `keras_adaptive_rnn.StackedCells`.
+        return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions,
+            schedule: As in `keras_adaptive_rnn.layers.RNN`.
+        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.Mogrifier(8, rounds=5, rank=2, return_sequences=True)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 5, 8)
+    >>> stack = keras_adaptive_rnn.layers.Mogrifier([8] * 4, connection="skip")
+    >>> tuple(stack(np.ones((2, 5, 3))).shape)
+    (2, 8)"""
+
+    cell_class: Any
+
+    @property
+    def units(self) -> int | None | list[int]: ...
+    @property
+    def rounds(self) -> int: ...
+    @property
+    def rank(self) -> int | None: ...
+    @property
+    def zigzag(self) -> bool: ...
+    @property
+    def gate_bias(self) -> bool: ...
+    @property
+    def core(self) -> str: ...
+    @property
+    def gate_initializer(self) -> Any: ...
+    @property
+    def gate_regularizer(self) -> Any: ...
+    @property
+    def gate_constraint(self) -> Any: ...
+    @property
+    def dropout(self) -> float: ...
+    @property
+    def recurrent_dropout(self) -> float: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def trainable_initial_state(self) -> bool: ...
+    def __init__(
+        self,
+        units: int | None | list[int] = None,
+        *,
+        rounds: int = 5,
+        rank: int | None = None,
+        zigzag: bool = True,
+        gate_bias: bool = False,
+        core: str = "lstm",
+        cell: Any = None,
+        gate_initializer: Initializer = "glorot_uniform",
+        gate_regularizer: Regularizer = None,
+        gate_constraint: Constraint = None,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        seed: int | None = None,
+        trainable_initial_state: bool = False,
+        activation: Activation = "tanh",
+        recurrent_activation: Activation = "sigmoid",
+        unit_forget_bias: bool = True,
+        tied_gates: bool = False,
+        cap_input_gate: bool = False,
+        projection_units: int | None = None,
+        cell_clip: float | None = None,
+        update_dropout: float = 0.0,
+        use_bias: bool = True,
+        kernel_initializer: Initializer = "glorot_uniform",
+        recurrent_initializer: Initializer = "orthogonal",
+        bias_initializer: Initializer = "zeros",
+        kernel_regularizer: Regularizer = None,
+        recurrent_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        recurrent_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
+        kernel_map: str | LinearMap = "full",
+        recurrent_map: str | LinearMap = "full",
+        layer_normalization: bool = False,
+        per_gate_dropout: bool = False,
+        reset_after: bool = True,
+        connection: str | None = None,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        zero_output_for_mask: bool = False,
+        recompute: bool = False,
+        return_decisions: bool = False,
+        schedule: str = "auto",
+        activity_regularizer: Regularizer = None,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """The Mogrifier (Melis et al., 2020) as a layer: `RNN(MogrifierCell(...))`, in the place of `keras.layers.LSTM`.
+
+        Args:
+            units: Positive integer, size of the output. Not given where `cell` is.
+            rounds: Integer from 0 to 100, $r$. Defaults to `5`.
+            rank: Positive integer, rank of $Q$ and $R$, at most inputs and units; `None` (default) for full
+                matrices.
+            zigzag: Whether each gate reads what the other has become; `False` has every gate read the original
+                $x$ and $h$ (section 4 of the paper, where it does worse). Defaults to `True`.
+            gate_bias: Whether the gates have a bias, as in the authors' code; the paper has none. Defaults to
+                `False`.
+            core: `"lstm"` (default), `"gru"` or `"elman"`, the cell of `units` that takes the step. It takes the
+                further arguments, such as `tied_gates=True`; those of the authors' code are `cap_input_gate=True`
+                and `gate_bias=True`.
+            cell: A recurrent cell, or a list of cells, which is stacked.
+            gate_initializer: Initializer of each $Q$ and $R$, or of each of their factors. Defaults to
+                `"glorot_uniform"`.
+            gate_regularizer: Regularizer and constraint of each $Q$ and $R$, `None` by default.
+            gate_constraint: Regularizer and constraint of each $Q$ and $R$, `None` by default.
+            dropout: Float in `[0, 1)`, share of $x_t$ and of $h_{t-1}$ to drop before the first round, one mask a
+                sequence, as in the authors' code. Default to `0.0`.
+            recurrent_dropout: Float in `[0, 1)`, share of $x_t$ and of $h_{t-1}$ to drop before the first round,
+                one mask a sequence, as in the authors' code. Default to `0.0`.
+            seed: Integer seed of the masks, or `None` (default).
+            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
+                batch, initialized to zero. Defaults to `False`: zeros.
+            activation: Activation of the new content. Defaults to `"tanh"`.
+            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
+            unit_forget_bias: Whether $b_f$ starts at one. Defaults to `True`.
+            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
+            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
+                `False`.
+            projection_units: Positive integer, size of a linear projection of $h$, which is then the output and
+                the recurrent state; `None` (default) for none.
+            cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
+                from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
+            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
+                itself is never dropped. Defaults to `0.0`.
+            use_bias: Whether to add a bias. Defaults to `True`.
+            kernel_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
+                joined gates, as in the authors' code.
+            recurrent_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
+                joined gates, as in the authors' code.
+            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            kernel_regularizer: Regularizers, `None` by default.
+            recurrent_regularizer: Regularizers, `None` by default.
+            bias_regularizer: Regularizers, `None` by default.
+            kernel_constraint: Constraints, `None` by default.
+            recurrent_constraint: Constraints, `None` by default.
+            bias_constraint: Constraints, `None` by default.
+            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
+                such as `LowRank(rank=24, diagonal=True)`.
+            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
+                gain and no centre, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
+                for one mask that the gates share.
+            reset_after: Whether the reset gate acts after the recurrent product (as in Keras and cuDNN) or before
+                it. Defaults to `True`.
+            connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in
+                `keras_adaptive_rnn.StackedCells`.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
+            return_state: Whether to return the last states as well. Defaults to `False`.
+            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+                Defaults to `False`.
+            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
+                a known batch size. Defaults to `False`.
+            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
+                Needs a known number of steps. Defaults to `False`.
+            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
+                Defaults to `False`.
+            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
+                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
+                numbers are the same. Defaults to `False`.
+            return_decisions: Whether to return, after the output and the states, what each deciding cell
+                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
+                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
+                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+                needs `return_state=True`. Defaults to `False`.
+            schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
+                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
+                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
+                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
+                are the same.
+            activity_regularizer: Regularizer of the output. Defaults to `None`.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+class MultiplicativeLSTM(CellLayer):
+    """The multiplicative LSTM (Krause et al., 2016) as a layer: `RNN(MultiplicativeLSTMCell(...))`.
+
+    Args:
+        *args, **kwargs: All arguments of `keras_adaptive_rnn.MultiplicativeLSTMCell`, where the equations are. A list of `units` makes a stack of cells
+            of these sizes, the lowest first, alike but for their random numbers: `keras_adaptive_rnn.StackedCells`.
+        connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in `keras_adaptive_rnn.StackedCells`.
+        return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions,
+            schedule: As in `keras_adaptive_rnn.layers.RNN`.
+        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.MultiplicativeLSTM(8)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)"""
+
+    cell_class: Any
+
+    @property
+    def units(self) -> int | None | list[int]: ...
+    @property
+    def core(self) -> str: ...
+    @property
+    def factor_bias(self) -> bool: ...
+    @property
+    def dropout(self) -> float: ...
+    @property
+    def recurrent_dropout(self) -> float: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def trainable_initial_state(self) -> bool: ...
+    def __init__(
+        self,
+        units: int | None | list[int] = None,
+        *,
+        core: str = "lstm",
+        cell: Any = None,
+        factor_bias: bool = False,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        seed: int | None = None,
+        trainable_initial_state: bool = False,
+        activation: Activation = "tanh",
+        recurrent_activation: Activation = "sigmoid",
+        unit_forget_bias: bool = True,
+        tied_gates: bool = False,
+        cap_input_gate: bool = False,
+        projection_units: int | None = None,
+        cell_clip: float | None = None,
+        update_dropout: float = 0.0,
+        use_bias: bool = True,
+        kernel_initializer: Initializer = "glorot_uniform",
+        recurrent_initializer: Initializer = "orthogonal",
+        bias_initializer: Initializer = "zeros",
+        kernel_regularizer: Regularizer = None,
+        recurrent_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        recurrent_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
+        kernel_map: str | LinearMap = "full",
+        recurrent_map: str | LinearMap = "full",
+        layer_normalization: bool = False,
+        per_gate_dropout: bool = False,
+        connection: str | None = None,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        zero_output_for_mask: bool = False,
+        recompute: bool = False,
+        return_decisions: bool = False,
+        schedule: str = "auto",
+        activity_regularizer: Regularizer = None,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """The multiplicative LSTM (Krause et al., 2016) as a layer: `RNN(MultiplicativeLSTMCell(...))`.
+
+        Args:
+            units: Positive integer, size of the output. Not given where `cell` is.
+            core: `"lstm"` (default) or `"elman"`; it takes the further arguments, such as `tied_gates=True`.
+            cell: A recurrent cell, or a list of cells, which is stacked.
+            factor_bias: Whether both factors of $m$ have a bias, as in some implementations; the paper has none.
+                Defaults to `False`.
+            dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
+                `0.0`.
+            recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
+                sequence. Defaults to `0.0`.
+            seed: Integer seed of the masks, or `None` (default).
+            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
+                batch, initialized to zero. Defaults to `False`: zeros.
+            activation: Activation of the new content. Defaults to `"tanh"`.
+            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
+            unit_forget_bias: Whether $b_f$ starts at one. Defaults to `True`.
+            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
+            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
+                `False`.
+            projection_units: Positive integer, size of a linear projection of $h$, which is then the output and
+                the recurrent state; `None` (default) for none.
+            cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
+                from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
+            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
+                itself is never dropped. Defaults to `0.0`.
+            use_bias: Whether to add a bias. Defaults to `True`.
+            kernel_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
+                joined gates, as in the authors' code.
+            recurrent_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
+                joined gates, as in the authors' code.
+            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            kernel_regularizer: Regularizers, `None` by default.
+            recurrent_regularizer: Regularizers, `None` by default.
+            bias_regularizer: Regularizers, `None` by default.
+            kernel_constraint: Constraints, `None` by default.
+            recurrent_constraint: Constraints, `None` by default.
+            bias_constraint: Constraints, `None` by default.
+            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
+                such as `LowRank(rank=24, diagonal=True)`.
+            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
+                gain and no centre, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
+                for one mask that the gates share.
+            connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in
+                `keras_adaptive_rnn.StackedCells`.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
+            return_state: Whether to return the last states as well. Defaults to `False`.
+            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+                Defaults to `False`.
+            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
+                a known batch size. Defaults to `False`.
+            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
+                Needs a known number of steps. Defaults to `False`.
+            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
+                Defaults to `False`.
+            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
+                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
+                numbers are the same. Defaults to `False`.
+            return_decisions: Whether to return, after the output and the states, what each deciding cell
+                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
+                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
+                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+                needs `return_state=True`. Defaults to `False`.
+            schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
+                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
+                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
+                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
+                are the same.
+            activity_regularizer: Regularizer of the output. Defaults to `None`.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+class LowRankGRU(CellLayer):
+    """The GRU with low-rank passthrough (Miceli Barone, 2016) as a layer: `RNN(LowRankGRUCell(...))`.
+
+    Args:
+        *args, **kwargs: All arguments of `keras_adaptive_rnn.LowRankGRUCell`, where the equations are. A list of `units` makes a stack of cells
+            of these sizes, the lowest first, alike but for their random numbers: `keras_adaptive_rnn.StackedCells`.
+        connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in `keras_adaptive_rnn.StackedCells`.
+        return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions,
+            schedule: As in `keras_adaptive_rnn.layers.RNN`.
+        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.LowRankGRU(8, rank=2, carry_bias=4.0)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)"""
+
+    cell_class: Any
+
+    @property
+    def units(self) -> int | list[int]: ...
+    @property
+    def rank(self) -> int: ...
+    @property
+    def reset_after(self) -> bool: ...
+    @property
+    def diagonal(self) -> bool: ...
+    @property
+    def tied(self) -> bool: ...
+    @property
+    def carry_bias(self) -> float: ...
+    @property
+    def weight_normalization(self) -> bool: ...
+    @property
+    def diagonal_initializer(self) -> Any: ...
+    @property
+    def kernel_map(self) -> Any: ...
+    @property
+    def activation(self) -> Any: ...
+    @property
+    def recurrent_activation(self) -> Any: ...
+    @property
+    def use_bias(self) -> bool: ...
+    @property
+    def kernel_initializer(self) -> Any: ...
+    @property
+    def recurrent_initializer(self) -> Any: ...
+    @property
+    def bias_initializer(self) -> Any: ...
+    @property
+    def kernel_regularizer(self) -> Any: ...
+    @property
+    def recurrent_regularizer(self) -> Any: ...
+    @property
+    def bias_regularizer(self) -> Any: ...
+    @property
+    def kernel_constraint(self) -> Any: ...
+    @property
+    def recurrent_constraint(self) -> Any: ...
+    @property
+    def bias_constraint(self) -> Any: ...
+    @property
+    def layer_normalization(self) -> bool: ...
+    @property
+    def per_gate_dropout(self) -> bool: ...
+    @property
+    def dropout(self) -> float: ...
+    @property
+    def recurrent_dropout(self) -> float: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def trainable_initial_state(self) -> bool: ...
+    def __init__(
+        self,
+        units: int | list[int],
+        rank: int,
+        *,
+        reset_after: bool = False,
+        diagonal: bool = True,
+        tied: bool = False,
+        carry_bias: float = 0.0,
+        weight_normalization: bool = False,
+        diagonal_initializer: Initializer = "zeros",
+        kernel_map: str | LinearMap = "full",
+        activation: Activation = "tanh",
+        recurrent_activation: Activation = "sigmoid",
+        use_bias: bool = True,
+        kernel_initializer: Initializer = "glorot_uniform",
+        recurrent_initializer: Initializer = "orthogonal",
+        bias_initializer: Initializer = "zeros",
+        kernel_regularizer: Regularizer = None,
+        recurrent_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        recurrent_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
+        layer_normalization: bool = False,
+        per_gate_dropout: bool = False,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        seed: int | None = None,
+        trainable_initial_state: bool = False,
+        connection: str | None = None,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        zero_output_for_mask: bool = False,
+        recompute: bool = False,
+        return_decisions: bool = False,
+        schedule: str = "auto",
+        activity_regularizer: Regularizer = None,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """The GRU with low-rank passthrough (Miceli Barone, 2016) as a layer: `RNN(LowRankGRUCell(...))`.
+
+        Args:
+            units: Positive integer, $n$, size of the output.
+            rank: Positive integer, at most `units`, $d$.
+            reset_after: Whether the reset gate acts after the recurrent product (equation 7) or before it
+                (equation 6). Defaults to `False`.
+            diagonal: Whether to add the diagonals, "LRD" in the paper. Defaults to `True`.
+            tied: Whether the gates share one $R$. Defaults to `False`.
+            carry_bias: Number at which the bias of $z$ starts; the paper has 4 and 5. Defaults to `0.0`.
+            weight_normalization: Whether $W$, $L$ and $R$ are normalised, $R$ without trained norms (appendix
+                A.2). Defaults to `False`.
+            diagonal_initializer: Initializer of the diagonals. Defaults to `"zeros"`; the authors' code draws
+                them from `keras.initializers.RandomUniform(-0.01, 0.01)`.
+            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
+                such as `LowRank(rank=24, diagonal=True)`.
+            activation: $\\phi$. Defaults to `"tanh"`.
+            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
+            use_bias: Whether to add a bias. Defaults to `True`.
+            kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
+                and `"zeros"`.
+            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            kernel_regularizer: Regularizers, `None` by default.
+            recurrent_regularizer: Regularizers, `None` by default.
+            bias_regularizer: Regularizers, `None` by default.
+            kernel_constraint: Constraints, `None` by default.
+            recurrent_constraint: Constraint of each $R$ and $L$, `None` by default. The paper's bound on the
+                norms of rows is `keras.constraints.MaxNorm(10)`: rows there are columns here.
+            bias_constraint: Constraints, `None` by default.
+            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
+                gain and no centre, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
+                for one mask that the gates share.
+            dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
+                `0.0`.
+            recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
+                sequence. Defaults to `0.0`.
+            seed: Integer seed of the masks, or `None` (default).
+            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
+                batch, initialized to zero. Defaults to `False`: zeros.
+            connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in
+                `keras_adaptive_rnn.StackedCells`.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
+            return_state: Whether to return the last states as well. Defaults to `False`.
+            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+                Defaults to `False`.
+            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
+                a known batch size. Defaults to `False`.
+            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
+                Needs a known number of steps. Defaults to `False`.
+            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
+                Defaults to `False`.
+            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
+                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
+                numbers are the same. Defaults to `False`.
+            return_decisions: Whether to return, after the output and the states, what each deciding cell
+                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
+                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
+                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+                needs `return_state=True`. Defaults to `False`.
+            schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
+                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
+                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
+                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
+                are the same.
+            activity_regularizer: Regularizer of the output. Defaults to `None`.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+class LowRankLSTM(CellLayer):
+    """The LSTM with low-rank passthrough (Miceli Barone, 2016) as a layer: `RNN(LowRankLSTMCell(...))`.
+
+    Args:
+        *args, **kwargs: All arguments of `keras_adaptive_rnn.LowRankLSTMCell`, where the equations are. A list of `units` makes a stack of cells
+            of these sizes, the lowest first, alike but for their random numbers: `keras_adaptive_rnn.StackedCells`.
+        connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in `keras_adaptive_rnn.StackedCells`.
+        return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions,
+            schedule: As in `keras_adaptive_rnn.layers.RNN`.
+        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.LowRankLSTM(8, rank=2)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)"""
+
+    cell_class: Any
+
+    @property
+    def units(self) -> int | list[int]: ...
+    @property
+    def rank(self) -> int: ...
+    @property
+    def carry_bias(self) -> float: ...
+    @property
+    def diagonal(self) -> bool: ...
+    @property
+    def tied(self) -> bool: ...
+    @property
+    def weight_normalization(self) -> bool: ...
+    @property
+    def diagonal_initializer(self) -> Any: ...
+    @property
+    def kernel_map(self) -> Any: ...
+    @property
+    def activation(self) -> Any: ...
+    @property
+    def recurrent_activation(self) -> Any: ...
+    @property
+    def tied_gates(self) -> bool: ...
+    @property
+    def cap_input_gate(self) -> bool: ...
+    @property
+    def projection_units(self) -> int | None: ...
+    @property
+    def cell_clip(self) -> float | None: ...
+    @property
+    def update_dropout(self) -> float: ...
+    @property
+    def use_bias(self) -> bool: ...
+    @property
+    def kernel_initializer(self) -> Any: ...
+    @property
+    def recurrent_initializer(self) -> Any: ...
+    @property
+    def bias_initializer(self) -> Any: ...
+    @property
+    def kernel_regularizer(self) -> Any: ...
+    @property
+    def recurrent_regularizer(self) -> Any: ...
+    @property
+    def bias_regularizer(self) -> Any: ...
+    @property
+    def kernel_constraint(self) -> Any: ...
+    @property
+    def recurrent_constraint(self) -> Any: ...
+    @property
+    def bias_constraint(self) -> Any: ...
+    @property
+    def layer_normalization(self) -> bool: ...
+    @property
+    def per_gate_dropout(self) -> bool: ...
+    @property
+    def dropout(self) -> float: ...
+    @property
+    def recurrent_dropout(self) -> float: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def trainable_initial_state(self) -> bool: ...
+    def __init__(
+        self,
+        units: int | list[int],
+        rank: int,
+        *,
+        carry_bias: float = 1.0,
+        diagonal: bool = True,
+        tied: bool = False,
+        weight_normalization: bool = False,
+        diagonal_initializer: Initializer = "zeros",
+        kernel_map: str | LinearMap = "full",
+        activation: Activation = "tanh",
+        recurrent_activation: Activation = "sigmoid",
+        tied_gates: bool = False,
+        cap_input_gate: bool = False,
+        projection_units: int | None = None,
+        cell_clip: float | None = None,
+        update_dropout: float = 0.0,
+        use_bias: bool = True,
+        kernel_initializer: Initializer = "glorot_uniform",
+        recurrent_initializer: Initializer = "orthogonal",
+        bias_initializer: Initializer = "zeros",
+        kernel_regularizer: Regularizer = None,
+        recurrent_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        recurrent_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
+        layer_normalization: bool = False,
+        per_gate_dropout: bool = False,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        seed: int | None = None,
+        trainable_initial_state: bool = False,
+        connection: str | None = None,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        zero_output_for_mask: bool = False,
+        recompute: bool = False,
+        return_decisions: bool = False,
+        schedule: str = "auto",
+        activity_regularizer: Regularizer = None,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """The LSTM with low-rank passthrough (Miceli Barone, 2016) as a layer: `RNN(LowRankLSTMCell(...))`.
+
+        Args:
+            units: Positive integer, $n$, size of the memory.
+            rank: Positive integer, at most `units`, $d$.
+            carry_bias: Number at which the bias of the forget gate starts. Defaults to `1.0`.
+            diagonal: Whether to add the diagonals. Defaults to `True`.
+            tied: Whether the gates share one $R$. Defaults to `False`.
+            weight_normalization: Whether the matrices are normalised: the columns of $W$ and $L$ with trained
+                norms, those of $R$ to norm one. Defaults to `False`.
+            diagonal_initializer: Initializer of the diagonals. Defaults to `"zeros"`.
+            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
+                such as `LowRank(rank=24, diagonal=True)`.
+            activation: $\\phi$. Defaults to `"tanh"`.
+            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
+            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
+            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
+                `False`.
+            projection_units: Positive integer, size of a linear projection of $h$, which is then the output and
+                the recurrent state; `None` (default) for none.
+            cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
+                from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
+            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
+                itself is never dropped. Defaults to `0.0`.
+            use_bias: Whether to add a bias. Defaults to `True`.
+            kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
+                and `"zeros"`.
+            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            kernel_regularizer: Regularizers, `None` by default.
+            recurrent_regularizer: Regularizers, `None` by default.
+            bias_regularizer: Regularizers, `None` by default.
+            kernel_constraint: Constraints, `None` by default.
+            recurrent_constraint: Constraints, `None` by default.
+            bias_constraint: Constraints, `None` by default.
+            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
+                gain and no centre, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
+                for one mask that the gates share.
+            dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
+                `0.0`.
+            recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
+                sequence. Defaults to `0.0`.
+            seed: Integer seed of the masks, or `None` (default).
+            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
+                batch, initialized to zero. Defaults to `False`: zeros.
+            connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in
+                `keras_adaptive_rnn.StackedCells`.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
+            return_state: Whether to return the last states as well. Defaults to `False`.
+            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+                Defaults to `False`.
+            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
+                a known batch size. Defaults to `False`.
+            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
+                Needs a known number of steps. Defaults to `False`.
+            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
+                Defaults to `False`.
+            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
+                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
+                numbers are the same. Defaults to `False`.
+            return_decisions: Whether to return, after the output and the states, what each deciding cell
+                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
+                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
+                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+                needs `return_state=True`. Defaults to `False`.
+            schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
+                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
+                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
+                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
+                are the same.
+            activity_regularizer: Regularizer of the output. Defaults to `None`.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+class RecurrentHighway(CellLayer):
+    """The recurrent highway (Zilly et al., 2017) as a layer: `RNN(RecurrentHighwayCell(...))`.
+
+    Args:
+        *args, **kwargs: All arguments of `keras_adaptive_rnn.RecurrentHighwayCell`, where the equations are. A list of `units` makes a stack of cells
+            of these sizes, the lowest first, alike but for their random numbers: `keras_adaptive_rnn.StackedCells`.
+        connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in `keras_adaptive_rnn.StackedCells`.
+        return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions,
+            schedule: As in `keras_adaptive_rnn.layers.RNN`.
+        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.RecurrentHighway(8, depth=3)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)"""
+
+    cell_class: Any
+
+    @property
+    def units(self) -> int | list[int]: ...
+    @property
+    def depth(self) -> int: ...
+    @property
+    def coupled(self) -> bool: ...
+    @property
+    def transform_bias(self) -> float: ...
+    @property
+    def activation(self) -> Any: ...
+    @property
+    def recurrent_activation(self) -> Any: ...
+    @property
+    def use_bias(self) -> bool: ...
+    @property
+    def kernel_initializer(self) -> Any: ...
+    @property
+    def recurrent_initializer(self) -> Any: ...
+    @property
+    def bias_initializer(self) -> Any: ...
+    @property
+    def kernel_regularizer(self) -> Any: ...
+    @property
+    def recurrent_regularizer(self) -> Any: ...
+    @property
+    def bias_regularizer(self) -> Any: ...
+    @property
+    def kernel_constraint(self) -> Any: ...
+    @property
+    def recurrent_constraint(self) -> Any: ...
+    @property
+    def bias_constraint(self) -> Any: ...
+    @property
+    def kernel_map(self) -> Any: ...
+    @property
+    def recurrent_map(self) -> Any: ...
+    @property
+    def layer_normalization(self) -> bool: ...
+    @property
+    def per_gate_dropout(self) -> bool: ...
+    @property
+    def dropout(self) -> float: ...
+    @property
+    def recurrent_dropout(self) -> float: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def trainable_initial_state(self) -> bool: ...
+    def __init__(
+        self,
+        units: int | list[int],
+        depth: int = 5,
+        *,
+        coupled: bool = True,
+        transform_bias: float = -2.0,
+        activation: Activation = "tanh",
+        recurrent_activation: Activation = "sigmoid",
+        use_bias: bool = True,
+        kernel_initializer: Initializer = "glorot_uniform",
+        recurrent_initializer: Initializer = "orthogonal",
+        bias_initializer: Initializer = "zeros",
+        kernel_regularizer: Regularizer = None,
+        recurrent_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        recurrent_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
+        kernel_map: str | LinearMap = "full",
+        recurrent_map: str | LinearMap = "full",
+        layer_normalization: bool = False,
+        per_gate_dropout: bool = False,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        seed: int | None = None,
+        trainable_initial_state: bool = False,
+        connection: str | None = None,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        zero_output_for_mask: bool = False,
+        recompute: bool = False,
+        return_decisions: bool = False,
+        schedule: str = "auto",
+        activity_regularizer: Regularizer = None,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """The recurrent highway (Zilly et al., 2017) as a layer: `RNN(RecurrentHighwayCell(...))`.
+
+        Args:
+            units: Positive integer, size of the state and of the output.
+            depth: Positive integer, $L$. Defaults to `5`.
+            coupled: Whether $c = 1 - t$. Defaults to `True`.
+            transform_bias: Number at which the bias of $t$ starts; a free carry gate starts at its negative, with
+                which $c = 1 - t$ holds at zero input. Defaults to `-2.0`, which carries most of the state.
+            activation: $\\phi$. Defaults to `"tanh"`.
+            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
+            use_bias: Whether to add a bias. Defaults to `True`.
+            kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
+                and `"zeros"`.
+            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            kernel_regularizer: Regularizers, `None` by default.
+            recurrent_regularizer: Regularizers, `None` by default.
+            bias_regularizer: Regularizers, `None` by default.
+            kernel_constraint: Constraints, `None` by default.
+            recurrent_constraint: Constraints, `None` by default.
+            bias_constraint: Constraints, `None` by default.
+            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
+                such as `LowRank(rank=24, diagonal=True)`.
+            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
+                gain and no centre, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
+                for one mask that the gates share.
+            dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
+                `0.0`.
+            recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
+                sequence. Defaults to `0.0`.
+            seed: Integer seed of the masks, or `None` (default).
+            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
+                batch, initialized to zero. Defaults to `False`: zeros.
+            connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in
+                `keras_adaptive_rnn.StackedCells`.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
+            return_state: Whether to return the last states as well. Defaults to `False`.
+            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+                Defaults to `False`.
+            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
+                a known batch size. Defaults to `False`.
+            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
+                Needs a known number of steps. Defaults to `False`.
+            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
+                Defaults to `False`.
+            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
+                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
+                numbers are the same. Defaults to `False`.
+            return_decisions: Whether to return, after the output and the states, what each deciding cell
+                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
+                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
+                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+                needs `return_state=True`. Defaults to `False`.
+            schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
+                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
+                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
+                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
+                are the same.
+            activity_regularizer: Regularizer of the output. Defaults to `None`.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+class GridLSTM(CellLayer):
+    """The grid LSTM over depth and time (Kalchbrenner et al., 2015) as a layer: `RNN(GridLSTMCell(...))`.
+
+    Args:
+        *args, **kwargs: All arguments of `keras_adaptive_rnn.GridLSTMCell`, where the equations are. A list of `units` makes a stack of cells
+            of these sizes, the lowest first, alike but for their random numbers: `keras_adaptive_rnn.StackedCells`.
+        connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in `keras_adaptive_rnn.StackedCells`.
+        return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions,
+            schedule: As in `keras_adaptive_rnn.layers.RNN`.
+        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.GridLSTM(8, depth=2)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)"""
+
+    cell_class: Any
+
+    @property
+    def units(self) -> int | list[int]: ...
+    @property
+    def depth(self) -> int: ...
+    @property
+    def tied(self) -> bool: ...
+    @property
+    def dropout(self) -> float: ...
+    @property
+    def recurrent_dropout(self) -> float: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def trainable_initial_state(self) -> bool: ...
+    def __init__(
+        self,
+        units: int | list[int],
+        depth: int,
+        *,
+        tied: bool = False,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        seed: int | None = None,
+        trainable_initial_state: bool = False,
+        activation: Activation = "tanh",
+        recurrent_activation: Activation = "sigmoid",
+        unit_forget_bias: bool = True,
+        tied_gates: bool = False,
+        cap_input_gate: bool = False,
+        cell_clip: float | None = None,
+        update_dropout: float = 0.0,
+        use_bias: bool = True,
+        kernel_initializer: Initializer = "glorot_uniform",
+        recurrent_initializer: Initializer = "orthogonal",
+        bias_initializer: Initializer = "zeros",
+        kernel_regularizer: Regularizer = None,
+        recurrent_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        recurrent_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
+        kernel_map: str | LinearMap = "full",
+        recurrent_map: str | LinearMap = "full",
+        layer_normalization: bool = False,
+        per_gate_dropout: bool = False,
+        connection: str | None = None,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        zero_output_for_mask: bool = False,
+        recompute: bool = False,
+        return_decisions: bool = False,
+        schedule: str = "auto",
+        activity_regularizer: Regularizer = None,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """The grid LSTM over depth and time (Kalchbrenner et al., 2015) as a layer: `RNN(GridLSTMCell(...))`.
+
+        Args:
+            units: Positive integer, size of every vector.
+            depth: Positive integer, $L$.
+            tied: Whether all layers share their weights. Defaults to `False`.
+            dropout: Float in `[0, 1)`, share of $x_t$ to drop; one mask a sequence. Defaults to `0.0`.
+            recurrent_dropout: Float in `[0, 1)`, share of each $\\hat h^l_{t-1}$ to drop; one mask a sequence, the
+                same in every layer. Defaults to `0.0`.
+            seed: Integer seed of the masks, or `None` (default).
+            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
+                batch, initialized to zero. Defaults to `False`: zeros.
+            activation: Activation of the new content. Defaults to `"tanh"`.
+            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
+            unit_forget_bias: Whether $b_f$ starts at one. Defaults to `True`.
+            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
+            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
+                `False`.
+            cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
+                from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
+            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
+                itself is never dropped. Defaults to `0.0`.
+            use_bias: Whether to add a bias. Defaults to `True`.
+            kernel_initializer: Initializer of $W$, and of the kernels of the LSTMs. Defaults to
+                `"glorot_uniform"`.
+            recurrent_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
+                joined gates, as in the authors' code.
+            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            kernel_regularizer: Regularizers, `None` by default.
+            recurrent_regularizer: Regularizers, `None` by default.
+            bias_regularizer: Regularizers, `None` by default.
+            kernel_constraint: Constraints, `None` by default.
+            recurrent_constraint: Constraints, `None` by default.
+            bias_constraint: Constraints, `None` by default.
+            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
+                such as `LowRank(rank=24, diagonal=True)`.
+            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
+                gain and no centre, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
+                for one mask that the gates share.
+            connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in
+                `keras_adaptive_rnn.StackedCells`.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
+            return_state: Whether to return the last states as well. Defaults to `False`.
+            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+                Defaults to `False`.
+            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
+                a known batch size. Defaults to `False`.
+            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
+                Needs a known number of steps. Defaults to `False`.
+            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
+                Defaults to `False`.
+            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
+                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
+                numbers are the same. Defaults to `False`.
+            return_decisions: Whether to return, after the output and the states, what each deciding cell
+                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
+                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
+                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+                needs `return_state=True`. Defaults to `False`.
+            schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
+                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
+                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
+                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
+                are the same.
+            activity_regularizer: Regularizer of the output. Defaults to `None`.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+class DeepRNN(CellLayer):
+    """A deep stack of vanilla layers (Eidnes and Nokland, 2018) as a layer: `RNN(DeepRNNCell(...))`.
+
+    Args:
+        *args, **kwargs: All arguments of `keras_adaptive_rnn.DeepRNNCell`, where the equations are. A list of `units` makes a stack of cells
+            of these sizes, the lowest first, alike but for their random numbers: `keras_adaptive_rnn.StackedCells`.
+        connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in `keras_adaptive_rnn.StackedCells`.
+        return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions,
+            schedule: As in `keras_adaptive_rnn.layers.RNN`.
+        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.DeepRNN(8, depth=12)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)"""
+
+    cell_class: Any
+
+    @property
+    def units(self) -> int | list[int]: ...
+    @property
+    def depth(self) -> int: ...
+    @property
+    def activation(self) -> Any: ...
+    @property
+    def skip_every(self) -> int | None: ...
+    @property
+    def skip_scale(self) -> float: ...
+    @property
+    def block_dropout(self) -> float: ...
+    @property
+    def kernel_initializer(self) -> Any: ...
+    @property
+    def recurrent_initializer(self) -> Any: ...
+    @property
+    def use_bias(self) -> bool: ...
+    @property
+    def bias_initializer(self) -> Any: ...
+    @property
+    def kernel_regularizer(self) -> Any: ...
+    @property
+    def recurrent_regularizer(self) -> Any: ...
+    @property
+    def bias_regularizer(self) -> Any: ...
+    @property
+    def kernel_constraint(self) -> Any: ...
+    @property
+    def recurrent_constraint(self) -> Any: ...
+    @property
+    def bias_constraint(self) -> Any: ...
+    @property
+    def kernel_map(self) -> Any: ...
+    @property
+    def recurrent_map(self) -> Any: ...
+    @property
+    def dropout(self) -> float: ...
+    @property
+    def recurrent_dropout(self) -> float: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def trainable_initial_state(self) -> bool: ...
+    def __init__(
+        self,
+        units: int | list[int],
+        depth: int,
+        *,
+        activation: Activation = "belu",
+        skip_every: int | None = 4,
+        skip_scale: float = 0.99,
+        block_dropout: float = 0.0,
+        kernel_initializer: Initializer = "unit_variance",
+        recurrent_initializer: Initializer = "unit_variance",
+        use_bias: bool = True,
+        bias_initializer: Initializer = "zeros",
+        kernel_regularizer: Regularizer = None,
+        recurrent_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        recurrent_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
+        kernel_map: str | LinearMap = "full",
+        recurrent_map: str | LinearMap = "full",
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        seed: int | None = None,
+        trainable_initial_state: bool = False,
+        connection: str | None = None,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        zero_output_for_mask: bool = False,
+        recompute: bool = False,
+        return_decisions: bool = False,
+        schedule: str = "auto",
+        activity_regularizer: Regularizer = None,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """A deep stack of vanilla layers (Eidnes and Nokland, 2018) as a layer: `RNN(DeepRNNCell(...))`.
+
+        Args:
+            units: Positive integer, size of every layer.
+            depth: Positive integer, $L$.
+            activation: $f$. Defaults to `"belu"`, the bipolar ELU.
+            skip_every: Positive integer, $k$; `None` for no skip connections. Defaults to `4`.
+            skip_scale: Number, $\\alpha$. Defaults to `0.99`: below one, so that the layer itself can contribute
+                to an output of unit variance.
+            block_dropout: Float in `[0, 1)`, probability that a block of `skip_every` layers is skipped for a
+                step, drawn per sample and step. Nothing is rescaled in inference. The lowest block is never
+                skipped if its inputs do not have `units` features. Defaults to `0.0`.
+            kernel_initializer: Initializers of $U_i$ and $W_i$. Default to `"unit_variance"`, which is scaled by
+                $g_i$; any other initializer is used as it is.
+            recurrent_initializer: Initializers of $U_i$ and $W_i$. Default to `"unit_variance"`, which is scaled
+                by $g_i$; any other initializer is used as it is.
+            use_bias: Whether to add a bias. Defaults to `True`.
+            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            kernel_regularizer: Regularizers, `None` by default.
+            recurrent_regularizer: Regularizers, `None` by default.
+            bias_regularizer: Regularizers, `None` by default.
+            kernel_constraint: Constraints, `None` by default.
+            recurrent_constraint: Constraints, `None` by default.
+            bias_constraint: Constraints, `None` by default.
+            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
+                such as `LowRank(rank=24, diagonal=True)`.
+            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+            dropout: Float in `[0, 1)`, fraction of each $x_i$ to drop, with a new mask in every step. Defaults to
+                `0.0`.
+            recurrent_dropout: Float in `[0, 1)`, fraction of each $h_i(t-1)$ to drop in the product with $W_i$,
+                with one mask per sequence and layer (rnnDrop). Defaults to `0.0`.
+            seed: Integer seed of the masks, or `None` (default).
+            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
+                batch, initialized to zero. Defaults to `False`: zeros.
+            connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in
+                `keras_adaptive_rnn.StackedCells`.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
+            return_state: Whether to return the last states as well. Defaults to `False`.
+            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+                Defaults to `False`.
+            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
+                a known batch size. Defaults to `False`.
+            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
+                Needs a known number of steps. Defaults to `False`.
+            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
+                Defaults to `False`.
+            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
+                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
+                numbers are the same. Defaults to `False`.
+            return_decisions: Whether to return, after the output and the states, what each deciding cell
+                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
+                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
+                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+                needs `return_state=True`. Defaults to `False`.
+            schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
+                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
+                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
+                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
+                are the same.
+            activity_regularizer: Regularizer of the output. Defaults to `None`.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+class WeightDropLSTM(CellLayer):
+    """The LSTM of AWD-LSTM (Merity et al., 2018) as a layer: `RNN(WeightDropLSTMCell(...))`.
+
+    Args:
+        *args, **kwargs: All arguments of `keras_adaptive_rnn.WeightDropLSTMCell`, where the equations are. A list of `units` makes a stack of cells
+            of these sizes, the lowest first, alike but for their random numbers: `keras_adaptive_rnn.StackedCells`.
+        connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in `keras_adaptive_rnn.StackedCells`.
+        return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions,
+            schedule: As in `keras_adaptive_rnn.layers.RNN`.
+        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.WeightDropLSTM(8, recurrent_weight_dropout=0.5)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)"""
+
+    cell_class: Any
+
+    @property
+    def units(self) -> int | list[int]: ...
+    @property
+    def recurrent_weight_dropout(self) -> float: ...
+    @property
+    def variational(self) -> bool: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def activation(self) -> Any: ...
+    @property
+    def recurrent_activation(self) -> Any: ...
+    @property
+    def unit_forget_bias(self) -> bool: ...
+    @property
+    def tied_gates(self) -> bool: ...
+    @property
+    def cap_input_gate(self) -> bool: ...
+    @property
+    def projection_units(self) -> int | None: ...
+    @property
+    def cell_clip(self) -> float | None: ...
+    @property
+    def update_dropout(self) -> float: ...
+    @property
+    def use_bias(self) -> bool: ...
+    @property
+    def kernel_initializer(self) -> Any: ...
+    @property
+    def recurrent_initializer(self) -> Any: ...
+    @property
+    def bias_initializer(self) -> Any: ...
+    @property
+    def kernel_regularizer(self) -> Any: ...
+    @property
+    def recurrent_regularizer(self) -> Any: ...
+    @property
+    def bias_regularizer(self) -> Any: ...
+    @property
+    def kernel_constraint(self) -> Any: ...
+    @property
+    def recurrent_constraint(self) -> Any: ...
+    @property
+    def bias_constraint(self) -> Any: ...
+    @property
+    def kernel_map(self) -> Any: ...
+    @property
+    def layer_normalization(self) -> bool: ...
+    @property
+    def per_gate_dropout(self) -> bool: ...
+    @property
+    def dropout(self) -> float: ...
+    @property
+    def recurrent_dropout(self) -> float: ...
+    @property
+    def trainable_initial_state(self) -> bool: ...
+    def __init__(
+        self,
+        units: int | list[int],
+        recurrent_weight_dropout: float = 0.5,
+        *,
+        variational: bool = False,
+        seed: int | None = None,
+        activation: Activation = "tanh",
+        recurrent_activation: Activation = "sigmoid",
+        unit_forget_bias: bool = True,
+        tied_gates: bool = False,
+        cap_input_gate: bool = False,
+        projection_units: int | None = None,
+        cell_clip: float | None = None,
+        update_dropout: float = 0.0,
+        use_bias: bool = True,
+        kernel_initializer: Initializer = "glorot_uniform",
+        recurrent_initializer: Initializer = "orthogonal",
+        bias_initializer: Initializer = "zeros",
+        kernel_regularizer: Regularizer = None,
+        recurrent_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        recurrent_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
+        kernel_map: str | LinearMap = "full",
+        layer_normalization: bool = False,
+        per_gate_dropout: bool = False,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        trainable_initial_state: bool = False,
+        connection: str | None = None,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        zero_output_for_mask: bool = False,
+        recompute: bool = False,
+        return_decisions: bool = False,
+        schedule: str = "auto",
+        activity_regularizer: Regularizer = None,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """The LSTM of AWD-LSTM (Merity et al., 2018) as a layer: `RNN(WeightDropLSTMCell(...))`.
+
+        Args:
+            units: Positive integer, size of the output.
+            recurrent_weight_dropout: Float in `[0, 1)`, $p$. Defaults to `0.5`.
+            variational: Whether whole columns of $U$ are dropped, each of them what one gate of one unit reads.
+                (The authors' code goes on dropping in inference with this option; this one does not.) Defaults to
+                `False`.
+            seed: Integer seed of the masks, or `None` (default).
+            activation: $\\phi$. Defaults to `"tanh"`.
+            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
+            unit_forget_bias: Whether $b_f$ starts at one. Defaults to `True`.
+            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
+            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
+                `False`.
+            projection_units: Positive integer, size of a linear projection of $h$, which is then the output and
+                the recurrent state; `None` (default) for none.
+            cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
+                from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
+            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
+                itself is never dropped. Defaults to `0.0`.
+            use_bias: Whether to add a bias. Defaults to `True`.
+            kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
+                and `"zeros"`.
+            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            kernel_regularizer: Regularizers, `None` by default.
+            recurrent_regularizer: Regularizers, `None` by default.
+            bias_regularizer: Regularizers, `None` by default.
+            kernel_constraint: Constraints, `None` by default.
+            recurrent_constraint: Constraints, `None` by default.
+            bias_constraint: Constraints, `None` by default.
+            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
+                such as `LowRank(rank=24, diagonal=True)`.
+            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
+                gain and no centre, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
+                for one mask that the gates share.
+            dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
+                `0.0`.
+            recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
+                sequence. Defaults to `0.0`.
+            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
+                batch, initialized to zero. Defaults to `False`: zeros.
+            connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in
+                `keras_adaptive_rnn.StackedCells`.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
+            return_state: Whether to return the last states as well. Defaults to `False`.
+            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+                Defaults to `False`.
+            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
+                a known batch size. Defaults to `False`.
+            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
+                Needs a known number of steps. Defaults to `False`.
+            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
+                Defaults to `False`.
+            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
+                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
+                numbers are the same. Defaults to `False`.
+            return_decisions: Whether to return, after the output and the states, what each deciding cell
+                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
+                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
+                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+                needs `return_state=True`. Defaults to `False`.
+            schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
+                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
+                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
+                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
+                are the same.
+            activity_regularizer: Regularizer of the output. Defaults to `None`.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+class Zoneout(CellLayer):
+    """A recurrent network with zoneout (Krueger et al., 2017) as a layer: `RNN(ZoneoutCell(...))`.
+
+    Args:
+        *args, **kwargs: All arguments of `keras_adaptive_rnn.ZoneoutCell`, where the equations are. A list of `units` makes a stack of cells
+            of these sizes, the lowest first, alike but for their random numbers: `keras_adaptive_rnn.StackedCells`.
+        connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in `keras_adaptive_rnn.StackedCells`.
+        return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions,
+            schedule: As in `keras_adaptive_rnn.layers.RNN`.
+        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.Zoneout(8, zoneout=[0.05, 0.5])
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)"""
+
+    cell_class: Any
+
+    @property
+    def units(self) -> int | None | list[int]: ...
+    @property
+    def zoneout(self) -> float | list[float]: ...
+    @property
+    def core(self) -> str: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def trainable_initial_state(self) -> bool: ...
+    def __init__(
+        self,
+        units: int | None | list[int] = None,
+        zoneout: float | list[float] = 0.1,
+        *,
+        core: str = "lstm",
+        cell: Any = None,
+        seed: int | None = None,
+        trainable_initial_state: bool = False,
+        activation: Activation = "tanh",
+        recurrent_activation: Activation = "sigmoid",
+        unit_forget_bias: bool = True,
+        tied_gates: bool = False,
+        cap_input_gate: bool = False,
+        projection_units: int | None = None,
+        cell_clip: float | None = None,
+        update_dropout: float = 0.0,
+        use_bias: bool = True,
+        kernel_initializer: Initializer = "glorot_uniform",
+        recurrent_initializer: Initializer = "orthogonal",
+        bias_initializer: Initializer = "zeros",
+        kernel_regularizer: Regularizer = None,
+        recurrent_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        recurrent_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
+        kernel_map: str | LinearMap = "full",
+        recurrent_map: str | LinearMap = "full",
+        layer_normalization: bool = False,
+        per_gate_dropout: bool = False,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        reset_after: bool = True,
+        connection: str | None = None,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        zero_output_for_mask: bool = False,
+        recompute: bool = False,
+        return_decisions: bool = False,
+        schedule: str = "auto",
+        activity_regularizer: Regularizer = None,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """A recurrent network with zoneout (Krueger et al., 2017) as a layer: `RNN(ZoneoutCell(...))`.
+
+        Args:
+            units: Positive integer, size of the core. Not given where `cell` is.
+            zoneout: Float in `[0, 1)`, $z$ of every state; or a list of them, one for each state of the inner
+                cell that is memory: `[0.05, 0.5]` for $h$ and $c$ of an LSTM. Defaults to `0.1`.
+            core: `"lstm"` (default), `"gru"` or `"elman"`; it takes the further arguments.
+            cell: A recurrent cell, or a list of cells, which is stacked.
+            seed: Integer seed of the masks, or `None` (default).
+            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
+                batch, initialized to zero. Defaults to `False`: zeros.
+            activation: Activation of the new content. Defaults to `"tanh"`.
+            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
+            unit_forget_bias: Whether $b_f$ starts at one. Defaults to `True`.
+            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
+            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
+                `False`.
+            projection_units: Positive integer, size of a linear projection of $h$, which is then the output and
+                the recurrent state; `None` (default) for none.
+            cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
+                from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
+            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
+                itself is never dropped. Defaults to `0.0`.
+            use_bias: Whether to add a bias. Defaults to `True`.
+            kernel_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
+                joined gates, as in the authors' code.
+            recurrent_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
+                joined gates, as in the authors' code.
+            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            kernel_regularizer: Regularizers, `None` by default.
+            recurrent_regularizer: Regularizers, `None` by default.
+            bias_regularizer: Regularizers, `None` by default.
+            kernel_constraint: Constraints, `None` by default.
+            recurrent_constraint: Constraints, `None` by default.
+            bias_constraint: Constraints, `None` by default.
+            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
+                such as `LowRank(rank=24, diagonal=True)`.
+            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
+                gain and no centre, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
+                for one mask that the gates share.
+            dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
+                `0.0`.
+            recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
+                sequence. Defaults to `0.0`.
+            reset_after: Whether the reset gate acts after the recurrent product (as in Keras and cuDNN) or before
+                it. Defaults to `True`.
+            connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in
+                `keras_adaptive_rnn.StackedCells`.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
+            return_state: Whether to return the last states as well. Defaults to `False`.
+            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+                Defaults to `False`.
+            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
+                a known batch size. Defaults to `False`.
+            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
+                Needs a known number of steps. Defaults to `False`.
+            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
+                Defaults to `False`.
+            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
+                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
+                numbers are the same. Defaults to `False`.
+            return_decisions: Whether to return, after the output and the states, what each deciding cell
+                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
+                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
+                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+                needs `return_state=True`. Defaults to `False`.
+            schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
+                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
+                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
+                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
+                are the same.
+            activity_regularizer: Regularizer of the output. Defaults to `None`.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+class Skip(CellLayer):
+    """The Skip RNN (Campos et al., 2018) as a layer: `RNN(SkipCell(...))`.
+
+    Args:
+        *args, **kwargs: All arguments of `keras_adaptive_rnn.SkipCell`, where the equations are.
+        return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions,
+            schedule: As in `keras_adaptive_rnn.layers.RNN`.
+        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.Skip(keras_adaptive_rnn.GRUCell(8), cost_weight=1e-4, return_decisions=True)
+    >>> output, updates = layer(np.ones((2, 5, 3)))
+    >>> tuple(output.shape), tuple(updates.shape)
+    ((2, 8), (2, 5))"""
+
+    cell_class: Any
+    fixed_arguments: Any
+
+    @property
+    def update_bias(self) -> float: ...
+    @property
+    def cost_weight(self) -> float: ...
+    @property
+    def held_increment(self) -> bool: ...
+    @property
+    def decision_initializer(self) -> Any: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def trainable_initial_state(self) -> bool: ...
+    def __init__(
+        self,
+        cell: Any,
+        *,
+        update_bias: float = 1.0,
+        cost_weight: float = 0.0,
+        held_increment: bool = False,
+        decision_initializer: Initializer = "glorot_uniform",
+        seed: int | None = None,
+        trainable_initial_state: bool = False,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        zero_output_for_mask: bool = False,
+        recompute: bool = False,
+        return_decisions: bool = False,
+        schedule: str = "auto",
+        activity_regularizer: Regularizer = None,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """The Skip RNN (Campos et al., 2018) as a layer: `RNN(SkipCell(...))`.
+
+        Args:
+            cell: A recurrent cell, or a list of cells, which is stacked.
+            update_bias: Number, $b_p$ at the start of training. Defaults to `1.0`.
+            cost_weight: Non-negative number, $\\lambda$, what an updated step costs. Defaults to `0.0`. If it is
+                positive, the cell does not run in `keras.layers.RNN`, which cannot add the loss.
+            held_increment: Whether $\\Delta \\hat u$ is held in skipped steps, as in the authors' code. Defaults to
+                `False`.
+            decision_initializer: Initializer of $W_p$. Defaults to `"glorot_uniform"`.
+            seed: Integer seed of the masks, or `None` (default).
+            trainable_initial_state: Whether the initial state of the inner cell is trained. Defaults to `False`.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
+            return_state: Whether to return the last states as well. Defaults to `False`.
+            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+                Defaults to `False`.
+            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
+                a known batch size. Defaults to `False`.
+            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
+                Needs a known number of steps. Defaults to `False`.
+            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
+                Defaults to `False`.
+            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
+                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
+                numbers are the same. Defaults to `False`.
+            return_decisions: Whether to return, after the output and the states, what each deciding cell
+                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
+                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
+                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+                needs `return_state=True`. Defaults to `False`.
+            schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
+                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
+                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
+                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
+                are the same.
+            activity_regularizer: Regularizer of the output. Defaults to `None`.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+class Skim(CellLayer):
+    """The Skim-RNN (Seo et al., 2018) as a layer: `RNN(SkimCell(...))`.
+
+    Args:
+        *args, **kwargs: All arguments of `keras_adaptive_rnn.SkimCell`, where the equations are.
+        return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions,
+            schedule: As in `keras_adaptive_rnn.layers.RNN`.
+        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+
+    Example:
+
+    >>> big, small = keras_adaptive_rnn.LSTMCell(8), keras_adaptive_rnn.LSTMCell(2)
+    >>> layer = keras_adaptive_rnn.layers.Skim(big, small, skim_loss=0.01, return_sequences=True)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 5, 8)"""
+
+    cell_class: Any
+    fixed_arguments: Any
+
+    @property
+    def small_cell(self) -> Any: ...
+    @property
+    def temperature(self) -> float: ...
+    @property
+    def skim_loss(self) -> float: ...
+    @property
+    def decision_initializer(self) -> Any: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def trainable_initial_state(self) -> bool: ...
+    def __init__(
+        self,
+        cell: Any,
+        small_cell: Any,
+        *,
+        temperature: float = 0.5,
+        skim_loss: float = 0.0,
+        decision_initializer: Initializer = "glorot_uniform",
+        seed: int | None = None,
+        trainable_initial_state: bool = False,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        zero_output_for_mask: bool = False,
+        recompute: bool = False,
+        return_decisions: bool = False,
+        schedule: str = "auto",
+        activity_regularizer: Regularizer = None,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """The Skim-RNN (Seo et al., 2018) as a layer: `RNN(SkimCell(...))`.
+
+        Args:
+            cell: A recurrent cell, or a list of cells, which is stacked.
+            small_cell: The small cell, a cell object of any kind, none of whose paired states is larger than the
+                big one's.
+            temperature: Positive number, $\\tau$ at the start of training. Defaults to `0.5`. Where
+                `keras_adaptive_rnn.callbacks.Annealing` changes it from epoch to epoch, the weight holds the last
+                value.
+            skim_loss: Non-negative number, $\\gamma$. Defaults to `0.0`. Where it is positive, `keras.layers.RNN`,
+                which cannot add the loss, is refused.
+            decision_initializer: Initializer of $W$. Defaults to `"glorot_uniform"`.
+            seed: Integer seed of the masks, or `None` (default).
+            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
+                batch, initialized to zero. Defaults to `False`: zeros.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
+            return_state: Whether to return the last states as well. Defaults to `False`.
+            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+                Defaults to `False`.
+            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
+                a known batch size. Defaults to `False`.
+            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
+                Needs a known number of steps. Defaults to `False`.
+            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
+                Defaults to `False`.
+            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
+                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
+                numbers are the same. Defaults to `False`.
+            return_decisions: Whether to return, after the output and the states, what each deciding cell
+                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
+                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
+                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+                needs `return_state=True`. Defaults to `False`.
+            schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
+                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
+                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
+                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
+                are the same.
+            activity_regularizer: Regularizer of the output. Defaults to `None`.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+class VariableComputation(CellLayer):
+    """The VCRNN and VCGRU (Jernite et al., 2017) as a layer: `RNN(VariableComputationCell(...))`.
+
+    Args:
+        *args, **kwargs: All arguments of `keras_adaptive_rnn.VariableComputationCell`, where the equations are. A list of `units` makes a stack of cells
+            of these sizes, the lowest first, alike but for their random numbers: `keras_adaptive_rnn.StackedCells`.
+        connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in `keras_adaptive_rnn.StackedCells`.
+        return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions,
+            schedule: As in `keras_adaptive_rnn.layers.RNN`.
+        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.VariableComputation(8, core="gru", cost_weight=0.1, target=0.25)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)"""
+
+    cell_class: Any
+
+    @property
+    def units(self) -> int | list[int]: ...
+    @property
+    def core(self) -> str: ...
+    @property
+    def sharpness(self) -> float: ...
+    @property
+    def epsilon(self) -> float: ...
+    @property
+    def cost_weight(self) -> float: ...
+    @property
+    def target(self) -> float: ...
+    @property
+    def soft_inference(self) -> bool: ...
+    @property
+    def decision_initializer(self) -> Any: ...
+    @property
+    def activation(self) -> Any: ...
+    @property
+    def use_bias(self) -> bool: ...
+    @property
+    def kernel_initializer(self) -> Any: ...
+    @property
+    def recurrent_initializer(self) -> Any: ...
+    @property
+    def bias_initializer(self) -> Any: ...
+    @property
+    def kernel_regularizer(self) -> Any: ...
+    @property
+    def recurrent_regularizer(self) -> Any: ...
+    @property
+    def bias_regularizer(self) -> Any: ...
+    @property
+    def kernel_constraint(self) -> Any: ...
+    @property
+    def recurrent_constraint(self) -> Any: ...
+    @property
+    def bias_constraint(self) -> Any: ...
+    @property
+    def kernel_map(self) -> Any: ...
+    @property
+    def recurrent_map(self) -> Any: ...
+    @property
+    def layer_normalization(self) -> bool: ...
+    @property
+    def per_gate_dropout(self) -> bool: ...
+    @property
+    def dropout(self) -> float: ...
+    @property
+    def recurrent_dropout(self) -> float: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def trainable_initial_state(self) -> bool: ...
+    def __init__(
+        self,
+        units: int | list[int],
+        *,
+        core: str = "rnn",
+        sharpness: float = 0.1,
+        epsilon: float = 0.01,
+        cost_weight: float = 0.0,
+        target: float = 0.0,
+        soft_inference: bool = False,
+        decision_initializer: Initializer = "glorot_uniform",
+        activation: Activation = "tanh",
+        use_bias: bool = True,
+        kernel_initializer: Initializer = "glorot_uniform",
+        recurrent_initializer: Initializer = "orthogonal",
+        bias_initializer: Initializer = "zeros",
+        kernel_regularizer: Regularizer = None,
+        recurrent_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        recurrent_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
+        kernel_map: str | LinearMap = "full",
+        recurrent_map: str | LinearMap = "full",
+        layer_normalization: bool = False,
+        per_gate_dropout: bool = False,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        seed: int | None = None,
+        trainable_initial_state: bool = False,
+        connection: str | None = None,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        zero_output_for_mask: bool = False,
+        recompute: bool = False,
+        return_decisions: bool = False,
+        schedule: str = "auto",
+        activity_regularizer: Regularizer = None,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """The VCRNN and VCGRU (Jernite et al., 2017) as a layer: `RNN(VariableComputationCell(...))`.
+
+        Args:
+            units: Positive integer, $D$, size of the output.
+            core: `"rnn"` (default) or `"gru"`.
+            sharpness: Positive number, $\\lambda$ at the start of training. Defaults to `0.1`. Where
+                `keras_adaptive_rnn.callbacks.Annealing` changes it from epoch to epoch, the weight holds the last
+                value.
+            epsilon: Number in `[0, 0.5)`, $\\epsilon$. Defaults to `0.01`.
+            cost_weight: Non-negative number, $\\beta$. Defaults to `0.0`. If it is positive, the cell does not run
+                in `keras.layers.RNN`, which cannot add the loss.
+            target: Number in `[0, 1)`, $\\bar m$, the share that costs nothing. Defaults to `0.0`.
+            soft_inference: Whether inference uses the soft mask of training too. Defaults to `False`.
+            decision_initializer: Initializer of $[v; u]$. Defaults to `"glorot_uniform"`.
+            activation: Activation of the new content. Defaults to `"tanh"`.
+            use_bias: Whether to add a bias. Defaults to `True`.
+            kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
+                and `"zeros"`.
+            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            kernel_regularizer: Regularizers, `None` by default.
+            recurrent_regularizer: Regularizers, `None` by default.
+            bias_regularizer: Regularizers, `None` by default.
+            kernel_constraint: Constraints, `None` by default.
+            recurrent_constraint: Constraints, `None` by default.
+            bias_constraint: Constraints, `None` by default.
+            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
+                such as `LowRank(rank=24, diagonal=True)`.
+            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
+                gain and no centre, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
+                for one mask that the gates share.
+            dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
+                `0.0`.
+            recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
+                sequence. Defaults to `0.0`.
+            seed: Integer seed of the masks, or `None` (default).
+            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
+                batch, initialized to zero. Defaults to `False`: zeros.
+            connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in
+                `keras_adaptive_rnn.StackedCells`.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
+            return_state: Whether to return the last states as well. Defaults to `False`.
+            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+                Defaults to `False`.
+            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
+                a known batch size. Defaults to `False`.
+            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
+                Needs a known number of steps. Defaults to `False`.
+            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
+                Defaults to `False`.
+            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
+                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
+                numbers are the same. Defaults to `False`.
+            return_decisions: Whether to return, after the output and the states, what each deciding cell
+                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
+                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
+                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+                needs `return_state=True`. Defaults to `False`.
+            schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
+                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
+                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
+                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
+                are the same.
+            activity_regularizer: Regularizer of the output. Defaults to `None`.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+class AdaptiveLayer(CellLayer):
+    """The layer of an adaptive cell, or of a stack of them.
+
+    Args:
+        output_dropout: Float in `[0, 1)`, share of the output to drop, by one mask a sequence. Defaults to `0.0`.
+    """
+
+    cell_class: Any
+    stack_class: Any
+    fixed_arguments: Any
+    output_dropout: float
+    output_noise: Any
+
+    @property
+    def units(self) -> int | list[int]: ...
+    @property
+    def policy_units(self) -> int: ...
+    @property
+    def policy(self) -> str: ...
+    @property
+    def adaptation(self) -> str: ...
+    @property
+    def tied(self) -> bool: ...
+    @property
+    def rank(self) -> int | None: ...
+    @property
+    def policy_dropout(self) -> float: ...
+    @property
+    def policy_initializer(self) -> Any: ...
+    @property
+    def kernel_initializer(self) -> Any: ...
+    @property
+    def activation(self) -> Any: ...
+    @property
+    def recurrent_activation(self) -> Any: ...
+    @property
+    def unit_forget_bias(self) -> bool: ...
+    @property
+    def tied_gates(self) -> bool: ...
+    @property
+    def cap_input_gate(self) -> bool: ...
+    @property
+    def projection_units(self) -> int | None: ...
+    @property
+    def cell_clip(self) -> float | None: ...
+    @property
+    def update_dropout(self) -> float: ...
+    @property
+    def use_bias(self) -> bool: ...
+    @property
+    def recurrent_initializer(self) -> Any: ...
+    @property
+    def bias_initializer(self) -> Any: ...
+    @property
+    def kernel_regularizer(self) -> Any: ...
+    @property
+    def recurrent_regularizer(self) -> Any: ...
+    @property
+    def bias_regularizer(self) -> Any: ...
+    @property
+    def kernel_constraint(self) -> Any: ...
+    @property
+    def recurrent_constraint(self) -> Any: ...
+    @property
+    def bias_constraint(self) -> Any: ...
+    @property
+    def kernel_map(self) -> Any: ...
+    @property
+    def recurrent_map(self) -> Any: ...
+    @property
+    def dropout(self) -> float: ...
+    @property
+    def recurrent_dropout(self) -> float: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def trainable_initial_state(self) -> bool: ...
+    return_sequences: bool
+    return_state: bool
+    go_backwards: bool
+    stateful: bool
+    unroll: bool
+    zero_output_for_mask: bool
+    recompute: bool
+    return_decisions: bool
+    schedule: str
+    activity_regularizer: Any
+
+    def __init__(
+        self,
+        *,
+        units: int | list[int],
+        policy_units: int = 100,
+        policy: str = "recurrent",
+        adaptation: str = "io",
+        tied: bool = True,
+        rank: int | None = None,
+        policy_dropout: float = 0.0,
+        policy_initializer: Initializer = "orthogonal",
+        kernel_initializer: Initializer = "orthogonal",
+        activation: Activation = "tanh",
+        recurrent_activation: Activation = "sigmoid",
+        unit_forget_bias: bool = True,
+        tied_gates: bool = False,
+        cap_input_gate: bool = False,
+        projection_units: int | None = None,
+        cell_clip: float | None = None,
+        update_dropout: float = 0.0,
+        use_bias: bool = True,
+        recurrent_initializer: Initializer = "orthogonal",
+        bias_initializer: Initializer = "zeros",
+        kernel_regularizer: Regularizer = None,
+        recurrent_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        recurrent_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
+        kernel_map: str | LinearMap = "full",
+        recurrent_map: str | LinearMap = "full",
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        seed: int | None = None,
+        trainable_initial_state: bool = False,
+        output_dropout: float = 0.0,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        zero_output_for_mask: bool = False,
+        recompute: bool = False,
+        return_decisions: bool = False,
+        schedule: str = "auto",
+        activity_regularizer: Regularizer = None,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """The layer of an adaptive cell, or of a stack of them.
+
+        Args:
+            units: Positive integer, size of the output.
+            policy_units: Positive integer, size of $z$. Defaults to `100`.
+            policy: `"recurrent"` (default, equation 8) or `"static"` (equation 7).
+            adaptation: `"io"` (default), `"input"`, `"output"` or `"sva"`.
+            tied: Whether the gates share the first $D$ (and with `"sva"` $R$ and $D$), which takes half the time.
+                Defaults to `True`.
+            rank: Positive integer, with `"sva"` the number of singular values; `None` (default) for as many as
+                there can be.
+            policy_dropout: Float in `[0, 1)`, share of $z$ to drop wherever it is read; one mask a sequence.
+                Defaults to `0.0`.
+            policy_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
+            kernel_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
+                joined gates, as in the authors' code.
+            activation: $\\phi$. Defaults to `"tanh"`.
+            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
+            unit_forget_bias: Whether $b_f$ starts at one. Defaults to `True`.
+            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
+            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
+                `False`.
+            projection_units: Positive integer, size of a linear projection of $h$, which is then the output and
+                the recurrent state; `None` (default) for none.
+            cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
+                from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
+            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
+                itself is never dropped. Defaults to `0.0`.
+            use_bias: Whether to add a bias. Defaults to `True`.
+            recurrent_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
+                joined gates, as in the authors' code.
+            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            kernel_regularizer: Regularizers, `None` by default.
+            recurrent_regularizer: Regularizers, `None` by default.
+            bias_regularizer: Regularizers, `None` by default.
+            kernel_constraint: Constraints, `None` by default.
+            recurrent_constraint: Constraints, `None` by default.
+            bias_constraint: Constraints, `None` by default.
+            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
+                such as `LowRank(rank=24, diagonal=True)`.
+            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+            dropout: Float in `[0, 1)`, share of $x_t$ and of $h_{t-1}$ to drop wherever they are read; one mask a
+                sequence. Default to `0.0`. The paper also drops the output of the top layer: there is an argument
+                of the layer `keras_adaptive_rnn.layers.AdaptiveLSTM` for that.
+            recurrent_dropout: Float in `[0, 1)`, share of $x_t$ and of $h_{t-1}$ to drop wherever they are read;
+                one mask a sequence. Default to `0.0`. The paper also drops the output of the top layer: there is
+                an argument of the layer `keras_adaptive_rnn.layers.AdaptiveLSTM` for that.
+            seed: Integer seed of the masks, or `None` (default).
+            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
+                batch, initialized to zero. Defaults to `False`: zeros.
+            output_dropout: Float in `[0, 1)`, share of the output to drop, by one mask a sequence. Defaults to
+                `0.0`.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
+            return_state: Whether to return the last states as well. Defaults to `False`.
+            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+                Defaults to `False`.
+            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
+                a known batch size. Defaults to `False`.
+            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
+                Needs a known number of steps. Defaults to `False`.
+            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
+                Defaults to `False`.
+            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
+                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
+                numbers are the same. Defaults to `False`.
+            return_decisions: Whether to return, after the output and the states, what each deciding cell
+                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
+                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
+                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+                needs `return_state=True`. Defaults to `False`.
+            schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
+                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
+                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
+                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
+                are the same.
+            activity_regularizer: Regularizer of the output. Defaults to `None`.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+    def make_cell(self, units: Any = None, **kwargs: Any) -> Any: ...
+    def call(
+        self, sequences: Any, initial_state: Any = None, mask: Any = None, training: bool | None = False
+    ) -> Any: ...
+
+class AdaptiveLSTM(AdaptiveLayer):
+    """The adaptive LSTM (Flennerhag et al., 2018) as a layer, of one cell or of a stack of them.
+
+    Args:
+        units: Positive integer, `RNN(AdaptiveLSTMCell(units, ...))`, or a list of them, the size of each layer of a
+            stack, `RNN(StackedAdaptiveLSTMCells(units, ...))`.
+        output_dropout: Float in `[0, 1)`, share of the output to drop while training, by one mask a sequence: with
+            `dropout`, `recurrent_dropout` and `policy_dropout` the points of the paper. The states are not dropped.
+            Defaults to `0.0`.
+        *args, **kwargs: All arguments of `keras_adaptive_rnn.AdaptiveLSTMCell`, where the equations are.
+        return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, schedule:
+            As in `keras_adaptive_rnn.layers.RNN`.
+        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.AdaptiveLSTM([8, 6], policy_units=4, output_dropout=0.6)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 6)
+    """
+
+    cell_class: Any
+    stack_class: Any
+
+    @property
+    def units(self) -> int | list[int]: ...
+    @property
+    def policy_units(self) -> int: ...
+    @property
+    def policy(self) -> str: ...
+    @property
+    def adaptation(self) -> str: ...
+    @property
+    def tied(self) -> bool: ...
+    @property
+    def rank(self) -> int | None: ...
+    @property
+    def policy_dropout(self) -> float: ...
+    @property
+    def policy_initializer(self) -> Any: ...
+    @property
+    def kernel_initializer(self) -> Any: ...
+    @property
+    def activation(self) -> Any: ...
+    @property
+    def recurrent_activation(self) -> Any: ...
+    @property
+    def unit_forget_bias(self) -> bool: ...
+    @property
+    def tied_gates(self) -> bool: ...
+    @property
+    def cap_input_gate(self) -> bool: ...
+    @property
+    def projection_units(self) -> int | None: ...
+    @property
+    def cell_clip(self) -> float | None: ...
+    @property
+    def update_dropout(self) -> float: ...
+    @property
+    def use_bias(self) -> bool: ...
+    @property
+    def recurrent_initializer(self) -> Any: ...
+    @property
+    def bias_initializer(self) -> Any: ...
+    @property
+    def kernel_regularizer(self) -> Any: ...
+    @property
+    def recurrent_regularizer(self) -> Any: ...
+    @property
+    def bias_regularizer(self) -> Any: ...
+    @property
+    def kernel_constraint(self) -> Any: ...
+    @property
+    def recurrent_constraint(self) -> Any: ...
+    @property
+    def bias_constraint(self) -> Any: ...
+    @property
+    def kernel_map(self) -> Any: ...
+    @property
+    def recurrent_map(self) -> Any: ...
+    @property
+    def dropout(self) -> float: ...
+    @property
+    def recurrent_dropout(self) -> float: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def trainable_initial_state(self) -> bool: ...
+    def __init__(
+        self,
+        units: int | list[int],
+        *,
+        policy_units: int = 100,
+        policy: str = "recurrent",
+        adaptation: str = "io",
+        tied: bool = True,
+        rank: int | None = None,
+        policy_dropout: float = 0.0,
+        policy_initializer: Initializer = "orthogonal",
+        kernel_initializer: Initializer = "orthogonal",
+        activation: Activation = "tanh",
+        recurrent_activation: Activation = "sigmoid",
+        unit_forget_bias: bool = True,
+        tied_gates: bool = False,
+        cap_input_gate: bool = False,
+        projection_units: int | None = None,
+        cell_clip: float | None = None,
+        update_dropout: float = 0.0,
+        use_bias: bool = True,
+        recurrent_initializer: Initializer = "orthogonal",
+        bias_initializer: Initializer = "zeros",
+        kernel_regularizer: Regularizer = None,
+        recurrent_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        recurrent_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
+        kernel_map: str | LinearMap = "full",
+        recurrent_map: str | LinearMap = "full",
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        seed: int | None = None,
+        trainable_initial_state: bool = False,
+        output_dropout: float = 0.0,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        zero_output_for_mask: bool = False,
+        recompute: bool = False,
+        return_decisions: bool = False,
+        schedule: str = "auto",
+        activity_regularizer: Regularizer = None,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """The adaptive LSTM (Flennerhag et al., 2018) as a layer, of one cell or of a stack of them.
+
+        Args:
+            units: Positive integer, `RNN(AdaptiveLSTMCell(units, ...))`, or a list of them, the size of each
+                layer of a stack, `RNN(StackedAdaptiveLSTMCells(units, ...))`.
+            policy_units: Positive integer, size of $z$. Defaults to `100`.
+            policy: `"recurrent"` (default, equation 8) or `"static"` (equation 7).
+            adaptation: `"io"` (default), `"input"`, `"output"` or `"sva"`.
+            tied: Whether the gates share the first $D$ (and with `"sva"` $R$ and $D$), which takes half the time.
+                Defaults to `True`.
+            rank: Positive integer, with `"sva"` the number of singular values; `None` (default) for as many as
+                there can be.
+            policy_dropout: Float in `[0, 1)`, share of $z$ to drop wherever it is read; one mask a sequence.
+                Defaults to `0.0`.
+            policy_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
+            kernel_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
+                joined gates, as in the authors' code.
+            activation: $\\phi$. Defaults to `"tanh"`.
+            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
+            unit_forget_bias: Whether $b_f$ starts at one. Defaults to `True`.
+            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
+            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
+                `False`.
+            projection_units: Positive integer, size of a linear projection of $h$, which is then the output and
+                the recurrent state; `None` (default) for none.
+            cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
+                from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
+            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
+                itself is never dropped. Defaults to `0.0`.
+            use_bias: Whether to add a bias. Defaults to `True`.
+            recurrent_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
+                joined gates, as in the authors' code.
+            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            kernel_regularizer: Regularizers, `None` by default.
+            recurrent_regularizer: Regularizers, `None` by default.
+            bias_regularizer: Regularizers, `None` by default.
+            kernel_constraint: Constraints, `None` by default.
+            recurrent_constraint: Constraints, `None` by default.
+            bias_constraint: Constraints, `None` by default.
+            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
+                such as `LowRank(rank=24, diagonal=True)`.
+            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+            dropout: Float in `[0, 1)`, share of $x_t$ and of $h_{t-1}$ to drop wherever they are read; one mask a
+                sequence. Default to `0.0`. The paper also drops the output of the top layer: there is an argument
+                of the layer `keras_adaptive_rnn.layers.AdaptiveLSTM` for that.
+            recurrent_dropout: Float in `[0, 1)`, share of $x_t$ and of $h_{t-1}$ to drop wherever they are read;
+                one mask a sequence. Default to `0.0`. The paper also drops the output of the top layer: there is
+                an argument of the layer `keras_adaptive_rnn.layers.AdaptiveLSTM` for that.
+            seed: Integer seed of the masks, or `None` (default).
+            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
+                batch, initialized to zero. Defaults to `False`: zeros.
+            output_dropout: Float in `[0, 1)`, share of the output to drop while training, by one mask a sequence:
+                with `dropout`, `recurrent_dropout` and `policy_dropout` the points of the paper. The states are
+                not dropped. Defaults to `0.0`.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
+            return_state: Whether to return the last states as well. Defaults to `False`.
+            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+                Defaults to `False`.
+            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
+                a known batch size. Defaults to `False`.
+            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
+                Needs a known number of steps. Defaults to `False`.
+            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
+                Defaults to `False`.
+            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
+                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
+                numbers are the same. Defaults to `False`.
+            return_decisions: Whether to return, after the output and the states, what each deciding cell
+                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
+                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
+                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+                needs `return_state=True`. Defaults to `False`.
+            schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
+                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
+                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
+                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
+                are the same.
+            activity_regularizer: Regularizer of the output. Defaults to `None`.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+class AdaptiveRNN(AdaptiveLayer):
+    """The adaptive Elman network (Flennerhag et al., 2018) as a layer, of one cell or of a stack of them.
+
+    Args:
+        units: Positive integer, `RNN(AdaptiveRNNCell(units, ...))`, or a list of them, the size of each layer of a
+            stack, `RNN(StackedAdaptiveRNNCells(units, ...))`.
+        output_dropout: As in `keras_adaptive_rnn.layers.AdaptiveLSTM`. Defaults to `0.0`.
+        *args, **kwargs: All arguments of `keras_adaptive_rnn.AdaptiveRNNCell`, where the equations are.
+        return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, schedule:
+            As in `keras_adaptive_rnn.layers.RNN`.
+        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.AdaptiveRNN(8, policy_units=4)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+    """
+
+    cell_class: Any
+    stack_class: Any
+
+    @property
+    def units(self) -> int | list[int]: ...
+    @property
+    def policy_units(self) -> int: ...
+    @property
+    def policy(self) -> str: ...
+    @property
+    def adaptation(self) -> str: ...
+    @property
+    def tied(self) -> bool: ...
+    @property
+    def rank(self) -> int | None: ...
+    @property
+    def policy_dropout(self) -> float: ...
+    @property
+    def policy_initializer(self) -> Any: ...
+    @property
+    def kernel_initializer(self) -> Any: ...
+    @property
+    def activation(self) -> Any: ...
+    @property
+    def use_bias(self) -> bool: ...
+    @property
+    def recurrent_initializer(self) -> Any: ...
+    @property
+    def bias_initializer(self) -> Any: ...
+    @property
+    def kernel_regularizer(self) -> Any: ...
+    @property
+    def recurrent_regularizer(self) -> Any: ...
+    @property
+    def bias_regularizer(self) -> Any: ...
+    @property
+    def kernel_constraint(self) -> Any: ...
+    @property
+    def recurrent_constraint(self) -> Any: ...
+    @property
+    def bias_constraint(self) -> Any: ...
+    @property
+    def kernel_map(self) -> Any: ...
+    @property
+    def recurrent_map(self) -> Any: ...
+    @property
+    def dropout(self) -> float: ...
+    @property
+    def recurrent_dropout(self) -> float: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def trainable_initial_state(self) -> bool: ...
+    def __init__(
+        self,
+        units: int | list[int],
+        *,
+        policy_units: int = 100,
+        policy: str = "recurrent",
+        adaptation: str = "io",
+        tied: bool = True,
+        rank: int | None = None,
+        policy_dropout: float = 0.0,
+        policy_initializer: Initializer = "orthogonal",
+        kernel_initializer: Initializer = "orthogonal",
+        activation: Activation = "tanh",
+        use_bias: bool = True,
+        recurrent_initializer: Initializer = "orthogonal",
+        bias_initializer: Initializer = "zeros",
+        kernel_regularizer: Regularizer = None,
+        recurrent_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        recurrent_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
+        kernel_map: str | LinearMap = "full",
+        recurrent_map: str | LinearMap = "full",
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        seed: int | None = None,
+        trainable_initial_state: bool = False,
+        output_dropout: float = 0.0,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        zero_output_for_mask: bool = False,
+        recompute: bool = False,
+        return_decisions: bool = False,
+        schedule: str = "auto",
+        activity_regularizer: Regularizer = None,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """The adaptive Elman network (Flennerhag et al., 2018) as a layer, of one cell or of a stack of them.
+
+        Args:
+            units: Positive integer, `RNN(AdaptiveRNNCell(units, ...))`, or a list of them, the size of each layer
+                of a stack, `RNN(StackedAdaptiveRNNCells(units, ...))`.
+            policy_units: Positive integer, size of $z$. Defaults to `100`.
+            policy: `"recurrent"` (default, equation 8) or `"static"` (equation 7).
+            adaptation: `"io"` (default), `"input"`, `"output"` or `"sva"`.
+            tied: Whether the gates share the first $D$ (and with `"sva"` $R$ and $D$), which takes half the time.
+                Defaults to `True`.
+            rank: Positive integer, with `"sva"` the number of singular values; `None` (default) for as many as
+                there can be.
+            policy_dropout: Float in `[0, 1)`, share of $z$ to drop wherever it is read; one mask a sequence.
+                Defaults to `0.0`.
+            policy_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
+            kernel_initializer: Defaults to `"orthogonal"`.
+            activation: $\\phi$. Defaults to `"tanh"`.
+            use_bias: Whether to add a bias. Defaults to `True`.
+            recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
+                and `"zeros"`.
+            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
+                `"zeros"`.
+            kernel_regularizer: Regularizers, `None` by default.
+            recurrent_regularizer: Regularizers, `None` by default.
+            bias_regularizer: Regularizers, `None` by default.
+            kernel_constraint: Constraints, `None` by default.
+            recurrent_constraint: Constraints, `None` by default.
+            bias_constraint: Constraints, `None` by default.
+            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
+                such as `LowRank(rank=24, diagonal=True)`.
+            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+            dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
+                `0.0`.
+            recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
+                sequence. Defaults to `0.0`.
+            seed: Integer seed of the masks, or `None` (default).
+            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
+                batch, initialized to zero. Defaults to `False`: zeros.
+            output_dropout: Float in `[0, 1)`, share of the output to drop, by one mask a sequence. Defaults to
+                `0.0`.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
+            return_state: Whether to return the last states as well. Defaults to `False`.
+            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+                Defaults to `False`.
+            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
+                a known batch size. Defaults to `False`.
+            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
+                Needs a known number of steps. Defaults to `False`.
+            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
+                Defaults to `False`.
+            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
+                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
+                numbers are the same. Defaults to `False`.
+            return_decisions: Whether to return, after the output and the states, what each deciding cell
+                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
+                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
+                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+                needs `return_state=True`. Defaults to `False`.
+            schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
+                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
+                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
+                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
+                are the same.
+            activity_regularizer: Regularizer of the output. Defaults to `None`.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """

@@ -1,0 +1,63 @@
+"""The additive part of an affine map."""
+
+from typing import Any
+
+import keras
+
+class Bias(keras.layers.Layer):
+    """Adds a bias `[blocks * units]`, or one row of a bias `[rows, blocks * units]`.
+
+    It is a layer and not a weight of the cell, so that the weights of a cell come in Keras's order: kernel, recurrent
+    kernel, bias.
+
+    Args:
+        units: Size of one block.
+        initializers: List of initializers, one for each block.
+        rows: Number of rows. Defaults to `1`, which drops the first axis.
+        regularizer, constraint: Regularizer and constraint of the whole bias.
+    """
+
+    units: Any
+    initializers: Any
+    rows: Any
+    regularizer: Any
+    constraint: Any
+    bias: Any
+
+    def __init__(
+        self,
+        units: Any,
+        initializers: Any,
+        rows: Any = 1,
+        regularizer: Any = None,
+        constraint: Any = None,
+        *,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """Adds a bias `[blocks * units]`, or one row of a bias `[rows, blocks * units]`.
+
+        Args:
+            units: Size of one block.
+            initializers: List of initializers, one for each block.
+            rows: Number of rows. Defaults to `1`, which drops the first axis.
+            regularizer: Regularizer and constraint of the whole bias.
+            constraint: Regularizer and constraint of the whole bias.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+    def build(self, input_shape: Any = None) -> None: ...
+    def prepare_sequence(self, kept: Any, batch_size: Any, training: bool | None) -> None: ...
+    def narrowed(self, inputs: Any, units: Any) -> Any:
+        """See `LinearMap.narrowed`; `inputs` is ignored."""
+
+    def value(self, row: int = 0) -> Any:
+        """Returns one row, `[blocks * units]`."""
+
+    def __call__(self, inputs: Any, row: int = 0) -> Any: ...
+
+def no_bias(inputs: Any, row: int = 0) -> Any:
+    """The identity, used when `use_bias=False`."""

@@ -1,0 +1,83 @@
+"""Arrays into and out of compiled models, batch by batch."""
+
+import keras
+import numpy as np
+
+
+def as_array(name, value, rank=None):
+    """Returns `value` as an array, or raises an error that names the argument."""
+    array = keras.ops.convert_to_numpy(value) if keras.ops.is_tensor(value) else np.asarray(value)
+    if array.dtype.kind not in "biuf" or array.ndim == 0:
+        raise TypeError(f"Argument `{name}` must be an array of numbers. Received: a {type(value).__name__}")
+    if array.size == 0 or rank not in (None, array.ndim):
+        raise ValueError(
+            f"Argument `{name}` must be an array of {f'rank {rank}' if rank else 'any rank'} with at least one sample. "
+            f"Received: an array of shape {array.shape}"
+        )
+    return array
+
+
+def as_tokens(x):
+    # Integers, as Keras would cast floats to the compute dtype, in which large tokens lose digits.
+    return as_array("x", x, rank=2).astype("int32", copy=False)
+
+
+def as_samples(x, y, sample_weight=None):
+    """Returns tokens, classes and weights (or `None`) as arrays of the same length."""
+    samples = as_tokens(x), as_array("y", y), sample_weight if sample_weight is None else np.asarray(sample_weight)
+    lengths = [len(array) for array in samples if array is not None]
+    if len(set(lengths)) > 1:
+        raise ValueError(
+            "Arguments `x`, `y` and `sample_weight` must have the same length. "
+            f"Received: lengths of {', '.join(map(str, lengths))}"
+        )
+    return samples
+
+
+def select(samples, rows):
+    """Returns the given rows of each array."""
+    return tuple(None if array is None else array[rows] for array in samples)
+
+
+def class_indices(y, classes):
+    """Returns classes, one-hot or not, as integers `[samples]`."""
+    return y.argmax(axis=-1) if y.ndim == 2 and y.shape[-1] == classes else y.reshape(-1)
+
+
+def predict(model, x, batch_size, callbacks=None, first_step=0):
+    """Returns the outputs of a model as a list of arrays.
+
+    The last batch is padded to one of a dozen sizes, so that few shapes are compiled, whatever the length of `x`.
+
+    Args:
+        model: Keras model.
+        x: Array `[samples, ...]`.
+        batch_size: Positive integer.
+        callbacks: `keras.callbacks.CallbackList` to call for each batch; `None` (default) for none.
+        first_step: Non-negative integer, the number of the first batch. Defaults to `0`.
+    """
+    parts = []
+    for step, start in enumerate(range(0, len(x), batch_size), first_step):
+        if callbacks is not None:
+            callbacks.on_predict_batch_begin(step)
+        batch = x[start : start + batch_size]
+        rows = len(batch)
+        padding = padded_size(rows, batch_size) - rows
+        outputs = model.predict_on_batch(np.concatenate([batch, np.repeat(batch[:1], padding, axis=0)]))
+        outputs = outputs if isinstance(outputs, (list, tuple)) else [outputs]
+        parts.append([np.asarray(output)[:rows] for output in outputs])
+        if callbacks is not None:
+            callbacks.on_predict_batch_end(step, {"outputs": parts[-1][0]})
+            if getattr(callbacks.model, "stop_predicting", False):
+                break
+    return [np.concatenate(column) for column in zip(*parts, strict=True)]
+
+
+def padded_size(rows, batch_size):
+    """Returns a power of two, or for larger batches a multiple of an eighth of `batch_size`, of at least `rows`."""
+    if keras.backend.backend() == "torch":
+        # Nothing is compiled for a shape.
+        return rows
+    eighth = -(-batch_size // 8)
+    size = 1 << (rows - 1).bit_length() if rows <= eighth // 2 else -(-rows // eighth) * eighth
+    return min(size, batch_size)

@@ -1,0 +1,94 @@
+"""The base class of the models, and the run of a cell over a few tokens."""
+
+from typing import Any
+
+import keras
+
+from keras_adaptive_rnn import _arguments
+
+class TextClassifier(_arguments.Declared, keras.Model):
+    """Base class of models that classify a sequence of tokens with a recurrent cell.
+
+    Args:
+        vocabulary_size: Positive integer, number of different tokens; inputs are below it.
+        embedding_units: Positive integer, size of the embedding of a token.
+        classes: Integer of at least 2, number of classes.
+        units: Positive integer, units of the LSTM that reads. `None` (default) requires `cell`.
+        cell: Recurrent cell to read with instead, from this package or from Keras. `None` (default) means
+            `keras_adaptive_rnn.LSTMCell(units)`.
+        mask_zero: Whether token 0 is padding. Defaults to `True`.
+        name, dtype, trainable: As in `keras.Model`.
+    """
+
+    vocabulary_size: int
+    embedding_units: int
+    classes: int
+    units: int | None
+    cell: Any
+    mask_zero: bool
+    autocast: bool
+    supports_masking: bool
+
+    def __init__(
+        self,
+        vocabulary_size: int,
+        embedding_units: int,
+        classes: int,
+        units: int | None = None,
+        *,
+        cell: Any = None,
+        mask_zero: bool = True,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool | None = None,
+    ) -> None:
+        """Base class of models that classify a sequence of tokens with a recurrent cell.
+
+        Args:
+            vocabulary_size: Positive integer, number of different tokens; inputs are below it.
+            embedding_units: Positive integer, size of the embedding of a token.
+            classes: Integer of at least 2, number of classes.
+            units: Positive integer, units of the LSTM that reads. `None` (default) requires `cell`.
+            cell: Recurrent cell to read with instead, from this package or from Keras. `None` (default) means
+                `keras_adaptive_rnn.LSTMCell(units)`.
+            mask_zero: Whether token 0 is padding. Defaults to `True`.
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+    def tokens_and_mask(self, tokens: Any, mask: Any) -> Any:
+        """Returns the tokens as integers, and a mask that is `False` at padding."""
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> None:
+        """Returns `None`: the output has no time axis."""
+
+    def make_dense(self, units: Any, name: Any) -> Any: ...
+    def get_config(self) -> dict[str, Any]: ...
+
+class MaskedMean(keras.layers.Layer):
+    """Averages over the time steps that are not masked; returns zero if all of them are."""
+
+    supports_masking: bool
+
+    def __init__(self, *, name: str | None = None, dtype: Any = None, trainable: bool | None = None) -> None:
+        """Averages over the time steps that are not masked; returns zero if all of them are.
+
+        Args:
+            name: As in `keras.layers.Layer`.
+            dtype: As in `keras.layers.Layer`.
+            trainable: As in `keras.layers.Layer`.
+        """
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> None: ...
+    def call(self, inputs: Any, mask: Any = None) -> Any: ...
+    def compute_output_shape(self, input_shape: Any) -> Any: ...
+
+def probabilities(logits: Any) -> Any:
+    """Returns the softmax in float32 or better: half precision keeps only two or three digits of a probability."""
+
+def run(cell: Any, vectors: Any, states: Any, mask: Any, training: bool | None, return_sequences: bool = False) -> Any:
+    """Runs a cell over vectors `[time, batch, size]` from `states`; the caller has started the sequence.
+
+    Returns: `(outputs of all steps or None, states)`.
+    """

@@ -1,0 +1,61 @@
+"""The loop knows the weights of our cells: it forms their gradients in few products, and no stranger's."""
+
+import importlib
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+import keras_adaptive_rnn as kar
+from keras_adaptive_rnn import engine
+from keras_adaptive_rnn.engine import weight_gradients
+from tests.backends import dealt
+from tests.table import CELLS
+
+BACKEND = importlib.import_module(f"keras_adaptive_rnn.engine.{keras.backend.backend()}")
+X = np.ones((2, 5, 4), "float32")
+
+
+class Own(keras.layers.Layer):
+    """A cell of a user's own."""
+
+    state_size = 4
+
+    def build(self, input_shape):
+        self.kernel = self.add_weight(shape=(input_shape[-1], 4))
+
+    def call(self, inputs, states):
+        output = ops.tanh(ops.matmul(inputs, self.kernel) + states[0])
+        return output, [output]
+
+
+def products_of_the_loop(cell, monkeypatch):
+    """Returns the kernels whose products the loop forms in one pass and its gradient."""
+    found, usual = [], BACKEND.override_matmul
+
+    def override(form):
+        def noted(a, kernel, *rest):
+            found.append(kernel)
+            return form(a, kernel, *rest)
+
+        return usual(noted)
+
+    monkeypatch.setattr(BACKEND, "override_matmul", override)
+    # The gradients of weights as small as these would be formed step by step.
+    monkeypatch.setattr(BACKEND, "SMALL", 0, raising=False)
+    monkeypatch.setattr(weight_gradients, "WORTH", 0)
+    layer = kar.RNN(cell)
+    layer.build(X.shape)
+    engine.gradients(lambda x: ops.sum(layer(x, training=True)), layer.trainable_variables, [X])
+    return found
+
+
+@pytest.mark.parametrize("name", dealt(CELLS))
+def test_the_loop_forms_the_products_of_our_cells(name, monkeypatch):
+    assert products_of_the_loop(CELLS[name](), monkeypatch)
+
+
+@pytest.mark.parametrize("make", [lambda: keras.layers.LSTMCell(4), Own])
+def test_the_loop_leaves_other_cells_alone(make, monkeypatch):
+    assert not products_of_the_loop(make(), monkeypatch)
