@@ -65,7 +65,11 @@ class Declared:
         others = {} if part is None else part.get_config()
         taken = part_arguments(type(self))
         others = {name: value for name, value in others.items() if name in taken and name not in own}
-        return {**super().get_config(), **config(self, own), **others}
+        return {**super().get_config(), **{name: serialize(self.given(name)) for name in own}, **others}
+
+    def given(self, name):
+        """Returns the value of an argument as it was given, for the config."""
+        return getattr(self, name)
 
     @classmethod
     def from_config(cls, config, *args, **kwargs):
@@ -192,7 +196,7 @@ def reject_unknown(cls, received, allowed=None):
         new = renames(cls) if issubclass(cls, Declared) else {}
         hints = []
         for name in unknown:
-            near = [new[name]] if name in new else difflib.get_close_matches(name, allowed, n=1, cutoff=0.75)
+            near = [new[name]] if name in new else difflib.get_close_matches(name, allowed, n=1, cutoff=0.7)
             hints += [f"did you mean `{match}`?" for match in near]
         raise TypeError(
             f"{cls.__name__} has no argument {', '.join(f'`{name}`' for name in unknown)}"

@@ -82,7 +82,8 @@ def test_every_layer_draws_a_matrix_of_its_own(make):
     cell = built(make(), 8)
     layers = np.split(array(cell.recurrent_map.kernel), 4, axis=1)
     for k, layer in enumerate(layers):
-        np.testing.assert_allclose(layer @ layer.T, np.eye(8), atol=1e-5, err_msg="a draw is orthogonal")
+        gram = layer @ layer.T
+        np.testing.assert_allclose(gram, gram[0, 0] * np.eye(8), atol=1e-5, err_msg="a draw is orthogonal")
         assert all(np.abs(layer - other).max() > 0.1 for other in layers[:k])
 
 

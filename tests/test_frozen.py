@@ -22,6 +22,6 @@ def test_a_frozen_file_loads(path):
         written_by = json.loads(file.read("metadata.json"))["keras_version"]
     if Version(written_by) > Version(keras.__version__):
         pytest.skip(f"written by Keras {written_by}: Keras {keras.__version__} need not know its initializers")
-    data = np.load(path.with_suffix(".npz"))
-    outputs = keras.models.load_model(path).predict(data["inputs"], verbose=0)
-    np.testing.assert_allclose(outputs, data["outputs"], rtol=1e-5, atol=1e-5)
+    with np.load(path.with_suffix(".npz")) as data:
+        outputs = keras.models.load_model(path).predict(data["inputs"], verbose=0)
+        np.testing.assert_allclose(outputs, data["outputs"], rtol=1e-5, atol=1e-5)

@@ -9,7 +9,7 @@ from keras import ops
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine
-from keras_adaptive_rnn.engine import weight_gradients
+from keras_adaptive_rnn.engine import tuning
 from tests.backends import dealt
 from tests.table import CELLS
 
@@ -43,8 +43,8 @@ def products_of_the_loop(cell, monkeypatch):
 
     monkeypatch.setattr(BACKEND, "override_matmul", override)
     # The gradients of weights as small as these would be formed step by step.
-    monkeypatch.setattr(BACKEND, "SMALL", 0, raising=False)
-    monkeypatch.setattr(weight_gradients, "WORTH", 0)
+    monkeypatch.setattr(tuning, "DEFERRED_GRADIENT_ENTRIES", 0)
+    monkeypatch.setattr(tuning, "BATCHED_GRADIENT_ENTRIES", 0)
     layer = kar.RNN(cell)
     layer.build(X.shape)
     engine.gradients(lambda x: ops.sum(layer(x, training=True)), layer.trainable_variables, [X])

@@ -135,7 +135,6 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
         self.state_size = [*sizes, *(small_sizes[k] for k in unplaced), DIGITS]
         self.output_size = sizes[0]
 
-    @property
     def inner_cells(self):
         return [self.cell, self.small_cell]
 

@@ -80,7 +80,6 @@ class StackedCells(ContainerCell):
         self.memory_index = len(own) + memory_index(self.cells[-1])
         self.reads_output = self.connection is None and getattr(self.cells[-1], "reads_output", True)
 
-    @property
     def inner_cells(self):
         return self.cells[::-1]
 

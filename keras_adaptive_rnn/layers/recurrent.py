@@ -58,7 +58,9 @@ class CellLayer(RNN):
         # The cell's arguments first, as they are what the layer is about.
         accepted = {**_arguments.part_arguments(cls), **_arguments.parameters(cls)}
         if "units" in accepted:
-            accepted["units"] = accepted["units"].replace(annotation=accepted["units"].annotation | list[int])
+            optional = accepted["units"].default is None
+            sizes = int | list[int] | None if optional else int | list[int]
+            accepted["units"] = accepted["units"].replace(annotation=sizes)
         return accepted
 
     def __init__(self, *, connection: str | None = None, **kwargs):

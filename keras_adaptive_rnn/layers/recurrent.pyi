@@ -739,7 +739,7 @@ class Mogrifier(CellLayer):
     cell_class: Any
 
     @property
-    def units(self) -> int | None | list[int]: ...
+    def units(self) -> int | list[int] | None: ...
     @property
     def rounds(self) -> int: ...
     @property
@@ -766,7 +766,7 @@ class Mogrifier(CellLayer):
     def trainable_initial_state(self) -> bool: ...
     def __init__(
         self,
-        units: int | None | list[int] = None,
+        units: int | list[int] | None = None,
         *,
         rounds: int = 5,
         rank: int | None = None,
@@ -933,7 +933,7 @@ class MultiplicativeLSTM(CellLayer):
     cell_class: Any
 
     @property
-    def units(self) -> int | None | list[int]: ...
+    def units(self) -> int | list[int] | None: ...
     @property
     def core(self) -> str: ...
     @property
@@ -948,7 +948,7 @@ class MultiplicativeLSTM(CellLayer):
     def trainable_initial_state(self) -> bool: ...
     def __init__(
         self,
-        units: int | None | list[int] = None,
+        units: int | list[int] | None = None,
         *,
         core: str = "lstm",
         cell: Any = None,
@@ -2207,7 +2207,7 @@ class Zoneout(CellLayer):
     cell_class: Any
 
     @property
-    def units(self) -> int | None | list[int]: ...
+    def units(self) -> int | list[int] | None: ...
     @property
     def zoneout(self) -> float | list[float]: ...
     @property
@@ -2218,7 +2218,7 @@ class Zoneout(CellLayer):
     def trainable_initial_state(self) -> bool: ...
     def __init__(
         self,
-        units: int | None | list[int] = None,
+        units: int | list[int] | None = None,
         zoneout: float | list[float] = 0.1,
         *,
         core: str = "lstm",

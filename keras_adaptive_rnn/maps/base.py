@@ -246,11 +246,8 @@ class LinearMap(_arguments.Declared, keras.layers.Layer):
         # The cell builds a bound map. Keras must not build it while it loads the cell: it has no units yet.
         return None if self._bound_to is not None else super().get_build_config()
 
-    def get_config(self):
-        config = super().get_config()
-        if self._bound_to is not None:
-            config |= {name: _arguments.serialize(value) for name, value in self._open.items()}
-        return config
+    def given(self, name):
+        return self._open[name] if self._bound_to is not None and name in self._open else super().given(name)
 
 
 class Each(keras.constraints.Constraint):

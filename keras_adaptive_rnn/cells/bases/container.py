@@ -15,7 +15,7 @@ class ContainerCell(Cell):
 
     own_states_before = 0
 
-    @property
+    # A method, as Keras's files hold what is in properties that are lists.
     def inner_cells(self):
         raise NotImplementedError
 
@@ -26,17 +26,17 @@ class ContainerCell(Cell):
 
     def divide_states(self, states):
         """Returns the states of each inner cell, a list of lists."""
-        return divide_states(states, self.inner_cells, self.own_states_before)
+        return divide_states(states, self.inner_cells(), self.own_states_before)
 
     @property
     def memory_states(self):
-        inner = [is_memory for cell in self.inner_cells for is_memory in memory_states(cell)]
+        inner = [is_memory for cell in self.inner_cells() for is_memory in memory_states(cell)]
         after = len(self.state_size) - self.own_states_before - len(inner)
         return [False] * self.own_states_before + inner + [False] * after
 
     def get_initial_state(self, batch_size=None):
         states = super().get_initial_state(batch_size)
-        inner = [s for cell in self.inner_cells for s in initial_states(cell, batch_size, self.compute_dtype)]
+        inner = [s for cell in self.inner_cells() for s in initial_states(cell, batch_size, self.compute_dtype)]
         for k, state in enumerate(inner, self.own_states_before):
             if not (self.trainable_initial_state and self.memory_states[k]):
                 states[k] = state
@@ -45,5 +45,5 @@ class ContainerCell(Cell):
     @property
     def has_trainable_initial_state(self):
         return self.trainable_initial_state or any(
-            getattr(cell, "has_trainable_initial_state", False) for cell in self.inner_cells
+            getattr(cell, "has_trainable_initial_state", False) for cell in self.inner_cells()
         )

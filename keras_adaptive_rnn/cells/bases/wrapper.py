@@ -37,7 +37,6 @@ class WrapperCell(ContainerCell):
         self.state_size = [*inner, *self.own_state_size]
         self.output_size = inner[0]
 
-    @property
     def inner_cells(self):
         return [self.cell]
 
