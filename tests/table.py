@@ -259,7 +259,7 @@ CELL_ROWS = {
     "stacked_adaptive_rnn": Row(
         lambda: kar.StackedAdaptiveRNNCells([3, 4], policy_units=2, policy_dropout=0.3),
         partial(ref.adaptive_stack, ref.elman),
-        Learning(lambda: kar.StackedAdaptiveRNNCells([32, 32], adaptation="output", **learning_policy), 0.01, 600),
+        Learning(lambda: kar.StackedAdaptiveRNNCells([32, 32], adaptation="output", **learning_policy), 0.005, 600),
         equations={
             "of_three": (
                 lambda: kar.StackedAdaptiveRNNCells([3, 5, 4], policy_units=2),
