@@ -118,7 +118,6 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
             trainable: As in `keras.layers.Layer`.
         """
 
-    @property
     def inner_cells(self) -> Any: ...
     @property
     def adds_loss(self) -> Any: ...

@@ -41,7 +41,6 @@ class ContainerCell(Cell):
             trainable: As in `keras.layers.Layer`.
         """
 
-    @property
     def inner_cells(self) -> None: ...
     def build_inner(self, cell: Any, input_shape: Any) -> None:
         """Builds an inner cell, unless it is built."""

@@ -56,7 +56,6 @@ class WrapperCell(ContainerCell):
             trainable: As in `keras.layers.Layer`.
         """
 
-    @property
     def inner_cells(self) -> Any: ...
     def build(self, input_shape: Any) -> None: ...
     def inner(self, inputs: Any, states: Any, training: bool | None) -> Any:
