@@ -1,4 +1,4 @@
-"""The full matrix, and the full matrix with dropped entries."""
+"""The full matrix, and the full matrix with DropConnect."""
 
 import keras
 from keras import ops
@@ -12,8 +12,8 @@ from keras_adaptive_rnn.maps.base import LinearMap, narrow_blocks
 class Full(LinearMap):
     r"""A full matrix: $y = x W$.
 
-    Weights: `kernel`, `[inputs, blocks * units]`, with the blocks concatenated as in Keras's cells; with
-        `weight_normalization` also `gain`, `[blocks * units]`.
+    Weights: `kernel`, `[inputs, blocks * units]`, with the blocks concatenated as in Keras's cells, and with
+    `weight_normalization` also `gain`, `[blocks * units]`.
 
     Args:
         units, blocks, initializer, regularizer, constraint, weight_normalization: As in
@@ -68,7 +68,7 @@ class DropConnect(Full):
     Weights: as in `keras_adaptive_rnn.maps.Full`.
 
     Args:
-        rate: Float in `[0, 1)`. Defaults to `0.5`.
+        rate: Float in `[0, 1)`, fraction of the entries to drop. Defaults to `0.5`.
         variational: Whether to drop whole columns, that is outputs of the map, instead of single entries. Defaults to
             `False`. (With this option, the authors' code also drops in inference; this class does not.)
         seed: Integer seed of the masks, or `None` (default).
