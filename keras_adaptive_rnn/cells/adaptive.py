@@ -16,7 +16,7 @@ ADAPTATIONS = ("io", "input", "output", "sva")
 
 
 class AdaptiveGatedCell(GatedCell):
-    r"""A gated cell whose linear maps a policy rescales in every step.
+    r"""A gated cell whose linear maps are rescaled in every step by a policy.
 
     $$a = D^{x,2} W D^{x,1} x_t + D^{h,2} V D^{h,1} h_{t-1} + D^b b, \qquad D^k = \mathrm{diag}(\tanh(z_t U^k))$$
 
@@ -143,7 +143,7 @@ class AdaptiveGatedCell(GatedCell):
         return dict(zip(self.policy_sizes, split_sizes(pi, self.policy_sizes.values()), strict=True))
 
     def _before(self, v, name, training):
-        """Applies to an operand whatever does not depend on the policy."""
+        """Applies the part of the map that precedes the policy."""
         if self.adaptation == "sva":
             return self.bases[name](v, training=training)
         return self._map(name)(v, training=training) if self.adaptation == "output" else v

@@ -14,7 +14,7 @@ from keras_adaptive_rnn.cells.bases.noise import DIGITS, next_digits
 
 @export
 class DeepRNNCell(GatedCell):
-    r"""A stack of Elman layers as one cell, for 144 layers and more.
+    r"""A stack of Elman layers as one cell, up to 144 layers and more.
 
     With $x_1 = x_t$ and $x_i = h_{i-1}(t)$ for $i > 1$, for $i = 1, \dots, L$:
 

@@ -1,4 +1,4 @@
-"""Grid LSTM: one LSTM along each dimension of a grid, each of which reads the hidden vectors of all."""
+"""Grid LSTM: one LSTM along each dimension of a grid, reading the hidden vectors of all dimensions."""
 
 import keras
 from keras import ops

@@ -93,8 +93,8 @@ class MogrifierCell(CoreWrapperCell):
         self.rounds = _arguments.integer("rounds", rounds, minimum=0)
         if self.rounds > MAXIMUM_ROUNDS:
             raise ValueError(
-                f"Argument `rounds` must be at most {MAXIMUM_ROUNDS}: every round has weights of its own and enlarges "
-                f"the graph of each step. The paper uses 5 or 6. Received: rounds={rounds}"
+                f"Argument `rounds` must be at most {MAXIMUM_ROUNDS}: every round has its own weights and enlarges the "
+                f"graph of a step. The paper uses 5 or 6. Received: rounds={rounds}"
             )
         self.rank = _arguments.integer("rank", rank, optional=True)
         if self.rank is not None and self.rank > self.state_size[0]:

@@ -117,7 +117,7 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
         self._place_states()
 
     def _place_states(self):
-        """Finds the index of each state of the small cell: that of a state of the big cell, or one after them."""
+        """Assigns each state of the small cell the index of a state of the big cell, or an index after them."""
         sizes, small_sizes = as_list(self.cell.state_size), as_list(self.small_cell.state_size)
         memory = [k for k, is_memory in enumerate(memory_states(self.cell)) if is_memory]
         self._places, unplaced = [], []

@@ -35,7 +35,7 @@ class Full(LinearMap):
         super().build(input_shape)
         if self._init_groups:
             columns = [self.units * blocks for blocks in self._init_groups]
-            self.initializer = initializers.joined(self.initializer, columns)
+            self.initializer = initializers.concatenated(self.initializer, columns)
         self.kernel = self.add_kernel("kernel", (input_shape[-1], self.units * sum(self.blocks)))
         if self.weight_normalization:
             self.gain = self.add_gain("gain", self.kernel)
