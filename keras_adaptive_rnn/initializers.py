@@ -217,7 +217,8 @@ def unit_variance_gains(activation, units, skips):
     $$\operatorname{Var}(f(s_i z) + \alpha_i h_{i-k}) = 1, \qquad
       g_i = s_i / \sqrt{\operatorname{E} h_{i-1}^2 + \operatorname{E} h_i^2}$$
 
-    The two terms under the root are the second moments of what $U_i$ and $W_i$ read once the initial zeros have no effect.
+    The two terms under the root are the second moments of what $U_i$ and $W_i$ read, once the initial zeros have no
+    effect.
 
     Args:
         activation: Activation function $f$, for tensors whose last axis is the units.
