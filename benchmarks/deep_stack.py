@@ -1,4 +1,4 @@
-"""Train steps of deep stacks in each order in which our `RNN` can run them, and how long each compiles.
+"""Train steps of deep stacks with each schedule of our `RNN`, and how long each compiles.
 
 `python -m benchmarks.deep_stack --help` says what can be chosen; `benchmarks/README.md` what is measured.
 """
@@ -28,36 +28,36 @@ LAYERS = {
     "LSTM": keras.layers.LSTM,
     "Mogrifier": lambda units, **kwargs: keras.layers.RNN(kar.MogrifierCell(units), **kwargs),
 }
-ORDERS = ["layers", "steps", "wavefront"]
+SCHEDULES = ["layers", "steps", "wavefront"]
 KERAS = {"Keras": "Keras's `RNN` over the whole stack", "Keras layers": "a Keras layer each"}
 KEY = ("backend", "jit", "stack", "units", "depth", "batch", "steps")
 
 
-def measure(stack, units, depth, batch, steps, jit, orders, repeats, seconds):
-    """Returns the seconds of the first train step and the median of later ones, by order."""
+def measure(stack, units, depth, batch, steps, jit, schedules, repeats, seconds):
+    """Returns the seconds of the first train step and the median of later ones, by schedule."""
     rng = np.random.default_rng(0)
     x, y = (rng.normal(size=(batch, steps, units)).astype("float32") for _ in range(2))
 
-    def compiled(order):
-        if order == "Keras layers":
+    def compiled(name):
+        if name == "Keras layers":
             layers = [LAYERS[stack](units, return_sequences=True) for _ in range(depth)]
-        elif order == "Keras":
+        elif name == "Keras":
             layers = [keras.layers.RNN(STACKS[stack](units, depth), return_sequences=True)]
         else:
-            layers = [kar.RNN(STACKS[stack](units, depth), return_sequences=True, schedule=order)]
+            layers = [kar.RNN(STACKS[stack](units, depth), return_sequences=True, schedule=name)]
         model = keras.Sequential([keras.Input((steps, units), batch_size=batch), *layers])
         model.compile("adam", "mse", jit_compile=JIT[jit])
         return lambda: model.train_on_batch(x, y)
 
     contenders, first = {}, {}
-    for name in orders:
+    for name in schedules:
         contenders[name] = compiled(name)
         first[name] = _seconds(contenders[name])
         contenders[name]()
-    times = {name: [] for name in orders}
+    times = {name: [] for name in schedules}
     start = time.perf_counter()
     for k in range(repeats):
-        for name in list(orders)[:: -1 if k % 2 else 1]:
+        for name in list(schedules)[:: -1 if k % 2 else 1]:
             times[name].append(_seconds(contenders[name]))
         if k >= 2 and time.perf_counter() - start > seconds:
             break
@@ -65,10 +65,10 @@ def measure(stack, units, depth, batch, steps, jit, orders, repeats, seconds):
         name: {
             "first": first[name],
             "step": statistics.median(times[name]),
-            "times_first": statistics.median(a / b for a, b in zip(times[name], times[orders[0]], strict=True)),
+            "times_first": statistics.median(a / b for a, b in zip(times[name], times[schedules[0]], strict=True)),
             "rounds": len(times[name]),
         }
-        for name in orders
+        for name in schedules
     }
 
 
@@ -86,22 +86,26 @@ def main(arguments=None):
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--steps", type=int, default=50)
     beside = "; ".join(f"`{name}`: {what}" for name, what in KERAS.items())
-    parser.add_argument("--orders", nargs="+", choices=[*ORDERS, *KERAS], default=ORDERS, help=f"of ours; {beside}")
+    parser.add_argument(
+        "--schedules", nargs="+", choices=[*SCHEDULES, *KERAS], default=SCHEDULES, help=f"of ours; {beside}"
+    )
     parser.add_argument("--jit", choices=JIT, default="auto", help="Keras's jit_compile")
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=60, help="no more rounds after so long, but 3 at least")
     parser.add_argument("--json", type=pathlib.Path, help="a file to add the rows to")
     options = parser.parse_args(arguments)
-    if "Keras layers" in options.orders and set(options.stacks) - set(LAYERS):
+    if "Keras layers" in options.schedules and set(options.stacks) - set(LAYERS):
         parser.error(f'"Keras layers" are there for {", ".join(LAYERS)}. Received: --stacks {" ".join(options.stacks)}')
     for stack, units, depth in itertools.product(options.stacks, options.units, options.depth):
         job = {"stack": stack, "units": units, "depth": depth, "batch": options.batch, "steps": options.steps}
-        found = measure(**job, jit=options.jit, orders=options.orders, repeats=options.repeats, seconds=options.seconds)
-        row = {"backend": keras.backend.backend(), "jit": options.jit, **job, "orders": found}
+        found = measure(
+            **job, jit=options.jit, schedules=options.schedules, repeats=options.repeats, seconds=options.seconds
+        )
+        row = {"backend": keras.backend.backend(), "jit": options.jit, **job, "schedules": found}
         what = f"{stack} {depth} x {units}, batch {options.batch}, {options.steps} steps"
         print(f"{row['backend']}, jit {options.jit}: {what}")
         for name, of in found.items():
-            ratio = f"{of['times_first']:.2f} times {options.orders[0]}"
+            ratio = f"{of['times_first']:.2f} times {options.schedules[0]}"
             print(
                 f"  {name:14}{of['step'] * 1000:7.0f} ms a train step ({ratio}), the first {of['first']:.1f} s",
                 flush=True,

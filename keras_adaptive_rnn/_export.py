@@ -1,4 +1,4 @@
-"""One decorator makes a class public: registered for saving, and listed for the package's namespaces."""
+"""The decorator that makes a class public: it registers it for saving and lists it among the public names."""
 
 import keras
 
@@ -8,8 +8,8 @@ PUBLIC: list[type] = []
 def export(cls):
     """Registers `cls` under `keras_adaptive_rnn>Name` and adds it to the public names.
 
-    A saved model that holds the class then loads wherever `keras_adaptive_rnn` is imported, without
-    `custom_objects`.
+    A saved model that contains the class then loads without `custom_objects`, provided that `keras_adaptive_rnn` has
+    been imported.
     """
     PUBLIC.append(cls)
     return keras.saving.register_keras_serializable(package="keras_adaptive_rnn")(cls)

@@ -73,7 +73,7 @@ def started(parts, batch_size, training):
     """
     with changed(kept={}, aux=None) as sequence:
         _prepare(parts, sequence.kept, batch_size, training)
-        # Keras's own cells look for their masks in attributes of theirs.
+        # Keras's cells look for their masks in their own attributes.
         for part in parts:
             if _is_noisy_keras_cell(part) and part in sequence.kept:
                 _reset_keras_masks(part)
@@ -83,13 +83,13 @@ def started(parts, batch_size, training):
 
 @contextlib.contextmanager
 def resumed(sequence, dtype):
-    """Goes on with a pass that has ended, in the compute dtype of its cell: gradients run steps again."""
+    """Re-enters a pass that has ended, in the compute dtype of its cell, since gradients may run its steps again."""
     with AutocastScope(dtype), entered(sequence), _keras_masks(sequence):
         yield
 
 
 def begin(parts, batch_size):
-    """Starts a pass in `keras.layers.RNN`, which has hooks instead of a context and does not tell `training`."""
+    """Starts a pass in `keras.layers.RNN`, which has hooks instead of a context and does not pass `training`."""
     now = current()
     kept = dict(now.kept)
     _current.set(dataclasses.replace(now, kept=kept))
@@ -106,7 +106,7 @@ def end(parts):
 
 
 def _prepare(parts, kept, batch_size, training):
-    # The layers inside a layer come after it, and it may ask what they keep.
+    # Inner layers come after the layer that contains them, which may read what they keep.
     for part in reversed(parts):
         if hasattr(part, "prepare_sequence"):
             kept[part] = {}

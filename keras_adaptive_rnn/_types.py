@@ -9,5 +9,5 @@ Activation = str | Callable[..., Any] | None
 Initializer = str | dict | keras.initializers.Initializer | None
 Regularizer = str | dict | keras.regularizers.Regularizer | None
 Constraint = str | dict | keras.constraints.Constraint | None
-# A tensor of the backend, or an array.
+# A backend tensor or an array.
 Tensor = Any

@@ -1,4 +1,4 @@
-"""Activations whose mean stays near zero, as in `keras.activations`."""
+"""Activation functions that keep the mean near zero, in the style of `keras.activations`."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ __all__ = ["belu", "bipolar", "bleaky_relu", "brelu", "crelu", "get", "oplu", "s
 
 _register = keras.saving.register_keras_serializable(package="keras_adaptive_rnn")
 
-# Which entries of an axis are flipped, from the index of each and the size of the axis.
+# Which entries of an axis are flipped, given the index of each and the size of the axis.
 LAYOUTS = {
     "interleaved": lambda index, size: index % 2 == 1,
     "halves": lambda index, size: index < size // 2,
@@ -20,25 +20,26 @@ LAYOUTS = {
 
 
 def bipolar(f: Callable[[Tensor], Tensor], axis: int = -1, layout: str = "interleaved") -> Callable[[Tensor], Tensor]:
-    r"""Returns the bipolar version of an activation, which flips it for every other entry.
+    r"""Returns the bipolar version of an activation function, which is flipped for every other entry.
 
     $$f_B(x_i) = f(x_i) \text{ for even } i, \qquad f_B(x_i) = -f(-x_i) \text{ for odd } i$$
 
-    Independent entries of mean zero then keep their mean.
+    Independent entries with zero mean then keep their mean.
 
-    What it returns cannot be saved with a model, unless it is registered as `brelu`, `belu` and `bleaky_relu` are;
-    the layer `keras_adaptive_rnn.layers.Bipolar` can, with any `f`.
+    The returned function cannot be saved with a model unless it is registered, like `brelu`, `belu` and `bleaky_relu`.
+    The layer `keras_adaptive_rnn.layers.Bipolar` can be saved with any `f`.
 
     Args:
-        f: An activation of single entries, of the ReLU family: a function from tensor to tensor.
-        axis: Integer, the axis that $i$ counts along. Its size must be known. Defaults to `-1`.
-        layout: `"interleaved"` (default), or `"halves"`: the first half of the entries is flipped (the smaller one
-            of an odd number), as in the authors' code.
+        f: An elementwise activation function of the ReLU family: a function from tensor to tensor.
+        axis: Integer, the axis along which $i$ counts. Its size must be known. Defaults to `-1`.
+        layout: `"interleaved"` (default) or `"halves"`, which flips the first half of the entries (rounded down), as in
+            the authors' code.
 
-    Returns: A function from tensor to tensor, of any shape that has the axis.
+    Returns: A function from tensor to tensor, for tensors of any shape with this axis.
 
     Raises:
-        ValueError: `layout` is not known, or a tensor without the axis, or of unknown size along it, comes in.
+        ValueError: `f` is not callable, `layout` is unknown, or the function is called with a tensor that has no such
+            axis of known size.
 
     Example:
 
@@ -62,14 +63,14 @@ def bipolar(f: Callable[[Tensor], Tensor], axis: int = -1, layout: str = "interl
         signs = np.where(LAYOUTS[layout](np.arange(size), size), -1.0, 1.0)
         signs = signs.reshape([size if k == axis % len(x.shape) else 1 for k in range(len(x.shape))])
         signs = ops.cast(ops.convert_to_tensor(signs.astype("float32")), x.dtype)
-        # If f is a layer, it may compute in another dtype.
+        # If `f` is a layer, it may compute in another dtype.
         return signs * ops.cast(f(signs * x), x.dtype)
 
     return f_bipolar
 
 
 def axis_size(shape, axis):
-    """Returns the size of an axis, which must be there and known."""
+    """Returns the size of an axis, which must exist and be known."""
     if not -len(shape) <= axis < len(shape) or shape[axis] is None:
         raise ValueError(
             f"Argument `axis` must name an axis of known size. Received: axis={axis}, inputs of shape {tuple(shape)}"
@@ -79,13 +80,13 @@ def axis_size(shape, axis):
 
 @_register
 def brelu(x: Tensor, axis: int = -1) -> Tensor:
-    r"""Returns the bipolar ReLU: $\max(x_i, 0)$ for even $i$, $\min(x_i, 0)$ for odd $i$.
+    r"""The bipolar ReLU: $\max(x_i, 0)$ for even $i$, $\min(x_i, 0)$ for odd $i$.
 
     Args:
         x: Tensor of any shape.
-        axis: Integer, the axis that $i$ counts along. Defaults to `-1`.
+        axis: Integer, the axis along which $i$ counts. Defaults to `-1`.
 
-    Output shape: As `x`.
+    Output shape: Same as `x`.
 
     Example:
 
@@ -100,14 +101,14 @@ def brelu(x: Tensor, axis: int = -1) -> Tensor:
 
 @_register
 def belu(x: Tensor, alpha: float = 1.0, axis: int = -1) -> Tensor:
-    r"""Returns the bipolar ELU: $f(x_i)$ for even $i$, $-f(-x_i)$ for odd $i$, where $f(x) = \alpha (e^x - 1)$ below 0.
+    r"""The bipolar ELU: $f(x_i)$ for even $i$, $-f(-x_i)$ for odd $i$, where $f(x) = \alpha (e^x - 1)$ below 0.
 
     Args:
         x: Tensor of any shape.
-        alpha: Number, $\alpha$, where the ELU saturates. Defaults to `1.0`.
-        axis: Integer, the axis that $i$ counts along. Defaults to `-1`.
+        alpha: Number, $\alpha$, the scale of the ELU below zero. Defaults to `1.0`.
+        axis: Integer, the axis along which $i$ counts. Defaults to `-1`.
 
-    Output shape: As `x`.
+    Output shape: Same as `x`.
 
     Example:
 
@@ -122,14 +123,14 @@ def belu(x: Tensor, alpha: float = 1.0, axis: int = -1) -> Tensor:
 
 @_register
 def bleaky_relu(x: Tensor, negative_slope: float = 0.2, axis: int = -1) -> Tensor:
-    r"""Returns the bipolar leaky ReLU: $f(x_i)$ for even $i$, $-f(-x_i)$ for odd $i$, where $f(x) = s x$ below 0.
+    r"""The bipolar leaky ReLU: $f(x_i)$ for even $i$, $-f(-x_i)$ for odd $i$, where $f(x) = s x$ below 0.
 
     Args:
         x: Tensor of any shape.
-        negative_slope: Number, $s$. Defaults to `0.2`, as in `keras.activations.leaky_relu`.
-        axis: Integer, the axis that $i$ counts along. Defaults to `-1`.
+        negative_slope: Number, $s$, the slope below zero. Defaults to `0.2`, as in `keras.activations.leaky_relu`.
+        axis: Integer, the axis along which $i$ counts. Defaults to `-1`.
 
-    Output shape: As `x`.
+    Output shape: Same as `x`.
 
     Example:
 
@@ -145,15 +146,16 @@ def bleaky_relu(x: Tensor, negative_slope: float = 0.2, axis: int = -1) -> Tenso
 
 @_register
 def crelu(x: Tensor, axis: int = -1) -> Tensor:
-    r"""Returns the concatenated ReLU: $[\max(x, 0), \max(-x, 0)]$, twice as long along `axis`.
+    r"""The concatenated ReLU: $[\max(x, 0), \max(-x, 0)]$, twice as long along `axis`.
 
-    `keras_adaptive_rnn.initializers.MirroredOrthogonal` makes the layer that reads it start linear.
+    Initialize the kernel of the next layer with `keras_adaptive_rnn.initializers.MirroredOrthogonal`, and the two start
+    out as a linear map.
 
     Args:
         x: Tensor of any shape.
-        axis: Integer, the axis to join along. Defaults to `-1`.
+        axis: Integer, the axis along which to concatenate. Defaults to `-1`.
 
-    Output shape: As `x`, but for twice the size along `axis`.
+    Output shape: Same as `x`, with twice the size along `axis`.
 
     Example:
 
@@ -169,18 +171,18 @@ def crelu(x: Tensor, axis: int = -1) -> Tensor:
 
 @_register
 def oplu(x: Tensor, axis: int = -1) -> Tensor:
-    r"""Returns each pair of neighbours sorted: $z_{2k} = \max(x_{2k}, x_{2k+1})$, $z_{2k+1} = \min(x_{2k}, x_{2k+1})$.
+    r"""Sorts each pair of neighbors: $z_{2k} = \max(x_{2k}, x_{2k+1})$, $z_{2k+1} = \min(x_{2k}, x_{2k+1})$.
 
-    Norm and mean stay what they are.
+    The norm and the mean do not change.
 
     Args:
-        x: Tensor of any shape whose size along `axis` is even.
+        x: Tensor of any shape with an even size along `axis`.
         axis: Integer, the axis of the pairs. Defaults to `-1`.
 
-    Output shape: As `x`.
+    Output shape: Same as `x`.
 
     Raises:
-        ValueError: the size along `axis` is odd or unknown.
+        ValueError: The size along `axis` is odd or unknown.
 
     Example:
 
@@ -206,13 +208,16 @@ FUNCTIONS = {f.__name__: f for f in (brelu, belu, bleaky_relu, crelu, oplu)}
 
 
 def get(identifier: Activation) -> Callable[..., Tensor]:
-    """Returns the activation of a name, ours or Keras's, of a config, or of a function.
+    """Retrieves an activation function by name or config; a function is returned as it is.
 
     Args:
-        identifier: `"brelu"`, `"belu"`, `"bleaky_relu"`, `"crelu"`, `"oplu"`, or what `keras.activations.get` takes.
+        identifier: `"brelu"`, `"belu"`, `"bleaky_relu"`, `"crelu"`, `"oplu"`, or anything that
+            `keras.activations.get` accepts.
+
+    Returns: A function from tensor to tensor.
 
     Raises:
-        ValueError: nothing goes by that name.
+        ValueError: The identifier is unknown.
 
     Example:
 
@@ -227,10 +232,12 @@ def get(identifier: Activation) -> Callable[..., Tensor]:
 
 
 def serialize(activation: Callable[..., Tensor]) -> str | dict:
-    """Returns what `get` turns into the same activation: a name for ours, else as `keras.activations.serialize`.
+    """Returns an identifier from which `get` retrieves the same activation function.
 
     Args:
         activation: A function, or an object with a config.
+
+    Returns: The name of an activation function of this package; otherwise the result of `keras.activations.serialize`.
 
     Example:
 

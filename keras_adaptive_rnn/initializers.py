@@ -1,4 +1,4 @@
-"""Initializers, as in `keras.initializers`."""
+"""Initializers, in the style of `keras.initializers`."""
 
 import math
 import random
@@ -19,10 +19,10 @@ _register = keras.saving.register_keras_serializable(package="keras_adaptive_rnn
 
 
 def reseeded(initializer, index):
-    """Returns a copy of `initializer` that draws other numbers: the `index`-th relative of its seed.
+    """Returns a copy of `initializer` that draws different numbers for each `index`.
 
     A Keras initializer returns the same numbers whenever it is called, so two weights of one shape must not share one.
-    An initializer with an integer seed gives a copy with another integer seed, so that a seeded layer stays repeatable.
+    If the initializer has an integer seed, so does the copy, and a seeded layer remains reproducible.
     """
     initializer = get(initializer)
     if isinstance(initializer, Scaled):
@@ -35,8 +35,8 @@ def reseeded(initializer, index):
     return type(initializer).from_config(config)
 
 
-def joined(initializer, widths):
-    """Returns an initializer that draws matrices of these widths, one by one, and joins their columns."""
+def concatenated(initializer, widths):
+    """Returns an initializer that draws matrices of these widths one by one and concatenates their columns."""
 
     def draw(shape, dtype=None):
         pieces = [reseeded(initializer, k)((*shape[:-1], width), dtype=dtype) for k, width in enumerate(widths)]
@@ -46,29 +46,30 @@ def joined(initializer, widths):
 
 
 def drawn_seed(seed):
-    """Returns `seed`, or if that is `None` a drawn one, which `keras.utils.set_random_seed` decides."""
+    """Returns `seed`, or a random seed if it is `None`, which `keras.utils.set_random_seed` determines."""
     return random.randrange(2**31) if seed is None else seed
 
 
 @_register
 class SemiOrthogonal(keras.initializers.Initializer):
-    r"""Draws matrices whose rows or columns, whichever are fewer, are orthonormal: $W^T W = g^2 I$ or $W W^T = g^2 I$.
+    r"""Draws matrices with orthogonal rows or columns, whichever are fewer: $W^T W = g^2 I$ or $W W^T = g^2 I$.
 
-    Unlike `keras.initializers.Orthogonal` it gives the same numbers on every backend, also in half precision, and it
-    can draw the gates of a joined kernel one by one.
+    Unlike `keras.initializers.Orthogonal`, it draws the same numbers on every backend, also in half precision, and it
+    can draw the gates of a kernel one by one.
 
     Args:
-        gain: Number, $g$, which multiplies the matrix. Defaults to `1.0`.
-        blocks: Positive integer: the columns are this many matrices side by side, each semi-orthogonal by itself, such
-            as the gates of a cell. Defaults to `1`, the whole matrix.
-        seed: Non-negative integer seed; `None` (default) draws one, which `keras.utils.set_random_seed` decides.
+        gain: Number, the factor $g$. Defaults to `1.0`.
+        blocks: Positive integer, the number of matrices whose columns are concatenated, such as the gates of a cell.
+            Each is semi-orthogonal by itself. Defaults to `1`.
+        seed: Non-negative integer seed, or `None` (default) for a random one, which `keras.utils.set_random_seed`
+            determines.
 
     Call arguments:
-        shape: At least two sizes. All but the last are taken together as rows.
+        shape: Tuple of at least two integers. All axes but the last form the rows.
         dtype: As in `keras.initializers`.
 
     Raises:
-        ValueError: `shape` has fewer than two sizes, or its last one cannot be divided into `blocks`.
+        ValueError: `shape` has fewer than two axes, or `blocks` does not divide its last one.
 
     Example:
 
@@ -92,11 +93,11 @@ class SemiOrthogonal(keras.initializers.Initializer):
 
     def draw(self, shape):
         if len(shape) < 2:
-            raise ValueError(f"Argument `shape` must have at least two sizes. Received: shape={shape}")
+            raise ValueError(f"Argument `shape` must have at least two axes. Received: shape={shape}")
         *rows, columns = shape
         if columns % self.blocks:
             raise ValueError(
-                f"Argument `blocks` must divide the last size of the shape. Received: blocks={self.blocks}, "
+                f"Argument `blocks` must divide the last axis of the shape. Received: blocks={self.blocks}, "
                 f"shape={shape}"
             )
         rng = np.random.default_rng(self._seed)
@@ -106,7 +107,7 @@ class SemiOrthogonal(keras.initializers.Initializer):
     @staticmethod
     def _orthonormal(rng, rows, columns):
         q, r = np.linalg.qr(rng.normal(size=(max(rows, columns), min(rows, columns))))
-        # LAPACK fixes signs that ought to be random: undo them, and the draw is uniform over such matrices.
+        # LAPACK fixes signs that should be random. Without them, the draw is uniform over such matrices.
         q = q * np.where(np.diag(r) < 0, -1.0, 1.0)
         return q if rows >= columns else q.T
 
@@ -116,7 +117,7 @@ class SemiOrthogonal(keras.initializers.Initializer):
 
 @_register
 class MirroredOrthogonal(SemiOrthogonal):
-    r"""Draws $[W; -W]$ with $W$ semi-orthogonal, so that a layer which reads a CReLU starts linear.
+    r"""Draws $[W; -W]$ with $W$ semi-orthogonal, so that a layer that reads a CReLU starts out linear.
 
     $$W \max(x, 0) - W \max(-x, 0) = W x$$
 
@@ -124,11 +125,11 @@ class MirroredOrthogonal(SemiOrthogonal):
         gain, blocks, seed: As in `keras_adaptive_rnn.initializers.SemiOrthogonal`.
 
     Call arguments:
-        shape: At least two sizes; the last but one, the features that a CReLU doubled, is even.
+        shape: Tuple of at least two integers. The second to last, the output size of a CReLU, must be even.
         dtype: As in `keras.initializers`.
 
     Raises:
-        ValueError: the last but one size of `shape` is odd, and as in `SemiOrthogonal`.
+        ValueError: The second to last axis of `shape` is odd, or as in `SemiOrthogonal`.
 
     Example:
 
@@ -142,19 +143,19 @@ class MirroredOrthogonal(SemiOrthogonal):
 
     def draw(self, shape):
         if len(shape) < 2 or shape[-2] % 2:
-            raise ValueError(f"Argument `shape` must have an even last but one size. Received: shape={shape}")
+            raise ValueError(f"Argument `shape` must have an even second to last axis. Received: shape={shape}")
         half = super().draw((*shape[:-2], shape[-2] // 2, shape[-1]))
         return np.concatenate([half, -half], axis=-2)
 
 
 @_register
 class UnitVariance(SemiOrthogonal):
-    r"""Draws semi-orthogonal matrices, scaled so that $x W$ has $g^2$ times the variance of $x$, whatever the shape.
+    r"""Draws semi-orthogonal matrices, scaled so that $x W$ has $g^2$ times the variance of $x$ for every shape.
 
     $$W = g \sqrt{\max(1, n / m)} \; Q, \qquad Q \text{ semi-orthogonal}, \; m \text{ rows}, \; n \text{ columns}$$
 
-    A `DeepRNNCell`, whose default it is, also scales the matrices of each layer by what its activation and skip
-    connection call for.
+    This is the default of `DeepRNNCell`, which also scales the matrices of each layer according to its activation and
+    skip connection.
 
     Args:
         gain, blocks, seed: As in `keras_adaptive_rnn.initializers.SemiOrthogonal`.
@@ -183,13 +184,13 @@ class UnitVariance(SemiOrthogonal):
 class Scaled:
     """Draws the matrices of the layers of a deep cell, each scaled by a gain of its own.
 
-    A map asks `reseeded` for one initializer per matrix. The index says which matrix is drawn: the layer, plus
-    `FACTOR` times the factor, in maps that multiply several. The first factor takes the gain.
+    A map calls `reseeded` once per matrix, with an index that identifies the matrix: the layer, plus `FACTOR` times the
+    factor in maps that multiply several factors. The gain scales the first factor.
 
     Args:
         initializer: Initializer of all layers.
         gains: Function without arguments that returns the gain of each layer.
-        index: Integer, which matrix to draw.
+        index: Integer, the matrix to draw.
     """
 
     FACTOR = 1000
@@ -203,31 +204,33 @@ class Scaled:
     def __call__(self, shape, dtype=None):
         drawn = self.initializer(shape, dtype=dtype)
         factor, layer = divmod(self.index, self.FACTOR)
-        # In a stateless scope, which may be traced, only the shape counts: Keras draws again afterwards.
+        # In a stateless scope, which may be traced, only the shape matters, as Keras draws again afterwards.
         if factor or in_stateless_scope():
             return drawn
         return drawn * ops.cast(float(self.gains()[layer]), drawn.dtype)
 
 
 def unit_variance_gains(activation, units, skips):
-    r"""Returns for each layer of a deep cell what to multiply its matrices by, for states of unit variance.
+    r"""Returns the gain of the matrices of each layer of a deep cell that gives its states unit variance.
 
-    With $z \sim \mathcal{N}(0, 1)$, as the sum over many units makes it:
+    With $z \sim \mathcal{N}(0, 1)$, as a sum over many units is approximately normal:
 
     $$\operatorname{Var}(f(s_i z) + \alpha_i h_{i-k}) = 1, \qquad
       g_i = s_i / \sqrt{\operatorname{E} h_{i-1}^2 + \operatorname{E} h_i^2}$$
 
-    The two terms under the root are what $U_i$ and $W_i$ read once the states no longer start from zero.
+    The two terms under the root are the second moments of what $U_i$ and $W_i$ read, once the initial zeros have no
+    effect.
 
     Args:
-        activation: $f$, on arrays whose last axis is the units.
+        activation: Activation function $f$, for tensors whose last axis is the units.
         units: Positive integer.
-        skips: For each layer `None`, or $(j, \alpha)$ if the output of layer $j$ (-1 for the inputs) is added to it.
+        skips: List with an entry for each layer: `None`, or $(j, \alpha)$ if $\alpha$ times the output of layer $j$ (-1
+            for the inputs) is added to its output.
     """
     z = np.array([statistics.NormalDist().inv_cdf((k + 0.5) / POINTS) for k in range(POINTS)])
     a = (SPREADS[:, None] * z / z.std())[..., None] * np.ones(units)
     h = ops.convert_to_numpy(activation(ops.convert_to_tensor(a.astype("float32")))).astype("float64")
-    # Of each output, over z: the mean of each unit, and the variance within units.
+    # Over z: the mean of each unit, and the mean over units of their variances.
     means, variances = h.mean(axis=1), h.var(axis=1).mean(axis=1)
     outputs, gains = [(np.zeros(units), 1.0)], []
     for skip in skips:
@@ -235,7 +238,7 @@ def unit_variance_gains(activation, units, skips):
         skipped_mean, skipped_variance = outputs[source + 1]
         mean, variance = means + scale * skipped_mean, variances + scale**2 * skipped_variance
         total = variance + mean.var(axis=1)
-        # Where no spread gives unit variance, as of a bounded activation, the affine part gets it.
+        # If no spread gives unit variance, as with a bounded activation, the affine part gets unit variance.
         k = np.argmax(total >= 1) if total.max() >= 1 else np.searchsorted(SPREADS, 1)
         k = max(k, 1)
         between = np.clip(np.interp(1, total[k - 1 : k + 1], [0, 1]), 0, 1)
@@ -246,21 +249,23 @@ def unit_variance_gains(activation, units, skips):
     return gains
 
 
-# Of the normal distribution, and the standard deviations of an affine part to choose from.
+# The number of points of the normal distribution, and the candidate standard deviations of an affine part.
 POINTS, SPREADS = 64, np.geomspace(0.1, 4, 64)
 
 NAMES = {"semi_orthogonal": SemiOrthogonal, "mirrored_orthogonal": MirroredOrthogonal, "unit_variance": UnitVariance}
 
 
 def get(identifier: Initializer) -> Any:
-    """Returns the initializer of a name, ours or Keras's, of a config, or of an object.
+    """Retrieves an initializer by name or config; an initializer is returned as it is.
 
     Args:
-        identifier: `"semi_orthogonal"`, `"mirrored_orthogonal"`, `"unit_variance"`, or whatever
-            `keras.initializers.get` takes.
+        identifier: `"semi_orthogonal"`, `"mirrored_orthogonal"`, `"unit_variance"`, or anything that
+            `keras.initializers.get` accepts.
+
+    Returns: An initializer, or `None` for `None`.
 
     Raises:
-        ValueError: nothing goes by that name.
+        ValueError: The identifier is unknown.
 
     Example:
 

@@ -68,19 +68,19 @@ def test_run(tmp_path, capsys, monkeypatch):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def test_orders_of_deep_stacks(tmp_path):
+def test_schedules_of_deep_stacks(tmp_path):
     path = tmp_path / "rows.json"
     sizes = {"units": 3, "depth": 3, "batch": 2, "steps": 4}
     arguments = ["--stacks=Elman", *(f"--{name}={size}" for name, size in sizes.items())]
-    for orders in (["layers"], ["layers", "wavefront", *deep_stack.KERAS]):
-        deep_stack.main([*arguments, "--orders", *orders, "--repeats=3", f"--json={path}"])
+    for schedules in (["layers"], ["layers", "wavefront", *deep_stack.KERAS]):
+        deep_stack.main([*arguments, "--schedules", *schedules, "--repeats=3", f"--json={path}"])
     (row,) = json.loads(path.read_text())
-    assert list(row["orders"]) == orders
+    assert list(row["schedules"]) == schedules
     assert all(row[name] == size for name, size in sizes.items())
-    assert row["orders"]["layers"]["times_first"] == 1
-    assert row["orders"]["wavefront"]["rounds"] == 3
+    assert row["schedules"]["layers"]["times_first"] == 1
+    assert row["schedules"]["wavefront"]["rounds"] == 3
     with pytest.raises(SystemExit):
-        deep_stack.main(["--stacks=DeepRNN", "--orders", "Keras layers"])
+        deep_stack.main(["--stacks=DeepRNN", "--schedules", "Keras layers"])
 
 
 def test_growth_of_memory():

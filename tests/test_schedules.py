@@ -1,4 +1,4 @@
-"""A deep cell computes the same in whatever order its layers take the steps."""
+"""A deep cell computes the same with every schedule."""
 
 import keras
 import numpy as np
@@ -82,7 +82,7 @@ def outcome(make, mask, **kwargs):
     keras.utils.set_random_seed(1)
     case = Case(make(), (2, 7, 4))
     layer = case.layer(kar.RNN, **kwargs)
-    assert layer.running_order(2) == kwargs["schedule"]
+    assert layer.running_schedule(2) == kwargs["schedule"]
     weights = ops.convert_to_tensor(np.random.default_rng(2).normal(size=(2, 7, case.output_size)).astype("float32"))
 
     def loss(inputs, *states):
@@ -96,14 +96,16 @@ def outcome(make, mask, **kwargs):
 
 
 @pytest.mark.parametrize("name", dealt(ROWS))
-def test_the_order_changes_no_number(name, monkeypatch):
+def test_the_schedule_changes_no_number(name, monkeypatch):
     # The gradients of weights as small as these would be formed step by step.
     monkeypatch.setattr(tuning, "DEFERRED_GRADIENT_ENTRIES", 0)
     monkeypatch.setattr(tuning, "BATCHED_GRADIENT_ENTRIES", 0)
     make, masked = ROWS[name]
     mask = MASK if masked else None
     kwargs = {"go_backwards": True, "zero_output_for_mask": True} if masked else {}
-    by_step, *others = (outcome(make, mask, schedule=order, **kwargs) for order in ("steps", "layers", "wavefront"))
+    by_step, *others = (
+        outcome(make, mask, schedule=schedule, **kwargs) for schedule in ("steps", "layers", "wavefront")
+    )
     for other in others:
         for a, b in zip(by_step, other, strict=True):
             np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-5 * max(1, np.abs(a).max()))
@@ -119,7 +121,7 @@ def test_a_list_of_units_makes_a_stack(tmp_path):
         return [ops.convert_to_numpy(t) for t in layer(x, initial_state=states, mask=MASK[:, :5])]
 
     outcome = run(layer)
-    assert layer.running_order(2) == "layers"
+    assert layer.running_schedule(2) == "layers"
     assert (layer.units, layer.connection, layer.recurrent_dropout) == ([4, 4, 4], "residual", 0)
     cells = layer.cell.cells
     assert [cell.seed for cell in cells] == [3, 103, 203]
@@ -134,21 +136,21 @@ def test_a_list_of_units_makes_a_stack(tmp_path):
         np.testing.assert_allclose(b, a, rtol=1e-5, atol=1e-6)
 
 
-def test_the_order_is_chosen_by_what_is_faster():
+def test_auto_picks_the_fastest_schedule():
     deep, wide = kar.DeepRNN(4, depth=12), kar.DeepRNN(512, depth=3)
     deep.build((2, 5, 4))
     wide.build((2, 5, 4))
     torch, tensorflow = (keras.backend.backend() == name for name in ("torch", "tensorflow"))
-    assert deep.running_order(2) == ("wavefront" if torch else "layers")
-    assert deep.running_order(100_000) == "layers"
-    assert wide.running_order(2) == ("steps" if tensorflow else "layers")
-    assert kar.DeepRNN(4, depth=12, recompute=True).running_order(2) == "steps"
+    assert deep.running_schedule(2) == ("wavefront" if torch else "layers")
+    assert deep.running_schedule(100_000) == "layers"
+    assert wide.running_schedule(2) == ("steps" if tensorflow else "layers")
+    assert kar.DeepRNN(4, depth=12, recompute=True).running_schedule(2) == "steps"
 
 
 def test_unequal_cells_run_step_by_step():
     layer = kar.LSTM([4, 5, 4])
     layer.build((2, 5, 3))
-    assert layer.running_order(2) == "steps"
+    assert layer.running_schedule(2) == "steps"
     assert layer.units == [4, 5, 4]
     assert tuple(layer(np.ones((2, 5, 3), "float32")).shape) == (2, 4)
     assert kar.LSTM([4]).units == [4]
@@ -164,12 +166,12 @@ def test_what_keeps_cells_from_being_alike(other):
     cells = [kar.ElmanCell(4), kar.ElmanCell(4), kar.ElmanCell(4, **other)]
     layer = kar.RNN(kar.StackedCells(cells))
     layer.build((2, 5, 4))
-    assert layer.running_order(2) == "steps"
+    assert layer.running_schedule(2) == "steps"
 
 
 @pytest.mark.skipif(keras.backend.backend() == "torch", reason="nothing is compiled")
-@pytest.mark.parametrize("order", ["layers", "wavefront"])
-def test_all_layers_compile_as_one(order):
+@pytest.mark.parametrize("schedule", ["layers", "wavefront"])
+def test_all_layers_compile_as_one(schedule):
     def traced(depth):
         calls = []
 
@@ -177,7 +179,7 @@ def test_all_layers_compile_as_one(order):
             calls.append(x)
             return ops.tanh(x)
 
-        layer = kar.DeepRNN(4, depth=depth, activation=activation, schedule=order)
+        layer = kar.DeepRNN(4, depth=depth, activation=activation, schedule=schedule)
         layer.build((2, 5, 4))
         engine.gradients(lambda x: ops.sum(layer(x, training=True)), layer.trainable_variables, [X], compiled=True)
         return len(calls)

@@ -1,6 +1,6 @@
-"""Recurrent cells, each a `keras.layers.Layer` for `keras.layers.RNN`.
+"""Recurrent cells, each a `keras.layers.Layer` that runs in `keras.layers.RNN`.
 
-The bases for a cell of your own are here too: `Cell`, `GatedCell`, `WrapperCell` and `CoreWrapperCell`.
+Base classes for cells of your own are here too: `Cell`, `GatedCell`, `WrapperCell` and `CoreWrapperCell`.
 """
 
 from keras_adaptive_rnn.cells.adaptive import AdaptiveLSTMCell, AdaptiveRNNCell

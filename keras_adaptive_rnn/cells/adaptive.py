@@ -1,4 +1,4 @@
-"""Adaptive cells: in every step a small policy network rescales the linear maps of a core."""
+"""Adaptive cells: a small policy network rescales the linear maps of a gated cell in every step."""
 
 import keras
 from keras import ops
@@ -16,7 +16,7 @@ ADAPTATIONS = ("io", "input", "output", "sva")
 
 
 class AdaptiveGatedCell(GatedCell):
-    r"""A core whose gates are affine in input and state through maps that a policy rescales in every step.
+    r"""A gated cell whose linear maps are rescaled in every step by a policy.
 
     $$a = D^{x,2} W D^{x,1} x_t + D^{h,2} V D^{h,1} h_{t-1} + D^b b, \qquad D^k = \mathrm{diag}(\tanh(z_t U^k))$$
 
@@ -50,7 +50,7 @@ class AdaptiveGatedCell(GatedCell):
         self.rank = _arguments.integer("rank", rank, optional=True)
         if rank is not None and adaptation != "sva":
             raise ValueError(
-                "Argument `rank` is the size of the adaptation space of adaptation='sva', and must be None without it. "
+                "Argument `rank` must be None unless adaptation='sva'. "
                 f"Received: rank={rank!r}, adaptation={adaptation!r}"
             )
         self.policy_dropout = _arguments.rate("policy_dropout", policy_dropout)
@@ -84,14 +84,14 @@ class AdaptiveGatedCell(GatedCell):
         self._build_policy(self._sub_policy_sizes(sizes))
 
     def _sub_policy_sizes(self, sizes):
-        """Returns the size of each sub-policy, in the order in which their projections are joined."""
-        joined = len(self.gates) * self.units
+        """Returns the size of each sub-policy, in the order in which their projections are concatenated."""
+        all_gates = len(self.gates) * self.units
         first = {f"{name}1": size * (1 if self.tied else len(self.gates)) for name, size in sizes.items()}
-        second = {"x2": joined, "h2": joined}
+        second = {"x2": all_gates, "h2": all_gates}
         return {
             **({} if self.adaptation == "output" else first),
             **(second if self.adaptation in ("io", "output") else {}),
-            **({"b": joined} if self.use_bias else {}),
+            **({"b": all_gates} if self.use_bias else {}),
         }
 
     def _build_policy(self, sizes):
@@ -116,7 +116,7 @@ class AdaptiveGatedCell(GatedCell):
         return [x] if self.adaptation in ("io", "input") else [x, self._before(x, "x", training)]
 
     def step(self, projected, states, training=False, context=()):
-        """Returns `output, states`; `context` is a list of what the policy reads beside input and state."""
+        """Returns `output, states`; `context` is a list of further tensors that the policy reads."""
         core, policy = states[: len(self.core_state_size)], states[len(self.core_state_size) :]
         x, h = projected[0], self.drop(core[0], "recurrent_dropout", training)
         z, policy = self.latent(ops.concatenate([x, h, *context], axis=-1), policy, training)
@@ -129,7 +129,7 @@ class AdaptiveGatedCell(GatedCell):
         return output, [*core, *policy]
 
     def latent(self, v, states, training):
-        """Returns the policy latent $z_t$ of the summary $v_t$, and the states of the policy."""
+        """Returns the policy latent $z_t$ for the summary $v_t$, and the states of the policy."""
         if self.policy == "static":
             z = ops.relu(self.policy_bias(self.policy_map(v, training=training)))
         else:
@@ -143,13 +143,13 @@ class AdaptiveGatedCell(GatedCell):
         return dict(zip(self.policy_sizes, split_sizes(pi, self.policy_sizes.values()), strict=True))
 
     def _before(self, v, name, training):
-        """Returns what can be done to an operand without the policy."""
+        """Applies the part of the map that precedes the policy."""
         if self.adaptation == "sva":
             return self.bases[name](v, training=training)
         return self._map(name)(v, training=training) if self.adaptation == "output" else v
 
     def _after(self, v, name, d, training):
-        """Returns $D^2 W D^1 v$ from what `_before` gave."""
+        """Returns $D^2 W D^1 v$ from the result of `_before`."""
         if self.adaptation == "output":
             return d[f"{name}2"] * v
         first = d[f"{name}1"]
@@ -166,7 +166,7 @@ class AdaptiveGatedCell(GatedCell):
 
 @export
 class AdaptiveLSTMCell(AdaptiveGatedCell, LSTMCell):
-    r"""An LSTM whose matrices and biases a small policy network rescales in every step.
+    r"""An LSTM whose matrices and biases are rescaled in every step by a small policy network.
 
     A latent $z_t$ of `policy_units` entries is computed from $v_t = [x_t; h_{t-1}]$, by a static policy,
     $z_t = \mathrm{ReLU}(v_t W_z + b_z)$, or a recurrent one, $z_t = \mathrm{LSTM}(v_t, z_{t-1})$. Each sub-policy is
@@ -176,44 +176,43 @@ class AdaptiveLSTMCell(AdaptiveGatedCell, LSTMCell):
     $$u^s = D^{s,x,2} W^s D^{s,x,1} x_t + D^{s,h,2} V^s D^{s,h,1} h_{t-1} + D^{s,b} b^s$$
     $$c_t = \sigma(u^f) \odot c_{t-1} + \sigma(u^i) \odot \phi(u^c), \qquad h_t = \sigma(u^o) \odot \phi(c_t)$$
 
-    `adaptation="input"` leaves out the second $D$, `"output"` the first; `"sva"` has $L^s D^{s,x} R^s x_t$ in place of
-    $D W D x_t$, and alike for $h$, which adapts singular values.
+    `adaptation="input"` omits the second $D$, and `"output"` the first. `"sva"` (singular value adaptation) uses
+    $L^s D^{s,x} R^s x_t$ instead of $D W D x_t$, and likewise for $h$.
 
-    Weights, in order, gates joined as i, f, c, o: those of `kernel_map` $W$ `[inputs, 4 units]` and `recurrent_map` $V$
-    `[units, 4 units]`; those of the policy, as of an LSTM or a dense layer; with `"sva"`, whose $L$ the first two are,
-    the bases $R$ `[inputs, rank]` and `[units, rank]`; `sub_policies` $U$ `[policy_units, size]`, joined as x1, h1, x2,
-    h2, b, of size inputs + 13 units with IO-adaptation, tied; `bias` `[4 units]`.
+    Weights, in order, gates concatenated as i, f, c, o: `kernel_map` $W$ `[inputs, 4 units]`; `recurrent_map` $V$
+    `[units, 4 units]`; the weights of the policy, an LSTM or a dense layer; with `"sva"`, where the first two are $L$,
+    the bases $R$ `[inputs, rank]` and `[units, rank]`; `sub_policies` $U$ `[policy_units, size]`, concatenated as x1,
+    h1, x2, h2, b, with a size of inputs + 13 units for tied IO-adaptation; `bias` `[4 units]`.
 
     Args:
-        units: Positive integer, size of the output.
+        units: Positive integer, dimensionality of the output space.
         policy_units: Positive integer, size of $z$. Defaults to `100`.
         policy: `"recurrent"` (default, equation 8) or `"static"` (equation 7).
         adaptation: `"io"` (default), `"input"`, `"output"` or `"sva"`.
-        tied: Whether the gates share the first $D$ (and with `"sva"` $R$ and $D$), which takes half the time. Defaults
-            to `True`.
-        rank: Positive integer, with `"sva"` the number of singular values; `None` (default) for as many as there can
-            be.
-        policy_dropout: Float in `[0, 1)`, share of $z$ to drop wherever it is read; one mask a sequence. Defaults to
-            `0.0`.
+        tied: Whether the gates share the first $D$ (with `"sva"`, $R$ and $D$), which takes half the time. Defaults to
+            `True`.
+        rank: Positive integer, the number of singular values with `"sva"`; `None` (default) for the maximum.
+        policy_dropout: Float in `[0, 1)`, fraction of $z$ to drop wherever it is read, with one mask per sequence.
+            Defaults to `0.0`.
         policy_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
-        kernel_initializer, recurrent_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal
-            over the joined gates, as in the authors' code.
-        dropout, recurrent_dropout: Float in `[0, 1)`, share of $x_t$ and of $h_{t-1}$ to drop wherever they are read;
-            one mask a sequence. Default to `0.0`. The paper also drops the output of the top layer: there is an
-            argument of the layer `keras_adaptive_rnn.layers.AdaptiveLSTM` for that.
-        **kwargs: As in `keras_adaptive_rnn.LSTMCell`, but for `layer_normalization` and `per_gate_dropout`.
+        kernel_initializer, recurrent_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes
+            the concatenated gates semi-orthogonal, as in the authors' code.
+        dropout, recurrent_dropout: Float in `[0, 1)`, fraction of $x_t$ and of $h_{t-1}$ to drop wherever they are
+            read, with one mask per sequence. Default to `0.0`. The paper also drops the output of the top layer; the
+            layer `keras_adaptive_rnn.layers.AdaptiveLSTM` has an argument for that.
+        **kwargs: As in `keras_adaptive_rnn.LSTMCell`, except `layer_normalization` and `per_gate_dropout`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
-        states: List of tensors, $h$ and $c$, each `[batch, units]`, and with a recurrent policy $z$ and the policy's
+        states: List of tensors: $h$ and $c$, each `[batch, units]`; with a recurrent policy also $z$ and the policy's
             own memory, each `[batch, policy_units]`.
         training: Whether dropout is on.
 
     Returns: `output, states`; the output is $h$.
 
     Raises:
-        ValueError: an argument is out of its range, or `rank` is given without `adaptation="sva"`.
-        TypeError: an argument is unknown, or of the wrong type.
+        ValueError: An argument is out of range, or `rank` is given without `adaptation="sva"`.
+        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 
@@ -224,39 +223,39 @@ class AdaptiveLSTMCell(AdaptiveGatedCell, LSTMCell):
     True
 
     Reference: Flennerhag, Yin, Keane, Elliot, Breaking the Activation Function Bottleneck through Adaptive
-    Parameterization (2018), section 3, equations 6 to 9. The authors' code cuts the policy vector at other places than
-    the paper says; this is the paper's form.
+    Parameterization (2018), section 3, equations 6 to 9. The authors' code splits the policy vector in other places;
+    this cell follows the paper.
     """
 
 
 @export
 class AdaptiveRNNCell(AdaptiveGatedCell, ElmanCell):
-    r"""An Elman cell whose matrices and bias a small policy network rescales in every step.
+    r"""An Elman cell whose matrices and bias are rescaled in every step by a small policy network.
 
     $$h_t = \phi(D^{x,2} W D^{x,1} x_t + D^{h,2} V D^{h,1} h_{t-1} + D^b b)$$
 
     with the policies and adaptations of `keras_adaptive_rnn.AdaptiveLSTMCell`.
 
-    Weights: as of `keras_adaptive_rnn.AdaptiveLSTMCell`, with one gate in place of four.
+    Weights: as in `keras_adaptive_rnn.AdaptiveLSTMCell`, with one gate instead of four.
 
     Args:
-        units: Positive integer, size of the output.
+        units: Positive integer, dimensionality of the output space.
         policy_units, policy, adaptation, tied, rank, policy_dropout, policy_initializer: As in
             `keras_adaptive_rnn.AdaptiveLSTMCell`. `tied` makes no difference with one gate.
-        kernel_initializer: Defaults to `"orthogonal"`.
-        **kwargs: As in `keras_adaptive_rnn.ElmanCell`, but for `layer_normalization` and `per_gate_dropout`.
+        kernel_initializer: Initializer of $W$. Defaults to `"orthogonal"`.
+        **kwargs: As in `keras_adaptive_rnn.ElmanCell`, except `layer_normalization` and `per_gate_dropout`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
-        states: List of tensors, $h$ `[batch, units]`, and with a recurrent policy $z$ and the policy's own memory, each
-            `[batch, policy_units]`.
+        states: List of tensors: $h$ `[batch, units]`; with a recurrent policy also $z$ and the policy's own memory,
+            each `[batch, policy_units]`.
         training: Whether dropout is on.
 
     Returns: `output, states`; the output is $h$.
 
     Raises:
-        ValueError: an argument is out of its range, or `rank` is given without `adaptation="sva"`.
-        TypeError: an argument is unknown, or of the wrong type.
+        ValueError: An argument is out of range, or `rank` is given without `adaptation="sva"`.
+        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 
@@ -265,5 +264,5 @@ class AdaptiveRNNCell(AdaptiveGatedCell, ElmanCell):
     (2, 8)
 
     Reference: Flennerhag, Yin, Keane, Elliot, Breaking the Activation Function Bottleneck through Adaptive
-    Parameterization (2018), section 3, over the Elman cell, as in the authors' code.
+    Parameterization (2018), section 3, with the Elman cell, as in the authors' code.
     """

@@ -1,4 +1,4 @@
-"""Adaptive cells one above the other, whose policies read each other."""
+"""Stacks of adaptive cells whose policies read each other."""
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
@@ -8,10 +8,10 @@ from keras_adaptive_rnn.cells.bases.composite import CompositeCell
 
 
 class StackedAdaptiveCells(CompositeCell):
-    """A stack of adaptive cells in the hybrid wiring; a subclass names their class."""
+    """A stack of adaptive cells in the hybrid wiring. A subclass names the class of the cells."""
 
     takes_arguments_of = AdaptiveGatedCell
-    # The cells have them.
+    # They belong to the cells.
     fixed_arguments = ("dropout", "recurrent_dropout")
 
     def __init__(self, units: list[int], **kwargs):
@@ -19,7 +19,7 @@ class StackedAdaptiveCells(CompositeCell):
         if not isinstance(units, (list, tuple)) or not units:
             raise TypeError(f"Argument `units` must be a list of positive integers. Received: units={units!r}")
         self.units = [_arguments.integer("units", size) for size in units]
-        # Between the layers, what a layer drops of its output is what it drops of its state.
+        # Between layers, the output is dropped with the mask of the recurrent state.
         self.cells = [self.make(k, size, **({"dropout": 0.0} if k else {})) for k, size in enumerate(self.units)]
         self.memory_index = self.cells[-1].memory_index
         self.state_size = [size for cell in reversed(self.cells) for size in cell.state_size]
@@ -50,7 +50,7 @@ class StackedAdaptiveCells(CompositeCell):
         return output, [state for of_cell in reversed(states) for state in of_cell]
 
     def _latent(self, cell, states, training):
-        """Returns what the next policy reads of this one: nothing of a static policy, which has no memory."""
+        """Returns what the next policy reads from this one: nothing if it is static, since it has no memory."""
         if cell.policy == "static":
             return []
         return [cell.drop(states[len(cell.core_state_size)], "policy_dropout", training)]
@@ -58,39 +58,39 @@ class StackedAdaptiveCells(CompositeCell):
 
 @export
 class StackedAdaptiveLSTMCells(StackedAdaptiveCells):
-    r"""Adaptive LSTMs one above the other, in the hybrid wiring: each policy reads the policy below it.
+    r"""A stack of adaptive LSTMs in the hybrid wiring: each policy reads the policy below it.
 
     In layer $l = 1, \dots, L$ the policy reads
 
     $$v^l_t = [h^{l-1}_t;\; h^l_{t-1};\; z^{l-1}_t], \qquad h^0_t = x_t, \quad z^0_t = z^L_{t-1}$$
 
-    and $z^l_t = \mathrm{LSTM}(v^l_t, z^l_{t-1})$, so that the lowest policy reads the highest one's latent of the step
-    before. The rest is `keras_adaptive_rnn.AdaptiveLSTMCell`. With `policy="static"`, which has no memory, the policies
-    read inputs and states alone.
+    and $z^l_t = \mathrm{LSTM}(v^l_t, z^l_{t-1})$, so the lowest policy reads the latent of the highest policy from
+    the previous step. The rest is as in `keras_adaptive_rnn.AdaptiveLSTMCell`. With `policy="static"`, which has no
+    memory, the policies read only inputs and states.
 
-    Weights: those of the cells, from the lowest to the highest.
+    Weights: the weights of the cells, the lowest cell first.
 
     Args:
         units: List of positive integers, the size of each layer, the lowest first.
         policy_units, policy, adaptation, tied, ...: As in `keras_adaptive_rnn.AdaptiveLSTMCell`, the same in every
             layer.
-        dropout: Float in `[0, 1)`, share of $x_t$ to drop; one mask a sequence. Defaults to `0.0`.
-        recurrent_dropout: Float in `[0, 1)`, share of each $h^l$ to drop, by one mask a sequence both where layer $l$
-            reads it in the next step and where layer $l + 1$ does in this one, as in the authors' code. Defaults to
-            `0.0`.
+        dropout: Float in `[0, 1)`, fraction of $x_t$ to drop, with one mask per sequence. Defaults to `0.0`.
+        recurrent_dropout: Float in `[0, 1)`, fraction of each $h^l$ to drop, with one mask per sequence. As in the
+            authors' code, the same mask applies when layer $l$ reads it in the next step and when layer $l + 1$ reads
+            it in the same step. Defaults to `0.0`.
         seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
-        states: List of the states of the cells, those of the highest first: $h$, $c$, $z$ and the policy's memory of
+        states: List of the states of the cells, the highest cell first: $h$, $c$, $z$ and the policy's memory for
             each.
         training: Whether dropout is on.
 
     Returns: `output, states`; the output is $h^L$.
 
     Raises:
-        ValueError: an argument is out of its range.
-        TypeError: an argument is unknown, or of the wrong type.
+        ValueError: An argument is out of range.
+        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 
@@ -107,11 +107,11 @@ class StackedAdaptiveLSTMCells(StackedAdaptiveCells):
 
 @export
 class StackedAdaptiveRNNCells(StackedAdaptiveCells):
-    r"""Adaptive Elman cells one above the other, in the hybrid wiring of `keras_adaptive_rnn.StackedAdaptiveLSTMCells`.
+    r"""A stack of adaptive Elman cells in the hybrid wiring of `keras_adaptive_rnn.StackedAdaptiveLSTMCells`.
 
     $$v^l_t = [h^{l-1}_t;\; h^l_{t-1};\; z^{l-1}_t], \qquad h^0_t = x_t, \quad z^0_t = z^L_{t-1}$$
 
-    Weights: those of the cells, from the lowest to the highest.
+    Weights: the weights of the cells, the lowest cell first.
 
     Args:
         units: List of positive integers, the size of each layer, the lowest first.
@@ -121,14 +121,14 @@ class StackedAdaptiveRNNCells(StackedAdaptiveCells):
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
-        states: List of the states of the cells, those of the highest first: $h$, $z$ and the policy's memory of each.
+        states: List of the states of the cells, the highest cell first: $h$, $z$ and the policy's memory for each.
         training: Whether dropout is on.
 
     Returns: `output, states`; the output is $h^L$.
 
     Raises:
-        ValueError: an argument is out of its range.
-        TypeError: an argument is unknown, or of the wrong type.
+        ValueError: An argument is out of range.
+        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 
@@ -137,7 +137,7 @@ class StackedAdaptiveRNNCells(StackedAdaptiveCells):
     (2, 6)
 
     Reference: Flennerhag, Yin, Keane, Elliot, Breaking the Activation Function Bottleneck through Adaptive
-    Parameterization (2018), section 3, equation 10, over the Elman cell.
+    Parameterization (2018), section 3, equation 10, with the Elman cell.
     """
 
     takes_arguments_of = AdaptiveRNNCell

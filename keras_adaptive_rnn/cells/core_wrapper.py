@@ -1,4 +1,4 @@
-"""A wrapper that makes the cell inside it by name."""
+"""A wrapper that creates the cell inside it by name."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ from keras_adaptive_rnn.cells.lstm import LSTMCell
 
 
 class CoreWrapperCell(WrapperCell):
-    """A wrapper that makes its inner cell, the core, by name, or takes a cell object.
+    """A wrapper that creates its inner cell by name, or takes a cell object.
 
     Args:
-        units: Positive integer, size of the core. Not allowed with `cell`.
-        core: Name of the core, a key of `cores`. Defaults to `"lstm"`.
+        units: Positive integer, units of the inner cell. Must be omitted if `cell` is given.
+        core: Name of the cell to wrap, a key of `cores`. Defaults to `"lstm"`.
         cell: A cell object, instead of `units` and `core`. Defaults to `None`.
-        **kwargs: Arguments of `keras_adaptive_rnn.cells.WrapperCell`; all others are passed to the core.
+        **kwargs: Arguments of `keras_adaptive_rnn.cells.WrapperCell`; all others are passed to the inner cell.
     """
 
     cores = {"lstm": LSTMCell, "gru": GRUCell, "elman": ElmanCell}
@@ -33,28 +33,28 @@ class CoreWrapperCell(WrapperCell):
         if cell is not None and (of_core or core != "lstm"):
             of_core = {**({} if core == "lstm" else {"core": core}), **of_core}
             raise TypeError(
-                f"{type(self).__name__}(cell=...) takes no arguments of a core: {', '.join(of_core)}. "
-                f"Give them to the cell. Received: {of_core}"
+                f"{type(self).__name__}(cell=...) does not take arguments of the inner cell: {', '.join(of_core)}. "
+                f"Pass them to the cell. Received: {of_core}"
             )
-        self._made_core = cell is None
-        if self._made_core:
-            made = self.cores[core]
-            # The wrapper and the core must draw different noise, and both repeatably.
+        self._created_cell = cell is None
+        if self._created_cell:
+            cell_class = self.cores[core]
+            # The wrapper and the inner cell must draw different noise, both reproducibly.
             seed = _arguments.integer("seed", own.get("seed"), minimum=0, optional=True)
             defaults = {"dtype": own.get("dtype"), "seed": None if seed is None else seed + 1}
             _arguments.reject_unknown(
-                type(self), of_core, {**_arguments.parameters(type(self)), **made.accepted_arguments()}
+                type(self), of_core, {**_arguments.parameters(type(self)), **cell_class.accepted_arguments()}
             )
-            cell = made(units, **{**defaults, **of_core})
+            cell = cell_class(units, **{**defaults, **of_core})
         super().__init__(cell, **own)
         self.core = core
 
     @property
     def units(self):
-        return self.cell.units if self._made_core else None
+        return self.cell.units if self._created_cell else None
 
     def first_part(self):
-        return self.cell if self._made_core else None
+        return self.cell if self._created_cell else None
 
     def get_config(self):
-        return {**super().get_config(), **({"cell": None} if self._made_core else {})}
+        return {**super().get_config(), **({"cell": None} if self._created_cell else {})}

@@ -14,9 +14,9 @@ from keras_adaptive_rnn.cells.bases.noise import DIGITS, next_digits
 
 @export
 class DeepRNNCell(GatedCell):
-    r"""A stack of Elman layers as one cell, to 144 layers and more.
+    r"""A stack of Elman layers as one cell, up to 144 layers and more.
 
-    With $x_1 = x_t$ and $x_i = h_{i-1}(t)$ above it, for $i = 1, \dots, L$:
+    With $x_1 = x_t$ and $x_i = h_{i-1}(t)$ for $i > 1$, for $i = 1, \dots, L$:
 
     $$h_i(t) = f(x_i(t) U_i + h_i(t-1) W_i + b_i) \; (+ \; \alpha h_{i-k}(t) \;\text{ for } i = k, 2k, 3k, \dots)$$
 
@@ -31,14 +31,14 @@ class DeepRNNCell(GatedCell):
     $$\operatorname{Var}(f(s_i z) \; (+ \; \alpha h_{i-k})) = 1, \qquad
       g_i = s_i / \sqrt{\operatorname{E} x_i^2 + \operatorname{E} h_i^2}$$
 
-    If $f$ is bounded and cannot reach unit variance, as tanh, $s_i = 1$. $U_i$ and $W_i$ share a gain, so gradients
+    If $f$ is bounded and cannot reach unit variance, like tanh, $s_i = 1$. $U_i$ and $W_i$ share a gain, so gradients
     flow equally through layers and time, as in the paper. The paper scales by LSUV, measured on data, instead:
-    `keras_adaptive_rnn.callbacks.LSUV` does that, whatever the initializers. States start from zero, so a stack without
+    `keras_adaptive_rnn.callbacks.LSUV` does that, with any initializers. States start from zero, so a stack without
     skip connections takes about `depth` steps to reach unit variance.
 
-    Weights, in order: `kernel_map` $U_1$ `[inputs, units]`; `recurrent_map` $W_1, \dots, W_L$, joined,
-    `[units, depth * units]`; `inner_map` $U_2, \dots, U_L$, joined, `[units, (depth - 1) * units]`; `bias`
-    `[depth, units]` (`[units]` if `depth` is one).
+    Weights, in order: `kernel_map` $U_1$ `[inputs, units]`; `recurrent_map` $W_1, \dots, W_L$,
+    concatenated, `[units, depth * units]`; `inner_map` $U_2, \dots, U_L$, concatenated, `[units, (depth - 1) * units]`;
+    `bias` `[depth, units]` (`[units]` if `depth` is one).
 
     Args:
         units: Positive integer, size of every layer.
@@ -125,9 +125,9 @@ class DeepRNNCell(GatedCell):
     # Weights and noise.
 
     def _bind_like(self, name, other):
-        made = type(other).from_config(other.get_config())
+        linear_map = type(other).from_config(other.get_config())
         initializer = initializers.reseeded(self.kernel_initializer, 1)
-        return made.bind(self, name, self.units, initializer, self.kernel_regularizer, self.kernel_constraint)
+        return linear_map.bind(self, name, self.units, initializer, self.kernel_regularizer, self.kernel_constraint)
 
     def build_maps(self):
         self._scale_initializers()
@@ -138,7 +138,7 @@ class DeepRNNCell(GatedCell):
             self.inner_map.build_blocks(each[1:], self.units, init_groups=each[1:])
 
     def _scale_initializers(self):
-        """Scales what `UnitVariance` draws for each layer."""
+        """Scales the matrices that `UnitVariance` draws for each layer."""
 
         @functools.cache
         def gains():
@@ -221,8 +221,8 @@ class DeepRNNCell(GatedCell):
 
     def recurrent_products(self, h, training):
         """Returns $h_i W_i$ for all layers by one batched product, since all states are known when the step starts."""
-        joined = self.drop(ops.concatenate(h, axis=-1), "recurrent_dropout", training)
-        per_layer = ops.reshape(joined, (-1, self.depth, self.units))
+        h = self.drop(ops.concatenate(h, axis=-1), "recurrent_dropout", training)
+        per_layer = ops.reshape(h, (-1, self.depth, self.units))
         return ops.split(self.recurrent_map(per_layer, training=training, per_block=True), self.depth, axis=-1)
 
     def _kept_inputs(self, digits, training):

@@ -1,4 +1,4 @@
-"""The Elman cell, Keras's SimpleRNN."""
+"""The Elman cell, called SimpleRNN in Keras."""
 
 import keras
 
@@ -8,16 +8,16 @@ from keras_adaptive_rnn.cells.bases.gated import GatedCell
 
 @export
 class ElmanCell(GatedCell):
-    r"""The Elman cell, one affine map and an activation.
+    r"""The Elman cell: an affine map and an activation.
 
     $$h_t = \phi(x_t W + h_{t-1} U + b)$$
 
-    The weights are those of `keras.layers.SimpleRNNCell`, in its order: kernel `[inputs, units]`, recurrent kernel
-    `[units, units]`, bias `[units]`.
+    Weights, as in `keras.layers.SimpleRNNCell`: kernel `[inputs, units]`, recurrent kernel `[units, units]`, bias
+    `[units]`.
 
     Args:
-        units: Positive integer, size of the output.
-        activation: $\phi$. Defaults to `"tanh"`.
+        units: Positive integer, dimensionality of the output space.
+        activation: Activation function $\phi$. Defaults to `"tanh"`.
         **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`.
 
     Call arguments:

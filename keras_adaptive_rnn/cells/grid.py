@@ -1,4 +1,4 @@
-"""Grid LSTM: LSTMs along every dimension of a grid, each of which reads the outputs of all."""
+"""Grid LSTM: one LSTM along each dimension of a grid, reading the hidden vectors of all dimensions."""
 
 import keras
 from keras import ops
@@ -11,10 +11,10 @@ from keras_adaptive_rnn.cells.lstm import LSTMCell
 
 
 def grid_block(cells, hidden, memory, training):
-    """Returns the hidden and memory vectors that leave a block of one LSTM a dimension.
+    """Returns the hidden and memory vectors that leave a block, which has one LSTM per dimension.
 
-    The paper's $LSTM(H, m_k, W_k)$ is an LSTM cell whose own state is $h_k$ and whose inputs are the other $h$: its
-    matrices $W$ and $U$ are the rows of $W_k$.
+    The paper's $LSTM(H, m_k, W_k)$ is an LSTM cell whose state is $h_k$ and whose inputs are the other $h$. The rows of
+    its matrices $W$ and $U$ are the rows of $W_k$.
     """
     pairs = []
     for k, cell in enumerate(cells):
@@ -25,10 +25,10 @@ def grid_block(cells, hidden, memory, training):
 
 @export
 class GridLSTMCell(CompositeCell):
-    r"""LSTMs along time and along depth, at every point of a grid.
+    r"""One LSTM along time and one along depth, at every point of a grid.
 
-    The input starts the dimension of depth, $[h^0; m^0] = x_t W$. In layer $l = 1, \dots, L$, with $\hat h^l, \hat m^l$
-    the vectors along time:
+    The input is projected to the vectors that enter the depth dimension, $[h^0; m^0] = x_t W$. In layer
+    $l = 1, \dots, L$, with $\hat h^l, \hat m^l$ the vectors along time:
 
     $$H = [\hat h^l_{t-1}; h^{l-1}_t]$$
     $$\hat h^l_t, \hat m^l_t = \mathrm{LSTM}(H, \hat m^l_{t-1}, \hat W^l), \qquad
@@ -36,33 +36,32 @@ class GridLSTMCell(CompositeCell):
 
     The output is $h^L_t$.
 
-    Weights, in order: those of the LSTMs along time, from the lowest layer to the highest, then of those along depth,
-    each as in `keras_adaptive_rnn.LSTMCell`: its kernel holds the rows of the paper's matrix that the other
-    dimension's vector meets, its recurrent kernel those of its own; then those of `kernel_map` $W$
-    `[inputs, 2 units]`.
+    Weights, in order: the LSTMs along time, the lowest layer first; the LSTMs along depth, likewise; `kernel_map` $W$
+    `[inputs, 2 units]`. Each LSTM has the weights of `keras_adaptive_rnn.LSTMCell`: its kernel holds the rows of the
+    paper's matrix for the other dimension's vector, and its recurrent kernel the rows for its own.
 
     Args:
         units: Positive integer, size of every vector.
         depth: Positive integer, $L$.
         tied: Whether all layers share their weights. Defaults to `False`.
-        kernel_initializer: Initializer of $W$, and of the kernels of the LSTMs. Defaults to `"glorot_uniform"`.
-        dropout: Float in `[0, 1)`, share of $x_t$ to drop; one mask a sequence. Defaults to `0.0`.
-        recurrent_dropout: Float in `[0, 1)`, share of each $\hat h^l_{t-1}$ to drop; one mask a sequence, the same in
-            every layer. Defaults to `0.0`.
+        kernel_initializer: Initializer of $W$ and of the kernels of the LSTMs. Defaults to `"glorot_uniform"`.
+        dropout: Float in `[0, 1)`, fraction of $x_t$ to drop, with one mask per sequence. Defaults to `0.0`.
+        recurrent_dropout: Float in `[0, 1)`, fraction of each $\hat h^l_{t-1}$ to drop, with one mask per sequence,
+            shared by all layers. Defaults to `0.0`.
         seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
-        **kwargs: Arguments of the LSTMs, as in `keras_adaptive_rnn.LSTMCell`, but for `projection_units`.
+        **kwargs: Arguments of the LSTMs, as in `keras_adaptive_rnn.LSTMCell`, except `projection_units`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
-        states: List of tensors `[batch, units]`: the output, which the next step does not read, and $\hat h$ and
-            $\hat m$ of each layer, the lowest first.
+        states: List of tensors `[batch, units]`: the output, which the next step does not read, then $\hat h$ and
+            $\hat m$ for each layer, the lowest first.
         training: Whether dropout is on.
 
     Returns: `output, states`; the output is $h^L$.
 
     Raises:
-        ValueError: an argument is out of its range.
-        TypeError: an argument is unknown, or of the wrong type.
+        ValueError: An argument is out of range.
+        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 
@@ -116,7 +115,7 @@ class GridLSTMCell(CompositeCell):
         for layer in range(self.depth):
             h_time = self.drop(states[1 + 2 * layer], "recurrent_dropout", training)
             m_time = states[2 + 2 * layer]
-            cells = [of_layer[0 if self.tied else layer] for of_layer in (self.time_cells, self.depth_cells)]
+            cells = [along[0 if self.tied else layer] for along in (self.time_cells, self.depth_cells)]
             (h_time, h), (m_time, m) = grid_block(cells, [h_time, h], [m_time, m], training)
             along_time += [h_time, m_time]
         return h, [h, *along_time]
@@ -124,18 +123,18 @@ class GridLSTMCell(CompositeCell):
 
 @export
 class GridLSTMBlock(_arguments.Declared, keras.layers.Layer):
-    r"""An N-dimensional grid LSTM block: one LSTM a dimension, each on the hidden vectors of all.
+    r"""An N-dimensional grid LSTM block: one LSTM per dimension, each of which reads all hidden vectors.
 
     $$H = [h_1; \dots; h_N], \qquad h'_k, m'_k = \mathrm{LSTM}(H, m_k, W_k) \;\text{ for } k = 1, \dots, N$$
 
-    Weights: those of the N LSTMs, each as in `keras_adaptive_rnn.LSTMCell`: its kernel holds the rows of $W_k$ that the
-    other dimensions' vectors meet, in their order, its recurrent kernel those of its own.
+    Weights: the N LSTMs in order, each with the weights of `keras_adaptive_rnn.LSTMCell`: its kernel holds the rows of
+    $W_k$ for the other dimensions' vectors, in order, and its recurrent kernel the rows for its own.
 
     Args:
         units: Positive integer, size of every vector.
-        dimensions: Integer of at least 2, N. Defaults to `2`.
+        dimensions: Integer, at least 2, the number N of dimensions. Defaults to `2`.
         name, dtype, trainable: As in `keras.layers.Layer`.
-        **kwargs: Arguments of the LSTMs, as in `keras_adaptive_rnn.LSTMCell`, but for `projection_units` and
+        **kwargs: Arguments of the LSTMs, as in `keras_adaptive_rnn.LSTMCell`, except `projection_units` and
             `trainable_initial_state`.
 
     Call arguments:
@@ -143,11 +142,11 @@ class GridLSTMBlock(_arguments.Declared, keras.layers.Layer):
         memory: List of N tensors `[batch, units]`, $m_1, \dots, m_N$.
         training: Whether dropout is on.
 
-    Returns: `hidden, memory`, lists as they came in.
+    Returns: `hidden, memory`, lists of N tensors `[batch, units]`.
 
     Raises:
-        ValueError: an argument is out of its range, or there are not N vectors of `units` entries in a list.
-        TypeError: an argument is unknown, or of the wrong type.
+        ValueError: An argument is out of range, or a list does not hold N tensors of `units` entries.
+        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 
@@ -179,7 +178,7 @@ class GridLSTMBlock(_arguments.Declared, keras.layers.Layer):
             sizes = [shape[-1] for shape in shapes] if isinstance(shapes[0], (list, tuple)) else None
             if sizes != [self.units] * self.dimensions:
                 raise ValueError(
-                    f"Argument `{name}` must be a list of {self.dimensions} tensors (batch, {self.units}). "
+                    f"Argument `{name}` must be a list of {self.dimensions} tensors of shape (batch, {self.units}). "
                     f"Received: shapes {shapes}"
                 )
         for cell in self.cells:

@@ -1,4 +1,4 @@
-"""The gated recurrent unit, resetting before or after the recurrent product."""
+"""The gated recurrent unit, with its reset gate before or after the recurrent product."""
 
 import keras
 from keras import ops
@@ -18,15 +18,14 @@ class GRUCell(GatedCell):
       \tilde h = \phi(x W_h + (r \odot h_{t-1}) U_h + b_h)$$
     $$h_t = z \odot h_{t-1} + (1 - z) \odot \tilde h$$
 
-    The weights are those of `keras.layers.GRUCell`, in its order, gates joined as z, r, h: kernel
-    `[inputs, 3 units]`, recurrent kernel `[units, 3 units]`, bias `[3 units]`, or `[2, 3 units]` with `reset_after`
-    (the second row is $b'$).
+    Weights, as in `keras.layers.GRUCell`, gates concatenated as z, r, h: kernel `[inputs, 3 units]`, recurrent kernel
+    `[units, 3 units]`, bias `[3 units]`, or `[2, 3 units]` with `reset_after` (the second row is $b'$).
 
     Args:
-        units: Positive integer, size of the output.
-        activation: $\phi$. Defaults to `"tanh"`.
-        recurrent_activation: $\sigma$. Defaults to `"sigmoid"`.
-        reset_after: Whether the reset gate acts after the recurrent product (as in Keras and cuDNN) or before it.
+        units: Positive integer, dimensionality of the output space.
+        activation: Activation function $\phi$. Defaults to `"tanh"`.
+        recurrent_activation: Activation function $\sigma$ of the gates. Defaults to `"sigmoid"`.
+        reset_after: Whether to apply the reset gate after the recurrent product (as in Keras and cuDNN) or before it.
             Defaults to `True`.
         **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`.
 

@@ -1,4 +1,4 @@
-"""GRU and LSTM with low-rank passthrough: the recurrent matrices are thin products, with a diagonal if asked."""
+"""Low-rank passthrough GRU and LSTM: each recurrent matrix is low-rank, plus an optional diagonal."""
 
 import keras
 
@@ -11,16 +11,16 @@ from keras_adaptive_rnn.cells.lstm import LSTMCell
 
 
 class LowRankGatedCell(GatedCell):
-    """A core whose recurrent map is `keras_adaptive_rnn.maps.LowRank`. A subclass names its carry gate.
+    """A gated cell whose recurrent map is `keras_adaptive_rnn.maps.LowRank`. A subclass names its carry gate.
 
     Args:
-        units: Positive integer, $n$.
-        rank: Positive integer, at most `units`, $d$.
-        diagonal: Whether each product has a diagonal added. Defaults to `True`.
+        units: Positive integer $n$, dimensionality of the output space.
+        rank: Positive integer $d$, at most `units`.
+        diagonal: Whether to add a diagonal to each product. Defaults to `True`.
         tied: Whether the gates share $R$. Defaults to `False`.
-        carry_bias: Number at which the bias of the carry gate starts.
-        weight_normalization: Whether the matrices are normalised: the columns of $W$ and $L$ with trained norms, those
-            of $R$ to norm one. Defaults to `False`.
+        carry_bias: Number, initial bias of the carry gate. Defaults to `0.0`.
+        weight_normalization: Whether to normalize the matrices: the columns of $W$ and $L$ have trained norms, and the
+            columns of $R$ have norm one. Defaults to `False`.
         diagonal_initializer: Initializer of the diagonals. Defaults to `"zeros"`.
         kernel_map: As in `keras_adaptive_rnn.cells.GatedCell`.
     """
@@ -48,7 +48,7 @@ class LowRankGatedCell(GatedCell):
             kernel_map = maps.Full(weight_normalization=weight_normalization)
         elif weight_normalization and not getattr(kernel_map, "weight_normalization", True):
             raise ValueError(
-                "Argument `kernel_map` must have weight_normalization=True where the cell has it. "
+                "Argument `kernel_map` must have weight_normalization=True if the cell does. "
                 f"Received: kernel_map={kernel_map!r}, weight_normalization=True"
             )
         recurrent_map = maps.LowRank(
@@ -71,36 +71,36 @@ class LowRankGatedCell(GatedCell):
 
 @export
 class LowRankGRUCell(LowRankGatedCell, GRUCell):
-    r"""A GRU each of whose recurrent matrices is a product of two thin ones, plus a diagonal.
+    r"""A GRU whose recurrent matrices are products of two thin matrices, plus a diagonal.
 
     $$U_g = R_g L_g + \mathrm{diag}(d_g), \qquad R_g: [n, d],\; L_g: [d, n]$$
     $$z = \sigma(x W_z + h_{t-1} U_z + b_z), \qquad r = \sigma(x W_r + h_{t-1} U_r + b_r)$$
     $$h_t = z \odot h_{t-1} + (1 - z) \odot \phi(x W_h + (r \odot h_{t-1}) U_h + b_h)$$
 
-    With `reset_after` the last line has $r \odot (h_{t-1} U_h + b'_h)$. The paper's update gate $u$, which carries the
-    state, is $z$ here, and its matrices are transposed, $L = \theta^{(R)T}$ on the left of the state.
+    With `reset_after`, the last line has $r \odot (h_{t-1} U_h + b'_h)$. The paper's update gate $u$, which carries the
+    state, is $z$ here. The paper's matrices are transposed: its $\theta^{(R)}$ is $L^T$.
 
-    Weights, in order, gates joined as z, r, h: those of `kernel_map` $W$ `[inputs, 3 units]`, `right` $R$
+    Weights, in order, gates concatenated as z, r, h: `kernel_map` $W$ `[inputs, 3 units]`, `right` $R$
     `[3, units, rank]` (`[units, rank]` if `tied`), `left` $L$ `[3, rank, units]`, the diagonals `[3 units]`, with
-    `weight_normalization` the norms of the columns of $W$ and of $L$ after each, and `bias` `[3 units]`, or
+    `weight_normalization` the norms of the columns of $W$ and $L$ after each, and `bias` `[3 units]`, or
     `[2, 3 units]` with `reset_after`.
 
     Args:
-        units: Positive integer, $n$, size of the output.
-        rank: Positive integer, at most `units`, $d$.
-        diagonal: Whether to add the diagonals, "LRD" in the paper. Defaults to `True`.
+        units: Positive integer $n$, dimensionality of the output space.
+        rank: Positive integer $d$, at most `units`.
+        diagonal: Whether to add the diagonals ("LRD" in the paper). Defaults to `True`.
         tied: Whether the gates share one $R$. Defaults to `False`.
-        reset_after: Whether the reset gate acts after the recurrent product (equation 7) or before it (equation 6).
+        reset_after: Whether to apply the reset gate after the recurrent product (equation 7) or before it (equation 6).
             Defaults to `False`.
-        carry_bias: Number at which the bias of $z$ starts; the paper has 4 and 5. Defaults to `0.0`.
-        weight_normalization: Whether $W$, $L$ and $R$ are normalised, $R$ without trained norms (appendix A.2).
+        carry_bias: Number, initial bias of $z$; the paper uses 4 and 5. Defaults to `0.0`.
+        weight_normalization: Whether to normalize $W$, $L$ and $R$, the latter without trained norms (appendix A.2).
             Defaults to `False`.
         diagonal_initializer: Initializer of the diagonals. Defaults to `"zeros"`; the authors' code draws them from
             `keras.initializers.RandomUniform(-0.01, 0.01)`.
-        recurrent_constraint: Constraint of each $R$ and $L$, `None` by default. The paper's bound on the norms of rows
-            is `keras.constraints.MaxNorm(10)`: rows there are columns here.
+        recurrent_constraint: Constraint of each $R$ and $L$, `None` by default. For the paper's bound on the norms of
+            rows, which are columns here, use `keras.constraints.MaxNorm(10)`.
         trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`; the paper trains it. Defaults to `False`.
-        **kwargs: As in `keras_adaptive_rnn.GRUCell`, but for `recurrent_map`.
+        **kwargs: As in `keras_adaptive_rnn.GRUCell`, except `recurrent_map`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
@@ -110,8 +110,8 @@ class LowRankGRUCell(LowRankGatedCell, GRUCell):
     Returns: `output, [h]`, each `[batch, units]`; the output is $h$.
 
     Raises:
-        ValueError: `rank` is larger than `units`, or an argument is out of its range.
-        TypeError: an argument is unknown, or of the wrong type.
+        ValueError: `rank` is larger than `units`, or an argument is out of range.
+        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 
@@ -132,25 +132,25 @@ class LowRankGRUCell(LowRankGatedCell, GRUCell):
 
 @export
 class LowRankLSTMCell(LowRankGatedCell, LSTMCell):
-    r"""An LSTM each of whose recurrent matrices is a product of two thin ones, plus a diagonal.
+    r"""An LSTM whose recurrent matrices are products of two thin matrices, plus a diagonal.
 
     $$U_g = R_g L_g + \mathrm{diag}(d_g), \qquad R_g: [n, d],\; L_g: [d, n], \qquad g \in \{i, f, c, o\}$$
 
     in the equations of `keras_adaptive_rnn.LSTMCell`.
 
-    Weights, in order, gates joined as i, f, c, o: those of `kernel_map` $W$ `[inputs, 4 units]`, `right` $R$
+    Weights, in order, gates concatenated as i, f, c, o: `kernel_map` $W$ `[inputs, 4 units]`, `right` $R$
     `[4, units, rank]` (`[units, rank]` if `tied`), `left` $L$ `[4, rank, units]`, the diagonals `[4 units]`, with
-    `weight_normalization` the norms of the columns of $W$ and of $L$ after each, and `bias` `[4 units]`.
+    `weight_normalization` the norms of the columns of $W$ and $L$ after each, and `bias` `[4 units]`.
 
     Args:
-        units: Positive integer, $n$, size of the memory.
-        rank: Positive integer, at most `units`, $d$.
+        units: Positive integer $n$, size of the memory.
+        rank: Positive integer $d$, at most `units`.
         diagonal: Whether to add the diagonals. Defaults to `True`.
         tied: Whether the gates share one $R$. Defaults to `False`.
-        carry_bias: Number at which the bias of the forget gate starts. Defaults to `1.0`.
+        carry_bias: Number, initial bias of the forget gate. Defaults to `1.0`.
         weight_normalization, diagonal_initializer, recurrent_constraint: As in `keras_adaptive_rnn.LowRankGRUCell`.
-        per_gate_dropout: As in `keras_adaptive_rnn.cells.GatedCell`; the authors' code has `True`. Defaults to `False`.
-        **kwargs: As in `keras_adaptive_rnn.LSTMCell`, but for `recurrent_map` and `unit_forget_bias`.
+        per_gate_dropout: As in `keras_adaptive_rnn.cells.GatedCell`; `True` in the authors' code. Defaults to `False`.
+        **kwargs: As in `keras_adaptive_rnn.LSTMCell`, except `recurrent_map` and `unit_forget_bias`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
@@ -160,8 +160,8 @@ class LowRankLSTMCell(LowRankGatedCell, LSTMCell):
     Returns: `output, [h, c]`; the output is $h$.
 
     Raises:
-        ValueError: `rank` is larger than `units`, or an argument is out of its range.
-        TypeError: an argument is unknown, or of the wrong type.
+        ValueError: `rank` is larger than `units`, or an argument is out of range.
+        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""The LSTM, with the variants that the evaluation papers use."""
+"""The LSTM, with the options that later papers added to it."""
 
 import keras
 from keras import ops
@@ -11,32 +11,33 @@ from keras_adaptive_rnn.cells.bases.gated import GatedCell
 
 @export
 class LSTMCell(GatedCell):
-    r"""The long short-term memory.
+    r"""The long short-term memory cell.
 
     $$i = \sigma(x W_i + h_{t-1} U_i + b_i), \quad f = \sigma(x W_f + h_{t-1} U_f + b_f), \quad
       o = \sigma(x W_o + h_{t-1} U_o + b_o)$$
     $$j = \phi(x W_c + h_{t-1} U_c + b_c)$$
     $$c_t = f \odot c_{t-1} + i \odot j, \qquad h_t = o \odot \phi(c_t)$$
 
-    The weights are those of `keras.layers.LSTMCell`, in its order, gates joined as i, f, c, o: kernel
-    `[inputs, 4 units]`, recurrent kernel `[output, 4 units]`, bias `[4 units]`. With `tied_gates` the three gates are
-    f, c, o. A projection adds a kernel `[units, projection_units]`, and layer normalisation its gains, after those.
+    Weights, as in `keras.layers.LSTMCell`, gates concatenated as i, f, c, o: kernel `[inputs, 4 units]`, recurrent
+    kernel `[output, 4 units]`, bias `[4 units]`. With `tied_gates` there are three gates, f, c, o. A projection adds a
+    kernel `[units, projection_units]` after these, and layer normalization its gains.
 
     Args:
         units: Positive integer, size of the memory $c$.
-        activation: $\phi$. Defaults to `"tanh"`.
-        recurrent_activation: $\sigma$. Defaults to `"sigmoid"`.
-        unit_forget_bias: Whether $b_f$ starts at one. Defaults to `True`.
-        tied_gates: Whether $i = 1 - f$. Defaults to `False`.
-        cap_input_gate: Whether $i$ is capped, $\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to `False`.
-        projection_units: Positive integer, size of a linear projection of $h$, which is then the output and the
-            recurrent state; `None` (default) for none.
+        activation: Activation function $\phi$. Defaults to `"tanh"`.
+        recurrent_activation: Activation function $\sigma$ of the gates. Defaults to `"sigmoid"`.
+        unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
+        tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
+        cap_input_gate: Whether to cap the input gate, $\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
+            `False`.
+        projection_units: Positive integer, size of a linear projection of $h$, which becomes the output and the
+            recurrent state; `None` (default) for no projection.
         cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed from the
             unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
-        update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory itself is
-            never dropped. Defaults to `0.0`.
-        layer_normalization: As in `keras_adaptive_rnn.cells.GatedCell`; the LSTM also normalises $c$ inside
-            $o \odot \phi(c)$, with gain and centre.
+        update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the memory
+            itself is never dropped. Defaults to `0.0`.
+        layer_normalization: As in `keras_adaptive_rnn.cells.GatedCell`. The LSTM also normalizes $c$ inside
+            $o \odot \phi(c)$, with gain and offset.
         **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`.
 
     Call arguments:
@@ -47,7 +48,8 @@ class LSTMCell(GatedCell):
     Returns: `output, [h, c]`; the output is $h$.
 
     Raises:
-        ValueError: an argument is out of its range, or `tied_gates` and `cap_input_gate` are asked at once.
+        ValueError: An argument is out of range, or both `tied_gates` and `cap_input_gate` are set.
+        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 
@@ -84,7 +86,7 @@ class LSTMCell(GatedCell):
         self.cap_input_gate = _arguments.boolean("cap_input_gate", cap_input_gate)
         if tied_gates and cap_input_gate:
             raise ValueError(
-                "Arguments `tied_gates` and `cap_input_gate` exclude each other: a tied input gate is 1 - f already. "
+                "Arguments `tied_gates` and `cap_input_gate` are mutually exclusive: a tied input gate is 1 - f. "
                 "Received: tied_gates=True, cap_input_gate=True"
             )
         self.projection_units = _arguments.integer("projection_units", projection_units, optional=True)

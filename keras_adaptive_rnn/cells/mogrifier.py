@@ -1,4 +1,4 @@
-"""The Mogrifier: input and state gate each other before the step."""
+"""The Mogrifier: input and state gate each other before each step."""
 
 from typing import Any
 
@@ -10,56 +10,57 @@ from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
 from keras_adaptive_rnn.cells.core_wrapper import CoreWrapperCell
 
-# Beyond it, laying out and compiling a step takes minutes.
+# With more rounds, tracing and compiling a step takes minutes.
 MAXIMUM_ROUNDS = 100
 
 
 @export
 class MogrifierCell(CoreWrapperCell):
-    r"""A cell whose input and state gate each other, in turn, before the step.
+    r"""A cell whose input and state gate each other in turn before the step.
 
     With $x^{-1} = x_t$ and $h^0 = h_{t-1}$, for $i = 1, \dots, r$:
 
     $$x^i = 2 \sigma(h^{i-1} Q^i) \odot x^{i-2} \;\text{ for odd } i, \qquad
       h^i = 2 \sigma(x^{i-1} R^i) \odot h^{i-2} \;\text{ for even } i$$
 
-    and the core then takes a step from the last $x$ and $h$: $h_t, c_t = \mathrm{LSTM}(x^\uparrow, h^\uparrow,
-    c_{t-1})$. With `rounds=0` it is the core itself; with $Q = R = 0$ the gates are exactly one.
+    and the inner cell then takes a step from the last $x$ and $h$: $h_t, c_t = \mathrm{LSTM}(x^\uparrow, h^\uparrow,
+    c_{t-1})$. With `rounds=0`, this is the inner cell itself; with $Q = R = 0$, all gates are exactly one.
 
-    Weights, in order: those of the core, then `gates`, one map a round, $Q^1, R^2, Q^3, \dots$, `[units, inputs]` or
-    `[inputs, units]`, each in two factors with `rank` (`right` `[., rank]`, `left` `[rank, .]`), each followed by its
-    bias with `gate_bias`.
+    Weights, in order: the weights of the inner cell, then `gates`, one map per round, $Q^1, R^2, Q^3, \dots$,
+    `[units, inputs]` or `[inputs, units]`. With `rank`, each map has two factors, `right` `[., rank]` and `left`
+    `[rank, .]`. With `gate_bias`, each is followed by its bias.
 
     Args:
-        units: Positive integer, size of the output. Not given where `cell` is.
-        rounds: Integer from 0 to 100, $r$. Defaults to `5`.
-        rank: Positive integer, rank of $Q$ and $R$, at most inputs and units; `None` (default) for full matrices.
-        zigzag: Whether each gate reads what the other has become; `False` has every gate read the original $x$ and
-            $h$ (section 4 of the paper, where it does worse). Defaults to `True`.
+        units: Positive integer, dimensionality of the output space. Must be omitted if `cell` is given.
+        rounds: Integer from 0 to 100, the number $r$ of rounds. Defaults to `5`.
+        rank: Positive integer, rank of $Q$ and $R$, at most the size of the inputs and of the state; `None` (default)
+            for full matrices.
+        zigzag: Whether each gate reads the result of the previous round; with `False`, every gate reads the original
+            $x$ or $h$ (section 4 of the paper, where it does worse). Defaults to `True`.
         gate_bias: Whether the gates have a bias, as in the authors' code; the paper has none. Defaults to `False`.
-        core: `"lstm"` (default), `"gru"` or `"elman"`, the cell of `units` that takes the step. It takes the further
-            arguments, such as `tied_gates=True`; those of the authors' code are `cap_input_gate=True` and
+        core: Name of the cell to wrap: `"lstm"` (default), `"gru"` or `"elman"`. Further arguments, such as
+            `tied_gates=True`, are passed to it. The authors' code corresponds to `cap_input_gate=True` and
             `gate_bias=True`.
-        cell: A cell object to use in place of `units` and `core`, such as `keras.layers.GRUCell(64)`; its first state
+        cell: A cell object to wrap instead of `units` and `core`, such as `keras.layers.GRUCell(64)`; its first state
             must be its output.
         gate_initializer: Initializer of each $Q$ and $R$, or of each of their factors. Defaults to
             `"glorot_uniform"`.
         gate_regularizer, gate_constraint: Regularizer and constraint of each $Q$ and $R$, `None` by default.
-        dropout, recurrent_dropout: Float in `[0, 1)`, share of $x_t$ and of $h_{t-1}$ to drop before the first round,
-            one mask a sequence, as in the authors' code. Default to `0.0`.
+        dropout, recurrent_dropout: Float in `[0, 1)`, fraction of $x_t$ and of $h_{t-1}$ to drop before the first
+            round, with one mask per sequence, as in the authors' code. Default to `0.0`.
         seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
-        **kwargs: Arguments of the core.
+        **kwargs: Arguments of the wrapped cell.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
-        states: List of the core's states, for the LSTM $h$ and $c$, each `[batch, units]`.
+        states: List of the inner cell's states; for an LSTM $h$ and $c$, each `[batch, units]`.
         training: Whether dropout is on.
 
     Returns: `output, states`; the output is $h$.
 
     Raises:
-        ValueError: both `units` and `cell` are given, or neither, or an argument is out of its range.
-        TypeError: an argument is unknown, or of the wrong type.
+        ValueError: Both `units` and `cell` are given, or neither, or an argument is out of range.
+        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 
@@ -92,8 +93,8 @@ class MogrifierCell(CoreWrapperCell):
         self.rounds = _arguments.integer("rounds", rounds, minimum=0)
         if self.rounds > MAXIMUM_ROUNDS:
             raise ValueError(
-                f"Argument `rounds` must be at most {MAXIMUM_ROUNDS}: every step lays out each round, with weights of "
-                f"its own, in the graph. The paper uses 5 or 6. Received: rounds={rounds}"
+                f"Argument `rounds` must be at most {MAXIMUM_ROUNDS}: every round has its own weights and enlarges the "
+                f"graph of a step. The paper uses 5 or 6. Received: rounds={rounds}"
             )
         self.rank = _arguments.integer("rank", rank, optional=True)
         if self.rank is not None and self.rank > self.state_size[0]:

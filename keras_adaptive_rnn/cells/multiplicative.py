@@ -1,4 +1,4 @@
-"""The multiplicative LSTM: a state that depends on the input enters the gates in place of the previous output."""
+"""The multiplicative LSTM: the gates read a product of input and state instead of the state."""
 
 from typing import Any
 
@@ -13,38 +13,39 @@ from keras_adaptive_rnn.cells.lstm import LSTMCell
 
 @export
 class MultiplicativeLSTMCell(CoreWrapperCell):
-    r"""An LSTM whose recurrent transition is chosen by the input.
+    r"""An LSTM whose recurrent transition depends on the input.
 
     $$m_t = (x_t W_{mx}) \odot (h_{t-1} W_{mh})$$
     $$h_t, c_t = \mathrm{LSTM}(x_t, m_t, c_{t-1})$$
 
-    $m_t$ takes the place of $h_{t-1}$ in every gate. With `core="elman"` it is the multiplicative RNN,
+    Every gate reads $m_t$ instead of $h_{t-1}$. With `core="elman"`, this is the multiplicative RNN,
     $h_t = \tanh(x_t W + m_t U + b)$.
 
-    Weights, in order: those of the core, `input_factor` $W_{mx}$ `[inputs, units]`, `state_factor` $W_{mh}$
-    `[units, units]`, with `factor_bias` a bias of each.
+    Weights, in order: the weights of the inner cell, `input_factor` $W_{mx}$ `[inputs, units]`, `state_factor` $W_{mh}$
+    `[units, units]`, and with `factor_bias` a bias for each.
 
     Args:
-        units: Positive integer, size of the output. Not given where `cell` is.
-        core: `"lstm"` (default) or `"elman"`; it takes the further arguments, such as `tied_gates=True`.
-        cell: A cell object to use in place of `units` and `core`; its first state must be its output.
+        units: Positive integer, dimensionality of the output space. Must be omitted if `cell` is given.
+        core: Name of the cell to wrap: `"lstm"` (default) or `"elman"`. Further arguments, such as `tied_gates=True`,
+            are passed to it.
+        cell: A cell object to wrap instead of `units` and `core`; its first state must be its output.
         factor_bias: Whether both factors of $m$ have a bias, as in some implementations; the paper has none. Defaults
             to `False`.
-        dropout, recurrent_dropout, seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`; the masks
-            act on $x_t$ and $h_{t-1}$.
-        **kwargs: Arguments of the core. Its `kernel_initializer` and `recurrent_initializer` also draw $W_{mx}$ and
-            $W_{mh}$.
+        dropout, recurrent_dropout, seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`. Dropout
+            applies to $x_t$ and $h_{t-1}$.
+        **kwargs: Arguments of the wrapped cell. Its `kernel_initializer` and `recurrent_initializer` also initialize
+            $W_{mx}$ and $W_{mh}$.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
-        states: List of the core's states, for the LSTM $h$ and $c$, each `[batch, units]`.
+        states: List of the inner cell's states; for an LSTM $h$ and $c$, each `[batch, units]`.
         training: Whether dropout is on.
 
     Returns: `output, states`; the output is $h$.
 
     Raises:
-        ValueError: both `units` and `cell` are given, or neither, or an argument is out of its range.
-        TypeError: an argument is unknown, or of the wrong type.
+        ValueError: Both `units` and `cell` are given, or neither, or an argument is out of range.
+        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""Skim-RNN: a big cell for what matters, a small one for the rest."""
+"""Skim-RNN: a big cell reads what matters, and a small cell skims the rest."""
 
 from typing import Any
 
@@ -28,61 +28,63 @@ from keras_adaptive_rnn.cells.bases.noise import DIGITS, next_digits
 
 @export
 class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
-    r"""A cell that reads a token in full, with a big cell $f$, or skims it, with a small cell $f'$ of $d'$ units.
+    r"""A cell that reads each token with a big cell $f$, or skims it with a small cell $f'$ of $d'$ units.
 
     $$p_t = \mathrm{softmax}([x_t; h_{t-1}] W + b), \qquad h^1_t = f(x_t, h_{t-1}), \qquad
       h^2_t = [f'(x_t, h_{t-1});\; h_{t-1}[d' + 1 : d]]$$
 
-    In inference $h_t = h^1_t$ (read) where $p^1_t \ge p^2_t$, else $h^2_t$ (skim); in training the two are mixed,
+    In inference, $h_t = h^1_t$ (read) if $p^1_t \ge p^2_t$, otherwise $h_t = h^2_t$ (skim). In training, the two are
+    mixed,
 
     $$h_t = \sum_i r^i_t h^i_t, \qquad
       r^i_t = \frac{\exp((\log p^i_t + g^i_t) / \tau)}{\sum_j \exp((\log p^j_t + g^j_t) / \tau)}, \qquad
       g^i_t \sim \mathrm{Gumbel}(0, 1)$$
 
-    with noise of its own in every step. The memory $c$ of an LSTM is treated as $h$ is. The gradient of the choice in
-    inference is that of $p_t$ (straight through). $f'$ is any cell of $d'$ units: its state is the first $d'$ entries
-    of $h_{t-1}$, and it reads the others beside $x_t$, so that it sees all of $h_{t-1}$.
+    with new noise in every step. The memory $c$ of an LSTM is treated like $h$. In inference, the gradient of the
+    choice is the gradient of $p_t$ (straight through). $f'$ is any cell of $d'$ units: its state is the first $d'$
+    entries of $h_{t-1}$, and it reads the other entries along with $x_t$, so it sees all of $h_{t-1}$.
 
-    Where the cells are of different kinds, the states that are memory are paired in their order; those of the big cell
-    that the small one lacks are kept when skimming, those of the small one that the big one lacks are states of their
-    own, kept when reading.
+    If the two cells are of different kinds, their memory states are paired in order. Further memory states of the big
+    cell are kept when a token is skimmed. Further memory states of the small cell become additional states, which are
+    kept when a token is read.
 
-    In inference `keras_adaptive_rnn.layers.RNN` computes $f$ in the rows alone that are read: of a single row in the
-    steps that are read, of a batch in a quarter, a half, three quarters or all of it. In training, where a gradient may
-    be asked for (in PyTorch unless it is off, in TensorFlow under a tape), and where the big cell keeps book of its
-    steps, as a `ZoneoutCell` does, it computes everything. The numbers are the same.
+    In inference, `keras_adaptive_rnn.layers.RNN` computes $f$ only for the rows that are read: for a batch of one, in
+    the steps that are read; for a larger batch, on a quarter, half, three quarters or all of its rows. It computes
+    everything in training, if a gradient may be needed (in PyTorch unless gradients are off, in TensorFlow under a
+    tape), and if the big cell counts its steps, like a `ZoneoutCell`. The results are the same.
 
-    `skim_loss` adds $\gamma \frac{1}{T} \sum_t -\log p^2_t$ to the loss, the mean over the batch without masked steps,
-    where the layer is `keras_adaptive_rnn.layers.RNN`, which also returns the decisions with `return_decisions=True`:
-    in training $r^1_t$, in inference one where a token is read, zero where it is skimmed.
+    In `keras_adaptive_rnn.layers.RNN`, `skim_loss` adds $\gamma \frac{1}{T} \sum_t -\log p^2_t$ to the loss, averaged
+    over the batch, without masked steps. With `return_decisions=True`, that layer also returns the decisions: $r^1_t$
+    in training; in inference, one if a token is read and zero if it is skimmed.
 
-    $p$ and $r$ are computed in float32 under every policy.
+    $p$ and $r$ are computed in float32 under every dtype policy.
 
-    Weights, in order: $W$ `[inputs + d, 2]`, columns read and skim, $b$ `[2]`, a trained initial state; $\tau$ `[]`,
-    which is not trained; those of the big and of the small cell.
+    Weights, in order: $W$ `[inputs + d, 2]`, with the columns read and skim; $b$ `[2]`; a trained initial state; $\tau$
+    `[]`, which is not trained; the weights of the big cell and of the small cell.
 
     Args:
         cell: The big cell, a cell object; its first state, of size $d$, must be its output.
-        small_cell: The small cell, a cell object of any kind, none of whose paired states is larger than the big one's.
-        temperature: Positive number, $\tau$ at the start of training. Defaults to `0.5`. Where
+        small_cell: The small cell, a cell object of any kind. No state of it may be larger than the state of the big
+            cell with which it is paired.
+        temperature: Positive number, $\tau$ at the start of training. Defaults to `0.5`. If
             `keras_adaptive_rnn.callbacks.Annealing` changes it from epoch to epoch, the weight holds the last value.
-        skim_loss: Non-negative number, $\gamma$. Defaults to `0.0`. Where it is positive, `keras.layers.RNN`, which
-            cannot add the loss, is refused.
+        skim_loss: Non-negative number, $\gamma$. Defaults to `0.0`. If it is positive, the cell does not run in
+            `keras.layers.RNN`, which cannot add the loss.
         decision_initializer: Initializer of $W$. Defaults to `"glorot_uniform"`.
         seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
-        states: List of the big cell's states, then those of the small cell that have no place in them, each
-            `[batch, size]`, and the count of steps `[batch, 3]`, digits of base 128.
+        states: List of the big cell's states, then the unpaired states of the small cell, each `[batch, size]`, and the
+            step count `[batch, 3]`, as digits of base 128.
         training: Whether the choice is soft and random.
 
     Returns: `output, states`; the output is the first state.
 
     Raises:
-        ValueError: an argument is no recurrent cell, or out of its range, the small cell is larger than the big one, or
-            a cell with a loss runs in `keras.layers.RNN`.
-        TypeError: an argument is unknown, or of the wrong type.
+        ValueError: An argument is not a recurrent cell or is out of range, the small cell is larger than the big one,
+            or a cell with a loss runs in `keras.layers.RNN`.
+        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 
@@ -108,14 +110,14 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
             if not getattr(inner, "reads_output", True):
                 raise ValueError(
                     f"Argument `{name}` of SkimCell must be a cell that reads its output in the next step, and "
-                    f"{type(inner).__name__}, as it is made here, does not. Received: {name}={inner!r}"
+                    f"{type(inner).__name__}, with these arguments, does not. Received: {name}={inner!r}"
                 )
         if self.cell is self.small_cell:
             raise ValueError("Arguments `cell` and `small_cell` must be two cells, each with its own weights.")
         self._place_states()
 
     def _place_states(self):
-        """Finds the place of each state of the small cell: in one of the big cell, or behind them."""
+        """Assigns each state of the small cell the index of a state of the big cell, or an index after them."""
         sizes, small_sizes = as_list(self.cell.state_size), as_list(self.small_cell.state_size)
         memory = [k for k, is_memory in enumerate(memory_states(self.cell)) if is_memory]
         self._places, unplaced = [], []
@@ -124,7 +126,7 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
                 place = memory.pop(0)
                 if small_sizes[k] > sizes[place]:
                     raise ValueError(
-                        "Argument `small_cell` must have no state larger than that of `cell` in its place. "
+                        "Argument `small_cell` must not have a state larger than the corresponding state of `cell`. "
                         f"Received: states of sizes {small_sizes} and {sizes}"
                     )
             else:
@@ -144,7 +146,7 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
 
     @property
     def skips_unneeded(self):
-        # The big cell keeps book in every step, also in skimmed ones.
+        # The big cell does its bookkeeping in every step, even if the step is skimmed.
         return super().skips_unneeded and all(memory_states(self.cell))
 
     @property
@@ -189,7 +191,7 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
         read, skimmed = self._read(projected, states, training), self.skim(x, states, training)
         r = ops.cast(r, self.compute_dtype)
         new = [r[:, :1] * a + r[:, 1:] * b for a, b in zip(read, skimmed, strict=True)]
-        # Book-keeping goes on in both cells: a mix of two counts would be none.
+        # Both cells do their bookkeeping in every step: a mix of two step counts would be meaningless.
         big = len(as_list(self.cell.state_size))
         for k, is_memory in enumerate(self.memory_states):
             if not is_memory:
@@ -198,7 +200,7 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
         return new[0], new
 
     def _short_step(self, x, states):
-        """Returns the same in inference, with the big cell in the rows alone that are read."""
+        """Computes a step of inference, with the big cell only on the rows that are read."""
         a = self.decision(x, states[0])
         read = a[:, :1] >= a[:, 1:]
         self.emit_aux(read, ops.log_softmax(a, axis=-1)[:, 1:])
@@ -208,15 +210,15 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
         return new[0], new
 
     def log_probabilities(self, inputs, states):
-        """Returns the logarithms of the probabilities to read and to skim, `[batch, 2]` of float32."""
+        """Returns the log probabilities of reading and of skimming, float32 `[batch, 2]`."""
         return ops.log_softmax(self.decision(inputs, states[0]), axis=-1)
 
     def read(self, inputs, states, training=False):
-        """Returns the states after one token read in full, by the big cell alone."""
+        """Returns the states after the big cell has read one token."""
         return self._read(project(self.cell, inputs, training, self.compute_dtype), states, training)
 
     def skim(self, inputs, states, training=False):
-        """Returns the states after one token skimmed, by the small cell alone."""
+        """Returns the states after the small cell has skimmed one token."""
         sizes = as_list(self.small_cell.state_size)
         own = [states[place][:, :size] for place, size in zip(self._places, sizes, strict=True)]
         inputs = ops.concatenate([inputs, states[0][:, sizes[0] :]], axis=-1)
@@ -233,9 +235,9 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
         return [*new, *states[big:]]
 
     def _choice(self, log_p, digits, training):
-        """Returns how much of reading and of skimming, `[batch, 2]`: a mix in training, one of them in inference."""
+        """Returns the shares of reading and skimming, `[batch, 2]`: a mix in training, one of the two in inference."""
         if training:
-            # A uniform number of zero would make a Gumbel one of minus infinity.
+            # A uniform number of zero would yield a Gumbel number of minus infinity.
             gumbel = -ops.log(-ops.log(ops.maximum(self.uniform("skim", digits), 2.0**-25)))
             return ops.softmax((log_p + gumbel) / self.scheduled_values["temperature"], axis=-1)
         read = ops.cast(log_p[:, :1] >= log_p[:, 1:], "float32")

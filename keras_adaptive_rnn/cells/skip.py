@@ -1,4 +1,4 @@
-"""Skip RNN: steps in which the whole state is copied."""
+"""Skip RNN: a gate decides in which steps the state is updated."""
 
 from typing import Any
 
@@ -18,57 +18,58 @@ from keras_adaptive_rnn.cells.bases.wrapper import WrapperCell
 
 @export
 class SkipCell(AdaptiveComputationCell, WrapperCell):
-    r"""A cell that skips steps: a binary gate copies the whole state or lets the inner cell $S$ update it.
+    r"""A cell that skips steps: a binary gate either lets the inner cell $S$ update the state or copies it.
 
     $$u_t = \mathrm{round}(\hat u_t), \qquad s_t = u_t\, S(s_{t-1}, x_t) + (1 - u_t)\, s_{t-1}$$
     $$\Delta \hat u_t = \sigma(s_t W_p + b_p), \qquad
       \hat u_{t+1} = u_t \Delta \hat u_t + (1 - u_t)(\hat u_t + \min(\Delta \hat u_t, 1 - \hat u_t))$$
 
-    with $\hat u_1 = 1$, so that the first step is taken, and a half rounds to zero. The gradient of the rounding is one
-    (straight through). $W_p$ reads the memory of the cell: $c$ of an LSTM, $h$ of others, of the highest cell in a
-    stack, all of which the one gate updates. The authors' code computes $\Delta \hat u$ in the steps alone that are
-    taken, and holds on to it in those that are skipped: the same numbers, and a gradient that does not go through the
-    skipped states (`held_increment=True`).
+    with $\hat u_1 = 1$, so that the first step is an update, and with one half rounded to zero. The gradient of the
+    rounding is one (straight through). $W_p$ reads the memory of the cell: $c$ for an LSTM, $h$ for other cells, and
+    the memory of the highest cell for a stack, whose cells are all updated by the same gate. The authors' code
+    computes $\Delta \hat u$ only in updated steps and holds it in skipped ones (`held_increment=True`): the results are
+    the same, but the gradient does not flow through skipped states.
 
-    In `keras_adaptive_rnn.layers.RNN`, `cost_weight` adds $\lambda \sum_t u_t$ to the loss, averaged over the batch and
-    without masked steps; with `return_decisions=True` that layer also returns the gates.
+    In `keras_adaptive_rnn.layers.RNN`, `cost_weight` adds $\lambda \sum_t u_t$ to the loss, averaged over the batch,
+    without masked steps. With `return_decisions=True`, that layer also returns the gates.
 
-    In inference `keras_adaptive_rnn.layers.RNN` computes the steps alone that are taken, each row of a batch at its own
-    place: `predict` over half of the steps takes about half of the time, which on PyTorch and TensorFlow needs a cell
-    large enough to outweigh what a step costs anyway. Inside another cell, and in half precision, it goes through all
-    steps and computes the rows that are taken. Where a gradient may be asked for (in PyTorch unless it is off, in
-    TensorFlow under a tape) it computes everything. The numbers are the same, unless a $\hat u$ comes within
-    rounding of one half.
+    In inference, `keras_adaptive_rnn.layers.RNN` computes only the updated steps, each row of a batch at its own pace:
+    if half of the steps are skipped, `predict` takes about half the time. On PyTorch and TensorFlow, this takes a cell
+    large enough to outweigh the overhead of a step. Inside another cell, and in half precision, the layer runs all
+    steps but computes only the rows that are updated. If a gradient may be needed (in PyTorch unless gradients are
+    off, in TensorFlow under a tape), it computes everything. The results are the same unless a $\hat u$ is within
+    rounding error of one half.
 
-    The probabilities are computed in float32 and their two states stored in the compute dtype: in bfloat16 a
-    $\Delta \hat u$ below 0.001 is lost when it is added to an $\hat u$ above a quarter, and the cell then skips for
-    ever.
+    The probabilities are computed in float32, but the two states that hold them have the compute dtype. In bfloat16, a
+    $\Delta \hat u$ below 0.001 is lost when it is added to a $\hat u$ above one quarter, and the cell then skips
+    forever.
 
-    Weights, in order: $W_p$ `[size, 1]`, $b_p$ `[1]`, a trained initial state, then those of the inner cell.
+    Weights, in order: $W_p$ `[size, 1]`, $b_p$ `[1]`, a trained initial state, then the weights of the inner cell.
 
     Args:
         cell: A cell object, such as `keras.layers.LSTMCell(64)` or a `keras_adaptive_rnn.StackedCells`; its first state
             must be its output.
-        update_bias: Number, $b_p$ at the start of training. Defaults to `1.0`.
-        cost_weight: Non-negative number, $\lambda$, what an updated step costs. Defaults to `0.0`. If it is positive,
+        update_bias: Number, initial value of $b_p$. Defaults to `1.0`.
+        cost_weight: Non-negative number $\lambda$, the cost of an updated step. Defaults to `0.0`. If it is positive,
             the cell does not run in `keras.layers.RNN`, which cannot add the loss.
-        held_increment: Whether $\Delta \hat u$ is held in skipped steps, as in the authors' code. Defaults to `False`.
+        held_increment: Whether to hold $\Delta \hat u$ in skipped steps, as in the authors' code. Defaults to `False`.
         decision_initializer: Initializer of $W_p$. Defaults to `"glorot_uniform"`.
         seed: As in `keras_adaptive_rnn.cells.Cell`.
         trainable_initial_state: Whether the initial state of the inner cell is trained. Defaults to `False`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
-        states: List of the inner cell's states, each `[batch, size]`, then $\Delta \hat u$ of the step before,
-            `[batch, 1]`, one before the first step, and its $\hat u$, `[batch, 1]`, zero where that step was taken.
-        training: Whether the inner cell drops.
+        states: List of the inner cell's states, each `[batch, size]`, then $\Delta \hat u$ from the previous step,
+            `[batch, 1]`, initially one, and $\hat u$ from the previous step, `[batch, 1]`, zero if that step was an
+            update.
+        training: Whether dropout of the inner cell is on.
 
     Returns: `output, states`; the output is the first state.
 
     Raises:
-        ValueError: `cell` is no recurrent cell, an argument is out of its range, or a cell with a cost runs in
+        ValueError: `cell` is not a recurrent cell, an argument is out of range, or a cell with a cost runs in
             `keras.layers.RNN`.
-        TypeError: an argument is unknown, or of the wrong type.
+        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 
@@ -83,7 +84,7 @@ class SkipCell(AdaptiveComputationCell, WrapperCell):
     """
 
     own_state_size = (1, 1)
-    # It copies what the inner cell gave out with all the rest, whoever reads it.
+    # It copies the output of the inner cell with all other states, no matter what reads it.
     changes_output_state = False
     fixed_arguments = ("dropout", "recurrent_dropout")
     renamed_arguments = {"budget": "cost_weight"}
@@ -114,7 +115,7 @@ class SkipCell(AdaptiveComputationCell, WrapperCell):
     def step(self, projected, states, training=False):
         *old, increment, accumulated = states
         increment, accumulated = cast(increment), cast(accumulated)
-        # States that no step has made may be negative.
+        # Initial states from the user may be negative.
         probability = ops.maximum(accumulated + ops.minimum(increment, 1 - accumulated), 0)
         u = straight_through(ops.round(probability), probability)
         self.emit_aux(u)
@@ -128,7 +129,7 @@ class SkipCell(AdaptiveComputationCell, WrapperCell):
         return mixed[0], [*mixed, *(cast(state, self.compute_dtype) for state in (increment, accumulated))]
 
     def _inner_update(self, projected, old, taken, training):
-        """Returns the inner cell's states after a step, which matter where it is taken."""
+        """Returns the inner cell's states after a step; they only matter for rows in `taken`."""
         if self.skips_unneeded:
 
             def update(x, *old):
@@ -140,10 +141,10 @@ class SkipCell(AdaptiveComputationCell, WrapperCell):
     def _increment(self, states):
         return ops.sigmoid(self.decision(states[self.memory_index]))
 
-    # What a loop over the steps that are taken alone needs.
+    # For a loop over the updated steps only.
 
     def update(self, inputs, states):
-        """Returns the states after one step of inference that is taken."""
+        """Returns the states after one updated step of inference."""
         _, new = self.inner(inputs, states, False)
         return [
             *new,
@@ -152,22 +153,22 @@ class SkipCell(AdaptiveComputationCell, WrapperCell):
         ]
 
     def skip(self, states, steps):
-        """Returns the states after so many steps that are skipped, int32 `[batch, 1]`."""
+        """Returns the states after `steps` skipped steps, int32 `[batch, 1]`."""
         *kept, increment, accumulated = states
         accumulated = ops.cast(accumulated, "float32") + ops.cast(steps, "float32") * ops.cast(increment, "float32")
         return [*kept, increment, ops.cast(accumulated, self.compute_dtype)]
 
     def skipped_steps(self, states):
-        r"""Returns how many of the coming steps are skipped, known from the states alone.
+        r"""Returns how many of the next steps will be skipped, which the states determine.
 
         $$\left\lfloor (\tfrac{1}{2} - \hat u) / \Delta \hat u \right\rfloor$$
 
-        Where $\hat u$ comes within rounding of one half, the loop, which adds step by step, may differ by one.
+        If $\hat u$ is within rounding error of one half, a loop that adds step by step may differ by one.
 
         Args:
-            states: List of the cell's states, as steps or `get_initial_state` have made them.
+            states: List of the cell's states, returned by a step or by `get_initial_state`.
 
-        Returns: Tensor `[batch, 1]` of int32, at most $2^{30}$.
+        Returns: Int32 tensor `[batch, 1]`, at most $2^{30}$.
         """
         increment, accumulated = (cast(state) for state in states[-2:])
         # The cast rounds down.

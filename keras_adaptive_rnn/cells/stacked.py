@@ -1,4 +1,4 @@
-"""Cells one above the other, as one cell with flat states."""
+"""A stack of cells as one cell with flat states."""
 
 from typing import Any
 
@@ -12,37 +12,38 @@ CONNECTIONS = ("skip", "residual")
 
 @export
 class StackedCells(ContainerCell):
-    r"""Cells one above the other: each reads the output of the one below it in the same time step.
+    r"""A stack of cells: each cell reads the output of the cell below it in the same time step.
 
     With $h^0_t = x_t$ and $h^l_t$ the output of cell $l = 1, \dots, L$:
 
     - `connection=None`: cell $l$ reads $h^{l-1}_t$, and the output is $h^L_t$.
-    - `connection="skip"`: the same, and the output is $\sum_l h^l_t$.
-    - `connection="residual"`: above the first cell, what the next one reads is $h^l_t$ plus what cell $l$ has read, and
-      the output is what a cell above the last would read.
+    - `connection="skip"`: cell $l$ reads $h^{l-1}_t$, and the output is $\sum_l h^l_t$.
+    - `connection="residual"`: $r^1_t = h^1_t$ and $r^l_t = h^l_t + r^{l-1}_t$ for $l > 1$; cell $l$ reads $r^{l-1}_t$,
+      and the output is $r^L_t$.
 
-    In contrast to `keras.layers.StackedRNNCells` the states are flat and the first is the output, so that a modulator
-    can hold the stack, and masks repeat the right output on every backend.
+    Unlike in `keras.layers.StackedRNNCells`, the states are flat and the first state is the output, so that other cells
+    can wrap the stack, and masked steps repeat the right output on every backend.
 
-    Weights: those of the cells, from the lowest to the highest.
+    Weights: the weights of the cells, the lowest cell first.
 
     Args:
-        cells: List of cells, the lowest first. Each one's first state must be its output.
-        connection: `None` (default), `"skip"` or `"residual"`. `"skip"` needs cells of one output size, `"residual"`
-            too, and the first cell may have inputs of any size.
-        dropout, recurrent_dropout: Not taken; give them to the cells.
+        cells: List of cells, the lowest first. The first state of each cell must be its output.
+        connection: `None` (default), `"skip"` or `"residual"`. Both connections need cells of equal output sizes; the
+            input size of the first cell is free.
+        dropout, recurrent_dropout: Not accepted; pass them to the cells instead.
         seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
         name, dtype, trainable: As in `keras.layers.Layer`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
-        states: List of the states of the cells, those of the highest first; with a connection, the output before them.
-        training: Whether the cells drop.
+        states: List of the states of the cells, the highest cell first; with a connection, the output precedes them.
+        training: Whether dropout of the cells is on.
 
-    Returns: `output, states`.
+    Returns: `output, states`; the output is the first state.
 
     Raises:
-        ValueError: `cells` is not a list of cells, holds one twice, or their sizes do not fit the connection.
+        ValueError: `cells` is not a list of cells, contains a cell twice, or their sizes do not fit the connection.
+        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 
@@ -61,7 +62,7 @@ class StackedCells(ContainerCell):
         super().__init__(**kwargs)
         if not isinstance(cells, (list, tuple)) or not cells or len({id(cell) for cell in cells}) < len(cells):
             raise ValueError(
-                "Argument `cells` must be a list of recurrent cells, each there once, so that each has its own "
+                "Argument `cells` must be a list of distinct recurrent cells, so that each has its own "
                 f"weights. Received: cells={cells!r}"
             )
         self.cells = [validate_cell("cells", cell) for cell in cells]
@@ -69,10 +70,10 @@ class StackedCells(ContainerCell):
         sizes = [output_size(cell) for cell in self.cells]
         if self.connection and len(set(sizes)) > 1:
             raise ValueError(
-                f"Argument `connection` must be None where the cells have outputs of several sizes, here {sizes}. "
+                f"Argument `connection` must be None if the cells have different output sizes, here {sizes}. "
                 f"Received: connection={connection!r}"
             )
-        # The output of a connection is a state of its own: it is none of any cell's.
+        # With a connection, the output is no state of any cell, so the stack has a state for it.
         own = [] if self.connection is None else [sizes[-1]]
         self.own_states_before = len(own)
         self.state_size = own + [size for cell in reversed(self.cells) for size in as_list(cell.state_size)]
@@ -103,5 +104,5 @@ class StackedCells(ContainerCell):
             read = h + read if k > 0 and self.connection == "residual" else h
             outputs.append(h)
         output = sum(outputs) if self.connection == "skip" else read
-        new = [state for of_cell in reversed(states) for state in of_cell]
+        new = [state for cell_states in reversed(states) for state in cell_states]
         return output, new if self.connection is None else [output, *new]

@@ -7,21 +7,22 @@ from keras_adaptive_rnn.cells.lstm import LSTMCell
 
 @export
 class WeightDropLSTMCell(LSTMCell):
-    r"""An LSTM that drops entries of its recurrent matrix while training.
+    r"""An LSTM that drops entries of its recurrent matrix in training.
 
     $$a = x W + h_{t-1} (U \odot M) + b, \qquad M_{ij} \in \{0, 1 / (1 - p)\}$$
 
-    in the equations of `keras_adaptive_rnn.LSTMCell`. One $M$ holds for a whole sequence and batch; inference uses $U$
-    as it is. Any other core does the same with `recurrent_map=keras_adaptive_rnn.maps.DropConnect(p)`.
+    in the equations of `keras_adaptive_rnn.LSTMCell`. One $M$ is drawn for each batch and holds for the whole sequence;
+    inference uses $U$ itself. Any other gated cell does the same with
+    `recurrent_map=keras_adaptive_rnn.maps.DropConnect(p)`.
 
-    Weights: those of `keras_adaptive_rnn.LSTMCell`.
+    Weights: as in `keras_adaptive_rnn.LSTMCell`.
 
     Args:
-        units: Positive integer, size of the output.
-        recurrent_weight_dropout: Float in `[0, 1)`, $p$. Defaults to `0.5`.
-        variational: Whether whole columns of $U$ are dropped, each of them what one gate of one unit reads. (The
-            authors' code goes on dropping in inference with this option; this one does not.) Defaults to `False`.
-        **kwargs: As in `keras_adaptive_rnn.LSTMCell`, but for `recurrent_map`.
+        units: Positive integer, dimensionality of the output space.
+        recurrent_weight_dropout: Float in `[0, 1)`, fraction $p$ of the entries of $U$ to drop. Defaults to `0.5`.
+        variational: Whether to drop whole columns of $U$, each of which holds the weights of one gate of one unit.
+            Defaults to `False`. (With this option, the authors' code also drops in inference; this cell does not.)
+        **kwargs: As in `keras_adaptive_rnn.LSTMCell`, except `recurrent_map`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
@@ -31,8 +32,8 @@ class WeightDropLSTMCell(LSTMCell):
     Returns: `output, [h, c]`; the output is $h$.
 
     Raises:
-        ValueError: an argument is out of its range.
-        TypeError: an argument is unknown, or of the wrong type.
+        ValueError: An argument is out of range.
+        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 
@@ -56,7 +57,7 @@ class WeightDropLSTMCell(LSTMCell):
     ):
         rate = _arguments.rate("recurrent_weight_dropout", recurrent_weight_dropout)
         seed = _arguments.integer("seed", seed, minimum=0, optional=True)
-        # The cell's own masks and the map's must differ, and both be repeatable.
+        # The masks of the cell and of the map must differ, and both must be reproducible.
         recurrent_map = maps.DropConnect(rate, variational=variational, seed=None if seed is None else seed + 2)
         super().__init__(units, recurrent_map=recurrent_map, seed=seed, **kwargs)
         self.recurrent_weight_dropout, self.variational = recurrent_map.rate, recurrent_map.variational

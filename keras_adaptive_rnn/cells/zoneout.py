@@ -1,4 +1,4 @@
-"""Zoneout: units that keep their value of the step before, at random."""
+"""Zoneout: in each step, random units keep their previous value."""
 
 from typing import Any
 
@@ -13,37 +13,38 @@ from keras_adaptive_rnn.cells.core_wrapper import CoreWrapperCell
 
 @export
 class ZoneoutCell(CoreWrapperCell):
-    r"""A cell some of whose units keep their state of the step before, drawn anew in every step.
+    r"""A cell in which random units, drawn anew in every step, keep their previous state.
 
     With $\tilde s_t$ the state that the inner cell computes from $s_{t-1}$, for each of its states:
 
     $$s_t = d_t \odot s_{t-1} + (1 - d_t) \odot \tilde s_t, \qquad d_t \sim \mathrm{Bernoulli}(z)$$
 
-    and in inference the expectation, $s_t = z\, s_{t-1} + (1 - z)\, \tilde s_t$. The output is the first state. A last
-    state counts the steps, so that the noise of each step is new, also in `keras.layers.RNN`.
+    and in inference the expectation, $s_t = z\, s_{t-1} + (1 - z)\, \tilde s_t$. The output is the first state.
+    The last state counts the steps, so that every step has new noise, also in `keras.layers.RNN`.
 
-    Weights: those of the inner cell.
+    Weights: the weights of the inner cell.
 
     Args:
-        units: Positive integer, size of the core. Not given where `cell` is.
-        zoneout: Float in `[0, 1)`, $z$ of every state; or a list of them, one for each state of the inner cell that is
-            memory: `[0.05, 0.5]` for $h$ and $c$ of an LSTM. Defaults to `0.1`.
-        core: `"lstm"` (default), `"gru"` or `"elman"`; it takes the further arguments.
-        cell: A cell object to use in place of `units` and `core`; its first state must be its output.
+        units: Positive integer, dimensionality of the output space. Must be omitted if `cell` is given.
+        zoneout: Float in `[0, 1)`, $z$ for all states, or a list of floats, one for each memory state of the inner
+            cell, such as `[0.05, 0.5]` for $h$ and $c$ of an LSTM. Defaults to `0.1`.
+        core: Name of the cell to wrap: `"lstm"` (default), `"gru"` or `"elman"`. Further arguments are passed to it.
+        cell: A cell object to wrap instead of `units` and `core`; its first state must be its output.
         seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
-        **kwargs: Arguments of the core.
+        **kwargs: Arguments of the wrapped cell.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
-        states: List of the inner cell's states, each `[batch, units]`, and the count `[batch, 3]`, digits of base 128.
-        training: Whether states are kept at random.
+        states: List of the inner cell's states, each `[batch, units]`, and the step count `[batch, 3]`, as digits of
+            base 128.
+        training: Whether zoneout is random.
 
     Returns: `output, states`; the output is the first state.
 
     Raises:
-        ValueError: both `units` and `cell` are given, or neither, a rate is out of its range, or there are not as many
-            rates as states.
-        TypeError: an argument is unknown, or of the wrong type.
+        ValueError: Both `units` and `cell` are given, or neither, a rate is out of range, or the number of rates is not
+            the number of memory states.
+        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 
@@ -73,7 +74,7 @@ class ZoneoutCell(CoreWrapperCell):
         self._rates = [_arguments.rate("zoneout", rate) for rate in rates]
         if len(rates) != memories:
             raise ValueError(
-                f"Argument `zoneout` must be one rate, or one for each of the {memories} states of the inner cell. "
+                f"Argument `zoneout` must be one rate, or a list with one rate for each of the {memories} states. "
                 f"Received: zoneout={zoneout!r}"
             )
         self.zoneout = list(self._rates) if isinstance(zoneout, (list, tuple)) else self._rates[0]
@@ -97,7 +98,7 @@ class ZoneoutCell(CoreWrapperCell):
         return new[0], [*new, next_digits(digits) if training else digits]
 
     def _kept(self, sizes, digits, training):
-        """Returns for each state how much of it is kept: all or nothing in training, the expectation in inference."""
+        """Returns how much of each state is kept: for each unit all or nothing in training, the rate in inference."""
         if not training or not any(self._rates):
             return self._rates
         drawn = split_sizes(self.uniform("zoneout", digits), sizes)

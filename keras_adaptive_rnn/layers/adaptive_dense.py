@@ -12,7 +12,7 @@ from keras_adaptive_rnn._types import Activation, Initializer
 from keras_adaptive_rnn.layers.feed_forward import Affine
 
 ADAPTATIONS = ("io", "input", "output", "sva")
-# What a policy by name is: an affine map, how much wider than the policy vector, and a function of it.
+# For each named policy, how much wider its affine map is than the policy vector, and the function applied to the map.
 POLICIES = {
     "linear": (1, keras.activations.linear),
     "tanh": (1, keras.activations.tanh),
@@ -23,57 +23,59 @@ POLICIES = {
 
 @export
 class AdaptiveDense(Affine):
-    r"""A dense layer whose matrices are scaled, row by row and column by column, by a function of its input.
+    r"""A dense layer whose matrices are rescaled, row by row and column by column, by a function of its input.
 
     $$y = \phi\big(D^{(q)} W^{(q-1)} D^{(q-1)} \cdots W^{(1)} D^{(1)} x + D^{(q+1)} b\big), \qquad
       D^{(j)} = \operatorname{diag}(\pi^{(j)}(x))$$
 
-    One policy $\pi$ maps $x$ to all the diagonals, joined in order of $j$: the policy vector. `adaptation` says which
-    matrices there are and which of the diagonals adapt; the others are one. $D^{(q+1)}$ adapts whenever there is a
-    bias.
+    A policy $\pi$ maps $x$ to all adaptive diagonals, concatenated in order of $j$: the policy vector. `adaptation`
+    determines the matrices and which diagonals are adaptive; the others are one. $D^{(q+1)}$ is adaptive whenever there
+    is a bias.
 
-    | `adaptation` | computes, but for the bias | entries of the policy vector |
+    | `adaptation` | computes (before the bias) | entries of the policy vector |
     | --- | --- | --- |
     | `"io"` (equation 5) | $D^{(2)} W D^{(1)} x$ | inputs + units + units |
     | `"input"` | $W D^{(1)} x$ | inputs + units |
     | `"output"` | $D^{(2)} W x$ | units + units |
-    | `"sva"` (equation 4) | $W^{(2)} D^{(2)} W^{(1)} x$, of width `rank` inside | rank + units |
+    | `"sva"` (equation 4) | $W^{(2)} D^{(2)} W^{(1)} x$, with inner width `rank` | rank + units |
     | widths $[w_1, \dots, w_k]$ | $D^{(k+2)} W^{(k+1)} D^{(k+1)} \cdots W^{(1)} D^{(1)} x$, with $W^{(1)}$ from inputs
       to $w_1$, $W^{(2)}$ from $w_1$ to $w_2$, and so on, $W^{(k+1)}$ from $w_k$ to units | inputs + $w_1 + \dots + w_k$
       + units + units |
 
-    The last term is that of the bias, and falls away without one. `[]` is `"io"`.
+    The last `units` entries are for the bias; without a bias, they are omitted. `[]` is the same as `"io"`.
 
-    Weights, in order: the bias `[units]`; those of a policy layer of yours; $W^{(1)}, W^{(2)}, \dots$, each `[in, out]`
-    (two thin factors where `rank` makes it low-rank); of a policy by name, a kernel `[inputs, entries]` and a bias
-    `[entries]`, twice the entries for `"glu"`.
+    Weights, in order: the bias `[units]`; the weights of the policy if it is a layer; $W^{(1)}, W^{(2)}, \dots$, each
+    `[in, out]` (two thin factors if `rank` makes it low-rank); for a named policy, a kernel `[inputs, entries]` and a
+    bias `[entries]`, with twice the entries for `"glu"`.
 
     Args:
-        units: Positive integer, size of the output.
+        units: Positive integer, dimensionality of the output space.
         adaptation: `"io"` (default), `"input"`, `"output"`, `"sva"`, or a list of positive integers.
-        policy: `"linear"` (default), `"tanh"`, `"relu"` or `"glu"`: an affine map of $x$, and the function; the gated
-            linear unit is $a \odot \sigma(b)$ of the two halves of a map. Or any Keras layer from `[..., inputs]` to
-            `[..., entries]`, such as a `keras.Sequential`.
-        rank: Positive integer. For `"sva"` the width inside, by default the smaller of inputs and units; for `"io"`,
-            `"input"` and `"output"` the rank of $W$, which is full by default. Must be `None` with a list.
-        activation: $\phi$. Defaults to `None`, linear.
-        use_bias: Whether to add the adapted bias. Defaults to `True`.
-        kernel_initializer: Initializer of the matrices, those of a policy by name included. Defaults to
+        policy: `"linear"` (default), `"tanh"`, `"relu"` or `"glu"`: an affine map of $x$ followed by this function (the
+            gated linear unit is $a \odot \sigma(b)$, with the two halves $a$ and $b$ of the map). Or any Keras layer
+            from `[..., inputs]` to `[..., entries]`, such as a `keras.Sequential`.
+        rank: Positive integer or `None` (default). For `"sva"`, the inner width, by default the smaller of inputs and
+            units; for `"io"`, `"input"` and `"output"`, the rank of $W$, by default full. Must be `None` if
+            `adaptation` is a list.
+        activation: Activation function $\phi$. Defaults to `None` (linear).
+        use_bias: Whether to add the adaptive bias. Defaults to `True`.
+        kernel_initializer: Initializer of the matrices and of the kernel of a named policy. Defaults to
             `"semi_orthogonal"`, `keras_adaptive_rnn.initializers.SemiOrthogonal`, as in the paper.
         bias_initializer: Initializer of $b$. Defaults to `"zeros"`.
-        kernel_regularizer, kernel_constraint: Of each $W$, not of the policy. `None` by default.
-        bias_regularizer, bias_constraint: Of $b$. `None` by default.
+        kernel_regularizer, kernel_constraint: Regularizer and constraint of each $W$, but not of the policy. `None` by
+            default.
+        bias_regularizer, bias_constraint: Regularizer and constraint of $b$. `None` by default.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
     Call arguments:
         inputs: Tensor `[..., inputs]`.
-        training: Whether dropout is on, in a policy that has any.
+        training: Whether dropout is on, if the policy has any.
 
     Output shape: `[..., units]`.
 
     Raises:
-        ValueError: an argument is out of its range, `rank` does not fit, or the policy's output is not of the size of
-            the policy vector.
+        ValueError: An argument is out of range, `rank` does not fit `adaptation`, or the output of the policy does not
+            have the size of the policy vector.
 
     Example:
 
@@ -107,7 +109,7 @@ class AdaptiveDense(Affine):
         self.rank = _arguments.integer("rank", rank, optional=True)
         if self.rank is not None and isinstance(self.adaptation, list):
             raise ValueError(
-                "Argument `rank` must be None where `adaptation` is a list, which says all widths. "
+                "Argument `rank` must be None if `adaptation` is a list, which specifies all widths. "
                 f"Received: rank={rank}, adaptation={adaptation!r}"
             )
         self.activation = _arguments.resolve("activation", activation, activations.get)
@@ -123,7 +125,7 @@ class AdaptiveDense(Affine):
             inner = [min(inputs, self.units) if self.rank is None else self.rank]
         else:
             inner = [] if isinstance(self.adaptation, str) else self.adaptation
-        # The vectors between the matrices, the input and the output included, each with the diagonal that scales it.
+        # The sizes of the input, of the vectors between the matrices, and of the output; each vector has its diagonal.
         widths = [inputs, *inner, self.units]
         self._adapted = {"sva": [1], "input": [0], "output": [1]}.get(str(self.adaptation), range(len(widths)))
         self._entries = [widths[k] for k in self._adapted] + [self.units] * self.use_bias
@@ -141,10 +143,10 @@ class AdaptiveDense(Affine):
                 constraint=self.bias_constraint,
             )
         self.policy_layer = self._make_policy(len(widths))
-        # A mask passes through this layer whatever the policy does with it: Keras need not warn of its loss.
+        # A mask passes through this layer even if the policy drops it, so Keras need not warn.
         self.policy_layer.supports_masking = True
         if not self.policy_layer.built:
-            # A call builds any layer, also one that has no `build` of its own.
+            # A call builds any layer, even one without a `build` method.
             self.policy_layer(keras.KerasTensor(input_shape, dtype=self.compute_dtype))
 
     def _make_policy(self, index):
@@ -157,16 +159,16 @@ class AdaptiveDense(Affine):
         )
 
     def _diagonals(self, inputs):
-        """Returns the diagonals that adapt, in order."""
+        """Returns the adaptive diagonals, in order."""
         vector = ops.cast(self.policy_layer(inputs), self.compute_dtype)
         if isinstance(self.policy, str):
             _, function = POLICIES[self.policy]
             vector = function(vector)
         if vector.shape[-1] != sum(self._entries):
             raise ValueError(
-                f"Argument `policy` must be a layer that puts out {sum(self._entries)} entries "
-                f"({' + '.join(map(str, self._entries))}) where adaptation={self.adaptation!r}, "
-                f"rank={self.rank}, use_bias={self.use_bias} and the inputs have {inputs.shape[-1]}. "
+                f"Argument `policy` must be a layer that outputs {sum(self._entries)} entries "
+                f"({' + '.join(map(str, self._entries))}) for adaptation={self.adaptation!r}, "
+                f"rank={self.rank}, use_bias={self.use_bias} and inputs of size {inputs.shape[-1]}. "
                 f"Received: an output of shape {tuple(vector.shape)}"
             )
         ends = itertools.accumulate(self._entries, initial=0)
@@ -187,7 +189,7 @@ class AdaptiveDense(Affine):
 
 
 def get_adaptation(identifier):
-    """Returns an adaptation's name, or widths as a list."""
+    """Returns the name of an adaptation, or a list of widths."""
     if isinstance(identifier, (list, tuple)) and all(isinstance(w, int) and w > 0 for w in identifier):
         return list(identifier)
     if isinstance(identifier, str) and identifier in ADAPTATIONS:
@@ -196,7 +198,7 @@ def get_adaptation(identifier):
 
 
 def get_policy(identifier):
-    """Returns a policy's name, or a layer from a layer or its config."""
+    """Returns the name of a policy, or a layer from a layer or its config."""
     if isinstance(identifier, dict):
         identifier = keras.saving.deserialize_keras_object(identifier)
     if isinstance(identifier, keras.layers.Layer) or (isinstance(identifier, str) and identifier in POLICIES):

@@ -1,4 +1,4 @@
-"""Activations that keep the mean near zero, as layers."""
+"""Activation layers that keep the mean near zero."""
 
 import keras
 
@@ -10,23 +10,23 @@ from keras_adaptive_rnn.layers.feed_forward import FeedForward
 
 @export
 class Bipolar(FeedForward):
-    r"""Flips an activation for every other entry: $f_B(x_i) = f(x_i)$ for even $i$, $-f(-x_i)$ for odd $i$.
+    r"""Applies an activation, flipped for every other entry: $f_B(x_i) = f(x_i)$ for even $i$, $-f(-x_i)$ for odd $i$.
 
     Args:
-        activation: $f$, of the ReLU family: a name, a function of single entries, or a layer, such as
+        activation: Activation function $f$ of the ReLU family: a name, an elementwise function, or a layer such as
             `keras.layers.PReLU()`.
-        axis: Integer, the axis that $i$ counts along. Its size must be known. Defaults to `-1`.
-        layout: `"interleaved"` (default), or `"halves"`: the first half of the entries is flipped (the smaller one
-            of an odd number), as in the authors' code.
+        axis: Integer, the axis along which $i$ counts. Its size must be known. Defaults to `-1`.
+        layout: `"interleaved"` (default) or `"halves"`, which flips the first half of the entries (rounded down), as in
+            the authors' code.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
     Call arguments:
-        inputs: Tensor of any shape that has the axis.
+        inputs: Tensor of any shape with this axis.
 
-    Output shape: As the inputs.
+    Output shape: Same as the inputs.
 
     Raises:
-        ValueError: `layout` or `activation` is not known, or the inputs do not have the axis.
+        ValueError: `layout` or `activation` is unknown, or the inputs have no such axis of known size.
 
     Example:
 
@@ -57,13 +57,13 @@ class CReLU(FeedForward):
     r"""The concatenated ReLU as a layer: $[\max(x, 0), \max(-x, 0)]$, twice as long along `axis`.
 
     Args:
-        axis: Integer, the axis to join along. Defaults to `-1`.
+        axis: Integer, the axis along which to concatenate. Defaults to `-1`.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
     Call arguments:
-        inputs: Tensor of any shape that has the axis.
+        inputs: Tensor of any shape with this axis.
 
-    Output shape: As the inputs, but for twice the size along `axis`.
+    Output shape: Same as the inputs, with twice the size along `axis`.
 
     Example:
 
@@ -89,7 +89,7 @@ class CReLU(FeedForward):
         return tuple(shape)
 
     def compute_mask(self, inputs, previous_mask):
-        # Joined along time, the sequence is twice as long, and so is its mask.
+        # Concatenation along time doubles the sequence, and so its mask.
         if previous_mask is None or self.axis % len(inputs.shape) >= len(previous_mask.shape):
             return previous_mask
         return keras.ops.concatenate([previous_mask, previous_mask], axis=self.axis % len(inputs.shape))
@@ -97,19 +97,19 @@ class CReLU(FeedForward):
 
 @export
 class OPLU(FeedForward):
-    r"""Sorts each pair of neighbours, as a layer: $z_{2k} = \max(x_{2k}, x_{2k+1})$ and $z_{2k+1}$ the smaller one.
+    r"""Sorts each pair of neighbors: $z_{2k} = \max(x_{2k}, x_{2k+1})$, $z_{2k+1} = \min(x_{2k}, x_{2k+1})$.
 
     Args:
-        axis: Integer, the axis of the pairs, of even size. Defaults to `-1`.
+        axis: Integer, the axis of the pairs. Its size must be even. Defaults to `-1`.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
     Call arguments:
-        inputs: Tensor of any shape that has the axis.
+        inputs: Tensor of any shape with this axis.
 
-    Output shape: As the inputs.
+    Output shape: Same as the inputs.
 
     Raises:
-        ValueError: the size along `axis` is odd or unknown.
+        ValueError: The size along `axis` is odd or unknown.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""What the feed-forward layers share: arguments declared once, and those of kernel and bias."""
+"""Base classes of the feed-forward layers."""
 
 import keras
 
@@ -7,7 +7,7 @@ from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
 
 
 class FeedForward(_arguments.Declared, keras.layers.Layer):
-    """A layer that treats every position of its input alike: any leading axes, and a mask passes through it.
+    """A layer that accepts any leading axes, treats all positions alike, and passes masks through.
 
     Args:
         activity_regularizer: Regularizer of the output. Defaults to `None`.
@@ -57,7 +57,7 @@ class Affine(FeedForward):
             setattr(self, name, _arguments.resolve(name, value, get))
 
     def build(self, input_shape):
-        """Checks the input size; a subclass calls this first."""
+        """Checks the input size. A subclass calls this first."""
         if input_shape[-1] is None:
             raise ValueError(
                 f"Layer '{self.name}' needs a known feature size, the last axis of its input. "
@@ -66,7 +66,7 @@ class Affine(FeedForward):
         self.input_spec = keras.layers.InputSpec(min_ndim=2, axes={-1: input_shape[-1]})
 
     def make_map(self, units, blocks=1, rank=None, diagonal=False, index=0):
-        """Returns a map with the kernel arguments of this layer; maps of another `index` draw other numbers."""
+        """Returns a map with the kernel arguments of this layer. Each `index` has its own random numbers."""
         arguments = {
             "units": units,
             "blocks": blocks,
@@ -78,7 +78,7 @@ class Affine(FeedForward):
         return maps.Full(**arguments) if rank is None else maps.LowRank(rank, diagonal=diagonal, **arguments)
 
     def make_bias(self, units, initializers):
-        """Returns a built bias with the bias arguments of this layer, a block an initializer."""
+        """Returns a built bias with the bias arguments of this layer, with one block per initializer."""
         bias = maps.Bias(
             units,
             initializers,

@@ -1,4 +1,4 @@
-"""The highway layer, full and low-rank."""
+"""The highway layer, with full or low-rank matrices."""
 
 import keras
 from keras import ops
@@ -11,36 +11,37 @@ from keras_adaptive_rnn.layers.feed_forward import Affine
 
 @export
 class Highway(Affine):
-    r"""A layer that carries its input past itself, as far as its gates say.
+    r"""A dense layer with a gated connection that carries its input to its output.
 
     $$H = \phi(x W_h + b_h), \qquad T = \sigma(x W_t + b_t), \qquad C = \sigma(x W_c + b_c)$$
     $$y = H \odot T + x \odot C$$
 
-    Coupled, $C = 1 - T$. With `rank`, each matrix is a product of two thin ones, plus a diagonal if asked:
-    $W = R L + \operatorname{diag}(d)$.
+    With `coupled=True`, $C = 1 - T$. With `rank`, each matrix is a product of two thin matrices, plus an optional
+    diagonal: $W = R L + \operatorname{diag}(d)$.
 
-    Weights, in order, blocks joined as h, t, c (c only if not coupled): those of the map, which is
+    Weights, in order, blocks concatenated as h, t, c (c only if not coupled): the weights of the map,
     `keras_adaptive_rnn.maps.Full` or `LowRank`, such as the kernel `[n, 2 n]`; bias `[2 n]`.
 
     Args:
-        coupled: Whether $C = 1 - T$. Defaults to `True`.
+        coupled: Whether to couple the gates, $C = 1 - T$. Defaults to `True`.
         rank: Positive integer, rank of each matrix, at most the size of the input; `None` (default) for full matrices.
         diagonal: Whether to add a diagonal to low-rank matrices. Defaults to `False`.
-        transform_bias: Number, what $b_t$ starts at, low for a layer that starts by carrying. A free $b_c$ starts at
-            its negative, so that both kinds start alike. Defaults to `-1.0`.
-        activation: $\phi$. Defaults to `"relu"`.
+        transform_bias: Number, initial value of $b_t$; a negative one makes the layer carry most of its input at first.
+            $b_c$, if not coupled, is initialized to the negative of this number. Defaults to `-1.0`.
+        activation: Activation function $\phi$. Defaults to `"relu"`.
         kernel_initializer: Initializer of the matrices. Defaults to `"glorot_uniform"`.
         bias_initializer: Initializer of $b_h$. Defaults to `"zeros"`.
-        kernel_regularizer, bias_regularizer, kernel_constraint, bias_constraint: `None` by default.
+        kernel_regularizer, bias_regularizer: Regularizers, `None` by default.
+        kernel_constraint, bias_constraint: Constraints, `None` by default.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
     Call arguments:
         inputs: Tensor `[..., n]`.
 
-    Output shape: As the inputs.
+    Output shape: Same as the inputs.
 
     Raises:
-        ValueError: `diagonal` is asked of full matrices, or `rank` is larger than the size of the input.
+        ValueError: `diagonal=True` without `rank`, or `rank` is larger than the size of the input.
 
     Example:
 
@@ -70,7 +71,7 @@ class Highway(Affine):
         self.diagonal = _arguments.boolean("diagonal", diagonal)
         if self.diagonal and self.rank is None:
             raise ValueError(
-                "Argument `diagonal` must be False where `rank` is None: a full matrix has its diagonal. "
+                "Argument `diagonal` must be False if `rank` is None, as a full matrix already has a diagonal. "
                 "Received: diagonal=True, rank=None"
             )
         self.transform_bias = _arguments.number("transform_bias", transform_bias)
@@ -88,8 +89,8 @@ class Highway(Affine):
         self.bias = self.make_bias(size, bias)
 
     def call(self, inputs):
-        joined = self.bias(self.kernel_map(inputs))
-        h, t, *c = ops.split(joined, 2 if self.coupled else 3, axis=-1)
+        affine = self.bias(self.kernel_map(inputs))
+        h, t, *c = ops.split(affine, 2 if self.coupled else 3, axis=-1)
         t = ops.sigmoid(t)
         c = 1 - t if self.coupled else ops.sigmoid(c[0])
         return self.activation(h) * t + inputs * c

@@ -1,4 +1,4 @@
-"""Maxout."""
+"""The maxout layer."""
 
 from keras import ops
 
@@ -9,17 +9,18 @@ from keras_adaptive_rnn.layers.feed_forward import Affine
 
 @export
 class Maxout(Affine):
-    r"""The largest of several affine maps, entry by entry: $y = \max_j (x W_j + b_j)$.
+    r"""The elementwise maximum of several affine maps: $y = \max_j (x W_j + b_j)$.
 
-    Weights, in order: kernel `[inputs, pieces * units]`, the $W_j$ side by side; bias `[pieces * units]`.
+    Weights, in order: kernel `[inputs, pieces * units]`, the $W_j$ concatenated; bias `[pieces * units]`.
 
     Args:
-        units: Positive integer, size of the output.
-        pieces: Positive integer, how many maps.
+        units: Positive integer, dimensionality of the output space.
+        pieces: Positive integer, the number of maps.
         use_bias: Whether to add the $b_j$. Defaults to `True`.
         kernel_initializer: Initializer of the kernel. Defaults to `"glorot_uniform"`.
         bias_initializer: Initializer of each $b_j$. Defaults to `"zeros"`.
-        kernel_regularizer, bias_regularizer, kernel_constraint, bias_constraint: `None` by default.
+        kernel_regularizer, bias_regularizer: Regularizers, `None` by default.
+        kernel_constraint, bias_constraint: Constraints, `None` by default.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
     Call arguments:

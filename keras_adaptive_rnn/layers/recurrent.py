@@ -1,4 +1,4 @@
-"""Layers that are an `RNN` around a cell of their own, and take the arguments of both."""
+"""Layers that create their own cell and take the arguments of both the cell and `RNN`."""
 
 import inspect
 
@@ -12,25 +12,28 @@ from keras_adaptive_rnn.loop.rnn import RNN
 
 COMMON_DOCUMENTATION = """
 Args:
-    *args, **kwargs: All arguments of {cells}, where the equations are.{stack}
+    *args, **kwargs: The arguments of {cells}, which documents the equations.{stack}
     return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions,
         schedule: As in `keras_adaptive_rnn.layers.RNN`.
     name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
-Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are
+the states of the cell.
 """
 
 
-STACK_DOCUMENTATION = """ A list of `units` makes a stack of cells
-        of these sizes, the lowest first, alike but for their random numbers: `keras_adaptive_rnn.StackedCells`.
-    connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in `keras_adaptive_rnn.StackedCells`."""
+STACK_DOCUMENTATION = """ If `units` is a list,
+        the layer stacks cells of these sizes, the lowest first, in a `keras_adaptive_rnn.StackedCells`. They differ
+        only in size and random numbers.
+    connection: Connection of a stack: `None` (default), `"skip"` or `"residual"`, as in
+        `keras_adaptive_rnn.StackedCells`."""
 
 
 class CellLayer(RNN):
-    """An `RNN` that makes its own cell, or a stack of them. A subclass names their class: `cell_class = MogrifierCell`.
+    """An `RNN` that creates its own cell or stack of cells. A subclass names the class: `cell_class = MogrifierCell`.
 
-    Every argument of the cell is an attribute of the layer too, but for one called `cell`: `layer.cell` is the cell of
-    the layer. Of a stack, `units` is a list, and the others are those of the lowest cell.
+    Every argument of the cell is also an attribute of the layer, except `cell`: `layer.cell` is the layer's own cell.
+    For a stack, `units` is a list, and the other attributes are the arguments of the lowest cell.
     """
 
     cell_class = None
@@ -55,7 +58,7 @@ class CellLayer(RNN):
 
     @classmethod
     def accepted_arguments(cls):
-        # The cell's arguments first, as they are what the layer is about.
+        # The arguments of the cell come first, as they matter most.
         accepted = {**_arguments.part_arguments(cls), **_arguments.parameters(cls)}
         if "units" in accepted:
             optional = accepted["units"].default is None
@@ -70,12 +73,12 @@ class CellLayer(RNN):
         super().__init__(self.make_cell(**of_cell, **shared), **loop)
 
     def make_cell(self, units=None, **kwargs):
-        """Returns the cell that the arguments ask for."""
+        """Creates the cell, or the stack of cells, from the arguments."""
         cell_class = type(self).cell_class
         if "connection" not in _arguments.parameters(type(self)) or not isinstance(units, (list, tuple)):
             if self.connection is not None:
                 raise ValueError(
-                    "Argument `connection` must be None unless `units` is a list, which makes a stack. "
+                    "Argument `connection` must be None unless `units` is a list, which creates a stack. "
                     f"Received: connection={self.connection!r}, units={units!r}"
                 )
             return cell_class(**kwargs) if units is None else cell_class(units=units, **kwargs)
@@ -87,7 +90,7 @@ class CellLayer(RNN):
 
     @property
     def _parts(self):
-        """The cells of a stack that the layer has made, or its one cell."""
+        """The cells of the stack that the layer created, or its single cell."""
         return self.cell.cells if isinstance(self.cell, cells.StackedCells) else [self.cell]
 
     def _argument(self, name):
@@ -99,7 +102,7 @@ class CellLayer(RNN):
 
     def get_config(self):
         config = super().get_config()
-        # `keras.layers.RNN` adds the cell; an argument of the cell's own with that name stays.
+        # `keras.layers.RNN` adds the cell, but the cell itself may have an argument of that name.
         part = self.first_part()
         config.pop("cell")
         if "cell" in _arguments.part_arguments(type(self)):
@@ -112,17 +115,17 @@ class CellLayer(RNN):
 
 
 class CuDNNArgument(CellLayer):
-    """A layer that takes `use_cudnn`, as the Keras layer of its name does.
+    """A layer that accepts `use_cudnn`, like the Keras layer of the same name.
 
     Args:
-        use_cudnn: `"auto"` (default) or `False`, for compatibility with Keras. It has no effect: the loop of this
+        use_cudnn: `"auto"` (default) or `False`, for compatibility with Keras. It has no effect, since this
             package never calls cuDNN. `True` raises a `ValueError`.
     """
 
     def __init__(self, *, use_cudnn: bool | str = "auto", **kwargs):
         if use_cudnn is not False and use_cudnn != "auto":
             raise ValueError(
-                "Argument `use_cudnn` must be 'auto' or False, as the loop of keras_adaptive_rnn never calls cuDNN; "
+                "Argument `use_cudnn` must be 'auto' or False, since keras_adaptive_rnn never calls cuDNN; "
                 f"`keras.layers.{type(self).__name__}` does. Received: use_cudnn={use_cudnn!r}"
             )
         super().__init__(**kwargs)
@@ -131,7 +134,7 @@ class CuDNNArgument(CellLayer):
 
 @export
 class Elman(CellLayer):
-    """The Elman network as a layer: `RNN(ElmanCell(...))`, in the place of `keras.layers.SimpleRNN`.
+    """The Elman network as a layer: `RNN(ElmanCell(...))`, a drop-in replacement for `keras.layers.SimpleRNN`.
 
     Example:
 
@@ -146,7 +149,7 @@ class Elman(CellLayer):
 
 @export
 class GRU(CuDNNArgument):
-    """The gated recurrent unit as a layer: `RNN(GRUCell(...))`, in the place of `keras.layers.GRU`.
+    """The gated recurrent unit as a layer: `RNN(GRUCell(...))`, a drop-in replacement for `keras.layers.GRU`.
 
     Example:
 
@@ -161,7 +164,7 @@ class GRU(CuDNNArgument):
 
 @export
 class LSTM(CuDNNArgument):
-    """The long short-term memory as a layer: `RNN(LSTMCell(...))`, in the place of `keras.layers.LSTM`.
+    """The long short-term memory as a layer: `RNN(LSTMCell(...))`, a drop-in replacement for `keras.layers.LSTM`.
 
     Example:
 
@@ -176,7 +179,7 @@ class LSTM(CuDNNArgument):
 
 @export
 class Mogrifier(CellLayer):
-    """The Mogrifier (Melis et al., 2020) as a layer: `RNN(MogrifierCell(...))`, in the place of `keras.layers.LSTM`.
+    """The Mogrifier (Melis et al., 2020) as a layer: `RNN(MogrifierCell(...))`.
 
     Example:
 
@@ -207,7 +210,7 @@ class MultiplicativeLSTM(CellLayer):
 
 @export
 class LowRankGRU(CellLayer):
-    """The GRU with low-rank passthrough (Miceli Barone, 2016) as a layer: `RNN(LowRankGRUCell(...))`.
+    """The low-rank passthrough GRU (Miceli Barone, 2016) as a layer: `RNN(LowRankGRUCell(...))`.
 
     Example:
 
@@ -221,7 +224,7 @@ class LowRankGRU(CellLayer):
 
 @export
 class LowRankLSTM(CellLayer):
-    """The LSTM with low-rank passthrough (Miceli Barone, 2016) as a layer: `RNN(LowRankLSTMCell(...))`.
+    """The low-rank passthrough LSTM (Miceli Barone, 2016) as a layer: `RNN(LowRankLSTMCell(...))`.
 
     Example:
 
@@ -235,7 +238,7 @@ class LowRankLSTM(CellLayer):
 
 @export
 class RecurrentHighway(CellLayer):
-    """The recurrent highway (Zilly et al., 2017) as a layer: `RNN(RecurrentHighwayCell(...))`.
+    """The recurrent highway network (Zilly et al., 2017) as a layer: `RNN(RecurrentHighwayCell(...))`.
 
     Example:
 
@@ -350,15 +353,16 @@ class VariableComputation(CellLayer):
 
 
 class AdaptiveLayer(CellLayer):
-    """The layer of an adaptive cell, or of a stack of them.
+    """The layer of an adaptive cell or a stack of adaptive cells.
 
     Args:
-        output_dropout: Float in `[0, 1)`, share of the output to drop, by one mask a sequence. Defaults to `0.0`.
+        output_dropout: Float in `[0, 1)`, fraction of the output to drop, with one mask per sequence. Defaults to
+            `0.0`.
     """
 
     cell_class = cells.AdaptiveLSTMCell
     stack_class = cells.StackedAdaptiveLSTMCells
-    # The cells of its stacks read more of each other.
+    # Stacks of adaptive cells have connections of their own.
     fixed_arguments = ("connection",)
 
     def __init__(self, *, output_dropout: float = 0.0, **kwargs):
@@ -382,20 +386,21 @@ class AdaptiveLayer(CellLayer):
 
 @export
 class AdaptiveLSTM(AdaptiveLayer):
-    """The adaptive LSTM (Flennerhag et al., 2018) as a layer, of one cell or of a stack of them.
+    """The adaptive LSTM (Flennerhag et al., 2018) as a layer, with one cell or a stack of cells.
 
     Args:
-        units: Positive integer, `RNN(AdaptiveLSTMCell(units, ...))`, or a list of them, the size of each layer of a
-            stack, `RNN(StackedAdaptiveLSTMCells(units, ...))`.
-        output_dropout: Float in `[0, 1)`, share of the output to drop while training, by one mask a sequence: with
-            `dropout`, `recurrent_dropout` and `policy_dropout` the points of the paper. The states are not dropped.
-            Defaults to `0.0`.
-        *args, **kwargs: All arguments of `keras_adaptive_rnn.AdaptiveLSTMCell`, where the equations are.
+        units: Positive integer for `RNN(AdaptiveLSTMCell(units, ...))`, or a list of the sizes of a stack, the lowest
+            layer first, for `RNN(StackedAdaptiveLSTMCells(units, ...))`.
+        output_dropout: Float in `[0, 1)`, fraction of the output to drop in training, with one mask per sequence. The
+            states are not dropped. The paper uses it together with `dropout`, `recurrent_dropout` and
+            `policy_dropout`. Defaults to `0.0`.
+        *args, **kwargs: The arguments of `keras_adaptive_rnn.AdaptiveLSTMCell`, which documents the equations.
         return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, schedule:
             As in `keras_adaptive_rnn.layers.RNN`.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
-    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are the states
+    of the cell.
 
     Example:
 
@@ -410,18 +415,19 @@ class AdaptiveLSTM(AdaptiveLayer):
 
 @export
 class AdaptiveRNN(AdaptiveLayer):
-    """The adaptive Elman network (Flennerhag et al., 2018) as a layer, of one cell or of a stack of them.
+    """The adaptive Elman network (Flennerhag et al., 2018) as a layer, with one cell or a stack of cells.
 
     Args:
-        units: Positive integer, `RNN(AdaptiveRNNCell(units, ...))`, or a list of them, the size of each layer of a
-            stack, `RNN(StackedAdaptiveRNNCells(units, ...))`.
+        units: Positive integer for `RNN(AdaptiveRNNCell(units, ...))`, or a list of the sizes of a stack, the lowest
+            layer first, for `RNN(StackedAdaptiveRNNCells(units, ...))`.
         output_dropout: As in `keras_adaptive_rnn.layers.AdaptiveLSTM`. Defaults to `0.0`.
-        *args, **kwargs: All arguments of `keras_adaptive_rnn.AdaptiveRNNCell`, where the equations are.
+        *args, **kwargs: The arguments of `keras_adaptive_rnn.AdaptiveRNNCell`, which documents the equations.
         return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, schedule:
             As in `keras_adaptive_rnn.layers.RNN`.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
-    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are the states
+    of the cell.
 
     Example:
 

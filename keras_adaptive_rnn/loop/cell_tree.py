@@ -1,4 +1,4 @@
-"""What the loop needs to know of a cell and of the layers inside it, found once."""
+"""What the loop needs to know about a cell and the layers inside it, determined once."""
 
 import functools
 
@@ -12,7 +12,7 @@ class CellTree:
     """A cell and the layers inside it. A plain object, so that Keras does not track them twice.
 
     Attributes:
-        parts: List of the layers inside the cell, the cell first; empty if it is no layer.
+        parts: List of the layers inside the cell, the cell first; empty if it is not a layer.
         deciding: List of the cells that decide how much to compute, the outermost first.
         nested_deciding: List of the deciding cells inside a deciding cell.
         is_traceable: Whether every step runs the same operations.
@@ -32,9 +32,9 @@ class CellTree:
 
     @functools.cached_property
     def has_own_maps_only(self):
-        """Whether every map is of this package, whose products tell the layers in a batch apart."""
-        of_maps = [type(part) for part in self.parts if isinstance(part, maps.LinearMap)]
-        return all(cls.__module__.startswith(maps.__name__) for cls in of_maps)
+        """Whether every map is one of this package, whose products support layers folded into the batch axis."""
+        map_classes = [type(part) for part in self.parts if isinstance(part, maps.LinearMap)]
+        return all(cls.__module__.startswith(maps.__name__) for cls in map_classes)
 
 
 def _deciding(parts):

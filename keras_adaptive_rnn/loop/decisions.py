@@ -1,4 +1,4 @@
-"""The decisions of cells: collected behind the output of each step, turned into a loss and a result after the loop."""
+"""The decisions of cells: collected along with the output of each step, and turned into losses after the loop."""
 
 import dataclasses
 
@@ -9,7 +9,7 @@ from keras_adaptive_rnn.cells.bases.any_cell import split_sizes
 
 
 def scan(cells, step, inputs, states, output, mask, options):
-    """Runs `engine.scan` and collects what `cells` emit in each step, which travels behind the output.
+    """Runs `engine.scan` and collects what `cells` emit in each step, appended to the output.
 
     Returns:
         `(last_output, outputs, states, emitted)`: the results of `engine.scan`, and `None` or float32
@@ -19,7 +19,7 @@ def scan(cells, step, inputs, states, output, mask, options):
         return *engine.scan(step, inputs, states, output, mask, options), None
 
     def emitting_step(inputs, states):
-        # A step may be traced more than once, also after the loop: every call has a dict of its own.
+        # A step may be traced more than once, even after the loop, so every call has a dict of its own.
         with _sequence.changed(aux={}) as now:
             output, states = step(inputs, states)
         return join([output, *(value for cell in cells for value in now.aux[cell])]), states

@@ -1,4 +1,4 @@
-"""The layers of `DeepRNNCell`, each of which can read a whole sequence before the next one does."""
+"""The layers of `DeepRNNCell`, which can run over the sequence one after the other."""
 
 import contextlib
 
@@ -13,8 +13,8 @@ from keras_adaptive_rnn.maps import LinearMap
 class DeepLayers(LayerStack):
     """The stack of a `DeepRNNCell`.
 
-    To the lowest layer come the inputs, to the others the output below and what their block has read. After them comes
-    the count of steps, where there is one.
+    The carry into the lowest layer is the input; into the other layers, it is the output of the layer below and the
+    input of the current block. If the cell counts steps, the step count follows.
     """
 
     def __init__(self, cell, training):
@@ -28,7 +28,7 @@ class DeepLayers(LayerStack):
             "recurrent": cell.recurrent_map.prepared_blocks(training),
             "bias": ops.stack([cell.bias.value(k) for k in range(cell.depth)]) if cell.use_bias else None,
         }
-        rows = self._of_blocks()
+        rows = self._block_tensors()
         masks = kept.get("recurrent_dropout")
         if masks is not None:
             rows["mask"] = self._per_layer(masks, cell.depth)
@@ -45,33 +45,33 @@ class DeepLayers(LayerStack):
     def depth_of(cls, cell):
         if cell.depth < 3:
             return 0
-        # A map of the user's own may have no blocks.
+        # A map of the user's own may not support blocks.
         prepare_blocks = [type(linear_map).prepare_blocks for linear_map in (cell.inner_map, cell.recurrent_map)]
         return 0 if LinearMap.prepare_blocks in prepare_blocks else cell.depth
 
-    def _per_layer(self, joined, layers):
-        """Returns `[layers, batch, units]` of `[batch, layers * units]`."""
-        return ops.transpose(ops.reshape(joined, (-1, layers, self.cell.units)), (1, 0, 2))
+    def _per_layer(self, values, layers):
+        """Reshapes `[batch, layers * units]` to `[layers, batch, units]`."""
+        return ops.transpose(ops.reshape(values, (-1, layers, self.cell.units)), (1, 0, 2))
 
-    def _of_blocks(self):
-        """Returns what the place of each layer in its block decides."""
+    def _block_tensors(self):
+        """Returns the tensors that depend on the position of each layer in its block."""
         cell = self.cell
         blocks = cell._blocks()
-        place = [(k, block) for k, block in enumerate(blocks) for _ in block]
-        # Only inputs of another size cannot be added to a layer, or stand in its place.
-        square = [k > 0 or self._is_square for k, _ in place]
-        full = [len(block) == cell.skip_every for _, block in place]
-        first, last = ([i == block[end] for i, (_, block) in enumerate(place)] for end in (0, -1))
+        positions = [(k, block) for k, block in enumerate(blocks) for _ in block]
+        # Inputs whose size is not `units` can neither be added to a layer nor replace it.
+        square = [k > 0 or self._is_square for k, _ in positions]
+        full = [len(block) == cell.skip_every for _, block in positions]
+        first, last = ([i == block[end] for i, (_, block) in enumerate(positions)] for end in (0, -1))
         scales = [cell.skip_scale * all(skips) for skips in zip(square, full, last, strict=True)]
         self._skips = any(scales)
-        found = {"starts": ops.convert_to_tensor(first)}
+        tensors = {"starts": ops.convert_to_tensor(first)}
         if self._skips:
-            found["skip"] = ops.convert_to_tensor(scales, dtype=cell.compute_dtype)
+            tensors["skip"] = ops.convert_to_tensor(scales, dtype=cell.compute_dtype)
         if self._drops_blocks:
             keys = ops.transpose(_sequence.kept_by(cell)["block_dropout"])
-            found["block_keys"] = ops.expand_dims(ops.take(keys, [k for k, _ in place], axis=0), -1)
-            found["square"], found["ends"] = ops.convert_to_tensor(square), ops.convert_to_tensor(last)
-        return found
+            tensors["block_keys"] = ops.expand_dims(ops.take(keys, [k for k, _ in positions], axis=0), -1)
+            tensors["square"], tensors["ends"] = ops.convert_to_tensor(square), ops.convert_to_tensor(last)
+        return tensors
 
     def with_weights_of(self, layer):
         return contextlib.nullcontext()

@@ -1,4 +1,4 @@
-"""Deep cells as layers one above the other, of which each can read a whole sequence before the next one does."""
+"""Deep cells as stacks of layers, which can run over the sequence one after the other."""
 
 import contextlib
 import inspect
@@ -12,17 +12,18 @@ from keras_adaptive_rnn.cells.bases.cell import Cell
 
 
 class LayerStack:
-    """The layers of a deep cell in a sequence that has started: the lowest, and those above it, which are alike.
+    """The layers of a deep cell within a sequence: the lowest layer, and the layers above it, which are alike.
 
-    Three functions compute a layer: `project` and `to_next_layer` take any leading axes, `step` takes one time step.
-    Their argument `layer` is `None` for the lowest layer, what `unpack` returns for one above it, and what `vectorized`
-    returns for all layers above it at once. They must be called within `with_weights_of(layer)`. What flows from each
-    layer to the next is the carry, a list of tensors.
+    Three methods compute a layer: `project` and `to_next_layer` take any leading axes, `step` takes one time step.
+    Their argument `layer` is `None` for the lowest layer, the result of `unpack` for a layer above it, and the result
+    of `vectorized` for all layers above it at once. They must be called within `with_weights_of(layer)`. The tensors
+    that flow from each layer to the next are called the carry.
 
     Args:
-        kernels: Dict of structures, in which each tensor holds, along its first axis, what each of the layers above the
-            lowest multiplies by, or the vector that it adds.
-        rows: Dict of structures of the same, of tensors with an entry for each row of the batch, and of numbers.
+        kernels: Dict of structures of tensors: the prepared weights of the layers above the lowest, stacked along the
+            first axis. Matrices are multiplied, vectors are added.
+        rows: Dict of structures of tensors, stacked likewise, with one entry for each row of the batch, or one number
+            for each layer.
     """
 
     def __init__(self, kernels, rows):
@@ -31,14 +32,14 @@ class LayerStack:
         self.tensors = [leaf for leaf in self._leaves if ops.is_tensor(leaf)]
 
     def unpack(self, tensors):
-        """Returns one dict of what one layer has, from its share of `self.tensors`."""
+        """Returns the kernels and rows of one layer as one dict, given its slices of `self.tensors`."""
         tensors = iter(tensors)
         leaves = [next(tensors) if ops.is_tensor(leaf) else leaf for leaf in self._leaves]
         kernels, rows = tree.pack_sequence_as((self._kernels, self._rows), leaves)
         return {**kernels, **rows}
 
     def vectorized(self, batch_size):
-        """Returns the same of all layers above the lowest at once; what each has for a row of the batch, below it."""
+        """Returns the kernels and rows of all upper layers at once, with the layers folded into the batch axis."""
 
         def repeated(value):
             return fold_layers_into_batch(ops.broadcast_to(value, (value.shape[0], batch_size, value.shape[-1])))
@@ -62,47 +63,47 @@ class LayerStack:
         raise NotImplementedError
 
     def with_weights_of(self, layer):
-        """Returns a context in which the functions below compute `layer`."""
+        """Returns a context in which the methods below compute `layer`."""
         raise NotImplementedError
 
     def project(self, carry, layer):
-        """Returns what the steps of a layer read of what has come from below."""
+        """Returns what the steps of a layer read, given the carry from below."""
         raise NotImplementedError
 
     def step(self, projected, states, layer):
-        """Returns `output, states` of a layer."""
+        """Returns `output, states` of one step of a layer."""
         raise NotImplementedError
 
     def to_next_layer(self, carry, output, layer):
-        """Returns what comes to the next layer; `carry` is what has come to this one."""
+        """Returns the carry to the next layer; `carry` is the carry to this one."""
         raise NotImplementedError
 
     def output(self, carry):
-        """Returns the output of the cell from what the highest layer has handed on."""
+        """Returns the output of the cell, given the carry from the highest layer."""
         return carry[0]
 
     def advance(self, step_count):
-        """Returns the next of those states that go on by themselves; they come to the lowest layer after the inputs."""
+        """Advances the states that depend on nothing but time, such as the step count, which follow the inputs."""
         return step_count
 
     def divide(self, states):
-        """Returns the states of the step_count, of the lowest layer, and of those above it, `[layers, ...]`."""
+        """Returns the step count, the states of the lowest layer, and those of the upper layers, `[layers, ...]`."""
         raise NotImplementedError
 
     def join(self, output, step_count, lowest, above):
-        """Returns the states of the cell from its output and the parts of `divide`."""
+        """Returns the states of the cell, given its output and what `divide` returns: its inverse."""
         raise NotImplementedError
 
 
-def fold_layers_into_batch(of_layers):
-    """Returns `[layers * batch, ...]` of `[layers, batch, ...]`."""
-    return ops.reshape(of_layers, (-1, *of_layers.shape[2:]))
+def fold_layers_into_batch(tensor):
+    """Reshapes `[layers, batch, ...]` to `[layers * batch, ...]`."""
+    return ops.reshape(tensor, (-1, *tensor.shape[2:]))
 
 
 class CellStack(LayerStack):
-    """The stack of `StackedCells` whose cells above the lowest are alike.
+    """The layers of a `StackedCells` whose upper cells are alike.
 
-    One of those cells takes the steps of all: within `with_weights_of` its noise and prepared weights are another's.
+    One of the upper cells runs all of them: within `with_weights_of`, it has the noise and prepared weights of another.
     """
 
     def __init__(self, stack, training):
@@ -116,7 +117,7 @@ class CellStack(LayerStack):
         kernels, rows = {}, {}
         for k, part in enumerate(self._parts):
             stacked = tree.map_structure(
-                lambda *of_cells: ops.stack(of_cells) if ops.is_tensor(of_cells[0]) else of_cells[0],
+                lambda *values: ops.stack(values) if ops.is_tensor(values[0]) else values[0],
                 *(of_cell[k][1] for of_cell in kept),
             )
             (rows if isinstance(part, Cell) else kernels)[k] = stacked
@@ -164,14 +165,14 @@ class CellStack(LayerStack):
 
 
 def are_alike(cells):
-    """Returns whether one of these cells, with the weights and the noise of another, can take the steps of that."""
+    """Returns whether each of these cells can run as any other, given the weights and noise of the other."""
     return all(isinstance(cell, Cell) and _is_plain(cell) for cell in cells) and all(
         _equations(cell) == _equations(cells[0]) for cell in cells[1:]
     )
 
 
 def _is_plain(cell):
-    """Returns whether all that a step of `cell` reads, beside inputs and states, is kept by its parts."""
+    """Returns whether a step of `cell` only reads inputs, states, and what its parts keep for the sequence."""
     parts = parts_of(cell)
     own_cells = [part for part in parts if isinstance(part, Cell)]
     known = [w for part in parts if isinstance(part, (maps.LinearMap, maps.Bias)) for w in part.weights]
@@ -182,15 +183,15 @@ def _is_plain(cell):
 
 
 def _equations(cell):
-    """Returns what a cell and its parts compute: their classes, dtypes, arguments, and the shapes of the weights."""
+    """Returns what determines the equations of a cell: classes, dtypes, arguments and shapes of weights."""
     shapes = [tuple(weight.shape) for weight in cell.weights]
     return shapes, [
         (type(part), part.compute_dtype, part.variable_dtype, _arguments_of(part)) for part in parts_of(cell)
     ]
 
 
-_OF_TRAINING = ("name", "dtype", "trainable", "seed", "trainable_initial_state")
-_ENDS_OF_TRAINING = ("initializer", "initializers", "regularizer", "constraint")
+_TRAINING_ONLY = ("name", "dtype", "trainable", "seed", "trainable_initial_state")
+_TRAINING_ONLY_SUFFIXES = ("initializer", "initializers", "regularizer", "constraint")
 
 
 def _arguments_of(part):
@@ -199,7 +200,7 @@ def _arguments_of(part):
     return {
         name: _value(value)
         for name, value in values.items()
-        if name not in _OF_TRAINING and not name.endswith(_ENDS_OF_TRAINING)
+        if name not in _TRAINING_ONLY and not name.endswith(_TRAINING_ONLY_SUFFIXES)
     }
 
 
@@ -208,6 +209,6 @@ def _value(value):
         return value
     if isinstance(value, (list, tuple)):
         return [_value(each) for each in value]
-    # A layer is a part, whose arguments are compared by themselves. Functions of one name have one config.
+    # A layer is itself a part, so its class suffices here. A function is compared by identity, not by its name.
     is_layer = isinstance(value, keras.layers.Layer)
     return type(value) if is_layer else value if inspect.isroutine(value) else _arguments.serialize(value)

@@ -1,4 +1,4 @@
-"""`keras.layers.RNN` with the same arguments, weights and file, and a time loop of our own."""
+"""`keras.layers.RNN` with a time loop of its own, and the same arguments, weights and files."""
 
 import weakref
 from typing import Any
@@ -16,70 +16,70 @@ from keras_adaptive_rnn.cells.bases.cell import Cell
 from keras_adaptive_rnn.loop import decisions, schedules
 from keras_adaptive_rnn.loop.cell_tree import CellTree
 from keras_adaptive_rnn.loop.skipped_steps import scan_taken_steps, scans_taken_steps
-from keras_adaptive_rnn.loop.stateful import Carried
+from keras_adaptive_rnn.loop.stateful import StatefulStates
 
-# The layers of each cell: two layers may share one.
+# The layers around each cell, as two layers may share one.
 _layers_of = weakref.WeakKeyDictionary()
 
 
 @export
 class RNN(_arguments.Declared, keras.layers.RNN):
-    """Runs a cell over a sequence: `keras.layers.RNN`, faster and the same on every backend.
+    """Runs a cell over a sequence, like `keras.layers.RNN`, but faster and with the same results on every backend.
 
-    It takes any cell that `keras.layers.RNN` takes. For the cells of this package it computes everything that needs no
-    state (`cell.project`) for the whole sequence at once, prepares the weights once, and runs `cell.step` alone
-    inside the loop (on JAX on a CPU only for wide cells, as two small products of one step run side by side there).
-    Weights and `.keras` files are those of `keras.layers.RNN`.
+    It accepts any cell that `keras.layers.RNN` accepts. For cells of this package, it computes whatever does not depend
+    on the state (`cell.project`) for the whole sequence at once, prepares the weights once, and runs only `cell.step`
+    in the loop. (On JAX on a CPU, `project` stays in the loop unless the cell is wide, since two small products of one
+    step run in parallel there.) Weights and `.keras` files are those of `keras.layers.RNN`.
 
-    What differs from Keras 3.15, on purpose:
+    It differs from Keras 3.15 on purpose:
         - A masked first step repeats the first initial state on every backend (in Keras, on JAX only).
-        - `unroll` treats masks as the loop does, on every backend.
-        - With `stateful`, the states are carried by `fit` and `predict` on JAX too, `reset_state()` goes back to the
-          cell's initial state, which stays trained if it is a weight, stacks included, and the states are in the
+        - `unroll` treats masks like the loop, on every backend.
+        - With `stateful`, `fit` and `predict` keep the states between batches on JAX too. `reset_state()` restores the
+          cell's initial state, which remains trained if it is a weight, even in a stack. The states are saved in the
           `.keras` file.
-        - Noise is drawn while training only, so inference does not advance the seed.
-        - Initial states of a wrong number or shape raise.
-        - A mask also reaches the layer when `initial_state` is passed.
+        - Noise is drawn only in training, so inference does not advance the seed.
+        - Initial states with a wrong number or shape raise an error.
+        - A mask also reaches the layer if `initial_state` is passed.
 
     Args:
-        cell: A recurrent cell, or a list of cells, which is stacked.
-        return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
-        return_state: Whether to return the last states as well. Defaults to `False`.
-        go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading. Defaults to
+        cell: A recurrent cell, or a list of cells to stack.
+        return_sequences: Whether to return the output of every step. Defaults to `False`: only the last one.
+        return_state: Whether to return the last states in addition to the output. Defaults to `False`.
+        go_backwards: Whether to process the sequence backwards. The outputs are in the order of processing. Defaults to
             `False`.
-        stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs a known
-            batch size. Defaults to `False`.
-        unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many. Needs a known
-            number of steps. Defaults to `False`.
-        zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it. Defaults to
-            `False`.
-        recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the steps again:
-            a fraction of the memory, for long sequences, and about a third more arithmetic. The numbers are the same.
+        stateful: Whether each sample of a batch starts from the last states of the sample at the same index in the
+            previous batch. Needs a known batch size. Defaults to `False`.
+        unroll: Whether to unroll the loop: faster for few steps, slow to compile for many. Needs a known number of
+            steps. Defaults to `False`.
+        zero_output_for_mask: Whether a masked step outputs zeros instead of the previous output. Defaults to `False`.
+        recompute: Whether to store only every sixteenth state for the gradient and to recompute the steps in between.
+            This saves memory for long sequences and takes about a third more arithmetic. The results are the same.
             Defaults to `False`.
         schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells above the
-            lowest are alike) take the steps: `"steps"` runs all layers at one step before the next step; `"layers"`
-            runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$ at step $s - l$ for all
-            $l$ at once; `"auto"` (default) picks the fastest measured. The numbers are the same.
-        return_decisions: Whether to return, after the output and the states, what each deciding cell (`SkipCell`,
-            `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for each, the outermost first:
-            one for a step computed in full, zero for one that is skipped, skimmed or masked; with `go_backwards` in the
-            order of reading. Inside `keras.layers.Bidirectional` it needs `return_state=True`. Defaults to `False`.
+            lowest are alike) run: `"steps"` runs all layers at one step before the next step; `"layers"` runs one layer
+            over all steps before the next layer; `"wavefront"` runs layer $l$ at step $s - l$ for all $l$ at once;
+            `"auto"` (default) picks the one measured to be fastest. The results are the same.
+        return_decisions: Whether to also return, after the output and the states, the decisions of each cell in `cell`
+            that decides how much to compute (`SkipCell`, `SkimCell`, `VariableComputationCell`), the outermost first:
+            `[batch, time]`, one for a step computed in full, zero for a step that is skipped, skimmed or masked, in the
+            order of processing. Inside `keras.layers.Bidirectional`, this needs `return_state=True`. Defaults to
+            `False`.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`. As in Keras, `dtype` does not apply to
             `cell`.
 
     Call arguments:
         sequences: Tensor `[batch, time, features]`.
         initial_state: List of the cell's states, each `[batch, size]`, or `None` (default).
-        mask: Boolean tensor `[batch, time]`; a step whose entry is `False` is skipped.
+        mask: Boolean tensor `[batch, time]`. `False` masks a step: it changes no state.
         training: Whether dropout is on.
 
-    Output shape: `[batch, output_size]`, `[batch, time, output_size]` with `return_sequences`; with `return_state`
-        a list of it and each state; with `return_decisions` also `[batch, time]` for each cell that decides.
+    Output shape: `[batch, output_size]`, or `[batch, time, output_size]` with `return_sequences`. With `return_state`,
+        a tuple of the output and each state; with `return_decisions`, also `[batch, time]` for each cell that decides.
 
     Raises:
-        ValueError: `return_decisions` is given and no cell decides, the cell cannot run in the given `schedule`, the
-            input is not of rank 3, its feature size has changed, `initial_state` does not fit, or the batch size of a
-            stateful layer is unknown or has changed.
+        ValueError: `return_decisions` is set but no cell decides, the cell cannot run with the given `schedule`, the
+            input does not have rank 3, its feature size has changed, `initial_state` does not fit, or the batch size of
+            a stateful layer is unknown or has changed.
 
     Example:
 
@@ -124,29 +124,29 @@ class RNN(_arguments.Declared, keras.layers.RNN):
             )
         if isinstance(cell, (list, tuple)) and len({id(each) for each in cell}) < len(cell):
             raise ValueError(
-                "Argument `cell` must hold each cell once, so that each has its own weights; make a new one for every "
-                f"layer of the stack. Received: cell={cell!r}"
+                "Argument `cell` must not contain a cell twice, so that each has its own weights; create a new cell "
+                f"for every layer of the stack. Received: cell={cell!r}"
             )
         self.recompute = flags.pop("recompute")
         super().__init__(cell, **flags, activity_regularizer=activity_regularizer, **kwargs)
         self.supports_masking = True
         self.input_spec = keras.layers.InputSpec(ndim=3)
-        self._carried = Carried()
+        self._stateful_states = StatefulStates()
         self._tree = CellTree(self.cell)
         if self._tree.parts:
             _layers_of.setdefault(self.cell, weakref.WeakSet()).add(self)
-        # It is not known what a cell that is no layer reads.
+        # If the cell is not a layer, its variables are unknown.
         is_layer = isinstance(self.cell, keras.layers.Layer)
         short = self._short_step
         self._fast_step = engine.compiled(short, self.cell, self._tree.is_traceable) if is_layer else short
         self.return_decisions = _arguments.boolean("return_decisions", return_decisions)
         if return_decisions and not self._tree.deciding:
             raise ValueError(
-                "Argument `return_decisions` must be False where no cell decides how much to compute, as `SkipCell` "
-                f"does. Received: return_decisions=True, cell={cell!r}"
+                "Argument `return_decisions` must be False unless a cell decides how much to compute, like `SkipCell`. "
+                f" Received: return_decisions=True, cell={cell!r}"
             )
-        self.schedule = _arguments.choice("schedule", schedule, schedules.ORDERS)
-        self._check_order()
+        self.schedule = _arguments.choice("schedule", schedule, schedules.SCHEDULES)
+        self._check_schedule()
 
     def build(self, sequences_shape, initial_state_shape=None):
         batch_size, _, features = sequences_shape
@@ -159,15 +159,15 @@ class RNN(_arguments.Declared, keras.layers.RNN):
         if isinstance(self.cell, keras.layers.Layer) and not self.cell.built:
             self.cell.build((batch_size, features))
         self._tree = CellTree(self.cell)
-        self._check_order()
+        self._check_schedule()
         self.input_spec = keras.layers.InputSpec(ndim=3, axes={-1: features})
-        if self.stateful and not self._carried.states:
+        if self.stateful and not self._stateful_states.states:
             if batch_size is None:
                 raise ValueError(
                     f"Layer '{self.name}' is stateful and needs a known batch size: give `batch_size` or "
                     f"`batch_shape` to `keras.Input`. Received: input shape {tuple(sequences_shape)}"
                 )
-            self._carried.make(self, batch_size)
+            self._stateful_states.create(self, batch_size)
 
     def _check_length(self, shape):
         if self.unroll and shape[1] is None:
@@ -179,7 +179,7 @@ class RNN(_arguments.Declared, keras.layers.RNN):
     # States.
 
     def get_initial_state(self, batch_size):
-        """Returns the states before the first step, a list as the cell orders them."""
+        """Returns the states before the first step, a list in the order of the cell."""
         if hasattr(self.cell, "get_initial_state"):
             states = self.cell.get_initial_state(batch_size=batch_size)
         else:
@@ -192,22 +192,22 @@ class RNN(_arguments.Declared, keras.layers.RNN):
 
     @property
     def variables(self):
-        # The carried states are no weights, but the trainer must know them: JAX keeps only the variables it knows.
-        return super().variables + self._carried.variables
+        # Stateful states are not weights, but on JAX, the trainer only keeps the variables that it knows.
+        return super().variables + self._stateful_states.variables
 
     def reset_state(self) -> None:
-        """Sets the states of a stateful layer back to the cell's initial state."""
-        self._carried.reset(self)
+        """Resets the states of a stateful layer to the cell's initial state."""
+        self._stateful_states.reset(self)
 
     def save_own_variables(self, store):
         super().save_own_variables(store)
-        self._carried.save(store)
+        self._stateful_states.save(store)
 
     def load_own_variables(self, store):
-        self._carried.load(self, store)
+        self._stateful_states.load(self, store)
 
     def _nest(self, states):
-        """Returns a flat list of states as plain lists, nested as the cell's `state_size`."""
+        """Nests a flat list of states like the cell's `state_size`, in plain lists."""
         states = iter(states)
         return [
             [next(states) for _ in size] if isinstance(size, (list, tuple)) else next(states)
@@ -215,7 +215,7 @@ class RNN(_arguments.Declared, keras.layers.RNN):
         ]
 
     def _check_states(self, states, batch_size):
-        """Returns `states` as nested as the cell's and in its dtype, or raises an error that says what was expected."""
+        """Returns `states`, nested like `state_size` and in the cell's dtype, or raises if their shapes do not fit."""
         states = as_list(states)
         sizes, received = tree.flatten(self.state_size), tree.flatten(states)
         shapes = [tuple(state.shape) for state in received]
@@ -238,20 +238,20 @@ class RNN(_arguments.Declared, keras.layers.RNN):
     def call(self, sequences, initial_state=None, mask=None, training=False):
         self._check_length(sequences.shape)
         batch_size = ops.shape(sequences)[0]
-        if self.stateful and sequences.shape[0] not in (None, self._carried.batch_size):
+        if self.stateful and sequences.shape[0] not in (None, self._stateful_states.batch_size):
             raise ValueError(
-                f"Layer '{self.name}' is stateful and was built for batches of {self._carried.batch_size}. "
+                f"Layer '{self.name}' is stateful and was built for batches of {self._stateful_states.batch_size}. "
                 f"Received: input shape {tuple(sequences.shape)}"
             )
         if initial_state is not None:
             states = initial_state
         elif self.stateful:
-            states = self._carried.read(self, batch_size)
+            states = self._stateful_states.read(self, batch_size)
         else:
             states = self.get_initial_state(batch_size)
         states = self._check_states(states, sequences.shape[0])
         if mask is None:
-            # Keras fills in the mask only where the sequence is the single tensor argument.
+            # Keras only fills in the mask if the sequence is the single tensor argument.
             mask = get_mask(sequences)
 
         last_output, outputs, states, decided = self._run(sequences, states, mask, bool(training))
@@ -259,7 +259,7 @@ class RNN(_arguments.Declared, keras.layers.RNN):
         output = ops.cast(outputs if self.return_sequences else last_output, self.compute_dtype)
         states = tree.map_structure(lambda state: ops.cast(state, self.compute_dtype), states)
         if self.stateful:
-            self._carried.write(states)
+            self._stateful_states.write(states)
         result = (output, *(states if self.return_state else ()), *(decided if self.return_decisions else ()))
         return result if len(result) > 1 else output
 
@@ -320,11 +320,11 @@ class RNN(_arguments.Declared, keras.layers.RNN):
             if not differentiable and scans_taken_steps(self.cell):
                 return scan_taken_steps(self.cell, sequences, states, mask, options, bool(collected))
             first_output = self._first_output(states)
-            order = self.running_order(sequences.shape[1]) if differentiable else "steps"
-            if order != "steps":
+            schedule = self.running_schedule(sequences.shape[1]) if differentiable else "steps"
+            if schedule != "steps":
                 stack = schedules.layer_stack(self.cell, training)
                 arguments = (stack, sequences, states, first_output, mask, options)
-                return *schedules.scan(*arguments, order == "wavefront"), None
+                return *schedules.scan(*arguments, schedule == "wavefront"), None
             hoist = (
                 differentiable
                 and isinstance(self.cell, Cell)
@@ -334,7 +334,7 @@ class RNN(_arguments.Declared, keras.layers.RNN):
             return decisions.scan(collected, step, inputs, states, first_output, mask, options)
 
     def _short_scan(self, sequences, states, mask):
-        """Returns what `_scan` returns in inference, skipping unneeded computation, and without a gradient."""
+        """Runs `_scan` in inference, skipping unneeded computation, and without a gradient."""
         with _sequence.changed(skips_unneeded=True):
             return self._scan(sequences, states, mask, False, differentiable=False)
 
@@ -347,26 +347,29 @@ class RNN(_arguments.Declared, keras.layers.RNN):
         """Returns whether inference steps may skip computation whose result is unused."""
         if not self._tree.deciding or _sequence.current().intermediates is not None:
             return False
-        # What is computed for some rows only cannot be collected.
+        # Decisions that are computed only for some rows cannot be collected.
         nested = self._tree.nested_deciding
         return not any(cell is inner for cell in self._collected_cells() for inner in nested)
 
-    def running_order(self, batch_size: int | None) -> str:
-        """Returns the order in which the layers of the cell take the steps: `"steps"`, `"layers"` or `"wavefront"`.
+    def running_schedule(self, batch_size: int | None) -> str:
+        """Returns the schedule with which the layer runs: `"steps"`, `"layers"` or `"wavefront"`.
 
-        Where `schedule="auto"`, what was measured to be the fastest on two cores: `"layers"` for deep cells of three
-        layers and more, on TensorFlow of twelve; on PyTorch `"wavefront"` for eight layers and more that multiply
-        little. With `unroll` or `recompute` it is `"steps"`.
+        With `schedule="auto"`, this is the one measured to be fastest on two CPU cores: `"layers"` for deep cells with
+        three or more layers (twelve on TensorFlow); on PyTorch `"wavefront"` for eight or more small layers. With
+        `unroll` or `recompute`, it is `"steps"`.
+
+        Args:
+            batch_size: Integer, or `None` if it is unknown.
         """
         if self.schedule != "auto":
             return self.schedule
-        possible = self._possible_orders()
+        possible = self._possible_schedules()
         if len(possible) == 1 or self.recompute:
             return "steps"
         preferred = engine.preferred_schedules(self._tree.stack_depth, self.cell.count_params(), batch_size)
-        return next((order for order in preferred if order in possible), "steps")
+        return next((schedule for schedule in preferred if schedule in possible), "steps")
 
-    def _possible_orders(self):
+    def _possible_schedules(self):
         if self.unroll or self._collected_cells() or not self._tree.stack_depth:
             return ["steps"]
         return [
@@ -375,20 +378,20 @@ class RNN(_arguments.Declared, keras.layers.RNN):
             *(["wavefront"] if self._tree.has_own_maps_only else []),
         ]
 
-    def _check_order(self):
+    def _check_schedule(self):
         if self.schedule in ("auto", "steps"):
             return
-        possible = self._possible_orders()
+        possible = self._possible_schedules()
         if self.schedule not in possible:
             raise ValueError(
-                f"Argument `schedule` must be one of {', '.join(map(repr, ['auto', *possible]))} for this cell, with "
-                f"unroll={self.unroll} and recompute={self.recompute}: the other orders are for `DeepRNNCell`, and for "
-                "`StackedCells` of three cells and more, of which those above the lowest are alike. "
+                f"Argument `schedule` must be one of {', '.join(map(repr, ['auto', *possible]))} for this cell with "
+                f"unroll={self.unroll} and recompute={self.recompute}: the others are for `DeepRNNCell`, and for "
+                "`StackedCells` of at least three cells of which all but the lowest are alike. "
                 f"Received: schedule={self.schedule!r}, cell={self.cell!r}"
             )
 
     def _split_cell(self, sequences, training, hoist):
-        """Returns what the loop runs over, and the step that it runs."""
+        """Returns the inputs of the loop and its step."""
         cell = self.cell
         if isinstance(cell, Cell):
             if hoist:
@@ -398,7 +401,7 @@ class RNN(_arguments.Declared, keras.layers.RNN):
 
         def step(inputs, states):
             output, states = cell(inputs, states[0] if self.single_state else states, **kwargs)
-            # Keras allows a cell to return its states as a tuple, a tensor, or, from a stack of one, unwrapped.
+            # Keras allows a cell to return its states as a tuple, as a tensor, or, from a stack of one, unwrapped.
             return output, self._nest(tree.flatten(states))
 
         return sequences, step
@@ -411,20 +414,20 @@ class RNN(_arguments.Declared, keras.layers.RNN):
         return state if state.shape[-1] == size else ops.zeros((ops.shape(state)[0], size), dtype=state.dtype)
 
     def step(self, inputs: Tensor, states: list | None = None) -> tuple[Tensor, list]:
-        """Takes one step of inference, for a loop of the user's own: streaming, or text generation.
+        """Runs one step of inference, for loops of your own, such as streaming or text generation.
 
-        Nothing is kept in the layer: give the returned states to the next call. The steps of a sequence give what one
-        pass over it gives.
+        The layer keeps nothing: pass the returned states to the next call. Stepping through a sequence gives the same
+        results as one call on the whole sequence.
 
         Args:
             inputs: Tensor `[batch, features]`.
-            states: List of the cell's states, each `[batch, size]`; `None` (default) for the initial ones.
+            states: List of the cell's states, each `[batch, size]`; `None` (default) for the initial states.
 
         Returns:
-            `output, states`: tensor `[batch, output_size]`, list.
+            `output, states`: a tensor `[batch, output_size]` and a list of tensors `[batch, size]`.
 
         Raises:
-            ValueError: the layer is not built, or the shape of an argument does not fit.
+            ValueError: The layer is not built, or the shape of an argument does not fit.
 
         Example:
 
@@ -437,8 +440,10 @@ class RNN(_arguments.Declared, keras.layers.RNN):
         (1, 8)
         """
         if not self.built:
-            raise ValueError(f"Layer '{self.name}' must be built before `step`: call it once, or `build(input_shape)`.")
-        # A compiled function takes an array in less time than Keras converts it.
+            raise ValueError(
+                f"Layer '{self.name}' must be built before `step`: call it once, or call `build(input_shape)`."
+            )
+        # A compiled function accepts arrays, and converts them faster than Keras does.
         inputs = inputs if isinstance(inputs, np.ndarray) else ops.convert_to_tensor(inputs)
         features = self.input_spec.axes[-1]
         if len(inputs.shape) != 2 or inputs.shape[-1] != features:
@@ -456,8 +461,8 @@ class RNN(_arguments.Declared, keras.layers.RNN):
             return self.step_uncompiled(inputs, states)
 
     def step_uncompiled(self, inputs, states):
-        """Returns what `step` does, not compiled, and with all that the cell could leave out."""
-        # The shapes of states are checked once where the step is compiled.
+        """Runs `step` without compiling it, and without skipping unneeded computation."""
+        # If the step is compiled, the shapes of states are checked once.
         states = self._check_states(states, inputs.shape[0])
         with AutocastScope(self._cell_dtype):
             inputs, step = self._split_cell(ops.cast(inputs, self._cell_dtype), False, hoist=False)
@@ -468,6 +473,6 @@ class RNN(_arguments.Declared, keras.layers.RNN):
     def get_config(self):
         config = super().get_config()
         if "cell" in config and len(_layers_of.get(self.cell, ())) > 1:
-            # Keras marks a shared object in the last config that holds it, and loads the others as further objects.
+            # Keras only marks the last config of a shared object, and would load the others as separate objects.
             config["cell"]["shared_object_id"] = id(self.cell)
         return config

@@ -1,4 +1,4 @@
-"""The orders in which the layers of a deep cell can take the steps of a sequence."""
+"""Schedules: the orders in which the layers of a deep cell can run over a sequence."""
 
 import contextlib
 import dataclasses
@@ -11,8 +11,8 @@ from keras_adaptive_rnn.cells.stacked import StackedCells
 from keras_adaptive_rnn.loop.deep_stack import DeepLayers
 from keras_adaptive_rnn.loop.layer_stack import CellStack, fold_layers_into_batch
 
-ORDERS = ("auto", "steps", "layers", "wavefront")
-# By exact class: a subclass may have equations of its own.
+SCHEDULES = ("auto", "steps", "layers", "wavefront")
+# By exact class, as a subclass may have equations of its own.
 LAYER_STACKS = {DeepRNNCell: DeepLayers, StackedCells: CellStack}
 
 
@@ -23,41 +23,44 @@ def stack_depth(cell):
 
 
 def layer_stack(cell, training):
-    """Returns the layers of a deep cell, whose sequence has started."""
+    """Returns the layers of a deep cell, within a sequence."""
     return LAYER_STACKS[type(cell)](cell, training)
 
 
 def scan(stack, sequence, states, output, mask, options, wavefront):
-    """`engine.scan` over the steps of a deep cell in another order: the lowest layer takes all of them first.
+    """Runs `engine.scan` over a deep cell layer by layer or as a wavefront, always starting with the lowest layer.
 
-    All that a layer reads of the one below it is then known, so that the products with it are one large product. The
-    numbers are the same, also with a mask: what a layer puts out at a masked step, nobody reads.
+    Once a layer has finished, its outputs at all steps are known, so the next layer multiplies them in one large
+    product. The results are the same, even with a mask: the output of a layer at a masked step is never read.
 
     Args:
-        stack: The `LayerStack` of the cell, whose sequence has started.
+        stack: The `LayerStack` of the cell, within a sequence.
         sequence: Tensor `[time, batch, features]`.
         states, output, mask, options: As in `engine.scan`.
-        wavefront: Whether the layers above go through the steps together; else one after the other.
+        wavefront: Whether the upper layers run as a wavefront instead of one after the other.
+
+    Returns:
+        `(last_output, outputs, states)`, as `engine.scan` returns them.
     """
-    every = dataclasses.replace(options, return_sequences=True, zero_output_for_mask=False)
+    all_steps = dataclasses.replace(options, return_sequences=True, zero_output_for_mask=False)
     carry = [sequence]
     step_count, lowest, above = stack.divide(states)
     if step_count:
-        # The step_count as each step finds it.
+        # The step count before each step.
         _, step_counts, step_count = engine.scan(
-            lambda _, now: (now[0], stack.advance(now)), sequence, step_count, step_count[0], mask, every
+            lambda _, now: (now[0], stack.advance(now)), sequence, step_count, step_count[0], mask, all_steps
         )
         carry.append(step_counts)
-    carry, lowest = _one(stack, carry, lowest, None, mask, every)
-    climb = _in_waves if wavefront else _one_by_one
-    now, above = climb(stack, carry, above, mask, every)
-    # A masked step repeats the output before it, or puts out zeros; where the output is a state, that is kept.
+    carry, lowest = _run_layer(stack, carry, lowest, None, mask, all_steps)
+    run_upper_layers = _in_waves if wavefront else _one_by_one
+    now, above = run_upper_layers(stack, carry, above, mask, all_steps)
+    # A masked step repeats the previous output or outputs zeros. If the output is a state, the state is kept.
     last, outputs, (kept,) = engine.scan(lambda now, _: (now, [now]), now, [output], output, mask, options)
     return last, outputs, stack.join(kept, step_count, lowest, above)
 
 
-def _one(stack, carry, states, layer, mask, options):
-    """Returns what a layer passes on, and its last states, from what has come to it in all steps."""
+def _run_layer(stack, carry, states, layer, mask, options):
+    """Runs one layer over all steps, and returns the carry to the next layer and the last states."""
 
     def step(projected, states):
         return stack.step(projected, states, layer)
@@ -79,27 +82,27 @@ def _resuming(stack, layer, options):
 
 
 def _one_by_one(stack, carry, states, mask, options):
-    """Each layer takes the whole sequence before the next one does: one loop over layers, compiled once."""
+    """Runs each layer over the whole sequence before the next one, in one loop over layers, compiled once."""
 
     def layer(carry, states, tensors):
-        return _one(stack, carry, states, stack.unpack(tensors), mask, options)
+        return _run_layer(stack, carry, states, stack.unpack(tensors), mask, options)
 
     carry, states = engine.scan_layers(layer, carry, states, stack.tensors)
     return stack.output(carry), states
 
 
 def _in_waves(stack, carry, states, mask, options):
-    """In wave s layer l takes step s - l: one loop over waves, in which each product is one batched product of layers.
+    """Runs layer l at step s - l in wave s, in one loop over waves, in which the layers share batched products.
 
-    The layers are so many more rows of the batch. What flows upwards goes from wave to wave as a state, and with it
-    whether the step is one of the sequence, and not masked: then it changes the states of the layer that takes it.
+    The layers are folded into the batch axis. The carry to the next layer is a state of this loop, together with a flag
+    that tells whether the step lies in the sequence and is not masked. Only then does it change the layer's states.
     """
     layers, (length, batch_size, _) = states[0].shape[0], ops.shape(carry[0])
-    # As a float, which every backend takes for a state.
+    # As floats, which every backend accepts as a state.
     dtype = carry[0].dtype
     mask = ops.ones((length, batch_size, 1), dtype) if mask is None else ops.cast(mask, dtype)
     inputs = [ops.concatenate([x, ops.zeros((layers - 1, batch_size, x.shape[-1]), x.dtype)]) for x in (*carry, mask)]
-    handed = [ops.zeros((layers * batch_size, x.shape[-1]), x.dtype) for x in inputs]
+    start_carry = [ops.zeros((layers * batch_size, x.shape[-1]), x.dtype) for x in inputs]
     layer = stack.vectorized(batch_size)
 
     def wave(now, carried):
@@ -113,7 +116,9 @@ def _in_waves(stack, carry, states, mask, options):
 
     first = [fold_layers_into_batch(state) for state in states]
     with stack.with_weights_of(layer):
-        start = stack.output([x[-batch_size:] for x in handed[:-1]])
-        _, outputs, last = engine.scan(wave, inputs, [*first, *handed], start, None, _resuming(stack, layer, options))
+        start = stack.output([x[-batch_size:] for x in start_carry[:-1]])
+        _, outputs, last = engine.scan(
+            wave, inputs, [*first, *start_carry], start, None, _resuming(stack, layer, options)
+        )
     last = [ops.reshape(state, (layers, -1, state.shape[-1])) for state in last[: len(states)]]
     return outputs[layers - 1 :], last

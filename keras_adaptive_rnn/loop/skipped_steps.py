@@ -1,4 +1,4 @@
-"""Skip RNN in inference: a loop over the steps that are taken, in which each row of a batch is at its own place."""
+"""Skip RNN in inference: a loop over the updated steps, in which each row of a batch moves at its own pace."""
 
 from keras import ops
 
@@ -7,32 +7,32 @@ from keras_adaptive_rnn.cells.skip import SkipCell
 
 
 def scans_taken_steps(cell):
-    """Returns whether `leap` gives what a loop over all steps would.
+    """Returns whether `scan_taken_steps` returns what a loop over all steps would.
 
-    Half precision rounds the sum in each of them, and a subclass may have equations of its own.
+    In half precision, a loop would round in every step, and a subclass may have equations of its own.
     """
     return type(cell) is SkipCell and cell.compute_dtype == "float32"
 
 
 def scan_taken_steps(cell, inputs, states, mask, options, wants_taken):
-    """Runs a `SkipCell` over the steps that it takes.
+    """Runs a `SkipCell` over the steps in which it updates its state.
 
     Args:
-        cell: A `SkipCell`, within a sequence of inference.
+        cell: A `SkipCell`, within an inference sequence.
         inputs: Tensor `[time, batch, features]`.
         states: List of tensors `[batch, size]`, the states before the first step.
         mask: Boolean tensor `[time, batch, 1]`, or `None`. A masked step keeps every state.
         options: `engine.Options`.
-        wants_taken: Whether to return which steps were taken.
+        wants_taken: Whether to return which steps were updates.
 
     Returns:
-        `(last_output, outputs, states, taken)`: as of `engine.scan`, and `None` or float32 `[time, batch, 1]`, one
-        where a step was taken.
+        `(last_output, outputs, states, taken)`: the results of `engine.scan`, and `None` or float32 `[time, batch, 1]`,
+        one for each updated step.
     """
     length, batch_size = ops.shape(inputs)[:2]
     times, ends = None, ops.full((batch_size,), length, dtype="int32")
     if mask is not None:
-        # The steps that are not masked come first, in their order.
+        # Unmasked steps come first, in order.
         times = ops.broadcast_to(ops.arange(length, dtype="int32")[:, None], (length, batch_size))
         times = ops.sort(ops.where(mask[..., 0], times, times + length), axis=0) % length
         inputs = ops.take_along_axis(inputs, times[..., None], axis=0)
@@ -58,7 +58,7 @@ def scan_taken_steps(cell, inputs, states, mask, options, wants_taken):
         return times * batch_size + rows
 
     if times is not None:
-        # One row behind the last time is for those that have ended.
+        # One extra row, after the last time step, for rows that have ended.
         times = ops.concatenate([times, ops.full((1, batch_size), length, dtype="int32")])
         visited = ops.take(ops.reshape(times, (-1,)), index(visited))
     visited = ops.reshape(index(visited), (-1, 1))

@@ -1,11 +1,11 @@
-"""The states of a stateful layer."""
+"""The states of stateful layers."""
 
 import keras
 from keras import ops, tree
 
 
-class Carried:
-    """The states that a stateful layer carries from batch to batch; a plain object, which Keras does not track."""
+class StatefulStates:
+    """The states that a stateful layer keeps between batches. A plain object, which Keras does not track."""
 
     def __init__(self):
         self.states = []
@@ -16,22 +16,25 @@ class Carried:
     def variables(self):
         return tree.flatten(self.states) + ([] if self.is_fresh is None else [self.is_fresh])
 
-    def make(self, layer, batch_size):
+    def create(self, layer, batch_size):
+        """Creates the variables for batches of `batch_size`."""
         self.batch_size = batch_size
         self.states = tree.map_structure(
             lambda value: keras.Variable(value, trainable=False, dtype=layer.variable_dtype, name="state"),
             layer.get_initial_state(batch_size),
         )
         if getattr(layer.cell, "has_trainable_initial_state", False):
-            # A state that is a weight is read from the weight while nothing has been carried: it gets its gradient.
+            # Before the first batch, a trained initial state is read from its weight, so the weight gets a gradient.
             self.is_fresh = keras.Variable(1.0, trainable=False, dtype="float32", name="is_fresh")
 
     def reset(self, layer):
+        """Sets the states to the initial state of the cell."""
         if self.states:
             self.write(layer.get_initial_state(self.batch_size), is_fresh=True)
 
     def read(self, layer, batch_size):
-        # PyTorch assigns in place, which must not reach into the graph of the pass that read the old value.
+        """Returns the states from which the next batch starts."""
+        # PyTorch assigns in place, which must not change the graph of the pass that read the old value.
         states = tree.map_structure(lambda variable: ops.copy(variable.value), self.states)
         if self.is_fresh is None:
             return states
@@ -40,6 +43,7 @@ class Carried:
         return tree.map_structure(lambda new, old: ops.where(fresh, new, old), initial, states)
 
     def write(self, states, is_fresh=False):
+        """Stores the states in which a batch has ended."""
         for variable, state in zip(tree.flatten(self.states), tree.flatten(states), strict=True):
             variable.assign(ops.stop_gradient(ops.cast(state, variable.dtype)))
         if self.is_fresh is not None:
@@ -52,12 +56,12 @@ class Carried:
     def load(self, layer, store):
         count = sum(name.startswith("carried_") for name in list(store.keys()))
         if count == 0:
-            # A file of `keras.layers.RNN` holds no states: the layer keeps its initial ones.
+            # A file written with `keras.layers.RNN` holds no states: the layer keeps its initial ones.
             return
         if count != len(self.variables):
             raise ValueError(
-                f"Layer '{layer.name}' carries {len(self.variables)} states. Received: a file with {count}"
+                f"Layer '{layer.name}' is stateful and has {len(self.variables)} states. Received: a file with {count}"
             )
-        # By number: the file lists `carried_10` before `carried_2`.
+        # By number, as the file lists `carried_10` before `carried_2`.
         for k, variable in enumerate(self.variables):
             variable.assign(store[f"carried_{k}"])

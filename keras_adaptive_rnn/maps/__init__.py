@@ -1,4 +1,4 @@
-"""Linear maps: how the matrix of a product is parameterised."""
+"""Linear maps, which parameterize the matrices of a cell."""
 
 import keras
 
@@ -11,7 +11,16 @@ __all__ = ["Bias", "DropConnect", "Full", "LinearMap", "LowRank", "get", "no_bia
 
 
 def get(identifier: str | dict | LinearMap) -> LinearMap:
-    """Returns a linear map from a map, its config, or the string `"full"`."""
+    """Retrieves a linear map.
+
+    Args:
+        identifier: A linear map, its config, or the string `"full"`.
+
+    Returns: A `LinearMap`.
+
+    Raises:
+        ValueError: `identifier` is none of these.
+    """
     if isinstance(identifier, LinearMap):
         return identifier
     if identifier == "full":

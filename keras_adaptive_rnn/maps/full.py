@@ -1,4 +1,4 @@
-"""The full matrix, and the full matrix with dropped entries."""
+"""The full matrix, and the full matrix with DropConnect."""
 
 import keras
 from keras import ops
@@ -12,8 +12,8 @@ from keras_adaptive_rnn.maps.base import LinearMap, narrow_blocks
 class Full(LinearMap):
     r"""A full matrix: $y = x W$.
 
-    Weights: `kernel`, `[inputs, blocks * units]`, with the blocks concatenated as in Keras's cells; with
-        `weight_normalization` also `gain`, `[blocks * units]`.
+    Weights: `kernel`, `[inputs, blocks * units]`, with the blocks concatenated as in Keras's cells, and with
+    `weight_normalization` also `gain`, `[blocks * units]`.
 
     Args:
         units, blocks, initializer, regularizer, constraint, weight_normalization: As in
@@ -35,7 +35,7 @@ class Full(LinearMap):
         super().build(input_shape)
         if self._init_groups:
             columns = [self.units * blocks for blocks in self._init_groups]
-            self.initializer = initializers.joined(self.initializer, columns)
+            self.initializer = initializers.concatenated(self.initializer, columns)
         self.kernel = self.add_kernel("kernel", (input_shape[-1], self.units * sum(self.blocks)))
         if self.weight_normalization:
             self.gain = self.add_gain("gain", self.kernel)
@@ -68,7 +68,7 @@ class DropConnect(Full):
     Weights: as in `keras_adaptive_rnn.maps.Full`.
 
     Args:
-        rate: Float in `[0, 1)`. Defaults to `0.5`.
+        rate: Float in `[0, 1)`, fraction of the entries to drop. Defaults to `0.5`.
         variational: Whether to drop whole columns, that is outputs of the map, instead of single entries. Defaults to
             `False`. (With this option, the authors' code also drops in inference; this class does not.)
         seed: Integer seed of the masks, or `None` (default).

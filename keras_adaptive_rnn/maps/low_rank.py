@@ -1,4 +1,4 @@
-"""Low-rank maps, with and without a diagonal, factors free or tied over the blocks."""
+"""Low-rank maps, with an optional diagonal, and with factors that the blocks may share."""
 
 from keras import ops
 
@@ -95,7 +95,7 @@ class LowRank(LinearMap):
             self.gain = self.add_gain("gain", self.left)
 
     def _factors(self):
-        """Returns right and left, each `[blocks, ., .]`; right without the first axis where the blocks share it."""
+        """Returns right and left, each `[blocks, ., .]`; right without the first axis if the blocks share it."""
         right, left = ops.cast(self.right, self.compute_dtype), ops.cast(self.left, self.compute_dtype)
         if self.weight_normalization:
             right, left = self.normalized(right), self.normalized(left, ops.cast(self.gain, self.compute_dtype))
@@ -113,8 +113,8 @@ class LowRank(LinearMap):
         right, left = self._factors()
         return [
             (
-                right if self.tied else _joined(right[s]),
-                _joined(left[s]) if self.tied or s.stop - s.start == 1 else left[s],
+                right if self.tied else _side_by_side(right[s]),
+                _side_by_side(left[s]) if self.tied or s.stop - s.start == 1 else left[s],
                 diagonal,
             )
             for s, diagonal in zip(self.group_slices, self._diagonals(self.group_slices), strict=True)
@@ -157,7 +157,7 @@ class LowRank(LinearMap):
         return outputs if diagonal is None else outputs + multiply(inputs, diagonal)
 
 
-def _joined(blocks):
-    """Returns `[rows, blocks * columns]` of `[blocks, rows, columns]`."""
+def _side_by_side(blocks):
+    """Reshapes `[blocks, rows, columns]` to `[rows, blocks * columns]`."""
     rows = blocks.shape[1]
     return ops.reshape(ops.transpose(blocks, (1, 0, 2)), (rows, -1))

@@ -1,4 +1,4 @@
-"""Tests that anyone can run on a recurrent cell of their own."""
+"""Checks for recurrent cells of your own."""
 
 from keras_adaptive_rnn.testing.check_cell import check_cell, check_layer
 from keras_adaptive_rnn.testing.noise import given_noise

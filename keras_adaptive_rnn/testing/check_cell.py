@@ -1,4 +1,4 @@
-"""Everything that a good Keras cell must do, in one call."""
+"""Checks that a cell does everything that a Keras cell must do."""
 
 import inspect
 from collections.abc import Sequence
@@ -13,23 +13,24 @@ from keras_adaptive_rnn.testing.checks import CELL_CHECKS, close, run_keras_laye
 def check_cell(
     cell: keras.layers.Layer, input_shape: tuple[int, int, int], seed: int = 0, skip: Sequence[str] = ()
 ) -> None:
-    """Checks all that a Keras cell must do, on the backend in use, and says what it does not.
+    """Checks that a cell does everything that a Keras cell must do, on the current backend.
 
-    One call covers: the shapes, order and dtype of what a step returns; config and file round trips; agreement of a
-    Python loop over the cell, `keras.layers.RNN` and `keras_adaptive_rnn.layers.RNN` in outputs, states and gradients,
-    with masks, backwards, unrolled; masked padding changes nothing; noise is fresh for every batch and gone in
-    inference; streaming and stateful batches equal one pass; `Bidirectional`; `StackedRNNCells`; both mixed
-    precisions; unknown batch and time; a gradient for every weight; and Keras's own `run_layer_test`.
+    It checks the shapes, order and dtype of what a step returns; config and file round trips; that a Python loop over
+    the cell, `keras.layers.RNN` and `keras_adaptive_rnn.layers.RNN` agree in outputs, states and gradients, with masks,
+    backwards and unrolled; that masked padding changes nothing; that noise is new for every batch and absent in
+    inference; that streaming and stateful batches equal one pass; `Bidirectional`; `StackedRNNCells`; both
+    mixed-precision policies; unknown batch and time sizes; that every weight has a gradient; and Keras's own
+    `run_layer_test`.
 
     Args:
-        cell: The cell, an instance; copies of it are tested. Its class must be registered for saving.
-        input_shape: `(batch, time, features)`, at least `(2, 3, 1)`; small sizes will do.
-        seed: Integer seed of inputs and weights. Defaults to `0`.
-        skip: Names of checks to leave out, such as `("keras_layer_test",)`. Defaults to none.
+        cell: A cell object, of which copies are tested. Its class must be registered for saving.
+        input_shape: `(batch, time, features)`, at least `(2, 3, 1)`. Small sizes suffice.
+        seed: Integer seed of the inputs and weights. Defaults to `0`.
+        skip: Names of checks to skip, such as `("keras_layer_test",)`. Defaults to none.
 
     Raises:
-        AssertionError: with a line for each check that failed.
-        ValueError: `input_shape` or a name in `skip` is not understood.
+        AssertionError: A check fails. The message has a line for each failed check.
+        ValueError: `input_shape` is not valid, or `skip` contains an unknown name.
 
     Example:
 
@@ -39,15 +40,15 @@ def check_cell(
 
 
 def check_layer(layer: keras.layers.Layer, input_shape: tuple[int, int, int], seed: int = 0) -> None:
-    """Runs Keras's own `run_layer_test` on a recurrent layer, and checks that its config makes the same layer.
+    """Runs Keras's own `run_layer_test` on a recurrent layer and checks that its config restores the layer.
 
     Args:
-        layer: The layer, an instance; copies of it are tested.
+        layer: A layer object, of which copies are tested.
         input_shape: `(batch, time, features)`.
         seed: Integer seed of the inputs. Defaults to `0`.
 
     Raises:
-        AssertionError: what the layer does wrong.
+        AssertionError: A check fails.
 
     Example:
 
@@ -60,7 +61,7 @@ def check_layer(layer: keras.layers.Layer, input_shape: tuple[int, int, int], se
     copy.build(inputs.shape)
     original.build(inputs.shape)
     copy.set_weights(original.get_weights())
-    close(to_numpy(copy(inputs)), to_numpy(original(inputs)), "outputs of a layer made from the config")
+    close(to_numpy(copy(inputs)), to_numpy(original(inputs)), "outputs of a layer created from the config")
 
     def make(**changes):
         return type(layer).from_config({**config, **changes})
@@ -82,14 +83,14 @@ def _run(checks, skip, case):
     names = [check.__name__ for check in checks]
     unknown = sorted(set(skip) - set(names))
     if unknown:
-        raise ValueError(f"Argument `skip` must hold names out of {names}. Received: {unknown}")
+        raise ValueError(f"Argument `skip` must contain names from {names}. Received: {unknown}")
     failures = []
     for check in checks:
         if check.__name__ in skip:
             continue
         try:
             check(case)
-        except Exception as error:  # A cell can fail in any way, and the user wants all of them.
+        except Exception as error:  # A cell can fail in any way, and the report should list all failures.
             failures.append((check, error))
     if failures:
         lines = [

@@ -1,4 +1,4 @@
-"""The checks of `check_cell`, one a function: `skip` takes its name, a failure says its first line."""
+"""The checks of `check_cell`, one per function. A failure shows the name and the first line of its docstring."""
 
 import json
 import pathlib
@@ -16,7 +16,7 @@ from keras_adaptive_rnn.testing.case import call
 
 
 def require(condition, message):
-    """Raises `AssertionError` unless `condition`; an `assert` would be gone under `python -O`."""
+    """Raises `AssertionError` unless `condition` holds; `python -O` would strip an `assert`."""
     if not condition:
         raise AssertionError(message)
 
@@ -26,7 +26,7 @@ def to_numpy(structure):
 
 
 def close(ours, theirs, what, tolerance=1e-5):
-    """Compares lists of arrays; `None` is a gradient of zero."""
+    """Raises unless two lists of arrays are close; `None` stands for a zero gradient."""
     if len(ours) != len(theirs):
         raise AssertionError(f"{what}: {len(ours)} tensors, expected {len(theirs)}")
     for k, (a, b) in enumerate(zip(ours, theirs, strict=True)):
@@ -46,11 +46,13 @@ def protocol(case):
     require(all(isinstance(size, int) for size in sizes), f"state_size must hold integers, received {cell.state_size}")
     initial = cell.get_initial_state(batch_size=case.batch)
     shapes = [tuple(s.shape) for s in tree.flatten(initial)]
-    require(shapes == [(case.batch, n) for n in sizes], f"get_initial_state gives {shapes}, state_size says {sizes}")
+    require(
+        shapes == [(case.batch, n) for n in sizes], f"get_initial_state returns {shapes}, but state_size is {sizes}"
+    )
     output, states = cell(case.inputs[:, 0], case.states if len(sizes) > 1 or _is_list(cell) else case.states[0])
     require(tuple(output.shape) == (case.batch, case.output_size), f"output of shape {tuple(output.shape)}")
     if _is_list(cell):
-        require(isinstance(states, list), f"states must come back in a list, received {type(states).__name__}")
+        require(isinstance(states, list), f"states must be returned in a list, received {type(states).__name__}")
     states = tree.flatten(states)
     require([tuple(s.shape) for s in states] == shapes, f"states of shapes {[tuple(s.shape) for s in states]}")
     for tensor in [output, *states]:
@@ -64,7 +66,7 @@ def protocol(case):
         whole = cell.project(ops.convert_to_tensor(case.inputs))
         first = tree.map_structure(lambda t: t[:, 0], whole)
         one = cell.project(ops.convert_to_tensor(case.inputs[:, 0]))
-        close(to_numpy(first), to_numpy(one), "project must treat any leading axes alike")
+        close(to_numpy(first), to_numpy(one), "project must treat all leading axes alike")
 
 
 def _is_list(cell):
@@ -72,20 +74,20 @@ def _is_list(cell):
 
 
 def config(case):
-    """The config survives JSON and makes an equal cell."""
-    made = keras.saving.serialize_keras_object(case.copy())
-    revived = keras.saving.deserialize_keras_object(json.loads(json.dumps(made)))
+    """The config survives JSON and creates an equal cell."""
+    serialized = keras.saving.serialize_keras_object(case.copy())
+    revived = keras.saving.deserialize_keras_object(json.loads(json.dumps(serialized)))
     again = keras.saving.serialize_keras_object(revived)
-    require(json.dumps(made, sort_keys=True) == json.dumps(again, sort_keys=True), f"{made} became {again}")
+    require(json.dumps(serialized, sort_keys=True) == json.dumps(again, sort_keys=True), f"{serialized} became {again}")
     original, copy = case.original, case.copy()
     for name in original.get_config():
         ours, theirs = getattr(original, name, None), getattr(copy, name, None)
         if name != "name" and isinstance(ours, (int, float, str, types.FunctionType)):
-            require(ours == theirs, f"`{name}` is {ours}, and {theirs} in a cell made from the config")
+            require(ours == theirs, f"`{name}` is {ours}, but {theirs} in a cell created from the config")
     before = json.dumps(case.original.get_config(), sort_keys=True, default=str)
     case.copy()
     after = json.dumps(case.original.get_config(), sort_keys=True, default=str)
-    require(before == after, "from_config must not change the config that it is given")
+    require(before == after, "from_config must not modify its config")
 
 
 def loops_agree(case):
@@ -101,7 +103,7 @@ def loops_agree(case):
         )
     for name, result in results.items():
         close(result, by_loop, f"loss and gradients of {name} and of a Python loop")
-    # The states are given here, so a trained initial state has no part in the loss.
+    # The states are passed here, so a trained initial state does not affect the loss.
     dead = [
         variable.path
         for variable, gradient in zip(cell.trainable_variables, by_loop[1:], strict=False)
@@ -111,11 +113,11 @@ def loops_agree(case):
 
 
 def masks_and_directions(case):
-    """Our RNN agrees with keras.layers.RNN under masks, backwards, unrolled and without sequences."""
+    """Our RNN agrees with keras.layers.RNN with masks, backwards, unrolled and without sequences."""
     ours, keras_ = case.cell(), case.cell()
     mask = case.rng.random((case.batch, case.time)) < 0.6
     mask[:, 0] = True
-    # The last read step backwards is the first in time, and Keras's backends disagree on a masked first step.
+    # Backwards, the last step comes first, and Keras's backends disagree about a masked first step.
     mask[:, -1] = True
     for arguments in (
         {"zero_output_for_mask": True},
@@ -126,12 +128,12 @@ def masks_and_directions(case):
         close(
             case.run(case.layer(RNN, ours, **arguments), states=case.states, mask=mask),
             case.run(case.layer(keras.layers.RNN, keras_, **keras_arguments), states=case.states, mask=mask),
-            f"our RNN and Keras's with a mask and {arguments}",
+            f"our RNN and Keras's RNN with a mask and {arguments}",
         )
 
 
 def padding(case):
-    """Steps that are masked change nothing: left, right, in between, backwards, and all of them."""
+    """Masked steps change nothing: at the start, in between, at the end, backwards, or all of them."""
     layer = case.layer(RNN)
     plain = case.run(layer, states=case.states)
     noise = 1e3 * np.ones((case.batch, 2, case.features), "float32")
@@ -143,8 +145,8 @@ def padding(case):
     outputs, *states = case.run(layer, padded, states=case.states, mask=mask)
     close([outputs[:, holes], *states], plain, "masked padding changes outputs or states")
     outputs, *states = case.run(layer, states=case.states, mask=np.zeros((case.batch, case.time), bool))
-    close(states, case.states, "a sequence that is all masked changes the states")
-    close([outputs[:, -1]], [case.states[0]], "a sequence that is all masked repeats the first state")
+    close(states, case.states, "a fully masked sequence changes the states")
+    close([outputs[:, -1]], [case.states[0]], "a fully masked sequence repeats the first state")
     rows = np.ones((case.batch, case.time), bool)
     rows[0, cut:] = False
     short = case.run(layer, x[:, :cut], states=case.states)
@@ -157,11 +159,11 @@ def padding(case):
 
 
 def noise(case):
-    """Noise is fresh for every batch, absent in inference, and nothing of it stays behind."""
+    """Noise is new for every batch, absent in inference, and leaves no trace."""
     for rnn in (RNN, keras.layers.RNN):
         layer = case.layer(rnn)
         first, again = case.run(layer), case.run(layer)
-        close(first, again, f"inference of {rnn.__module__} repeats itself")
+        close(first, again, f"inference of {rnn.__module__} is deterministic")
         noisy = [case.run(layer, training=True)[0] for _ in range(3)]
         differs = any(np.abs(a - first[0]).max() > 1e-6 for a in noisy)
         if differs:
@@ -175,7 +177,7 @@ def noise(case):
 
 
 def streaming(case):
-    """The steps of RNN.step give one pass, and a batch that does not match raises."""
+    """RNN.step, step by step, equals one pass, and states of another batch size raise."""
     layer = case.layer(RNN)
     states, outputs = None, []
     for t in range(case.time):
@@ -186,11 +188,11 @@ def streaming(case):
         layer.step(case.inputs[:1, 0], states)
     except ValueError:
         return
-    raise AssertionError("a batch of 1 with the states of another batch did not raise")
+    raise AssertionError("a batch of 1 with the states of a larger batch did not raise")
 
 
 def stateful(case):
-    """Two halves of a stateful layer give one pass, eagerly and in predict, and reset_state starts anew."""
+    """Two stateful halves equal one pass, eagerly and in predict, and reset_state resets the states."""
     cut = case.time // 2
     whole = case.run(case.layer(RNN))[0]
     layer = case.layer(RNN, stateful=True, return_state=False)
@@ -204,7 +206,7 @@ def stateful(case):
 
 
 def wrappers(case):
-    """It works inside Bidirectional and StackedRNNCells."""
+    """The cell works inside Bidirectional and StackedRNNCells."""
     bidirectional = keras.layers.Bidirectional(case.layer(RNN, return_state=False))
     bidirectional.build(case.input_shape)
     bidirectional.set_weights([*case.weights, *case.weights])
@@ -229,7 +231,7 @@ def wrappers(case):
 
 
 def mixed_precision(case):
-    """Under both mixed policies weights stay float32, what it computes is of the compute dtype and close."""
+    """Under both mixed-precision policies, weights are float32, and results have the compute dtype and are close."""
     expected = case.run(case.layer(RNN))
     for name, rnns in (("mixed_bfloat16", (RNN, keras.layers.RNN)), ("mixed_float16", (RNN,))):
         cell = case.cell(dtype=name)
@@ -252,7 +254,7 @@ def mixed_precision(case):
 
 
 def unknown_sizes(case):
-    """It takes symbolic inputs of unknown batch and time, and then batches of any size and length."""
+    """A layer built on inputs of unknown batch and time size accepts batches of any size and length."""
     inputs = keras.Input((None, case.features))
     layer = case.layer(RNN, return_state=False)
     outputs = layer(inputs)
@@ -266,7 +268,7 @@ def unknown_sizes(case):
 
 
 def training(case):
-    """fit of one batch changes every weight that has a gradient, and leaves finite numbers."""
+    """fit gives a finite loss and finite weights."""
     model = keras.Sequential([keras.Input((None, case.features)), case.layer(RNN, return_state=False)])
     model.compile("sgd", "mse")
     targets = case.normal((case.batch, case.time, case.output_size))
@@ -276,7 +278,7 @@ def training(case):
 
 
 def saving(case):
-    """A model with it loads from its `.keras` file and computes the same, in our RNN and in Keras's."""
+    """A model loads from its `.keras` file and computes the same, with our RNN and with Keras's RNN."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "model.keras"
         for rnn in (RNN, keras.layers.RNN):
@@ -285,11 +287,11 @@ def saving(case):
             model.save(path)
             loaded = keras.models.load_model(path)
             expected, received = (ops.convert_to_numpy(m(case.inputs)) for m in (model, loaded))
-            close([received], [expected], f"{rnn.__module__}: a loaded model and the saved one")
+            close([received], [expected], f"{rnn.__module__}: a loaded model and the saved model")
 
 
 def keras_layer_test(case):
-    """Keras's own run_layer_test passes in keras.layers.RNN; `check_layer` runs it on layers of our RNN."""
+    """Keras's own run_layer_test passes with keras.layers.RNN; `check_layer` runs it with our RNN."""
 
     def make(**changes):
         return keras.layers.RNN(case.copy(**changes), **changes)
@@ -308,7 +310,7 @@ def run_keras_layer_test(make, input_shape):
         expected_num_trainable_weights=len(layer.trainable_weights),
         expected_num_non_trainable_weights=len(layer.non_trainable_weights),
         supports_masking=True,
-        # Keras warns about training a model that has nothing to train.
+        # Keras warns about training a model without trainable weights.
         run_training_check=bool(layer.trainable_weights),
     )
 

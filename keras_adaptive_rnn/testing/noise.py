@@ -1,4 +1,4 @@
-"""Noise that a test decides."""
+"""Noise set by a test."""
 
 import contextlib
 
@@ -10,14 +10,17 @@ from keras_adaptive_rnn.maps import DropConnect
 
 @contextlib.contextmanager
 def given_noise(drawer: Cell | DropConnect, **masks: Tensor):
-    """Makes a cell or a map use these masks in place of drawn ones, so that backends can be compared.
+    """Makes a cell or a map use the given masks instead of random ones, so that backends can be compared.
 
     Args:
-        drawer: A built cell of this package, or the `DropConnect` map of one.
-        **masks: For each rate's name, such as `dropout`, an array that holds the factors: 0 for what is dropped,
-            `1 / (1 - rate)` for what is kept. `[batch, size]` for a cell, the shape of the kernel for the `rate` of a
-            map. Of a noise that differs from step to step, such as `zoneout`, integers of type int32 from which the
-            noise of every step is made.
+        drawer: A built cell of this package, or the `DropConnect` map of a cell.
+        **masks: For the name of each rate, such as `dropout`, an array of factors: 0 for dropped entries and
+            `1 / (1 - rate)` for the others. The shape is `[batch, size]` for a cell, and the shape of the kernel for
+            the `rate` of a map. For noise that changes from step to step, such as `zoneout`, int32 keys
+            `[batch, size]`, from which the noise of every step is computed.
+
+    Raises:
+        ValueError: `drawer` has no noise of that name.
     """
     names = ["rate"] if isinstance(drawer, DropConnect) else [*drawer.noise_sizes, *drawer.step_noise_sizes]
     unknown = set(masks) - set(names)

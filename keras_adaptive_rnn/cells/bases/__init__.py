@@ -1,1 +1,1 @@
-"""What the cells share: their protocol, and the bases that a cell of your own may have."""
+"""The protocol of a cell, and base classes for cells of your own."""

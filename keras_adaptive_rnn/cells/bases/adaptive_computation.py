@@ -1,4 +1,4 @@
-"""What cells that decide how much to compute share."""
+"""Base classes of cells that decide how much to compute."""
 
 import keras
 from keras import ops
@@ -9,27 +9,29 @@ from keras_adaptive_rnn.cells.bases.cell import Cell
 
 
 def cast(x, dtype="float32"):
-    """Returns `ops.cast(x, dtype)`, which on PyTorch takes longer than a small product also for what is so already."""
+    """Returns `x` as `dtype`. On PyTorch, `ops.cast` takes longer than a small product even if it has nothing to do."""
     return x if keras.backend.standardize_dtype(x.dtype) == dtype else ops.cast(x, dtype)
 
 
 def straight_through(value, estimate):
-    """Returns `value` exactly, whose gradient is that of `estimate`."""
+    """Returns exactly `value`, with the gradient of `estimate`."""
     if _sequence.current().skips_unneeded:
         return value
     return ops.stop_gradient(value) + (estimate - ops.stop_gradient(estimate))
 
 
 def cond_rows(chosen, function, otherwise, tensors):
-    """Returns `function(*tensors)` in the rows that are chosen, and `otherwise(*tensors)` in the others.
+    """Returns `function(*tensors)` for the chosen rows and `otherwise(*tensors)` for the others.
 
-    It runs `function` over none, a quarter, a half, three quarters or all of the rows, whichever just holds the chosen,
-    and `otherwise`, which should be cheap, over all of them; of a single row, one of the two.
+    `function` runs on none, a quarter, half, three quarters or all of the rows, whichever is just enough for the chosen
+    ones. `otherwise`, which should be cheap, runs on all rows. For a single row, only one of the two runs.
 
     Args:
         chosen: Boolean tensor `[batch, 1]`.
-        function, otherwise: Functions of tensors, which return a list of tensors.
+        function, otherwise: Functions that take tensors and return a list of tensors.
         tensors: List of tensors `[batch, ...]`.
+
+    Returns: List of tensors `[batch, ...]`.
     """
     rows = ops.shape(chosen)[0]
     if isinstance(rows, int) and rows == 1:
@@ -63,14 +65,14 @@ def cond_rows(chosen, function, otherwise, tensors):
 
 
 class AdaptiveComputationCell(Cell):
-    """A cell that decides in each step how much to compute, by an affine map in float32 of what it reads.
+    """A cell that decides in each step how much to compute, by an affine map of its inputs and state in float32.
 
-    It hands the decision of each step to `emit_aux`: one for a step computed in full, zero for one that is not. Where
-    it adds to the loss (`adds_loss`), `keras_adaptive_rnn.layers.RNN` does so once a sequence with `sequence_loss`, and
-    `keras.layers.RNN`, which cannot, is refused.
+    It passes the decision of each step to `emit_aux`: one for a step that is computed in full, zero for one that is
+    not. If the decisions add to the loss (`adds_loss`), `keras_adaptive_rnn.layers.RNN` adds `sequence_loss` once per
+    sequence. `keras.layers.RNN` cannot do that, so the cell refuses to run in it.
 
     Args:
-        decision_initializer: Initializer of the map. Defaults to `"glorot_uniform"`.
+        decision_initializer: Initializer of the kernel of the map. Defaults to `"glorot_uniform"`.
         **kwargs: As in `keras_adaptive_rnn.cells.Cell`.
     """
 
@@ -81,8 +83,8 @@ class AdaptiveComputationCell(Cell):
         self.decision_initializer = _arguments.resolve("decision_initializer", decision_initializer, initializers.get)
 
     def build_decision(self, inputs, outputs, bias="zeros"):
-        """Makes the map of `inputs` entries to `outputs`, `bias` being the initializer of its bias."""
-        # What decides is not rounded to half precision.
+        """Creates the map from `inputs` to `outputs` entries; `bias` is the initializer of its bias."""
+        # Decisions are not rounded to half precision.
         shapes = {"kernel": (inputs, outputs), "bias": (outputs,)}
         self.decision_kernel, self.decision_bias = (
             self.add_weight(name=f"decision_{name}", shape=shape, initializer=initializer, autocast=False)
@@ -90,7 +92,7 @@ class AdaptiveComputationCell(Cell):
         )
 
     def decision(self, *read):
-        """Returns the map, of float32, of tensors `[batch, size]`, joined."""
+        """Applies the map, in float32, to tensors `[batch, size]`, concatenated."""
         read = [cast(each) for each in read]
         read = read[0] if len(read) == 1 else ops.concatenate(read, axis=-1)
         kernel, bias = (cast(ops.convert_to_tensor(weight)) for weight in (self.decision_kernel, self.decision_bias))
@@ -100,7 +102,7 @@ class AdaptiveComputationCell(Cell):
         if training is None and self.adds_loss:
             raise ValueError(
                 f"A {type(self).__name__} that adds to the loss must run in `keras_adaptive_rnn.layers.RNN`: "
-                f"`keras.layers.RNN` cannot add what it costs. Received: {self.loss_arguments()}"
+                f"`keras.layers.RNN` cannot add its loss. Received: {self.loss_arguments()}"
             )
         super().prepare_sequence(kept, batch_size, training)
 
@@ -110,23 +112,23 @@ class AdaptiveComputationCell(Cell):
         return _sequence.current().skips_unneeded
 
     def loss_arguments(self):
-        """Returns the arguments by which it adds to the loss, in words."""
+        """Returns the arguments that control the loss, with their values, for error messages."""
         names = [name for name in ("cost_weight", "skim_loss") if hasattr(self, name)]
         return ", ".join(f"{name}={getattr(self, name)}" for name in names)
 
 
 class ScheduledCell(Cell):
-    """A cell with numbers that a callback changes from epoch to epoch, those in `scheduled_names`.
+    """A cell with hyperparameters that a callback changes from epoch to epoch, listed in `scheduled_names`.
 
-    Each starts as the argument of its name, and is a weight that is not trained: compiled training reads variables
-    anew, and takes floats for constants.
+    Each is initialized to the argument of that name. It is a non-trainable weight, because compiled training would bake
+    a Python float in as a constant.
     """
 
     scheduled_names = ()
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
-        # What is set before there are weights: TensorFlow builds a model in its first training step.
+        # Values that are set before the weights exist: TensorFlow builds a model in its first training step.
         self._before_build = {}
 
     def build(self, input_shape):
@@ -143,7 +145,7 @@ class ScheduledCell(Cell):
         }
 
     def set_value(self, name, value):
-        """Sets a number of the cell; its attribute stays what it was made with."""
+        """Sets a scheduled value. The attribute of that name keeps the constructor argument."""
         value = _arguments.number(name, value, positive=True)
         if self.built:
             self.scheduled_values[name].assign(value)

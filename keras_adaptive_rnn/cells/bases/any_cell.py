@@ -1,4 +1,4 @@
-"""What our cells and layers ask of any cell: ours, Keras's, stacks and strangers."""
+"""Functions that treat every cell alike: cells of this package, of Keras and of the user."""
 
 import itertools
 
@@ -14,18 +14,18 @@ PURE = ("keras", __name__.split(".")[0])
 
 
 def as_list(states):
-    """Returns `states` as a list, which Keras lets a cell of one state leave out."""
+    """Returns `states` as a list; in Keras, a cell with one state need not use one."""
     return list(states) if isinstance(states, (list, tuple)) else [states]
 
 
 def output_size(cell):
-    """Returns the size of a cell's output, which Keras lets a cell leave out."""
+    """Returns the size of a cell's output; in Keras, a cell need not define `output_size`."""
     size = getattr(cell, "output_size", None)
     return as_list(cell.state_size)[0] if size is None else size
 
 
 def parts_of(cell):
-    """Returns the layers inside a cell, the cell included; an empty list if it is no layer."""
+    """Returns the layers inside a cell, the cell included; an empty list if it is not a layer."""
     return flatten_layers(cell) if isinstance(cell, keras.layers.Layer) else []
 
 
@@ -35,21 +35,21 @@ def is_traceable(cell):
     return all(isinstance(part, Cell) or type(part).__module__.split(".")[0] in PURE for part in parts)
 
 
-# One step, of a cell whose states are flat.
+# One step of a cell with flat states.
 
 
 def _in_parts(cell, dtype):
-    # A cell of another library, or of another dtype policy, goes through its `__call__`, which casts.
+    # A cell from another library or with another dtype policy goes through its `__call__`, which casts.
     return isinstance(cell, Cell) and cell.compute_dtype == dtype
 
 
 def project(cell, inputs, training, dtype):
-    """Returns what `cell`, inside a cell that computes in `dtype`, can compute without its state."""
+    """Returns what `cell`, inside a cell that computes in `dtype`, computes without its state."""
     return cell.project(inputs, training) if _in_parts(cell, dtype) else inputs
 
 
 def step(cell, projected, states, training, dtype):
-    """Returns `output, states` of one step from what `project` gave, the states as a list."""
+    """Returns `output, states` of one step, the states as a list, from the result of `project`."""
     if _in_parts(cell, dtype):
         return cell.step(projected, states, training)
     kwargs = {"training": training} if takes_training(cell) else {}
@@ -58,7 +58,7 @@ def step(cell, projected, states, training, dtype):
 
 
 def initial_states(cell, batch_size, dtype):
-    """Returns the states of `cell` before the first step, as a list, of `dtype`."""
+    """Returns the states of `cell` before the first step, as a list, in `dtype`."""
     if hasattr(cell, "get_initial_state"):
         states = as_list(cell.get_initial_state(batch_size=batch_size))
         return [ops.cast(state, dtype) for state in states]
@@ -66,17 +66,17 @@ def initial_states(cell, batch_size, dtype):
 
 
 def memory_states(cell):
-    """Returns for each state whether it is memory, or else the cell's book-keeping."""
+    """Returns, for each state, whether it is memory. The others are bookkeeping."""
     return cell.memory_states if isinstance(cell, Cell) else [True] * len(as_list(cell.state_size))
 
 
 def memory_index(cell):
-    """Returns which state holds the memory: c of an LSTM, else the output."""
+    """Returns the index of the state that holds the memory: c for an LSTM, the output for other cells."""
     return cell.memory_index if isinstance(cell, Cell) else int(isinstance(cell, keras.layers.LSTMCell))
 
 
 def divide_states(states, cells, start=0):
-    """Returns the states of each of `cells`, a list for each, out of a flat list that holds them from `start` on."""
+    """Returns a list of states for each of `cells`, from a flat list that holds them from index `start` on."""
     divided = []
     for cell in cells:
         end = start + len(as_list(cell.state_size))
@@ -85,17 +85,17 @@ def divide_states(states, cells, start=0):
     return divided
 
 
-def split_sizes(joined, sizes):
-    """Returns the pieces of a tensor, of these sizes along its last axis."""
+def split_sizes(tensor, sizes):
+    """Splits a tensor along its last axis into pieces of these sizes."""
     ends = list(itertools.accumulate(sizes, initial=0))
-    return [joined[..., start:end] for start, end in itertools.pairwise(ends)]
+    return [tensor[..., start:end] for start, end in itertools.pairwise(ends)]
 
 
 # Cells as arguments.
 
 
 def validate_cell(name, cell):
-    """Returns `cell` if our cells can hold it, or raises an error that names the argument and says why not."""
+    """Returns `cell` if a cell of this package can contain it; otherwise raises an error that says why not."""
     if isinstance(cell, dict):
         cell = keras.saving.deserialize_keras_object(cell)
     size = getattr(cell, "state_size", None)
@@ -118,11 +118,11 @@ def validate_cell(name, cell):
 
 
 def sibling(arguments, index):
-    """Returns the arguments of the `index`-th of several alike cells: it shares no map, and draws other numbers."""
+    """Returns the arguments of the `index`-th of several like cells, with maps and random numbers of its own."""
 
     def vary(name, value):
         if isinstance(value, dict) and "class_name" in value:
-            # Without the mark by which Keras would make one object for all.
+            # Without the ID that makes Keras create one object for all cells.
             unshared = {key: part for key, part in value.items() if key != "shared_object_id"}
             value = keras.saving.deserialize_keras_object(unshared)
         if name == "seed" and value is not None:

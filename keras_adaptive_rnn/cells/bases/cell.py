@@ -9,7 +9,7 @@ from keras_adaptive_rnn.cells.bases.noise import uniform
 
 
 class Cell(_arguments.Declared, DropoutRNNCell, keras.layers.Layer):
-    r"""A recurrent cell whose step is split in two: what needs no state, and the rest.
+    r"""A recurrent cell whose step is split into a part that does not need the state and the rest.
 
     A subclass writes the equations of one time step in two methods:
 
@@ -173,7 +173,7 @@ class Cell(_arguments.Declared, DropoutRNNCell, keras.layers.Layer):
         return keras.random.dropout(ones, getattr(self, name), seed=self.seed_generator)
 
     def prepare_sequence(self, kept, batch_size, training):
-        """Draws the noise of a sequence. The parts of the cell draw and prepare theirs by themselves.
+        """Draws the noise of a sequence. The cells and maps inside the cell prepare themselves.
 
         Args:
             kept: Dict to fill, which `_sequence.kept_by(self)` returns for as long as the sequence lasts.
@@ -209,7 +209,7 @@ class Cell(_arguments.Declared, DropoutRNNCell, keras.layers.Layer):
     def get_initial_state(self, batch_size=None):
         states = [ops.zeros((batch_size, size), dtype=self.compute_dtype) for size in self.state_size]
         if self.trainable_initial_state:
-            # A product and not a broadcast, as PyTorch cannot assign to a tensor whose rows share memory.
+            # Not broadcast, as PyTorch cannot assign to a tensor whose rows share memory.
             ones = ops.ones((batch_size, 1), dtype=self.compute_dtype)
             rows = iter(self.initial_state)
             for k, is_memory in enumerate(self.memory_states):
@@ -219,5 +219,5 @@ class Cell(_arguments.Declared, DropoutRNNCell, keras.layers.Layer):
 
     @property
     def has_trainable_initial_state(self):
-        """Whether any part of the initial state is trained, also in a cell inside this one."""
+        """Whether any part of the initial state is trained, here or in a cell inside this one."""
         return self.trainable_initial_state

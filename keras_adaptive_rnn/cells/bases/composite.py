@@ -6,10 +6,10 @@ from keras_adaptive_rnn.cells.bases.cell import Cell
 
 
 class CompositeCell(Cell):
-    """A cell that makes several cells of one class and takes their arguments beside its own.
+    """A cell that creates several cells of one class and takes their arguments in addition to its own.
 
-    A subclass names the class in `takes_arguments_of` and makes the parts by `self.make(index, units)`. `first_part`
-    returns the one that stands for all in the config.
+    A subclass names the class in `takes_arguments_of` and creates the cells with `self.make(index, units)`.
+    `first_part` returns the cell that represents all of them in the config.
     """
 
     def __init__(self, **kwargs):
@@ -17,6 +17,6 @@ class CompositeCell(Cell):
         super().__init__(**own)
 
     def make(self, index, units, **changes):
-        """Returns the `index`-th part."""
+        """Creates the `index`-th cell."""
         values = {"seed": None if self.seed is None else self.seed + 1, **self._part_values, **changes}
         return type(self).takes_arguments_of(units, dtype=self.dtype_policy, **sibling(values, index))

@@ -20,7 +20,7 @@ class ContainerCell(Cell):
         raise NotImplementedError
 
     def build_inner(self, cell, input_shape):
-        """Builds an inner cell, unless it is built."""
+        """Builds an inner cell unless it is built already."""
         if not cell.built:
             cell.build(input_shape)
 

@@ -1,4 +1,4 @@
-"""What the cores share: gates over a map of the input, a map of the state and a bias."""
+"""The base class of gated cells: a map of the input, a map of the state and a bias."""
 
 import keras
 from keras import ops
@@ -9,39 +9,38 @@ from keras_adaptive_rnn.cells.bases.cell import Cell
 
 
 class GatedCell(Cell):
-    r"""A cell whose gates are affine in input and state: $a = x W + h U + b$, joined over the gates.
+    r"""A cell whose gates are affine in input and state: $a = x W + h U + b$, concatenated over the gates.
 
-    A subclass lists its gates (`gates`), and writes `update(a, states, training)`, which returns `output, states` of a
-    step from $a$.
+    A subclass lists its gates in `gates` and implements `update(a, states, training)`, which returns `output, states`
+    of a step from $a$.
 
-    Where the gates read different vectors, it writes `step` instead. `self.kernel_map` is $W$, `self.recurrent_map`
-    $U$ and `project` has already computed $x W + b$; `self.recurrent(h, training)` is $h U$. `groups` says how many
-    gates each recurrent product serves, and `self.recurrent(h, training, k)` serves group $k$.
+    If the gates read different vectors, it implements `step` instead. `self.kernel_map` is $W$, `self.recurrent_map` is
+    $U$, and `project` has already computed $x W + b$; `self.recurrent(h, training)` returns $h U$. `groups` lists how
+    many gates share each recurrent product, and `self.recurrent(h, training, k)` returns the product of group $k$.
 
-    Weights, in order: those of `kernel_map`, those of `recurrent_map`, `bias`, the gains of the norms. The trained
-    initial state comes before them all.
+    Weights, in order: the weights of `kernel_map`, the weights of `recurrent_map`, `bias`, and the gains of the layer
+    normalizations. A trained initial state comes before all of them.
 
     Args:
-        units: Positive integer, size of the output and of each gate.
-        activation: Activation of the new content. Defaults to `"tanh"`.
-        use_bias: Whether to add a bias. Defaults to `True`.
+        units: Positive integer, dimensionality of the output space and of each gate.
+        activation: Activation function of the candidate state. Defaults to `"tanh"`.
+        use_bias: Whether to use a bias. Defaults to `True`.
         kernel_initializer, recurrent_initializer, bias_initializer: Initializers of $W$, $U$, $b$. Default to
             `"glorot_uniform"`, `"orthogonal"` and `"zeros"`.
         kernel_regularizer, recurrent_regularizer, bias_regularizer: Regularizers, `None` by default.
         kernel_constraint, recurrent_constraint, bias_constraint: Constraints, `None` by default.
         kernel_map, recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
             `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-        layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a gain and no
-            centre, before they are added. Defaults to `False`.
+        layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain but no
+            offset, before they are added. Defaults to `False`.
         dropout, recurrent_dropout, seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
-        per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default) for one
-            mask that the gates share.
+        per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share one mask.
         name, dtype, trainable: As in `keras.layers.Layer`.
     """
 
     gates = ()
     groups = None
-    # How many blocks each call of the recurrent initializer covers; `None` for one call for all.
+    # How many blocks each call of the recurrent initializer covers; `None` for one call for all blocks.
     init_groups = None
     bias_rows = 1
 
@@ -114,20 +113,20 @@ class GatedCell(Cell):
         super().build(input_shape)
 
     def build_maps(self):
-        """Makes the weights of $W$ and $U$."""
+        """Creates the weights of $W$ and $U$."""
         per_block = self.per_gate_dropout
         self.kernel_map.build_blocks((len(self.gates),), self.input_size, per_block=per_block)
         groups = self.groups or (len(self.gates),)
         self.recurrent_map.build_blocks(groups, self.state_size[0], self.init_groups, per_block)
 
     def make_norm(self, size, center=False):
-        """Returns a built layer normalisation of `size` entries; the bias of the gates is the centre."""
+        """Returns a built layer normalization of `size` entries. The bias of the gates serves as its offset."""
         norm = keras.layers.LayerNormalization(epsilon=1e-9, center=center, dtype=self.dtype_policy)
         norm.build((None, size))
         return norm
 
     def bias_initializers(self):
-        """The initializer of each gate's bias."""
+        """Returns the initializer of each gate's bias."""
         return [self.bias_initializer] * len(self.gates)
 
     @property
@@ -143,7 +142,7 @@ class GatedCell(Cell):
         return self.bias(self.kernel_norm(product) if self.layer_normalization else product)
 
     def recurrent(self, h, training, group=0):
-        """Returns $h U$ for one group of gates: dropped out, multiplied, normalised."""
+        """Returns $h U$ for one group of gates, with dropout and layer normalization."""
         product = self._product(self.recurrent_map, h, "recurrent_dropout", training, group)
         return self.recurrent_norms[group](product) if self.layer_normalization else product
 
@@ -158,9 +157,9 @@ class GatedCell(Cell):
         return self.update(projected + self.recurrent(states[0], training), states, training)
 
     def update(self, a, states, training):
-        """Returns `output, states` from the joined affine parts of the gates."""
+        """Returns `output, states` from the affine parts of the gates, concatenated."""
         raise NotImplementedError
 
-    def split(self, joined):
-        """Returns the gates' pieces of a joined tensor."""
-        return ops.split(joined, len(self.gates), axis=-1)
+    def split(self, a):
+        """Splits a tensor concatenated over the gates into one piece per gate."""
+        return ops.split(a, len(self.gates), axis=-1)

@@ -7,21 +7,21 @@ from keras_adaptive_rnn.cells.bases.container import ContainerCell
 
 
 class WrapperCell(ContainerCell):
-    """A cell around a cell, of ours, of Keras or of the user.
+    """A cell around one inner cell: ours, Keras's or the user's.
 
-    It hands on what the inner cell needs of the sequence (noise, prepared weights, initial state) and keeps the states
-    flat: the inner cell's first, the output first among them, then its own, whose sizes a subclass
-    names in `own_state_size`. A subclass writes `step` and calls `self.inner(inputs, states, training)` in it.
+    Its states are a flat list: the states of the inner cell, the output first, followed by states of its own, whose
+    sizes a subclass lists in `own_state_size`. A subclass implements `step`, which calls
+    `self.inner(inputs, states, training)`.
 
     Args:
         cell: The inner cell, with `state_size`; its first state must be its output.
-        dropout, recurrent_dropout, seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`; the dropout
-            is the modulator's, on what it reads, and the initial state covers the inner cell's states.
+        dropout, recurrent_dropout, seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`. Dropout
+            applies to what the wrapper reads, and the initial state includes the inner cell's states.
         name, dtype, trainable: As in `keras.layers.Layer`.
     """
 
     own_state_size = ()
-    # Whether the modulator changes the inner cell's output state on its way to the next step.
+    # Whether the wrapper changes the output state of the inner cell before the next step reads it.
     changes_output_state = True
 
     def __init__(self, cell: Any, **kwargs):
@@ -30,7 +30,7 @@ class WrapperCell(ContainerCell):
         if self.changes_output_state and not getattr(self.cell, "reads_output", True):
             raise ValueError(
                 f"Argument `cell` of {type(self).__name__} must be a cell that reads its output in the next step, and "
-                f"{type(self.cell).__name__}, as it is made here, does not; modulate the cells inside it. "
+                f"{type(self.cell).__name__}, with these arguments, does not; wrap the cells inside it instead. "
                 f"Received: cell={cell!r}"
             )
         inner = as_list(self.cell.state_size)
@@ -45,15 +45,15 @@ class WrapperCell(ContainerCell):
         super().build(input_shape)
 
     def inner(self, inputs, states, training):
-        """Returns `output, states` of the inner cell for one step; `states` is a list."""
+        """Returns `output, states` of one step of the inner cell; `states` is a list."""
         return self.inner_step(self.inner_project(inputs, training), states, training)
 
     def inner_project(self, inputs, training):
-        """Returns what the inner cell can compute without its state."""
+        """Returns what the inner cell computes without its state."""
         return project(self.cell, inputs, training, self.compute_dtype)
 
     def inner_step(self, projected, states, training):
-        """Returns `output, states` of the inner cell's step from what `inner_project` gave."""
+        """Returns `output, states` of one step of the inner cell from the result of `inner_project`."""
         (inner,) = self.divide_states(states)
         return step(self.cell, projected, inner, training, self.compute_dtype)
 
