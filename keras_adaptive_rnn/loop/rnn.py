@@ -11,7 +11,7 @@ from keras_adaptive_rnn import _arguments, _sequence, engine
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._keras import AutocastScope, get_mask, takes_training
 from keras_adaptive_rnn._types import Regularizer, Tensor
-from keras_adaptive_rnn.cells.bases.any_cell import as_list, output_size
+from keras_adaptive_rnn.cells.bases.any_cell import as_list, initial_states, output_size
 from keras_adaptive_rnn.cells.bases.cell import Cell
 from keras_adaptive_rnn.loop import decisions, schedules
 from keras_adaptive_rnn.loop.cell_tree import CellTree
@@ -180,11 +180,7 @@ class RNN(_arguments.Declared, keras.layers.RNN):
 
     def get_initial_state(self, batch_size):
         """Returns the states before the first step, a list in the order of the cell."""
-        if hasattr(self.cell, "get_initial_state"):
-            states = self.cell.get_initial_state(batch_size=batch_size)
-        else:
-            states = [ops.zeros((batch_size, size), dtype=self._cell_dtype) for size in self.state_size]
-        return as_list(states)
+        return initial_states(self.cell, batch_size, self._cell_dtype)
 
     @property
     def _cell_dtype(self):

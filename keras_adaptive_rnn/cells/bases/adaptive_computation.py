@@ -102,7 +102,7 @@ class AdaptiveComputationCell(Cell):
         if training is None and self.adds_loss:
             raise ValueError(
                 f"A {type(self).__name__} that adds to the loss must run in `keras_adaptive_rnn.layers.RNN`: "
-                f"`keras.layers.RNN` cannot add its loss. Received: {self.loss_arguments()}"
+                f"`keras.layers.RNN` cannot add its loss. Received: {self!r}"
             )
         super().prepare_sequence(kept, batch_size, training)
 
@@ -110,11 +110,6 @@ class AdaptiveComputationCell(Cell):
     def skips_unneeded(self):
         """Whether this step may skip computation whose result is unused."""
         return _sequence.current().skips_unneeded
-
-    def loss_arguments(self):
-        """Returns the arguments that control the loss, with their values, for error messages."""
-        names = [name for name in ("cost_weight", "skim_loss") if hasattr(self, name)]
-        return ", ".join(f"{name}={getattr(self, name)}" for name in names)
 
 
 class ScheduledCell(Cell):

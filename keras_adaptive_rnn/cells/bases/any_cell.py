@@ -58,10 +58,10 @@ def step(cell, projected, states, training, dtype):
 
 
 def initial_states(cell, batch_size, dtype):
-    """Returns the states of `cell` before the first step, as a list, in `dtype`."""
+    """Returns the states of `cell` before the first step, a list of tensors of `dtype`, nested like `state_size`."""
     if hasattr(cell, "get_initial_state"):
         states = as_list(cell.get_initial_state(batch_size=batch_size))
-        return [ops.cast(state, dtype) for state in states]
+        return tree.map_structure(lambda state: ops.cast(state, dtype), states)
     return [ops.zeros((batch_size, size), dtype=dtype) for size in as_list(cell.state_size)]
 
 
