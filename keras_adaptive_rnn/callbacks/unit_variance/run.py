@@ -7,7 +7,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_adaptive_rnn._keras import flatten_layers, takes_training
+from keras_adaptive_rnn._keras import flatten_layers, replaced, takes_training
 from keras_adaptive_rnn.callbacks.unit_variance import recurrent
 from keras_adaptive_rnn.callbacks.unit_variance.matrices import LayerMatrices, MapMatrices, is_known_map, own_kernels
 from keras_adaptive_rnn.maps import LinearMap
@@ -122,16 +122,3 @@ class Run:
                 "Its inputs, its kernel, its activation or the data may be constant, or too large."
             )
         return variance
-
-
-@contextlib.contextmanager
-def replaced(layer, **attributes):
-    """Replaces attributes of a layer inside the block, hidden from Keras, which would track them."""
-    before = {name: layer.__dict__[name] for name in attributes if name in layer.__dict__}
-    layer.__dict__.update(attributes)
-    try:
-        yield
-    finally:
-        for name in attributes:
-            layer.__dict__.pop(name)
-        layer.__dict__.update(before)
