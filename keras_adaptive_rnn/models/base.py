@@ -1,11 +1,11 @@
-"""The base class of the models, and the run of a cell over a few tokens."""
+"""The base class of the models, and what they share."""
 
 from typing import Any
 
 import keras
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, _sequence, engine
+from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn.cells import LSTMCell
 from keras_adaptive_rnn.cells.bases import any_cell
 
@@ -98,34 +98,3 @@ class MaskedMean(keras.layers.Layer):
 def probabilities(logits):
     """Returns the softmax in float32 or better: half precision keeps only two or three digits of a probability."""
     return ops.softmax(ops.cast(logits, keras.backend.result_type(logits.dtype, "float32")))
-
-
-def run(cell, vectors, states, mask, training, return_sequences=False):
-    """Runs a cell over vectors `[time, batch, size]` from `states`; the caller has started the sequence.
-
-    Returns: `(outputs of all steps or None, states)`.
-    """
-    dtype = vectors.dtype if isinstance(vectors.dtype, str) else keras.backend.standardize_dtype(vectors.dtype)
-    sequence = _sequence.current()
-    hoist = engine.should_hoist(cell.count_params(), vectors.shape[1], training)
-
-    def project(x):
-        return any_cell.project(cell, x, training, dtype)
-
-    def step(x, states):
-        return any_cell.step(cell, x if hoist else project(x), states, training, dtype)
-
-    options = engine.Options(
-        return_sequences=return_sequences,
-        zero_output_for_mask=False,
-        unroll=False,
-        training=training,
-        differentiable=True,
-        recompute=False,
-        variables=getattr(cell, "variables", []),
-        resume=lambda: _sequence.resumed(sequence, dtype),
-        is_traceable=any_cell.is_traceable(cell),
-    )
-    inputs = project(vectors) if hoist else vectors
-    _, outputs, states = engine.scan(step, inputs, states, states[0], ops.expand_dims(mask, -1), options)
-    return outputs, states

@@ -8,7 +8,7 @@ from keras_adaptive_rnn import _arguments, _sequence, engine
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Tensor
 from keras_adaptive_rnn.cells.bases import any_cell
-from keras_adaptive_rnn.models.base import TextClassifier, probabilities, run
+from keras_adaptive_rnn.models.base import TextClassifier, probabilities
 from keras_adaptive_rnn.models.jumping import (
     Episode,
     Path,
@@ -150,12 +150,11 @@ class LSTMJump(TextClassifier):
             if training:
                 # First the path, without gradients, then one pass over the tokens on it: the graph of a gradient
                 # through every jump would grow with their number.
-                outputs, read = self._follow(tokens, mask, path)
-                keep_episode(self, self._episode(outputs, read, path), training)
-                output = outputs[-1]
+                outputs = self._follow(tokens, mask, path)
+                episode, output = self._episode(outputs, path), outputs[-1]
             else:
-                keep_episode(self, Episode(path.counts), training)
-                output = path.states[0]
+                episode, output = Episode(path.counts), path.states[0]
+        keep_episode(self, episode, training)
         return probabilities(self.classifier(output))
 
     def _find_path(self, tokens, mask, training):
@@ -166,16 +165,11 @@ class LSTMJump(TextClassifier):
             segments = min(segments, -(-tokens.shape[1] // self.read))
         begin, end = bounds(mask)
         noise = self._noise(batch_size, segments - 1, training)
-        columns = ops.arange(segments, dtype="int32")
+        draws = ops.arange(segments - 1, dtype="int32")
 
-        def set_column(array, k, values):
-            return ops.where(ops.equal(columns, k), ops.expand_dims(values, -1), array)
-
-        def body(k, next_token, starts, jumps, counts, *states):
-            read, mask_read = self._window(tokens, mask, ops.expand_dims(next_token, -1), end)
-            _, states = self._run(read, mask_read, list(states), training)
-            starts = set_column(starts, k, next_token)
-            counts = counts + ops.sum(ops.cast(mask_read, "int32"), axis=1)
+        def body(k, next_token, jumps, *states):
+            read, is_read = self._window(tokens, mask, ops.expand_dims(next_token, -1), end)
+            _, states = self._run(read, is_read, list(states), training)
             next_token = next_token + self.read
             if segments == 1:
                 next_token = ops.maximum(next_token, end)
@@ -186,36 +180,32 @@ class LSTMJump(TextClassifier):
                 jump = ops.cast(ops.argmax(logits, axis=-1), "int32")
                 # No jump is drawn in a row that has stopped, or after the last jump.
                 drawn = ops.logical_and(next_token < end, k < segments - 1)
-                jumps = set_column(jumps, k, ops.where(drawn, jump, -1))
+                jumps = ops.where(ops.equal(draws, k), ops.expand_dims(ops.where(drawn, jump, -1), -1), jumps)
                 goes_on = ops.logical_and(drawn, jump > 0)
                 next_token = ops.where(goes_on, next_token + jump - 1, ops.maximum(next_token, end))
-            return (k + 1, next_token, starts, jumps, counts, *(ops.stop_gradient(state) for state in states))
+            return (k + 1, next_token, jumps, *(ops.stop_gradient(state) for state in states))
 
-        rows = ops.zeros((batch_size, segments), dtype="int32")
-        start = (
-            ops.convert_to_tensor(0, dtype="int32"),
-            begin,
-            rows + length,
-            rows - 1,
-            ops.zeros((batch_size,), dtype="int32"),
-            *(ops.stop_gradient(state) for state in any_cell.initial_states(self.cell, batch_size, self.compute_dtype)),
+        none = ops.full((batch_size, segments - 1), -1, dtype="int32")
+        states = any_cell.initial_states(self.cell, batch_size, self.compute_dtype)
+        start = (ops.convert_to_tensor(0, dtype="int32"), begin, none, *map(ops.stop_gradient, states))
+        _, _, jumps, *states = engine.while_loop(
+            lambda k, next_token, *_: ops.any(next_token < end), body, start, segments, any_cell.is_traceable(self.cell)
         )
-        _, _, starts, jumps, counts, *states = engine.while_loop(
-            lambda k, next_token, *_: ops.any(next_token < end),
-            body,
-            start,
-            segments,
-            any_cell.is_traceable(self.cell),
-        )
-        return Path(starts, jumps[:, : segments - 1], counts, end, states)
+
+        begin = ops.expand_dims(begin, -1)
+        starts = begin + ops.cumsum(ops.maximum(jumps, 0) + self.read - 1, axis=1)
+        starts = ops.concatenate([begin, ops.where(jumps > 0, starts, length)], axis=1)
+        starts = ops.where(starts < ops.expand_dims(end, -1), starts, length)
+        _, is_read = self._window(tokens, mask, starts, end)
+        return Path(starts, jumps, ops.sum(ops.cast(is_read, "int32"), axis=1), end, states)
 
     def _follow(self, tokens, mask, path):
-        """Returns the differentiable outputs after each segment of a path, `[segments, batch, units]`, and the mask."""
+        """Returns the differentiable outputs after each segment of a path, `[segments, batch, units]`."""
         batch_size = ops.shape(tokens)[0]
-        read, mask_read = self._window(tokens, mask, path.starts, path.end)
+        read, is_read = self._window(tokens, mask, path.starts, path.end)
         states = any_cell.initial_states(self.cell, batch_size, self.compute_dtype)
-        outputs, _ = self._run(read, mask_read, states, True, return_sequences=True)
-        return outputs[self.read - 1 :: self.read], mask_read
+        outputs, _ = self._run(read, is_read, states, True, return_sequences=True)
+        return outputs[self.read - 1 :: self.read]
 
     def _window(self, tokens, mask, starts, end):
         """Returns the R tokens from each of `starts`, `[batch, segments]`, and a mask of those that are read."""
@@ -227,8 +217,28 @@ class LSTMJump(TextClassifier):
         return ops.take_along_axis(tokens, inside, axis=1), is_read
 
     def _run(self, tokens, mask, states, training, return_sequences=False):
+        """Reads tokens `[batch, steps]` from `states`; returns `(outputs of all steps or None, states)`."""
+        cell, dtype, sequence = self.cell, self.compute_dtype, _sequence.current()
         vectors = self.embedding(ops.transpose(tokens))
-        return run(self.cell, vectors, states, ops.transpose(mask), training, return_sequences)
+        hoist = engine.should_hoist(cell.count_params(), vectors.shape[1], training)
+
+        def project(x):
+            return any_cell.project(cell, x, training, dtype)
+
+        def step(x, states):
+            return any_cell.step(cell, x if hoist else project(x), states, training, dtype)
+
+        options = engine.Options(
+            return_sequences=return_sequences,
+            training=training,
+            variables=getattr(cell, "variables", []),
+            resume=lambda: _sequence.resumed(sequence, dtype),
+            is_traceable=any_cell.is_traceable(cell),
+        )
+        inputs = project(vectors) if hoist else vectors
+        mask = ops.expand_dims(ops.transpose(mask), -1)
+        _, outputs, states = engine.scan(step, inputs, states, states[0], mask, options)
+        return outputs, states
 
     def _noise(self, batch_size, draws, training):
         """Returns Gumbel noise `[batch, draws, max_jump + 1]`, which makes the argmax of logits a sample, or `None`."""
@@ -240,7 +250,7 @@ class LSTMJump(TextClassifier):
 
     # The loss.
 
-    def _episode(self, outputs, read, path):
+    def _episode(self, outputs, path):
         """Returns log-probabilities, entropies and baselines of a path, `[batch, draws]`."""
         h = ops.transpose(outputs[: path.jumps.shape[1]], (1, 0, 2))
         stopped = ops.stop_gradient(h)
