@@ -1,6 +1,5 @@
 """Layer-sequential unit variance (LSUV): an initialization from a batch of data."""
 
-import contextlib
 import dataclasses
 import warnings
 from typing import Any
@@ -72,7 +71,7 @@ def lsuv(
         ddof: Non-negative integer; the variance is divided by the number of entries minus `ddof`, as in `np.var`.
             Defaults to `0`.
         seed: Integer seed of $\epsilon$, or `None` (default).
-        verbose: Whether to print a summary, and to show progress if `rich` is installed. Defaults to `False`.
+        verbose: Whether to show progress and to print a summary. Defaults to `False`.
 
     Returns: A list of `Scaled(name, variance, iterations)`, one per scaled layer, in their order: the final variance
         (before `horizon`), and how often the layer was scaled.
@@ -162,11 +161,11 @@ class LSUV(keras.callbacks.Callback):
         """Scales the layers of a model and returns the list of `Scaled`."""
         if not isinstance(model, keras.layers.Layer):
             raise TypeError(f"Argument `model` must be a Keras model or layer. Received: model={model!r}")
-        with engine.inference(), progress(self.verbose) as report:
+        with engine.inference():
             if not all(layer.built for layer in flatten_layers(model)):
                 # Building needs only shapes: symbolic inputs run nothing.
                 model(tree.map_structure(lambda array: keras.KerasTensor(array.shape, array.dtype.name), self.data))
-            scaled = Run(self, report)(model, self.data)
+            scaled = Run(self)(model, self.data)
         if not scaled:
             raise ValueError(
                 f"Argument `model` must have layers that can be scaled. Received: '{model.name}', which has none"
@@ -200,19 +199,3 @@ def as_batch(data):
             f"Received: a {type(data).__name__}"
         )
     return arrays
-
-
-@contextlib.contextmanager
-def progress(verbose):
-    """Yields a function that reports a scaled layer."""
-    try:
-        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-    except ModuleNotFoundError:
-        verbose = False
-    if not verbose:
-        yield lambda layer: None
-        return
-    text = "LSUV: {task.completed} layers, {task.description}"
-    with Progress(SpinnerColumn(), TextColumn(text), TimeElapsedColumn(), transient=True) as shown:
-        task = shown.add_task("", total=None)
-        yield lambda layer: shown.update(task, advance=1, description=f"{layer.name}: {layer.variance:.3f}")

@@ -33,9 +33,12 @@ class Scaled(NamedTuple):
 class Run:
     """One pass over a model; `settings` holds the arguments of `keras_adaptive_rnn.callbacks.lsuv`."""
 
-    def __init__(self, settings, report):
-        self.settings, self.report = settings, report
+    def __init__(self, settings):
+        self.settings = settings
         self.scaled = []
+        self._progress = keras.utils.Progbar(
+            None, verbose=int(settings.verbose), stateful_metrics=["variance"], unit_name="layer"
+        )
         self.rows = None  # Boolean mask of the samples that count; `None` counts all.
         self._random = np.random.default_rng(settings.seed)
         self._seen = set()
@@ -45,6 +48,7 @@ class Run:
         with self._hooks:
             self._hook(model)
             model(data, training=False) if takes_training(model) else model(data)
+        self._progress.update(len(self.scaled), finalize=True)
         return self.scaled
 
     def _hook(self, layer):
@@ -109,7 +113,7 @@ class Run:
             scale(variance**-0.5)
             variance, scalings = self._variance(name, output()), scalings + 1
         self.scaled.append(Scaled(name, variance, scalings))
-        self.report(self.scaled[-1])
+        self._progress.update(len(self.scaled), [("variance", variance)])
 
     def _variance(self, name, output):
         y = ops.convert_to_numpy(ops.cast(output, "float32")).astype("float64")
