@@ -57,9 +57,8 @@ def run(loop, sequences, initial_state=None, mask=None, see=None):
         see: Function of the states after each step, a list of tensors.
     """
     cell, batch, dtype = loop.cell, sequences.shape[0], loop._cell_dtype
-    given = initial_state is not None
-    states = tree.map_structure(ops.convert_to_tensor, initial_state) if given else loop.get_initial_state(batch)
-    states = loop._check_states(states, batch)
+    states = loop.get_initial_state(batch) if initial_state is None else initial_state
+    states = loop._check_states(tree.map_structure(ops.convert_to_tensor, states), batch)
     steps = ops.unstack(ops.cast(sequences, dtype), axis=1)
     masks = [None] * len(steps) if mask is None else [ops.convert_to_tensor(m[:, None]) for m in np.asarray(mask).T]
     order = slice(None, None, -1) if loop.go_backwards else slice(None)

@@ -164,25 +164,21 @@ class LSTMJump(TextClassifier):
         if tokens.shape[1] is not None:
             segments = min(segments, -(-tokens.shape[1] // self.read))
         begin, end = bounds(mask)
-        noise = self._noise(batch_size, segments - 1, training)
-        draws = ops.arange(segments - 1, dtype="int32")
+        noise = self._noise(batch_size, segments - 1, training) if segments > 1 else None
+        columns = ops.arange(segments - 1, dtype="int32")
 
         def body(k, next_token, jumps, *states):
             read, is_read = self._window(tokens, mask, ops.expand_dims(next_token, -1), end)
             _, states = self._run(read, is_read, list(states), training)
             next_token = next_token + self.read
-            if segments == 1:
-                next_token = ops.maximum(next_token, end)
-            else:
-                logits = ops.cast(self.jump(states[0]), "float32")
-                if noise is not None:
-                    logits = logits + ops.take(noise, ops.minimum(k, segments - 2), axis=1)
-                jump = ops.cast(ops.argmax(logits, axis=-1), "int32")
-                # No jump is drawn in a row that has stopped, or after the last jump.
-                drawn = ops.logical_and(next_token < end, k < segments - 1)
-                jumps = ops.where(ops.equal(draws, k), ops.expand_dims(ops.where(drawn, jump, -1), -1), jumps)
-                goes_on = ops.logical_and(drawn, jump > 0)
-                next_token = ops.where(goes_on, next_token + jump - 1, ops.maximum(next_token, end))
+            logits = ops.cast(self.jump(states[0]), "float32")
+            if noise is not None:
+                logits = logits + ops.take(noise, ops.minimum(k, segments - 2), axis=1)
+            # No jump is drawn in a row that has stopped, or after the last jump.
+            draws = ops.logical_and(next_token < end, k < segments - 1)
+            jump = ops.where(draws, ops.cast(ops.argmax(logits, axis=-1), "int32"), -1)
+            jumps = ops.where(ops.equal(columns, k), ops.expand_dims(jump, -1), jumps)
+            next_token = ops.where(jump > 0, next_token + jump - 1, ops.maximum(next_token, end))
             return (k + 1, next_token, jumps, *(ops.stop_gradient(state) for state in states))
 
         none = ops.full((batch_size, segments - 1), -1, dtype="int32")
@@ -242,7 +238,7 @@ class LSTMJump(TextClassifier):
 
     def _noise(self, batch_size, draws, training):
         """Returns Gumbel noise `[batch, draws, max_jump + 1]`, which makes the argmax of logits a sample, or `None`."""
-        if draws == 0 or not (training or self.inference == "sample"):
+        if not (training or self.inference == "sample"):
             return None
         shape = (batch_size, draws, self.max_jump + 1)
         uniform = keras.random.uniform(shape, 1e-7, 1 - 1e-7, dtype="float32", seed=self.seed_generator)

@@ -7,7 +7,8 @@ import keras
 import numpy as np
 
 from keras_adaptive_rnn.testing.case import Case
-from keras_adaptive_rnn.testing.checks import CELL_CHECKS, close, run_keras_layer_test
+from keras_adaptive_rnn.testing.checks import CELL_CHECKS
+from keras_adaptive_rnn.testing.compare import close, run_keras_layer_test
 
 
 def check_cell(
@@ -82,20 +83,16 @@ def _run(checks, skip, case):
     unknown = sorted(set(skip) - set(names))
     if unknown:
         raise ValueError(f"Argument `skip` must hold names out of {names}. Received: {unknown}")
-    failures = []
+    lines, errors = [], []
     for check in checks:
         if check.__name__ in skip:
             continue
         try:
             check(case)
         except Exception as error:  # A cell can fail in any way, and the user wants all of them.
-            failures.append((check, error))
-    if failures:
-        lines = [
-            f"{check.__name__} ({inspect.getdoc(check).splitlines()[0]}): {type(error).__name__}: {error}"
-            for check, error in failures
-        ]
-        name = type(case.original).__name__
-        raise AssertionError(
-            f"{name} fails {len(failures)} of {len(names)} checks:\n" + "\n".join(f"- {line}" for line in lines)
-        ) from failures[0][1]
+            errors.append(error)
+            said = inspect.getdoc(check).splitlines()[0]
+            lines.append(f"- {check.__name__} ({said}): {type(error).__name__}: {error}")
+    if errors:
+        summary = f"{type(case.original).__name__} fails {len(errors)} of {len(names)} checks:"
+        raise AssertionError("\n".join([summary, *lines])) from errors[0]

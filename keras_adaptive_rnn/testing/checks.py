@@ -1,5 +1,9 @@
-"""The checks of `check_cell`, one a function: `skip` takes its name, a failure says its first line."""
+"""The checks of `check_cell`, one per function: `skip` takes its name, and a failure shows its first line.
 
+Every function of this module is a check.
+"""
+
+import inspect
 import itertools
 import json
 import pathlib
@@ -10,36 +14,11 @@ import keras
 import numpy as np
 from keras import ops, tree
 
-from keras_adaptive_rnn._keras import flatten_layers, layer_test_case
+from keras_adaptive_rnn._keras import flatten_layers
 from keras_adaptive_rnn.cells.bases.cell import Cell
 from keras_adaptive_rnn.loop.rnn import RNN
 from keras_adaptive_rnn.testing.case import call
-
-
-def require(condition, message):
-    """Raises `AssertionError` unless `condition`; an `assert` would be gone under `python -O`."""
-    if not condition:
-        raise AssertionError(message)
-
-
-def require_dtype(tensors, dtype, what):
-    for tensor in tree.flatten(tensors):
-        received = keras.backend.standardize_dtype(tensor.dtype)
-        require(received == dtype, f"{what} returns {received}, expected {dtype}")
-
-
-def close(ours, theirs, what, tolerance=1e-5):
-    """Compares structures of tensors or arrays; `None` is a gradient of zero."""
-    ours, theirs = tree.flatten(ours), tree.flatten(theirs)
-    require(len(ours) == len(theirs), f"{what}: {len(ours)} tensors, expected {len(theirs)}")
-    for k, (a, b) in enumerate(zip(ours, theirs, strict=True)):
-        if a is None or b is None:
-            other = b if a is None else a
-            one_sided = other is not None and np.abs(other).max() > tolerance
-            require(not one_sided, f"{what}: tensor {k} has a gradient on one side only")
-            continue
-        a, b = (np.asarray(ops.convert_to_numpy(t), "float32") for t in (a, b))
-        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance, err_msg=f"{what}: tensor {k}")
+from keras_adaptive_rnn.testing.compare import close, require, require_dtype, run_keras_layer_test
 
 
 def protocol(case):
@@ -272,35 +251,4 @@ def keras_layer_test(case):
     run_keras_layer_test(make, case.input_shape)
 
 
-def run_keras_layer_test(make, input_shape):
-    layer = make()
-    layer.build(input_shape)
-    layer_test_case().run_layer_test(
-        make,
-        init_kwargs={},
-        input_shape=tuple(input_shape),
-        expected_output_shape=layer.compute_output_shape(input_shape),
-        expected_num_trainable_weights=len(layer.trainable_weights),
-        expected_num_non_trainable_weights=len(layer.non_trainable_weights),
-        supports_masking=True,
-        # Keras warns about training a model that has nothing to train.
-        run_training_check=bool(layer.trainable_weights),
-    )
-
-
-CELL_CHECKS = (
-    protocol,
-    config,
-    loops_agree,
-    masks_and_directions,
-    padding,
-    noise,
-    streaming,
-    stateful,
-    wrappers,
-    mixed_precision,
-    unknown_sizes,
-    training,
-    saving,
-    keras_layer_test,
-)
+CELL_CHECKS = [f for f in list(vars().values()) if inspect.isfunction(f) and f.__module__ == __name__]

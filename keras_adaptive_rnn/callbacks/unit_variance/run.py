@@ -55,16 +55,14 @@ class Run:
         """Makes the first call of `layer`, and of every sublayer, scale it if that is possible."""
         if isinstance(layer, keras.layers.RNN):
             recurrent.hook_layer(layer, self)
-            return
-        if isinstance(layer, LinearMap):
+        elif isinstance(layer, LinearMap):
             if is_known_map(layer):
                 self._hook_matrices(layer, MapMatrices(layer))
-            return
-        kernels = own_kernels(layer)
-        if kernels:
-            self._hook_matrices(layer, LayerMatrices(layer, kernels))
-        for part in flatten_layers(layer, include_self=False, recursive=False):
-            self._hook(part)
+        else:
+            if kernels := own_kernels(layer):
+                self._hook_matrices(layer, LayerMatrices(layer, kernels))
+            for part in flatten_layers(layer, include_self=False, recursive=False):
+                self._hook(part)
 
     def _hook_matrices(self, layer, matrices):
         call = layer.call
