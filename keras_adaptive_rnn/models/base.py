@@ -46,9 +46,7 @@ class TextClassifier(_arguments.Declared, keras.Model):
                 f"Received: units={units!r}, cell={cell!r}"
             )
         self._given_cell = cell is not None
-        self.cell = (
-            any_cell.validate_cell("cell", cell) if self._given_cell else LSTMCell(units, dtype=self.dtype_policy)
-        )
+        self.cell = LSTMCell(units, dtype=self.dtype_policy) if cell is None else any_cell.validate_cell("cell", cell)
         self.mask_zero = _arguments.boolean("mask_zero", mask_zero)
         # In half precision, large tokens that arrive as floats would lose digits.
         self.autocast = False
@@ -67,6 +65,9 @@ class TextClassifier(_arguments.Declared, keras.Model):
     def compute_mask(self, inputs, mask=None):
         """Returns `None`: the output has no time axis."""
 
+    def compute_output_shape(self, input_shape):
+        return (input_shape[0], self.classes)
+
     def make_dense(self, units, name):
         return keras.layers.Dense(units, name=name, dtype=self.dtype_policy)
 
@@ -75,24 +76,14 @@ class TextClassifier(_arguments.Declared, keras.Model):
         return config if self._given_cell else {**config, "cell": None}
 
 
-class MaskedMean(keras.layers.Layer):
-    """Averages over the time steps that are not masked; returns zero if all of them are."""
-
-    def __init__(self, **kwargs):
-        super().__init__(**kwargs)
-        self.supports_masking = True
-
-    def compute_mask(self, inputs, mask=None):
-        return None
+class MaskedMean(keras.layers.GlobalAveragePooling1D):
+    """Averages over the time steps that are not masked; unlike Keras's layer, returns zero if all of them are."""
 
     def call(self, inputs, mask=None):
         if mask is None:
-            return ops.mean(inputs, axis=1)
+            return super().call(inputs)
         weights = ops.expand_dims(ops.cast(mask, inputs.dtype), -1)
         return ops.sum(inputs * weights, axis=1) / ops.maximum(ops.sum(weights, axis=1), 1)
-
-    def compute_output_shape(self, input_shape):
-        return (input_shape[0], input_shape[2])
 
 
 def probabilities(logits):

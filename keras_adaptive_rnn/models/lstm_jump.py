@@ -8,18 +8,8 @@ from keras_adaptive_rnn import _arguments, _sequence, engine
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Tensor
 from keras_adaptive_rnn.cells.bases import any_cell
+from keras_adaptive_rnn.models import jumping
 from keras_adaptive_rnn.models.base import TextClassifier, probabilities
-from keras_adaptive_rnn.models.jumping import (
-    Episode,
-    Path,
-    Paths,
-    Reading,
-    bounds,
-    expecting_episode,
-    keep_episode,
-    reward,
-    take_episode,
-)
 
 
 @export
@@ -128,7 +118,7 @@ class LSTMJump(TextClassifier):
         self.classifier = self.make_dense(self.classes, "classifier")
         self.tokens_read = keras.metrics.Mean(name="tokens_read")
         # Only the method: Keras would track a model as a layer of this one, and it holds this one itself.
-        self._predict_paths = Paths(self).predict
+        self._predict_paths = jumping.Paths(self).predict
 
     def build(self, input_shape):
         self.embedding.build(input_shape)
@@ -136,9 +126,6 @@ class LSTMJump(TextClassifier):
             self.cell.build((input_shape[0], self.embedding_units))
         for layer in (self.jump, self.baseline, self.classifier):
             layer.build((input_shape[0], any_cell.output_size(self.cell)))
-
-    def compute_output_shape(self, input_shape):
-        return (input_shape[0], self.classes)
 
     # Reading.
 
@@ -153,8 +140,8 @@ class LSTMJump(TextClassifier):
                 outputs = self._follow(tokens, mask, path)
                 episode, output = self._episode(outputs, path), outputs[-1]
             else:
-                episode, output = Episode(path.counts), path.states[0]
-        keep_episode(self, episode, training)
+                episode, output = jumping.Episode(path.counts), path.states[0]
+        jumping.keep_episode(self, episode, training)
         return probabilities(self.classifier(output))
 
     def _find_path(self, tokens, mask, training):
@@ -163,7 +150,7 @@ class LSTMJump(TextClassifier):
         segments = self.max_jumps + 1
         if tokens.shape[1] is not None:
             segments = min(segments, -(-tokens.shape[1] // self.read))
-        begin, end = bounds(mask)
+        begin, end = jumping.bounds(mask)
         noise = self._noise(batch_size, segments - 1, training) if segments > 1 else None
         columns = ops.arange(segments - 1, dtype="int32")
 
@@ -193,7 +180,7 @@ class LSTMJump(TextClassifier):
         starts = ops.concatenate([begin, ops.where(jumps > 0, starts, length)], axis=1)
         starts = ops.where(starts < ops.expand_dims(end, -1), starts, length)
         _, is_read = self._window(tokens, mask, starts, end)
-        return Path(starts, jumps, ops.sum(ops.cast(is_read, "int32"), axis=1), end, states)
+        return jumping.Path(starts, jumps, ops.sum(ops.cast(is_read, "int32"), axis=1), end, states)
 
     def _follow(self, tokens, mask, path):
         """Returns the differentiable outputs after each segment of a path, `[segments, batch, units]`."""
@@ -253,7 +240,7 @@ class LSTMJump(TextClassifier):
         logits = self.jump(h if self.reward_trains_reader else stopped)
         log_p = ops.log_softmax(ops.cast(logits, "float32"))
         chosen = ops.one_hot(ops.maximum(path.jumps, 0), self.max_jump + 1, dtype="float32")
-        return Episode(
+        return jumping.Episode(
             path.counts,
             log_p=ops.sum(chosen * log_p, axis=-1),
             entropy=-ops.sum(ops.exp(log_p) * log_p, axis=-1),
@@ -261,23 +248,19 @@ class LSTMJump(TextClassifier):
             drawn=ops.cast(path.jumps >= 0, "float32"),
         )
 
-    def train_step(self, *args, **kwargs):
-        with expecting_episode(self):
-            return super().train_step(*args, **kwargs)
-
     def test_step(self, *args, **kwargs):
-        with expecting_episode(self):
+        with jumping.expecting_episode(self):
             return super().test_step(*args, **kwargs)
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         loss = super().compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=training)
-        episode = take_episode(self)
+        episode = jumping.take_episode(self)
         if episode is None:
             return loss
         self.tokens_read.update_state(ops.cast(episode.counts, "float32"))
         if episode.log_p is None:
             return loss
-        terms = self.surrogate(episode, reward(y, y_pred))
+        terms = self.surrogate(episode, jumping.reward(y, y_pred))
         if sample_weight is not None:
             terms = terms * ops.reshape(ops.cast(sample_weight, terms.dtype), (-1,))
         return loss + ops.cast(ops.mean(terms), loss.dtype)
@@ -295,7 +278,7 @@ class LSTMJump(TextClassifier):
 
     # What was read.
 
-    def read_positions(self, x: Tensor, batch_size: int = 32) -> Reading:
+    def read_positions(self, x: Tensor, batch_size: int = 32) -> jumping.Reading:
         """Returns where the model reads.
 
         Args:
@@ -311,4 +294,4 @@ class LSTMJump(TextClassifier):
         places = places.reshape(len(x), -1)
         is_read = np.zeros((len(x), x.shape[1] + 1), dtype=bool)
         np.put_along_axis(is_read, np.where(places < end[:, None], places, x.shape[1]), True, axis=1)
-        return Reading(is_read[:, :-1] & (x != 0 if self.mask_zero else True), starts, jumps, counts)
+        return jumping.Reading(is_read[:, :-1] & (x != 0 if self.mask_zero else True), starts, jumps, counts)

@@ -152,9 +152,6 @@ class SkimOrRead(TextClassifier):
         networks = {"skim": self.skimmer, "read": self.reader, "decide": self.decider}
         return {phase: network for phase, network in networks.items() if network is not None}
 
-    def compute_output_shape(self, input_shape):
-        return (input_shape[0], self.classes)
-
     def look(self, tokens):
         """Returns the probabilities of the bag of words, $p$, and its confidence $s$, `[batch]`."""
         return self._networks.confidence(ops.cast(tokens, "int32"))

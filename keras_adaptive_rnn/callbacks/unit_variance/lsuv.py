@@ -140,6 +140,7 @@ class LSUV(keras.callbacks.Callback):
     ddof: int = 0
     seed: int | None = None
     verbose: bool = False
+    scaled: Any = dataclasses.field(default=None, init=False)
 
     def __post_init__(self):
         super().__init__()
@@ -151,7 +152,6 @@ class LSUV(keras.callbacks.Callback):
         _arguments.integer("ddof", self.ddof, minimum=0)
         _arguments.integer("seed", self.seed, minimum=0, optional=True)
         self.data = as_batch(self.data)
-        self.scaled: Any = None
 
     def on_train_begin(self, logs=None):
         if self.scaled is None:
