@@ -253,12 +253,14 @@ def integer(name, value, minimum=1, optional=False):
     return int(value)
 
 
-def number(name, value, minimum=None, below=None, positive=False, optional=False):
+def number(name, value, minimum=None, maximum=None, below=None, positive=False, optional=False):
     """Returns `value` as a `float`, or raises an error that names the argument and its range."""
     if value is None and optional:
         return None
     allowed = "a positive number" if positive else "a number"
-    if minimum is not None:
+    if maximum is not None:
+        allowed += f" in [{minimum}, {maximum}]"
+    elif minimum is not None:
         allowed += f" of at least {minimum}"
     if below is not None:
         allowed += f" and below {below}"
@@ -270,6 +272,7 @@ def number(name, value, minimum=None, below=None, positive=False, optional=False
         and abs(value) != float("inf")
         and (not positive or value > 0)
         and (minimum is None or value >= minimum)
+        and (maximum is None or value <= maximum)
         and (below is None or value < below)
     )
     if not in_range:

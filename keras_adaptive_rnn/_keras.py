@@ -19,6 +19,7 @@ __all__ = [
     "in_stateless_scope",
     "layer_test_case",
     "model_supports_jit",
+    "replaced",
     "takes_training",
 ]
 
@@ -104,6 +105,19 @@ def _add_layers_inside(value, found, recursive):
             found[id(part)] = part
             if recursive:
                 _add_layers_inside(part, found, recursive)
+
+
+@contextlib.contextmanager
+def replaced(layer, **attributes):
+    """Replaces attributes of a layer inside the block, hidden from Keras, which would track them."""
+    before = {name: layer.__dict__[name] for name in attributes if name in layer.__dict__}
+    layer.__dict__.update(attributes)
+    try:
+        yield
+    finally:
+        for name in attributes:
+            layer.__dict__.pop(name)
+        layer.__dict__.update(before)
 
 
 def takes_training(layer):

@@ -13,9 +13,9 @@ from keras_adaptive_rnn.analysis.plots import (
     plot_gersgorin_discs,
     plot_gradient_flow,
     plot_layer_statistics,
+    plot_reading_curve,
     plot_singular_values,
 )
-from keras_adaptive_rnn.analysis.reading import plot_reading_curve
 from keras_adaptive_rnn.analysis.recurrent import (
     SingularValues,
     recurrent_matrices,

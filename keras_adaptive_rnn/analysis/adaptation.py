@@ -6,7 +6,7 @@ from keras import ops
 
 from keras_adaptive_rnn import engine
 from keras_adaptive_rnn._types import Tensor
-from keras_adaptive_rnn.analysis.loop import loop_of
+from keras_adaptive_rnn.analysis.loop import check_built, loop_of
 from keras_adaptive_rnn.analysis.tracing import cells_of, to_numpy, trace
 from keras_adaptive_rnn.cells.adaptive import AdaptiveGatedCell
 from keras_adaptive_rnn.layers.adaptive_dense import AdaptiveDense
@@ -42,8 +42,7 @@ def adaptation_spectrum(layer: keras.layers.Layer, inputs: Tensor) -> dict[str, 
     Parameterization (2018), section 2, equation 4, and section 5.1, figure 2.
     """
     if isinstance(layer, AdaptiveDense) and layer.adaptation == "sva":
-        if not layer.built:
-            raise ValueError(f"Layer '{layer.name}' must be built before it is inspected: call it once.")
+        check_built(layer)
         with engine.inference():
             return {"x": to_numpy(layer._diagonals(ops.cast(ops.convert_to_tensor(inputs), layer.compute_dtype))[0])}
     cells = cells_of(loop_of(layer).cell) if isinstance(layer, keras.layers.RNN) else {}

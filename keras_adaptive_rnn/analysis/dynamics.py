@@ -8,8 +8,6 @@ from keras import ops
 from keras_adaptive_rnn import _arguments, activations
 from keras_adaptive_rnn._types import Activation
 
-MATRICES = ("gaussian", "orthogonal")
-
 
 @dataclasses.dataclass(frozen=True)
 class Dynamics:
@@ -71,7 +69,7 @@ def activation_dynamics(
     function = _arguments.resolve("activation", activation, activations.get)
     for name, value in (("units", units), ("steps", steps), ("runs", runs), ("samples", samples)):
         _arguments.integer(name, value)
-    _arguments.choice("matrix", matrix, MATRICES)
+    _arguments.choice("matrix", matrix, ("gaussian", "orthogonal"))
     _arguments.boolean("unit_variance", unit_variance)
     rng = np.random.default_rng(_arguments.integer("seed", seed, minimum=0))
 

@@ -76,7 +76,5 @@ def gradient_flow(
 
     zeros = [np.zeros((steps, batch, size), "float32") for *_, size in sizes]
     _, _, gradients = engine.gradients(value, [], zeros)
-    norms = [np.zeros((steps, batch)) if g is None else np.linalg.norm(g, axis=-1) for g in gradients]
-    flow = np.stack([norm.mean(axis=1) for norm in norms])
-    backwards = [layer.go_backwards for layer, *_ in sizes]
-    return np.stack([row[::-1] if flip else row for row, flip in zip(flow, backwards, strict=True)])
+    norms = [np.zeros(steps) if g is None else np.linalg.norm(g, axis=-1).mean(axis=1) for g in gradients]
+    return np.stack([n[::-1] if layer.go_backwards else n for (layer, *_), n in zip(sizes, norms, strict=True)])

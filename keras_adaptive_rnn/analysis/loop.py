@@ -8,7 +8,7 @@ import numpy as np
 from keras import ops, tree
 
 from keras_adaptive_rnn import _sequence
-from keras_adaptive_rnn._keras import AutocastScope, takes_training
+from keras_adaptive_rnn._keras import AutocastScope, replaced, takes_training
 from keras_adaptive_rnn.cells.bases.any_cell import output_size, parts_of
 from keras_adaptive_rnn.cells.bases.cell import Cell
 from keras_adaptive_rnn.cells.deep import DeepRNNCell
@@ -23,12 +23,16 @@ def loop_of(layer):
             "Argument `layer` must be a recurrent layer, such as `keras_adaptive_rnn.RNN(cell)`, or the "
             f"`forward_layer` or `backward_layer` of a `Bidirectional`. Received: layer={layer!r}"
         )
-    if not (layer.built and getattr(layer.cell, "built", True)):
-        raise ValueError(f"Layer '{layer.name}' must be built before it is inspected: call it once.")
+    check_built(layer)
     if isinstance(layer, RNN):
         return layer
     options = {name: getattr(layer, name) for name in ("return_sequences", "go_backwards", "zero_output_for_mask")}
     return RNN(layer.cell, **options)
+
+
+def check_built(layer):
+    if not (layer.built and getattr(getattr(layer, "cell", None), "built", True)):
+        raise ValueError(f"Layer '{layer.name}' must be built before it is inspected: call it once.")
 
 
 def check_inputs(inputs, layer):
@@ -53,9 +57,8 @@ def run(loop, sequences, initial_state=None, mask=None, see=None):
         see: Function of the states after each step, a list of tensors.
     """
     cell, batch, dtype = loop.cell, sequences.shape[0], loop._cell_dtype
-    given = initial_state is not None
-    states = tree.map_structure(ops.convert_to_tensor, initial_state) if given else loop.get_initial_state(batch)
-    states = loop._check_states(states, batch)
+    states = loop.get_initial_state(batch) if initial_state is None else initial_state
+    states = loop._check_states(tree.map_structure(ops.convert_to_tensor, states), batch)
     steps = ops.unstack(ops.cast(sequences, dtype), axis=1)
     masks = [None] * len(steps) if mask is None else [ops.convert_to_tensor(m[:, None]) for m in np.asarray(mask).T]
     order = slice(None, None, -1) if loop.go_backwards else slice(None)
@@ -93,24 +96,16 @@ def output_hook(cell, hook):
 
     In a `DeepRNNCell`, the hook sees the output of the nonlinearity, before the skip connection is added.
     """
-    if isinstance(cell, DeepRNNCell):
-        activation, calls = cell.activation, itertools.cycle(range(cell.depth))
-        replaced = [(cell, "activation", lambda a: hook(next(calls), activation(a)))]
-    else:
-        # Our cells run by `step`, even inside another cell; Keras's run by `call`.
-        names = [(part, "step" if isinstance(part, Cell) else "call") for part in _parts(cell)]
-        replaced = [(part, name, _changed(getattr(part, name), hook, k)) for k, (part, name) in enumerate(names)]
-    before = [vars(owner).get(name) for owner, name, _ in replaced]
-    try:
-        for owner, name, function in replaced:
-            object.__setattr__(owner, name, function)
+    with contextlib.ExitStack() as stack:
+        if isinstance(cell, DeepRNNCell):
+            activation, calls = cell.activation, itertools.cycle(range(cell.depth))
+            stack.enter_context(replaced(cell, activation=lambda a: hook(next(calls), activation(a))))
+        else:
+            for level, part in enumerate(_parts(cell)):
+                # Our cells run by `step`, even inside another cell; Keras's run by `call`.
+                name = "step" if isinstance(part, Cell) else "call"
+                stack.enter_context(replaced(part, **{name: _changed(getattr(part, name), hook, level)}))
         yield
-    finally:
-        for (owner, name, _), function in zip(replaced, before, strict=True):
-            if function is None:
-                object.__delattr__(owner, name)
-            else:
-                object.__setattr__(owner, name, function)
 
 
 def _changed(function, hook, level):
@@ -130,24 +125,16 @@ def _changed(function, hook, level):
 def chain_of(layers):
     """Returns the layers of a `Sequential`, a list of layers, or a list of the one layer, all checked."""
     if isinstance(layers, keras.Sequential):
-        chain = layers.layers
-    elif isinstance(layers, keras.Model):
+        layers = layers.layers
+    chain = list(layers) if isinstance(layers, (list, tuple)) else [layers]
+    is_model = isinstance(layers, keras.Model)
+    if is_model or not chain or not all(isinstance(layer, keras.layers.Layer) for layer in chain):
         raise ValueError(
             "Argument `layers` must be a layer, a `keras.Sequential`, or a list of layers that are called in turn, "
-            "such as the `layers`, after the input, of a model without branches. "
-            f"Received: {type(layers).__name__} '{layers.name}'"
-        )
-    else:
-        chain = list(layers) if isinstance(layers, (list, tuple)) else [layers]
-    if not chain or not all(isinstance(layer, keras.layers.Layer) for layer in chain):
-        raise ValueError(
-            f"Argument `layers` must be a layer, a `keras.Sequential`, or a list of layers. Received: layers={layers!r}"
+            f"such as the `layers`, after the input, of a model without branches. Received: layers={layers!r}"
         )
     for layer in chain:
-        if isinstance(layer, keras.layers.RNN):
-            loop_of(layer)
-        elif not layer.built:
-            raise ValueError(f"Layer '{layer.name}' must be built before it is inspected: call it once.")
+        check_built(layer)
     return chain
 
 

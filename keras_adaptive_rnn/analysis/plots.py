@@ -8,23 +8,29 @@ from typing import Any
 
 import numpy as np
 
+from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn.analysis.dynamics import Dynamics
 from keras_adaptive_rnn.analysis.gersgorin import gersgorin_discs
 from keras_adaptive_rnn.analysis.statistics import LayerStatistics
+from keras_adaptive_rnn.models.curve import ReadingCurve
 
 
-def matplotlib_figure():
-    """Returns the class `matplotlib.figure.Figure`, or raises an error that says how to install it."""
+def _started(axes):
+    """Returns the axes to draw on, or raises an error that says how to install matplotlib."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError('Plots need matplotlib: pip install "keras_adaptive_rnn[plot]"') from error
-    return Figure
+    return Figure(layout="constrained").subplots() if axes is None else axes
 
 
-def _axes(axes):
-    figure = matplotlib_figure()
-    return figure(layout="constrained").subplots() if axes is None else axes
+def _finished(axes, xlabel, ylabel, legend="best"):
+    """Returns the axes with labels, a grid, and a legend at the place `legend`; `None` adds none."""
+    axes.set(xlabel=xlabel, ylabel=ylabel)
+    axes.grid(alpha=0.3)
+    if legend is not None:
+        axes.legend(loc=legend)
+    return axes
 
 
 def plot_activation_dynamics(dynamics: dict[str, Dynamics], what: str = "variances", axes: Any = None) -> Any:
@@ -47,9 +53,8 @@ def plot_activation_dynamics(dynamics: dict[str, Dynamics], what: str = "varianc
     >>> keras_adaptive_rnn.analysis.plot_activation_dynamics(seen, "means").get_xlabel()
     'iteration i'
     """
-    if what not in ("means", "variances"):
-        raise ValueError(f"Argument `what` must be 'means' or 'variances'. Received: what={what!r}")
-    axes = _axes(axes)
+    _arguments.choice("what", what, ("means", "variances"))
+    axes = _started(axes)
     for name, seen in dynamics.items():
         values = getattr(seen, what)
         steps = np.arange(values.shape[1])
@@ -57,11 +62,7 @@ def plot_activation_dynamics(dynamics: dict[str, Dynamics], what: str = "varianc
         low, high = np.quantile(values, [0.1, 0.9], axis=0)
         axes.fill_between(steps, low, high, color=line.get_color(), alpha=0.15, linewidth=0)
     axes.set_yscale("log" if what == "variances" else "symlog", **({} if what == "variances" else {"linthresh": 1.0}))
-    axes.set_xlabel("iteration i")
-    axes.set_ylabel(f"{what.removesuffix('s')} of the entries of $x_i$")
-    axes.grid(alpha=0.3)
-    axes.legend()
-    return axes
+    return _finished(axes, "iteration i", f"{what.removesuffix('s')} of the entries of $x_i$")
 
 
 def plot_gradient_flow(flow: np.ndarray, axes: Any = None) -> Any:
@@ -81,15 +82,14 @@ def plot_gradient_flow(flow: np.ndarray, axes: Any = None) -> Any:
     >>> keras_adaptive_rnn.analysis.plot_gradient_flow(np.eye(4)).get_ylabel()
     'layer'
     """
-    axes = _axes(axes)
+    axes = _started(axes)
     layers, steps = flow.shape
     extent = (-steps + 0.5, 0.5, 0.5, layers + 0.5)
     image = axes.imshow(
         flow, origin="lower", aspect="auto", cmap="Reds", vmin=0, extent=extent, interpolation="nearest"
     )
     axes.figure.colorbar(image, ax=axes, label="gradient norm")
-    axes.set_xlabel("time step (0: the last one, where the loss is)")
-    axes.set_ylabel("layer")
+    axes.set(xlabel="time step (0: the last one, where the loss is)", ylabel="layer")
     return axes
 
 
@@ -114,17 +114,12 @@ def plot_layer_statistics(statistics: dict[str, LayerStatistics], what: str = "m
     'mean activation'
     """
     labels = {"means": "mean activation", "deviations": "standard deviation of the activations"}
-    if what not in labels:
-        raise ValueError(f"Argument `what` must be 'means' or 'deviations'. Received: what={what!r}")
-    axes = _axes(axes)
+    _arguments.choice("what", what, tuple(labels))
+    axes = _started(axes)
     for name, seen in statistics.items():
         values = getattr(seen, what)
         axes.plot(np.arange(1, len(values) + 1), values, "o-", markersize=3, label=name)
-    axes.set_xlabel("layer")
-    axes.set_ylabel(labels[what])
-    axes.grid(alpha=0.3)
-    axes.legend()
-    return axes
+    return _finished(axes, "layer", labels[what])
 
 
 def plot_gersgorin_discs(matrix: np.ndarray, axes: Any = None) -> Any:
@@ -146,7 +141,7 @@ def plot_gersgorin_discs(matrix: np.ndarray, axes: Any = None) -> Any:
     'real part'
     """
     centres, radii = gersgorin_discs(matrix)
-    axes = _axes(axes)
+    axes = _started(axes)
     from matplotlib.patches import Circle
 
     for k, (centre, radius) in enumerate(zip(centres, radii, strict=True)):
@@ -160,10 +155,8 @@ def plot_gersgorin_discs(matrix: np.ndarray, axes: Any = None) -> Any:
     eigenvalues = np.linalg.eigvals(matrix)
     axes.plot(eigenvalues.real, eigenvalues.imag, "x", color="tab:red", label="eigenvalue")
     reach = 1.05 * max(1.0, (np.abs(centres) + radii).max())
-    axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xlabel="real part", ylabel="imaginary part")
-    axes.grid(alpha=0.3)
-    axes.legend(loc="upper right")
-    return axes
+    axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
+    return _finished(axes, "real part", "imaginary part", legend="upper right")
 
 
 def plot_singular_values(history: dict[str, list[float]], axes: Any = None) -> Any:
@@ -183,15 +176,11 @@ def plot_singular_values(history: dict[str, list[float]], axes: Any = None) -> A
     >>> keras_adaptive_rnn.analysis.plot_singular_values({"h": [1.0, 1.1]}).get_xlabel()
     'epoch (0: before training)'
     """
-    axes = _axes(axes)
+    axes = _started(axes)
     for gate, values in history.items():
         axes.plot(values, "o-", markersize=3, label=gate)
     axes.axhline(1.0, color="black", linestyle="--", linewidth=0.8)
-    axes.set_xlabel("epoch (0: before training)")
-    axes.set_ylabel("largest singular value")
-    axes.grid(alpha=0.3)
-    axes.legend()
-    return axes
+    return _finished(axes, "epoch (0: before training)", "largest singular value")
 
 
 def plot_adaptation_spectrum(values: np.ndarray, bins: int = 60, axes: Any = None) -> Any:
@@ -213,15 +202,35 @@ def plot_adaptation_spectrum(values: np.ndarray, bins: int = 60, axes: Any = Non
     >>> keras_adaptive_rnn.analysis.plot_adaptation_spectrum(values).get_ylabel()
     'share of the examples'
     """
-    axes = _axes(axes)
+    axes = _started(axes)
     flat = np.reshape(values, (-1, values.shape[-1]))
     edges = np.linspace(flat.min(), flat.max() or 1.0, bins + 1) if np.ptp(flat) else bins
     weights = np.full(len(flat), 1 / len(flat))
     for k, column in enumerate(flat.T):
         axes.hist(column, edges, weights=weights, histtype="stepfilled", alpha=0.5, label=f"value {k + 1}")
-    axes.set_xlabel("adaptive singular value")
-    axes.set_ylabel("share of the examples")
-    axes.grid(alpha=0.3)
-    if flat.shape[1] <= 10:
-        axes.legend()
-    return axes
+    legend = "best" if flat.shape[1] <= 10 else None
+    return _finished(axes, "adaptive singular value", "share of the examples", legend)
+
+
+def plot_reading_curve(curves: dict[str, ReadingCurve], axes: Any = None) -> Any:
+    """Plots the accuracy of `SkimOrRead` over the share of the inputs that it reads.
+
+    Args:
+        curves: Dict of `ReadingCurve` by name, as returned by `SkimOrRead.curve`.
+        axes: Matplotlib axes. `None` (default) creates new ones.
+
+    Returns: The axes.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+
+    Example:
+
+    >>> curve = keras_adaptive_rnn.models.ReadingCurve(np.array([0.5, 1.0]), np.array([0.0, 1.0]), np.array([0.8, 0.9]))
+    >>> keras_adaptive_rnn.analysis.plot_reading_curve({"threshold": curve}).get_xlabel()
+    'share of the inputs that reach the LSTM'
+    """
+    axes = _started(axes)
+    for name, curve in curves.items():
+        axes.plot(curve.shares, curve.accuracies, "o-", markersize=3, label=name)
+    return _finished(axes, "share of the inputs that reach the LSTM", "accuracy")

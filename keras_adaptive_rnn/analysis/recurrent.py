@@ -53,9 +53,8 @@ def recurrent_matrices(cell: Any) -> dict[str, np.ndarray]:
         gates = next(gates for cls, gates in KERAS_GATES.items() if isinstance(inner, cls))
         matrix = to_numpy(inner.recurrent_kernel)
     blocks = matrix.shape[1] // inner.units
-    names = list(gates)
-    if blocks > len(gates):
-        names = [f"{gate}_{k + 1}" for k in range(blocks // len(gates)) for gate in gates]
+    layers = blocks // len(gates)
+    names = [f"{gate}_{k + 1}" for k in range(layers) for gate in gates] if layers > 1 else gates
     return dict(zip(names, np.split(matrix, blocks, axis=1), strict=True))
 
 

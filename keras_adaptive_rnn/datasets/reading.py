@@ -66,9 +66,7 @@ def mixed_difficulty(
     _arguments.integer("samples", samples)
     _arguments.integer("length", length, minimum=8)
     _arguments.integer("words", words, minimum=6)
-    _arguments.number("hard", hard, minimum=0)
-    if hard > 1:
-        raise ValueError(f"Argument `hard` must be a number in [0, 1]. Received: hard={hard!r}")
+    _arguments.number("hard", hard, minimum=0, maximum=1)
     rng = np.random.default_rng(_arguments.integer("seed", seed, minimum=0))
     x = rng.integers(5, words, size=(samples, length))
     lengths = rng.integers(length // 2, length + 1, size=samples)

@@ -1,5 +1,7 @@
 """Arrays into and out of compiled models, batch by batch."""
 
+import math
+
 import keras
 import numpy as np
 
@@ -34,9 +36,19 @@ def as_samples(x, y, sample_weight=None):
     return samples
 
 
-def select(samples, rows):
-    """Returns the given rows of each array."""
-    return tuple(None if array is None else array[rows] for array in samples)
+def divide(argument, share, samples, seed=None):
+    """Returns the samples without a share of them, and that share: the last ones or, with `seed`, random ones."""
+    count = len(samples[0])
+    first = math.floor(count * (1 - share))
+    if not 0 < first < count:
+        raise ValueError(
+            f"Argument `{argument}` must leave samples on both sides. Received: {argument}={share} of {count} samples"
+        )
+    rows = np.arange(count) if seed is None else np.random.default_rng(seed).permutation(count)
+    return [
+        tuple(array if array is None else array[np.sort(part)] for array in samples)
+        for part in (rows[:first], rows[first:])
+    ]
 
 
 def class_indices(y, classes):
@@ -56,20 +68,17 @@ def predict(model, x, batch_size, callbacks=None, first_step=0):
         callbacks: `keras.callbacks.CallbackList` to call for each batch; `None` (default) for none.
         first_step: Non-negative integer, the number of the first batch. Defaults to `0`.
     """
-    parts = []
+    parts, callbacks = [], callbacks or keras.callbacks.Callback()
     for step, start in enumerate(range(0, len(x), batch_size), first_step):
-        if callbacks is not None:
-            callbacks.on_predict_batch_begin(step)
+        callbacks.on_predict_batch_begin(step)
         batch = x[start : start + batch_size]
         rows = len(batch)
         padding = padded_size(rows, batch_size) - rows
         outputs = model.predict_on_batch(np.concatenate([batch, np.repeat(batch[:1], padding, axis=0)]))
-        outputs = outputs if isinstance(outputs, (list, tuple)) else [outputs]
-        parts.append([np.asarray(output)[:rows] for output in outputs])
-        if callbacks is not None:
-            callbacks.on_predict_batch_end(step, {"outputs": parts[-1][0]})
-            if getattr(callbacks.model, "stop_predicting", False):
-                break
+        parts.append([np.asarray(output)[:rows] for output in keras.tree.flatten(outputs)])
+        callbacks.on_predict_batch_end(step, {"outputs": parts[-1][0]})
+        if getattr(callbacks.model, "stop_predicting", False):
+            break
     return [np.concatenate(column) for column in zip(*parts, strict=True)]
 
 

@@ -1,11 +1,11 @@
-"""The base class of the models, and the run of a cell over a few tokens."""
+"""The base class of the models, and what they share."""
 
 from typing import Any
 
 import keras
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, _sequence, engine
+from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn.cells import LSTMCell
 from keras_adaptive_rnn.cells.bases import any_cell
 
@@ -46,9 +46,7 @@ class TextClassifier(_arguments.Declared, keras.Model):
                 f"Received: units={units!r}, cell={cell!r}"
             )
         self._given_cell = cell is not None
-        self.cell = (
-            any_cell.validate_cell("cell", cell) if self._given_cell else LSTMCell(units, dtype=self.dtype_policy)
-        )
+        self.cell = LSTMCell(units, dtype=self.dtype_policy) if cell is None else any_cell.validate_cell("cell", cell)
         self.mask_zero = _arguments.boolean("mask_zero", mask_zero)
         # In half precision, large tokens that arrive as floats would lose digits.
         self.autocast = False
@@ -67,6 +65,9 @@ class TextClassifier(_arguments.Declared, keras.Model):
     def compute_mask(self, inputs, mask=None):
         """Returns `None`: the output has no time axis."""
 
+    def compute_output_shape(self, input_shape):
+        return (input_shape[0], self.classes)
+
     def make_dense(self, units, name):
         return keras.layers.Dense(units, name=name, dtype=self.dtype_policy)
 
@@ -75,57 +76,16 @@ class TextClassifier(_arguments.Declared, keras.Model):
         return config if self._given_cell else {**config, "cell": None}
 
 
-class MaskedMean(keras.layers.Layer):
-    """Averages over the time steps that are not masked; returns zero if all of them are."""
-
-    def __init__(self, **kwargs):
-        super().__init__(**kwargs)
-        self.supports_masking = True
-
-    def compute_mask(self, inputs, mask=None):
-        return None
+class MaskedMean(keras.layers.GlobalAveragePooling1D):
+    """Averages over the time steps that are not masked; unlike Keras's layer, returns zero if all of them are."""
 
     def call(self, inputs, mask=None):
         if mask is None:
-            return ops.mean(inputs, axis=1)
+            return super().call(inputs)
         weights = ops.expand_dims(ops.cast(mask, inputs.dtype), -1)
         return ops.sum(inputs * weights, axis=1) / ops.maximum(ops.sum(weights, axis=1), 1)
-
-    def compute_output_shape(self, input_shape):
-        return (input_shape[0], input_shape[2])
 
 
 def probabilities(logits):
     """Returns the softmax in float32 or better: half precision keeps only two or three digits of a probability."""
     return ops.softmax(ops.cast(logits, keras.backend.result_type(logits.dtype, "float32")))
-
-
-def run(cell, vectors, states, mask, training, return_sequences=False):
-    """Runs a cell over vectors `[time, batch, size]` from `states`; the caller has started the sequence.
-
-    Returns: `(outputs of all steps or None, states)`.
-    """
-    dtype = vectors.dtype if isinstance(vectors.dtype, str) else keras.backend.standardize_dtype(vectors.dtype)
-    sequence = _sequence.current()
-    hoist = engine.should_hoist(cell.count_params(), vectors.shape[1], training)
-
-    def project(x):
-        return any_cell.project(cell, x, training, dtype)
-
-    def step(x, states):
-        return any_cell.step(cell, x if hoist else project(x), states, training, dtype)
-
-    options = engine.Options(
-        return_sequences=return_sequences,
-        zero_output_for_mask=False,
-        unroll=False,
-        training=training,
-        differentiable=True,
-        recompute=False,
-        variables=getattr(cell, "variables", []),
-        resume=lambda: _sequence.resumed(sequence, dtype),
-        is_traceable=any_cell.is_traceable(cell),
-    )
-    inputs = project(vectors) if hoist else vectors
-    _, outputs, states = engine.scan(step, inputs, states, states[0], ops.expand_dims(mask, -1), options)
-    return outputs, states

@@ -1,4 +1,4 @@
-"""The base class of the models, and the run of a cell over a few tokens."""
+"""The base class of the models, and what they share."""
 
 from typing import Any
 
@@ -63,32 +63,14 @@ class TextClassifier(_arguments.Declared, keras.Model):
     def compute_mask(self, inputs: Any, mask: Any = None) -> None:
         """Returns `None`: the output has no time axis."""
 
+    def compute_output_shape(self, input_shape: Any) -> Any: ...
     def make_dense(self, units: Any, name: Any) -> Any: ...
     def get_config(self) -> dict[str, Any]: ...
 
-class MaskedMean(keras.layers.Layer):
-    """Averages over the time steps that are not masked; returns zero if all of them are."""
+class MaskedMean(keras.layers.GlobalAveragePooling1D):
+    """Averages over the time steps that are not masked; unlike Keras's layer, returns zero if all of them are."""
 
-    supports_masking: bool
-
-    def __init__(self, *, name: str | None = None, dtype: Any = None, trainable: bool | None = None) -> None:
-        """Averages over the time steps that are not masked; returns zero if all of them are.
-
-        Args:
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
-    def compute_mask(self, inputs: Any, mask: Any = None) -> None: ...
     def call(self, inputs: Any, mask: Any = None) -> Any: ...
-    def compute_output_shape(self, input_shape: Any) -> Any: ...
 
 def probabilities(logits: Any) -> Any:
     """Returns the softmax in float32 or better: half precision keeps only two or three digits of a probability."""
-
-def run(cell: Any, vectors: Any, states: Any, mask: Any, training: bool | None, return_sequences: bool = False) -> Any:
-    """Runs a cell over vectors `[time, batch, size]` from `states`; the caller has started the sequence.
-
-    Returns: `(outputs of all steps or None, states)`.
-    """

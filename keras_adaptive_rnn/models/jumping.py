@@ -1,10 +1,10 @@
 """The data of `LSTMJump`: the path of a reading, what the loss needs of it, and the result for users."""
 
 import contextlib
-import contextvars
 import dataclasses
 import types
 from collections.abc import Mapping
+from contextvars import ContextVar
 from typing import Any
 
 import keras
@@ -29,9 +29,7 @@ class Paths(keras.Model):
 
 
 # Episodes whose loss is still to be computed, by the id of the model; in a context, which other threads do not see.
-_EPISODES: contextvars.ContextVar[Mapping[int, Any]] = contextvars.ContextVar(
-    "episodes", default=types.MappingProxyType({})
-)
+_EPISODES: ContextVar[Mapping[int, Any]] = ContextVar("episodes", default=types.MappingProxyType({}))
 
 
 @contextlib.contextmanager
@@ -47,8 +45,7 @@ def expecting_episode(model):
 def keep_episode(model, episode, training):
     """Keeps an episode for the loss: always in training, as a training loop may call the model and its loss itself."""
     episodes = _EPISODES.get()
-    is_expected = id(model) in episodes and episodes[id(model)] is None
-    if training or is_expected:
+    if training or episodes.get(id(model), model) is None:
         _EPISODES.set({**episodes, id(model): episode})
 
 

@@ -8,18 +8,8 @@ from keras_adaptive_rnn import _arguments, _sequence, engine
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Tensor
 from keras_adaptive_rnn.cells.bases import any_cell
-from keras_adaptive_rnn.models.base import TextClassifier, probabilities, run
-from keras_adaptive_rnn.models.jumping import (
-    Episode,
-    Path,
-    Paths,
-    Reading,
-    bounds,
-    expecting_episode,
-    keep_episode,
-    reward,
-    take_episode,
-)
+from keras_adaptive_rnn.models import jumping
+from keras_adaptive_rnn.models.base import TextClassifier, probabilities
 
 
 @export
@@ -128,7 +118,7 @@ class LSTMJump(TextClassifier):
         self.classifier = self.make_dense(self.classes, "classifier")
         self.tokens_read = keras.metrics.Mean(name="tokens_read")
         # Only the method: Keras would track a model as a layer of this one, and it holds this one itself.
-        self._predict_paths = Paths(self).predict
+        self._predict_paths = jumping.Paths(self).predict
 
     def build(self, input_shape):
         self.embedding.build(input_shape)
@@ -136,9 +126,6 @@ class LSTMJump(TextClassifier):
             self.cell.build((input_shape[0], self.embedding_units))
         for layer in (self.jump, self.baseline, self.classifier):
             layer.build((input_shape[0], any_cell.output_size(self.cell)))
-
-    def compute_output_shape(self, input_shape):
-        return (input_shape[0], self.classes)
 
     # Reading.
 
@@ -150,12 +137,11 @@ class LSTMJump(TextClassifier):
             if training:
                 # First the path, without gradients, then one pass over the tokens on it: the graph of a gradient
                 # through every jump would grow with their number.
-                outputs, read = self._follow(tokens, mask, path)
-                keep_episode(self, self._episode(outputs, read, path), training)
-                output = outputs[-1]
+                outputs = self._follow(tokens, mask, path)
+                episode, output = self._episode(outputs, path), outputs[-1]
             else:
-                keep_episode(self, Episode(path.counts), training)
-                output = path.states[0]
+                episode, output = jumping.Episode(path.counts), path.states[0]
+        jumping.keep_episode(self, episode, training)
         return probabilities(self.classifier(output))
 
     def _find_path(self, tokens, mask, training):
@@ -164,58 +150,45 @@ class LSTMJump(TextClassifier):
         segments = self.max_jumps + 1
         if tokens.shape[1] is not None:
             segments = min(segments, -(-tokens.shape[1] // self.read))
-        begin, end = bounds(mask)
-        noise = self._noise(batch_size, segments - 1, training)
-        columns = ops.arange(segments, dtype="int32")
+        begin, end = jumping.bounds(mask)
+        noise = self._noise(batch_size, segments - 1, training) if segments > 1 else None
+        columns = ops.arange(segments - 1, dtype="int32")
 
-        def set_column(array, k, values):
-            return ops.where(ops.equal(columns, k), ops.expand_dims(values, -1), array)
-
-        def body(k, next_token, starts, jumps, counts, *states):
-            read, mask_read = self._window(tokens, mask, ops.expand_dims(next_token, -1), end)
-            _, states = self._run(read, mask_read, list(states), training)
-            starts = set_column(starts, k, next_token)
-            counts = counts + ops.sum(ops.cast(mask_read, "int32"), axis=1)
+        def body(k, next_token, jumps, *states):
+            read, is_read = self._window(tokens, mask, ops.expand_dims(next_token, -1), end)
+            _, states = self._run(read, is_read, list(states), training)
             next_token = next_token + self.read
-            if segments == 1:
-                next_token = ops.maximum(next_token, end)
-            else:
-                logits = ops.cast(self.jump(states[0]), "float32")
-                if noise is not None:
-                    logits = logits + ops.take(noise, ops.minimum(k, segments - 2), axis=1)
-                jump = ops.cast(ops.argmax(logits, axis=-1), "int32")
-                # No jump is drawn in a row that has stopped, or after the last jump.
-                drawn = ops.logical_and(next_token < end, k < segments - 1)
-                jumps = set_column(jumps, k, ops.where(drawn, jump, -1))
-                goes_on = ops.logical_and(drawn, jump > 0)
-                next_token = ops.where(goes_on, next_token + jump - 1, ops.maximum(next_token, end))
-            return (k + 1, next_token, starts, jumps, counts, *(ops.stop_gradient(state) for state in states))
+            logits = ops.cast(self.jump(states[0]), "float32")
+            if noise is not None:
+                logits = logits + ops.take(noise, ops.minimum(k, segments - 2), axis=1)
+            # No jump is drawn in a row that has stopped, or after the last jump.
+            draws = ops.logical_and(next_token < end, k < segments - 1)
+            jump = ops.where(draws, ops.cast(ops.argmax(logits, axis=-1), "int32"), -1)
+            jumps = ops.where(ops.equal(columns, k), ops.expand_dims(jump, -1), jumps)
+            next_token = ops.where(jump > 0, next_token + jump - 1, ops.maximum(next_token, end))
+            return (k + 1, next_token, jumps, *(ops.stop_gradient(state) for state in states))
 
-        rows = ops.zeros((batch_size, segments), dtype="int32")
-        start = (
-            ops.convert_to_tensor(0, dtype="int32"),
-            begin,
-            rows + length,
-            rows - 1,
-            ops.zeros((batch_size,), dtype="int32"),
-            *(ops.stop_gradient(state) for state in any_cell.initial_states(self.cell, batch_size, self.compute_dtype)),
+        none = ops.full((batch_size, segments - 1), -1, dtype="int32")
+        states = any_cell.initial_states(self.cell, batch_size, self.compute_dtype)
+        start = (ops.convert_to_tensor(0, dtype="int32"), begin, none, *map(ops.stop_gradient, states))
+        _, _, jumps, *states = engine.while_loop(
+            lambda k, next_token, *_: ops.any(next_token < end), body, start, segments, any_cell.is_traceable(self.cell)
         )
-        _, _, starts, jumps, counts, *states = engine.while_loop(
-            lambda k, next_token, *_: ops.any(next_token < end),
-            body,
-            start,
-            segments,
-            any_cell.is_traceable(self.cell),
-        )
-        return Path(starts, jumps[:, : segments - 1], counts, end, states)
+
+        begin = ops.expand_dims(begin, -1)
+        starts = begin + ops.cumsum(ops.maximum(jumps, 0) + self.read - 1, axis=1)
+        starts = ops.concatenate([begin, ops.where(jumps > 0, starts, length)], axis=1)
+        starts = ops.where(starts < ops.expand_dims(end, -1), starts, length)
+        _, is_read = self._window(tokens, mask, starts, end)
+        return jumping.Path(starts, jumps, ops.sum(ops.cast(is_read, "int32"), axis=1), end, states)
 
     def _follow(self, tokens, mask, path):
-        """Returns the differentiable outputs after each segment of a path, `[segments, batch, units]`, and the mask."""
+        """Returns the differentiable outputs after each segment of a path, `[segments, batch, units]`."""
         batch_size = ops.shape(tokens)[0]
-        read, mask_read = self._window(tokens, mask, path.starts, path.end)
+        read, is_read = self._window(tokens, mask, path.starts, path.end)
         states = any_cell.initial_states(self.cell, batch_size, self.compute_dtype)
-        outputs, _ = self._run(read, mask_read, states, True, return_sequences=True)
-        return outputs[self.read - 1 :: self.read], mask_read
+        outputs, _ = self._run(read, is_read, states, True, return_sequences=True)
+        return outputs[self.read - 1 :: self.read]
 
     def _window(self, tokens, mask, starts, end):
         """Returns the R tokens from each of `starts`, `[batch, segments]`, and a mask of those that are read."""
@@ -227,12 +200,32 @@ class LSTMJump(TextClassifier):
         return ops.take_along_axis(tokens, inside, axis=1), is_read
 
     def _run(self, tokens, mask, states, training, return_sequences=False):
+        """Reads tokens `[batch, steps]` from `states`; returns `(outputs of all steps or None, states)`."""
+        cell, dtype, sequence = self.cell, self.compute_dtype, _sequence.current()
         vectors = self.embedding(ops.transpose(tokens))
-        return run(self.cell, vectors, states, ops.transpose(mask), training, return_sequences)
+        hoist = engine.should_hoist(cell.count_params(), vectors.shape[1], training)
+
+        def project(x):
+            return any_cell.project(cell, x, training, dtype)
+
+        def step(x, states):
+            return any_cell.step(cell, x if hoist else project(x), states, training, dtype)
+
+        options = engine.Options(
+            return_sequences=return_sequences,
+            training=training,
+            variables=getattr(cell, "variables", []),
+            resume=lambda: _sequence.resumed(sequence, dtype),
+            is_traceable=any_cell.is_traceable(cell),
+        )
+        inputs = project(vectors) if hoist else vectors
+        mask = ops.expand_dims(ops.transpose(mask), -1)
+        _, outputs, states = engine.scan(step, inputs, states, states[0], mask, options)
+        return outputs, states
 
     def _noise(self, batch_size, draws, training):
         """Returns Gumbel noise `[batch, draws, max_jump + 1]`, which makes the argmax of logits a sample, or `None`."""
-        if draws == 0 or not (training or self.inference == "sample"):
+        if not (training or self.inference == "sample"):
             return None
         shape = (batch_size, draws, self.max_jump + 1)
         uniform = keras.random.uniform(shape, 1e-7, 1 - 1e-7, dtype="float32", seed=self.seed_generator)
@@ -240,14 +233,14 @@ class LSTMJump(TextClassifier):
 
     # The loss.
 
-    def _episode(self, outputs, read, path):
+    def _episode(self, outputs, path):
         """Returns log-probabilities, entropies and baselines of a path, `[batch, draws]`."""
         h = ops.transpose(outputs[: path.jumps.shape[1]], (1, 0, 2))
         stopped = ops.stop_gradient(h)
         logits = self.jump(h if self.reward_trains_reader else stopped)
         log_p = ops.log_softmax(ops.cast(logits, "float32"))
         chosen = ops.one_hot(ops.maximum(path.jumps, 0), self.max_jump + 1, dtype="float32")
-        return Episode(
+        return jumping.Episode(
             path.counts,
             log_p=ops.sum(chosen * log_p, axis=-1),
             entropy=-ops.sum(ops.exp(log_p) * log_p, axis=-1),
@@ -255,23 +248,19 @@ class LSTMJump(TextClassifier):
             drawn=ops.cast(path.jumps >= 0, "float32"),
         )
 
-    def train_step(self, *args, **kwargs):
-        with expecting_episode(self):
-            return super().train_step(*args, **kwargs)
-
     def test_step(self, *args, **kwargs):
-        with expecting_episode(self):
+        with jumping.expecting_episode(self):
             return super().test_step(*args, **kwargs)
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         loss = super().compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=training)
-        episode = take_episode(self)
+        episode = jumping.take_episode(self)
         if episode is None:
             return loss
         self.tokens_read.update_state(ops.cast(episode.counts, "float32"))
         if episode.log_p is None:
             return loss
-        terms = self.surrogate(episode, reward(y, y_pred))
+        terms = self.surrogate(episode, jumping.reward(y, y_pred))
         if sample_weight is not None:
             terms = terms * ops.reshape(ops.cast(sample_weight, terms.dtype), (-1,))
         return loss + ops.cast(ops.mean(terms), loss.dtype)
@@ -289,7 +278,7 @@ class LSTMJump(TextClassifier):
 
     # What was read.
 
-    def read_positions(self, x: Tensor, batch_size: int = 32) -> Reading:
+    def read_positions(self, x: Tensor, batch_size: int = 32) -> jumping.Reading:
         """Returns where the model reads.
 
         Args:
@@ -305,4 +294,4 @@ class LSTMJump(TextClassifier):
         places = places.reshape(len(x), -1)
         is_read = np.zeros((len(x), x.shape[1] + 1), dtype=bool)
         np.put_along_axis(is_read, np.where(places < end[:, None], places, x.shape[1]), True, axis=1)
-        return Reading(is_read[:, :-1] & (x != 0 if self.mask_zero else True), starts, jumps, counts)
+        return jumping.Reading(is_read[:, :-1] & (x != 0 if self.mask_zero else True), starts, jumps, counts)

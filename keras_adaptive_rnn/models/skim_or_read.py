@@ -1,7 +1,6 @@
 """Skim or read: a bag of words answers where it is sure, and a recurrent network reads the rest."""
 
 import functools
-import math
 import types
 from typing import Any
 
@@ -100,31 +99,18 @@ class SkimOrRead(TextClassifier):
         self.seed = _arguments.integer("seed", seed, minimum=0, optional=True)
         self.threshold = (0.9 if decide == "threshold" else 0.5) if threshold is None else threshold
 
-        embedding = functools.partial(
-            keras.layers.Embedding, self.vocabulary_size, self.embedding_units, mask_zero=self.mask_zero
-        )
-        policy, dense = {"dtype": self.dtype_policy}, keras.layers.Dense
         # Probabilities in half precision have two or three digits.
-        precise = {"dtype": keras.backend.result_type(self.compute_dtype, "float32")}
-        self.bag_layers = [
-            embedding(**policy),
-            MaskedMean(**policy),
-            dense(self.skim_units, activation="relu", **policy),
-        ]
-        self.skim_layers = [dense(self.classes, **policy), keras.layers.Softmax(**precise)]
-        self.read_layers = [
-            embedding(**policy),
-            RNN(self.cell, **policy),
-            dense(self.classes, **policy),
-            keras.layers.Softmax(**precise),
-        ]
+        policy, precise = self.dtype_policy, keras.backend.result_type(self.compute_dtype, "float32")
+        embedding = functools.partial(keras.layers.Embedding, mask_zero=self.mask_zero, dtype=policy)
+        dense = functools.partial(keras.layers.Dense, dtype=policy)
+        activation = functools.partial(keras.layers.Activation, dtype=precise)
+        sizes = self.vocabulary_size, self.embedding_units
+        self.bag_layers = [embedding(*sizes), MaskedMean(dtype=policy), dense(self.skim_units, activation="relu")]
+        self.skim_layers = [dense(self.classes), activation("softmax")]
+        self.read_layers = [embedding(*sizes), RNN(self.cell, dtype=policy), dense(self.classes), activation("softmax")]
         self.decide_layers = []
         if self.decide == "network":
-            self.decide_layers = [
-                dense(self.decide_units, activation="relu", **policy),
-                dense(1, **policy),
-                keras.layers.Activation("sigmoid", **precise),
-            ]
+            self.decide_layers = [dense(self.decide_units, activation="relu"), dense(1), activation("sigmoid")]
         # A plain object, as Keras would count the weights of the layers above twice.
         self._networks = types.SimpleNamespace(**self._connect(), optimizer=None)
         # Every layer is built by now.
@@ -154,31 +140,17 @@ class SkimOrRead(TextClassifier):
 
     @threshold.setter
     def threshold(self, value):
-        value = _arguments.number("threshold", value, minimum=0)
-        if value > 1:
-            raise ValueError(f"Argument `threshold` must be a number in [0, 1]. Received: threshold={value!r}")
-        self._threshold = value
+        self._threshold = _arguments.number("threshold", value, minimum=0, maximum=1)
         # Compiled functions hold the old value as a constant.
         self.train_function = self.test_function = self.predict_function = None
 
-    @property
-    def skimmer(self):
-        return self._networks.skimmer
-
-    @property
-    def reader(self):
-        return self._networks.reader
-
-    @property
-    def decider(self):
-        return self._networks.decider
+    skimmer = property(lambda self: self._networks.skimmer)
+    reader = property(lambda self: self._networks.reader)
+    decider = property(lambda self: self._networks.decider)
 
     def _by_phase(self):
         networks = {"skim": self.skimmer, "read": self.reader, "decide": self.decider}
         return {phase: network for phase, network in networks.items() if network is not None}
-
-    def compute_output_shape(self, input_shape):
-        return (input_shape[0], self.classes)
 
     def look(self, tokens):
         """Returns the probabilities of the bag of words, $p$, and its confidence $s$, `[batch]`."""
@@ -272,62 +244,42 @@ class SkimOrRead(TextClassifier):
             TypeError: `x` or `y` is not an array, or an argument is unknown or of the wrong type.
             ValueError: the model is not compiled, or an argument is out of its range.
         """
+        given, networks = dict(locals()), self._by_phase()
+        own = {"self", "x", "y", "phases", "class_weight", "sample_weight", "validation_data", "validation_split"}
+        options = {name: value for name, value in given.items() if name not in own}
         _arguments.integer("epochs", epochs)
         _arguments.rate("validation_split", validation_split)
-        phases = self._check_phases(phases)
+        if phases is not None and not (isinstance(phases, (list, tuple)) and set(phases) <= set(networks)):
+            raise ValueError(
+                f"Argument `phases` must be a list of some of {', '.join(map(repr, networks))}, or None. "
+                f"Received: phases={phases!r}"
+            )
         if not self.compiled:
             raise ValueError(f"Model '{self.name}' must be compiled before `fit`.")
         samples, validation = arrays.as_samples(x, y, sample_weight), None
-        rows = np.arange(len(samples[0]))
         if validation_data is not None:
             validation = arrays.as_samples(*validation_data)
         elif validation_split:
-            rows, last = divide("validation_split", validation_split, rows)
-            validation = arrays.select(samples, last)
+            samples, validation = arrays.divide("validation_split", validation_split, samples)
         if self.decider is not None:
-            # Any choice will do, but it must be the same whenever `fit` is called.
-            mixed = np.random.default_rng(self.seed or 0).permutation(rows)
-            rows, held_out = (np.sort(part) for part in divide("held_out", self.held_out, mixed))
-            held_out = arrays.select(samples, held_out)
-        samples = arrays.select(samples, rows)
-        options = {
-            "batch_size": batch_size,
-            "epochs": epochs,
-            "verbose": verbose,
-            "callbacks": callbacks,
-            "shuffle": shuffle,
-            "initial_epoch": initial_epoch,
-            "steps_per_epoch": steps_per_epoch,
-            "validation_steps": validation_steps,
-            "validation_batch_size": validation_batch_size,
-            "validation_freq": validation_freq,
-        }
+            # Any seed will do, but the samples held out must be the same whenever `fit` is called.
+            samples, held_out = arrays.divide("held_out", self.held_out, samples, self.seed or 0)
         joined = keras.callbacks.History()
         joined.set_model(self)
         joined.on_train_begin()
-        for phase in phases:
+        for phase, network in networks.items():
+            if phases is not None and phase not in phases:
+                continue
+            data, checked, weights = samples, validation, class_weight
             if phase == "decide":
                 data, checked, weights = self._decisions(held_out), validation and self._decisions(validation), None
-            else:
-                data, checked, weights = samples, validation, class_weight
             inputs, targets, sample_weight = data
-            history = self._by_phase()[phase].fit(
+            history = network.fit(
                 inputs, targets, validation_data=checked, class_weight=weights, sample_weight=sample_weight, **options
             )
             joined.history |= {f"{phase}_{name}": values for name, values in history.history.items()}
         self.history = joined
         return joined
-
-    def _check_phases(self, phases):
-        allowed = list(self._by_phase())
-        if phases is None:
-            return allowed
-        if not isinstance(phases, (list, tuple)) or not set(phases) <= set(allowed):
-            raise ValueError(
-                f"Argument `phases` must be a list of some of {', '.join(map(repr, allowed))}, or None. "
-                f"Received: phases={phases!r}"
-            )
-        return [phase for phase in allowed if phase in phases]
 
     def _decisions(self, samples):
         """Returns the samples of the decision network: features, and whether the LSTM corrects the bag of words."""
@@ -401,17 +353,6 @@ class SkimOrRead(TextClassifier):
         p, confidence = arrays.predict(self._networks.confidence, x, batch_size)
         (q,) = arrays.predict(self.reader, x, batch_size)
         return ReadingCurve.of(confidence, p.argmax(axis=1) == y, q.argmax(axis=1) == y, thresholds)
-
-
-def divide(argument, share, rows):
-    """Returns the rows without the last ones, and the last ones, of the given share."""
-    first = math.floor(len(rows) * (1 - share))
-    if not 0 < first < len(rows):
-        raise ValueError(
-            f"Argument `{argument}` must leave samples on both sides. "
-            f"Received: {argument}={share} of {len(rows)} samples"
-        )
-    return rows[:first], rows[first:]
 
 
 def apply(layers, x):

@@ -82,6 +82,9 @@ class SkimOrRead(TextClassifier):
     decide_layers: Any
     built: bool
     train_function: Any
+    skimmer: Any
+    reader: Any
+    decider: Any
     history: Any
     stop_predicting: bool
     vocabulary_size: int
@@ -135,13 +138,6 @@ class SkimOrRead(TextClassifier):
     def threshold(self) -> Any: ...
     @threshold.setter
     def threshold(self, value: Any) -> None: ...
-    @property
-    def skimmer(self) -> Any: ...
-    @property
-    def reader(self) -> Any: ...
-    @property
-    def decider(self) -> Any: ...
-    def compute_output_shape(self, input_shape: Any) -> Any: ...
     def look(self, tokens: Any) -> Any:
         """Returns the probabilities of the bag of words, $p$, and its confidence $s$, `[batch]`."""
 
@@ -248,9 +244,6 @@ class SkimOrRead(TextClassifier):
             thresholds: Numbers to try. `None` (default) chooses those that raise the share from 0 to 1 in even steps.
             batch_size: Positive integer. Defaults to `32`.
         """
-
-def divide(argument: Any, share: Any, rows: Any) -> Any:
-    """Returns the rows without the last ones, and the last ones, of the given share."""
 
 def apply(layers: Any, x: Any) -> Any: ...
 def copy(value: Any) -> Any:

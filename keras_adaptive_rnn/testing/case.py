@@ -1,4 +1,4 @@
-"""A cell under test: copies of it with known weights, inputs and states."""
+"""One cell under test: fresh copies of it with known weights, inputs, masks and states."""
 
 import numpy as np
 from keras import ops, tree
@@ -11,7 +11,7 @@ class Case:
     """A cell under test.
 
     Args:
-        cell: The cell. It is copied and never changed.
+        cell: The cell; it is copied, never changed.
         input_shape: `(batch, time, features)`.
         seed: Seed of the inputs and weights.
     """
@@ -32,7 +32,7 @@ class Case:
         return (scale * self.rng.normal(size=shape)).astype("float32")
 
     def _states(self, cell):
-        """Returns random memory states; bookkeeping states keep their initial values."""
+        """Returns random states; those that are the cell's book-keeping are as the cell makes them."""
         initial = as_list(cell.get_initial_state(batch_size=self.batch))
         if any(isinstance(state, (list, tuple)) for state in initial):
             return [self.normal(tuple(state.shape), scale=0.5) for state in tree.flatten(initial)]
@@ -42,7 +42,7 @@ class Case:
         ]
 
     def copy(self, **changes):
-        """Returns a new, unbuilt cell with the same config."""
+        """Returns a new, unbuilt cell of the same config."""
         config = {**self.original.get_config(), **changes}
         if "dtype" in changes:
             config = _with_dtype(config, changes["dtype"])
@@ -56,7 +56,7 @@ class Case:
         return cell
 
     def layer(self, rnn, cell=None, **arguments):
-        """Returns a built layer of class `rnn` around a new cell, which returns sequences and states."""
+        """Returns a built layer of class `rnn` around a new cell, with sequences and states returned."""
         arguments = {"return_sequences": True, "return_state": True, **arguments}
         layer = rnn(self.cell() if cell is None else cell, **arguments)
         layer.build(self.input_shape)
@@ -70,7 +70,7 @@ class Case:
         return [ops.convert_to_numpy(t) for t in tree.flatten(result)]
 
     def python_loop(self, cell, inputs, states, training=False):
-        """Returns the output of every step and the last states of a plain loop over `cell`."""
+        """Returns the outputs of every step and the last states of a plain loop over `cell`."""
         outputs = []
         for t in range(inputs.shape[1]):
             output, states = call(cell, inputs[:, t], states, training)
@@ -78,8 +78,10 @@ class Case:
         return ops.stack(outputs, axis=1), states
 
     def gradients(self, forward, variables):
-        """Returns a loss of `forward(inputs, states)` and its gradients by weights, inputs and states."""
-        weight = ops.convert_to_tensor(self.loss_weights)
+        """Returns loss and gradients, by weights, inputs and states, of `forward(inputs, states)`."""
+        # Every output counts differently: a loss that is symmetric in time hides steps in the wrong order.
+        shape = (self.batch, self.time, self.output_size)
+        weight = ops.convert_to_tensor(np.random.default_rng(7).normal(size=shape).astype("float32"))
 
         def loss(inputs, *states):
             outputs, *last = tree.flatten(forward(inputs, list(states)))
@@ -89,15 +91,9 @@ class Case:
         value, by_variable, by_tensor = engine.gradients(loss, variables, [self.inputs, *self.states])
         return [value, *by_variable, *by_tensor]
 
-    @property
-    def loss_weights(self):
-        # Every output has a different weight, as a loss symmetric in time would not notice steps in the wrong order.
-        shape = (self.batch, self.time, self.output_size)
-        return np.random.default_rng(7).normal(size=shape).astype("float32")
-
 
 def call(cell, inputs, states, training=False):
-    """Returns `output, states` of one step, the states always as a list."""
+    """Returns `output, states` of one step, the states as a list, however the cell returns them."""
     is_list = isinstance(cell.state_size, (list, tuple))
     states = as_list(states)
     output, states = cell(inputs, states if is_list else states[0], training=training)
@@ -105,7 +101,7 @@ def call(cell, inputs, states, training=False):
 
 
 def _with_dtype(config, dtype):
-    """Returns a config in which every layer has the given dtype policy."""
+    """Returns a config with the policy of every layer in it replaced."""
     if isinstance(config, dict):
         return {key: dtype if key == "dtype" else _with_dtype(value, dtype) for key, value in config.items()}
     return [_with_dtype(value, dtype) for value in config] if isinstance(config, list) else config

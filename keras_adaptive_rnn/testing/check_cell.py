@@ -1,4 +1,4 @@
-"""Checks that a cell does everything that a Keras cell must do."""
+"""Everything that a good Keras cell must do, in one call."""
 
 import inspect
 from collections.abc import Sequence
@@ -7,30 +7,30 @@ import keras
 import numpy as np
 
 from keras_adaptive_rnn.testing.case import Case
-from keras_adaptive_rnn.testing.checks import CELL_CHECKS, close, run_keras_layer_test, to_numpy
+from keras_adaptive_rnn.testing.checks import CELL_CHECKS
+from keras_adaptive_rnn.testing.compare import close, run_keras_layer_test
 
 
 def check_cell(
     cell: keras.layers.Layer, input_shape: tuple[int, int, int], seed: int = 0, skip: Sequence[str] = ()
 ) -> None:
-    """Checks that a cell does everything that a Keras cell must do, on the current backend.
+    """Checks all that a Keras cell must do, on the backend in use, and says what it does not.
 
-    It checks the shapes, order and dtype of what a step returns; config and file round trips; that a Python loop over
-    the cell, `keras.layers.RNN` and `keras_adaptive_rnn.layers.RNN` agree in outputs, states and gradients, with masks,
-    backwards and unrolled; that masked padding changes nothing; that noise is new for every batch and absent in
-    inference; that streaming and stateful batches equal one pass; `Bidirectional`; `StackedRNNCells`; both
-    mixed-precision policies; unknown batch and time sizes; that every weight has a gradient; and Keras's own
-    `run_layer_test`.
+    One call covers: the shapes, order and dtype of what a step returns; config and file round trips; agreement of a
+    Python loop over the cell, `keras.layers.RNN` and `keras_adaptive_rnn.layers.RNN` in outputs, states and gradients,
+    with masks, backwards, unrolled; masked padding changes nothing; noise is fresh for every batch and gone in
+    inference; streaming and stateful batches equal one pass; `Bidirectional`; `StackedRNNCells`; both mixed
+    precisions; unknown batch and time; a gradient for every weight; and Keras's own `run_layer_test`.
 
     Args:
-        cell: A cell object, of which copies are tested. Its class must be registered for saving.
-        input_shape: `(batch, time, features)`, at least `(2, 3, 1)`. Small sizes suffice.
-        seed: Integer seed of the inputs and weights. Defaults to `0`.
-        skip: Names of checks to skip, such as `("keras_layer_test",)`. Defaults to none.
+        cell: The cell, an instance; copies of it are tested. Its class must be registered for saving.
+        input_shape: `(batch, time, features)`, at least `(2, 3, 1)`; small sizes will do.
+        seed: Integer seed of inputs and weights. Defaults to `0`.
+        skip: Names of checks to leave out, such as `("keras_layer_test",)`. Defaults to none.
 
     Raises:
-        AssertionError: A check fails. The message has a line for each failed check.
-        ValueError: `input_shape` is not valid, or `skip` contains an unknown name.
+        AssertionError: with a line for each check that failed.
+        ValueError: `input_shape` or a name in `skip` is not understood.
 
     Example:
 
@@ -40,15 +40,15 @@ def check_cell(
 
 
 def check_layer(layer: keras.layers.Layer, input_shape: tuple[int, int, int], seed: int = 0) -> None:
-    """Runs Keras's own `run_layer_test` on a recurrent layer and checks that its config restores the layer.
+    """Runs Keras's own `run_layer_test` on a recurrent layer, and checks that its config makes the same layer.
 
     Args:
-        layer: A layer object, of which copies are tested.
+        layer: The layer, an instance; copies of it are tested.
         input_shape: `(batch, time, features)`.
         seed: Integer seed of the inputs. Defaults to `0`.
 
     Raises:
-        AssertionError: A check fails.
+        AssertionError: what the layer does wrong.
 
     Example:
 
@@ -56,16 +56,15 @@ def check_layer(layer: keras.layers.Layer, input_shape: tuple[int, int, int], se
     """
     config = layer.get_config()
     inputs = np.random.default_rng(seed).normal(size=_input_shape(input_shape)).astype("float32")
-    copy = type(layer).from_config(config)
-    original = type(layer).from_config(config)
-    copy.build(inputs.shape)
-    original.build(inputs.shape)
-    copy.set_weights(original.get_weights())
-    close(to_numpy(copy(inputs)), to_numpy(original(inputs)), "outputs of a layer created from the config")
 
     def make(**changes):
         return type(layer).from_config({**config, **changes})
 
+    copy, original = make(), make()
+    copy.build(inputs.shape)
+    original.build(inputs.shape)
+    copy.set_weights(original.get_weights())
+    close(copy(inputs), original(inputs), "outputs of a layer made from the config")
     run_keras_layer_test(make, inputs.shape)
 
 
@@ -83,21 +82,17 @@ def _run(checks, skip, case):
     names = [check.__name__ for check in checks]
     unknown = sorted(set(skip) - set(names))
     if unknown:
-        raise ValueError(f"Argument `skip` must contain names from {names}. Received: {unknown}")
-    failures = []
+        raise ValueError(f"Argument `skip` must hold names out of {names}. Received: {unknown}")
+    lines, errors = [], []
     for check in checks:
         if check.__name__ in skip:
             continue
         try:
             check(case)
-        except Exception as error:  # A cell can fail in any way, and the report should list all failures.
-            failures.append((check, error))
-    if failures:
-        lines = [
-            f"{check.__name__} ({inspect.getdoc(check).splitlines()[0]}): {type(error).__name__}: {error}"
-            for check, error in failures
-        ]
-        name = type(case.original).__name__
-        raise AssertionError(
-            f"{name} fails {len(failures)} of {len(names)} checks:\n" + "\n".join(f"- {line}" for line in lines)
-        ) from failures[0][1]
+        except Exception as error:  # A cell can fail in any way, and the user wants all of them.
+            errors.append(error)
+            said = inspect.getdoc(check).splitlines()[0]
+            lines.append(f"- {check.__name__} ({said}): {type(error).__name__}: {error}")
+    if errors:
+        summary = f"{type(case.original).__name__} fails {len(errors)} of {len(names)} checks:"
+        raise AssertionError("\n".join([summary, *lines])) from errors[0]

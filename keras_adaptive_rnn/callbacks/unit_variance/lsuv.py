@@ -1,6 +1,5 @@
 """Layer-sequential unit variance (LSUV): an initialization from a batch of data."""
 
-import contextlib
 import dataclasses
 import warnings
 from typing import Any
@@ -72,7 +71,7 @@ def lsuv(
         ddof: Non-negative integer; the variance is divided by the number of entries minus `ddof`, as in `np.var`.
             Defaults to `0`.
         seed: Integer seed of $\epsilon$, or `None` (default).
-        verbose: Whether to print a summary, and to show progress if `rich` is installed. Defaults to `False`.
+        verbose: Whether to show progress and to print a summary. Defaults to `False`.
 
     Returns: A list of `Scaled(name, variance, iterations)`, one per scaled layer, in their order: the final variance
         (before `horizon`), and how often the layer was scaled.
@@ -96,10 +95,12 @@ def lsuv(
     Reference: Mishkin and Matas, All you need is a good init (2016), section 3, algorithm 1; recurrent: Eidnes and
     Nøkland, Shifting Mean Activation Towards Zero with Bipolar Activation Functions (2018), section 3.
     """
-    settings = Settings(orthogonal, activated, tolerance, max_iterations, horizon, ddof, seed, verbose)
-    return settings.initialize(model, data)
+    options = dict(locals())
+    del options["model"]
+    return LSUV(**options).initialize(model)
 
 
+@dataclasses.dataclass(eq=False, repr=False)
 class LSUV(keras.callbacks.Callback):
     r"""Scales each layer to unit variance when `fit` starts: `keras_adaptive_rnn.callbacks.lsuv` as a callback.
 
@@ -129,64 +130,42 @@ class LSUV(keras.callbacks.Callback):
     Reference: Mishkin and Matas, All you need is a good init (2016), section 3.
     """
 
-    def __init__(
-        self,
-        data: Any,
-        *,
-        orthogonal: bool = True,
-        activated: bool = False,
-        tolerance: float = 0.01,
-        max_iterations: int = 40,
-        horizon: float | None = None,
-        ddof: int = 0,
-        seed: int | None = None,
-        verbose: bool = False,
-    ):
-        super().__init__()
-        self.settings = Settings(orthogonal, activated, tolerance, max_iterations, horizon, ddof, seed, verbose)
-        self.data = as_batch(data)
-        self.scaled: Any = None
-
-    def on_train_begin(self, logs=None):
-        if self.scaled is None:
-            self.scaled = self.settings.initialize(self.model, self.data)
-
-
-@dataclasses.dataclass(frozen=True)
-class Settings:
-    """The arguments of `lsuv`."""
-
-    orthogonal: bool
-    activated: bool
-    tolerance: float
-    max_iterations: int
-    horizon: float | None
-    ddof: int
-    seed: int | None
-    verbose: bool
+    data: Any
+    _: dataclasses.KW_ONLY
+    orthogonal: bool = True
+    activated: bool = False
+    tolerance: float = 0.01
+    max_iterations: int = 40
+    horizon: float | None = None
+    ddof: int = 0
+    seed: int | None = None
+    verbose: bool = False
+    scaled: Any = dataclasses.field(default=None, init=False)
 
     def __post_init__(self):
+        super().__init__()
         for name in ("orthogonal", "activated", "verbose"):
             _arguments.boolean(name, getattr(self, name))
         _arguments.number("tolerance", self.tolerance, positive=True)
         _arguments.integer("max_iterations", self.max_iterations, minimum=0)
+        _arguments.number("horizon", self.horizon, minimum=0, maximum=1, optional=True)
         _arguments.integer("ddof", self.ddof, minimum=0)
         _arguments.integer("seed", self.seed, minimum=0, optional=True)
-        if _arguments.number("horizon", self.horizon, minimum=0, optional=True) is not None and self.horizon > 1:
-            raise ValueError(
-                f"Argument `horizon` must be a number in [0, 1], or None. Received: horizon={self.horizon}"
-            )
+        self.data = as_batch(self.data)
 
-    def initialize(self, model, data):
+    def on_train_begin(self, logs=None):
+        if self.scaled is None:
+            self.scaled = self.initialize(self.model)
+
+    def initialize(self, model):
         """Scales the layers of a model and returns the list of `Scaled`."""
         if not isinstance(model, keras.layers.Layer):
             raise TypeError(f"Argument `model` must be a Keras model or layer. Received: model={model!r}")
-        data = as_batch(data)
-        with engine.inference(), progress(self.verbose) as report:
+        with engine.inference():
             if not all(layer.built for layer in flatten_layers(model)):
                 # Building needs only shapes: symbolic inputs run nothing.
-                model(tree.map_structure(lambda array: keras.KerasTensor(array.shape, array.dtype.name), data))
-            scaled = Run(self, report)(model, data)
+                model(tree.map_structure(lambda array: keras.KerasTensor(array.shape, array.dtype.name), self.data))
+            scaled = Run(self)(model, self.data)
         if not scaled:
             raise ValueError(
                 f"Argument `model` must have layers that can be scaled. Received: '{model.name}', which has none"
@@ -220,19 +199,3 @@ def as_batch(data):
             f"Received: a {type(data).__name__}"
         )
     return arrays
-
-
-@contextlib.contextmanager
-def progress(verbose):
-    """Yields a function that reports a scaled layer."""
-    try:
-        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-    except ModuleNotFoundError:
-        verbose = False
-    if not verbose:
-        yield lambda layer: None
-        return
-    text = "LSUV: {task.completed} layers, {task.description}"
-    with Progress(SpinnerColumn(), TextColumn(text), TimeElapsedColumn(), transient=True) as shown:
-        task = shown.add_task("", total=None)
-        yield lambda layer: shown.update(task, advance=1, description=f"{layer.name}: {layer.variance:.3f}")

@@ -1,5 +1,6 @@
 """The matrices of a layer: how to scale them, and how to make them orthonormal."""
 
+import functools
 import math
 
 import keras
@@ -40,17 +41,12 @@ class LayerMatrices:
     def make_orthonormal(self):
         if not isinstance(self.layer, keras.layers.EinsumDense):  # Its equation says which axes are the rows.
             for kernel in self.kernels:
-                assign(kernel, self._depthwise if self._is_depthwise(kernel) else self._orthonormal)
+                assign(kernel, functools.partial(self._orthonormal, kernel.name))
 
-    def _is_depthwise(self, kernel):
-        return isinstance(self.layer, DEPTHWISE) or kernel.name == "depthwise_kernel"
-
-    @staticmethod
-    def _depthwise(w):
-        # [..., inputs, multiplier]: each input has a matrix of its own.
-        return polar(w, math.prod(w.shape[:-2]), w.shape[-2])
-
-    def _orthonormal(self, w):
+    def _orthonormal(self, name, w):
+        if isinstance(self.layer, DEPTHWISE) or name == "depthwise_kernel":
+            # [..., inputs, multiplier]: each input has a matrix of its own.
+            return polar(w, math.prod(w.shape[:-2]), w.shape[-2])
         if isinstance(self.layer, TRANSPOSED):  # [..., outputs, inputs].
             return np.moveaxis(polar(np.moveaxis(w, -1, 0), w.shape[-1]), 0, -1)
         return polar(w, math.prod(w.shape[:-1]), self.blocks)

@@ -132,10 +132,9 @@ def scale_both(name, kernel, recurrent, output, run):
         recurrent.scale(factor)
 
     run.scale(name, output, scale)
-    if run.settings.horizon is not None:
-        of_input, of_state = horizon_factors(run)
-        kernel.scale(of_input)
-        recurrent.scale(of_state)
+    of_input, of_state = horizon_factors(run)
+    kernel.scale(of_input)
+    recurrent.scale(of_state)
 
 
 def horizon_factors(run):

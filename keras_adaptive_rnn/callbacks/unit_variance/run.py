@@ -7,7 +7,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_adaptive_rnn._keras import flatten_layers, takes_training
+from keras_adaptive_rnn._keras import flatten_layers, replaced, takes_training
 from keras_adaptive_rnn.callbacks.unit_variance import recurrent
 from keras_adaptive_rnn.callbacks.unit_variance.matrices import LayerMatrices, MapMatrices, is_known_map, own_kernels
 from keras_adaptive_rnn.maps import LinearMap
@@ -33,9 +33,12 @@ class Scaled(NamedTuple):
 class Run:
     """One pass over a model; `settings` holds the arguments of `keras_adaptive_rnn.callbacks.lsuv`."""
 
-    def __init__(self, settings, report):
-        self.settings, self.report = settings, report
+    def __init__(self, settings):
+        self.settings = settings
         self.scaled = []
+        self._progress = keras.utils.Progbar(
+            None, verbose=int(settings.verbose), stateful_metrics=["variance"], unit_name="layer"
+        )
         self.rows = None  # Boolean mask of the samples that count; `None` counts all.
         self._random = np.random.default_rng(settings.seed)
         self._seen = set()
@@ -45,22 +48,21 @@ class Run:
         with self._hooks:
             self._hook(model)
             model(data, training=False) if takes_training(model) else model(data)
+        self._progress.update(len(self.scaled), finalize=True)
         return self.scaled
 
     def _hook(self, layer):
         """Makes the first call of `layer`, and of every sublayer, scale it if that is possible."""
         if isinstance(layer, keras.layers.RNN):
             recurrent.hook_layer(layer, self)
-            return
-        if isinstance(layer, LinearMap):
+        elif isinstance(layer, LinearMap):
             if is_known_map(layer):
                 self._hook_matrices(layer, MapMatrices(layer))
-            return
-        kernels = own_kernels(layer)
-        if kernels:
-            self._hook_matrices(layer, LayerMatrices(layer, kernels))
-        for part in flatten_layers(layer, include_self=False, recursive=False):
-            self._hook(part)
+        else:
+            if kernels := own_kernels(layer):
+                self._hook_matrices(layer, LayerMatrices(layer, kernels))
+            for part in flatten_layers(layer, include_self=False, recursive=False):
+                self._hook(part)
 
     def _hook_matrices(self, layer, matrices):
         call = layer.call
@@ -109,7 +111,7 @@ class Run:
             scale(variance**-0.5)
             variance, scalings = self._variance(name, output()), scalings + 1
         self.scaled.append(Scaled(name, variance, scalings))
-        self.report(self.scaled[-1])
+        self._progress.update(len(self.scaled), [("variance", variance)])
 
     def _variance(self, name, output):
         y = ops.convert_to_numpy(ops.cast(output, "float32")).astype("float64")
@@ -122,16 +124,3 @@ class Run:
                 "Its inputs, its kernel, its activation or the data may be constant, or too large."
             )
         return variance
-
-
-@contextlib.contextmanager
-def replaced(layer, **attributes):
-    """Replaces attributes of a layer inside the block, hidden from Keras, which would track them."""
-    before = {name: layer.__dict__[name] for name in attributes if name in layer.__dict__}
-    layer.__dict__.update(attributes)
-    try:
-        yield
-    finally:
-        for name in attributes:
-            layer.__dict__.pop(name)
-        layer.__dict__.update(before)

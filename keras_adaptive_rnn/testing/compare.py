@@ -1,0 +1,49 @@
+"""How the checks compare, and how they fail."""
+
+import keras
+import numpy as np
+from keras import ops, tree
+
+from keras_adaptive_rnn._keras import layer_test_case
+
+
+def require(condition, message):
+    """Raises `AssertionError` unless `condition`; an `assert` would be gone under `python -O`."""
+    if not condition:
+        raise AssertionError(message)
+
+
+def require_dtype(tensors, dtype, what):
+    for tensor in tree.flatten(tensors):
+        received = keras.backend.standardize_dtype(tensor.dtype)
+        require(received == dtype, f"{what} returns {received}, expected {dtype}")
+
+
+def close(ours, theirs, what, tolerance=1e-5):
+    """Compares structures of tensors or arrays; `None` is a gradient of zero."""
+    ours, theirs = tree.flatten(ours), tree.flatten(theirs)
+    require(len(ours) == len(theirs), f"{what}: {len(ours)} tensors, expected {len(theirs)}")
+    for k, (a, b) in enumerate(zip(ours, theirs, strict=True)):
+        if a is None or b is None:
+            other = b if a is None else a
+            one_sided = other is not None and np.abs(other).max() > tolerance
+            require(not one_sided, f"{what}: tensor {k} has a gradient on one side only")
+            continue
+        a, b = (np.asarray(ops.convert_to_numpy(t), "float32") for t in (a, b))
+        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance, err_msg=f"{what}: tensor {k}")
+
+
+def run_keras_layer_test(make, input_shape):
+    layer = make()
+    layer.build(input_shape)
+    layer_test_case().run_layer_test(
+        make,
+        init_kwargs={},
+        input_shape=tuple(input_shape),
+        expected_output_shape=layer.compute_output_shape(input_shape),
+        expected_num_trainable_weights=len(layer.trainable_weights),
+        expected_num_non_trainable_weights=len(layer.non_trainable_weights),
+        supports_masking=True,
+        # Keras warns about training a model that has nothing to train.
+        run_training_check=bool(layer.trainable_weights),
+    )
