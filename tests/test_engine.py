@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import threading
+import types
 
 import keras
 import numpy as np
@@ -262,7 +263,7 @@ def test_without_a_private_name_the_numbers_are_the_same(name, monkeypatch):
     with monkeypatch.context() as gone:
         if path == "torch.ops.mkldnn":
             # It would find an operator again.
-            gone.setattr("torch.ops.mkldnn", object())
+            gone.setattr("torch.ops.mkldnn", types.SimpleNamespace(_reorder_linear_weight=None))
         else:
             gone.delattr(found_module(path), last)
         with pytest.warns(UserWarning, match=re.escape(f"`{name}`")) as warned:

@@ -217,7 +217,7 @@ def _pure(function, *arguments):
     closed, results = jax.make_jaxpr(function, return_shape=True)(*arguments)
 
     def call(constants, *arguments):
-        run = internals.jaxpr_as_fun(internals.ClosedJaxpr(closed.jaxpr, constants))
+        run = internals.jaxpr_as_fun(type(closed)(closed.jaxpr, constants))
         return jax.tree.unflatten(jax.tree.structure(results), run(*jax.tree.leaves(arguments)))
 
     return call, closed.consts

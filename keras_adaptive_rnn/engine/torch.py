@@ -202,7 +202,7 @@ def reorders(kernel, inputs, steps):
         and least <= inputs.shape[-2] <= most
         and inputs.ndim == 2
         and steps >= tuning.REORDERED_STEPS
-        and internals.multiply_reordered is not None
+        and None not in (internals.reorder_weight, internals.multiply_reordered)
     )
 
 
