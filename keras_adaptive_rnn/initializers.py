@@ -1,5 +1,6 @@
 """Initializers, as in `keras.initializers`."""
 
+import copy
 import math
 import random
 import statistics
@@ -25,14 +26,15 @@ def reseeded(initializer, index):
     An initializer with an integer seed gives a copy with another integer seed, so that a seeded layer stays repeatable.
     """
     initializer = get(initializer)
-    if isinstance(initializer, Scaled):
-        return initializer.reseeded(index)
     if index == 0 or not isinstance(initializer, keras.initializers.Initializer):
         return initializer
     config = initializer.get_config()
     if isinstance(config.get("seed"), int):
         config["seed"] += index
-    return type(initializer).from_config(config)
+    made = type(initializer).from_config(config)
+    if isinstance(made, UnitVariance):
+        made.layer_gains, made.index = initializer.layer_gains, initializer.index + index
+    return made
 
 
 def joined(initializer, widths):
@@ -175,38 +177,25 @@ class UnitVariance(SemiOrthogonal):
     networks (2013); the scale by the number of rows: He et al., Delving Deep into Rectifiers (2015), section 2.2.
     """
 
+    # A function that returns the gain of each layer of a deep cell, and which of its matrices this is: the layer, plus
+    # 1000 times the factor, in maps that multiply several. The first factor takes the gain.
+    layer_gains, index = None, 0
+
     def draw(self, shape):
-        drawn = super().draw(shape)
-        return drawn * math.sqrt(max(1, shape[-1] / self.blocks / math.prod(shape[:-1])))
-
-
-class Scaled:
-    """Draws the matrices of the layers of a deep cell, each scaled by a gain of its own.
-
-    A map asks `reseeded` for one initializer per matrix. The index says which matrix is drawn: the layer, plus
-    `FACTOR` times the factor, in maps that multiply several. The first factor takes the gain.
-
-    Args:
-        initializer: Initializer of all layers.
-        gains: Function without arguments that returns the gain of each layer.
-        index: Integer, which matrix to draw.
-    """
-
-    FACTOR = 1000
-
-    def __init__(self, initializer, gains, index=0):
-        self.initializer, self.gains, self.index = initializer, gains, index
-
-    def reseeded(self, index):
-        return Scaled(reseeded(self.initializer, index), self.gains, self.index + index)
-
-    def __call__(self, shape, dtype=None):
-        drawn = self.initializer(shape, dtype=dtype)
-        factor, layer = divmod(self.index, self.FACTOR)
+        drawn = super().draw(shape) * math.sqrt(max(1, shape[-1] / self.blocks / math.prod(shape[:-1])))
+        factor, layer = divmod(self.index, 1000)
         # In a stateless scope, which may be traced, only the shape counts: Keras draws again afterwards.
-        if factor or in_stateless_scope():
+        if self.layer_gains is None or factor or in_stateless_scope():
             return drawn
-        return drawn * ops.cast(float(self.gains()[layer]), drawn.dtype)
+        return drawn * self.layer_gains()[layer]
+
+
+def scaled(initializer, layer_gains, first=0):
+    """Returns an initializer of the layers of a deep cell from `first` up, which scales what `UnitVariance` draws."""
+    if isinstance(initializer, UnitVariance):
+        initializer = copy.copy(initializer)
+        initializer.layer_gains, initializer.index = layer_gains, first
+    return initializer
 
 
 def unit_variance_gains(activation, units, skips):
