@@ -1,12 +1,16 @@
-"""The names of TensorFlow that the engine uses and that are not public, `None` where they are gone."""
+"""The names of TensorFlow that the engine uses and that are not public, and what stands for those that are gone."""
 
 from keras_adaptive_rnn._private import optional
 
 optimization_barrier = optional(
-    "tensorflow.compiler.tf2xla.python.xla.optimization_barrier", "training with XLA is slower"
+    "tensorflow.compiler.tf2xla.python.xla.optimization_barrier", "training with XLA is slower", lambda x: [x]
 )
 # Whether a gradient tape watches, or a `tf.custom_gradient` is being recorded.
-could_possibly_record = optional("tensorflow.python.eager.record.could_possibly_record", "adaptive inference is slower")
+could_possibly_record = optional(
+    "tensorflow.python.eager.record.could_possibly_record", "adaptive inference is slower", lambda: True
+)
 # `tf.__internal__` is exported, for Keras, but not documented.
+enclosing_xla_context = optional(
+    "tensorflow.__internal__.get_enclosing_xla_context", "training with XLA is slower", lambda: None
+)
 FuncGraph = optional("tensorflow.__internal__.FuncGraph", "training is slower")
-enclosing_xla_context = optional("tensorflow.__internal__.get_enclosing_xla_context", "training with XLA is slower")
