@@ -31,14 +31,11 @@ __all__ = [
 
 def _backend():
     name = keras.backend.backend()
-    try:
-        return importlib.import_module(f"keras_adaptive_rnn.engine.{name}")
-    except ModuleNotFoundError as error:
-        if error.name != f"keras_adaptive_rnn.engine.{name}":
-            raise
+    if name not in ("jax", "tensorflow", "torch"):
         raise NotImplementedError(
             f"keras_adaptive_rnn runs on the Keras backends jax, tensorflow and torch. Received: {name}"
-        ) from None
+        )
+    return importlib.import_module(f"keras_adaptive_rnn.engine.{name}")
 
 
 def scan(step, inputs, states, output, mask, options):
@@ -182,10 +179,5 @@ def gradients(function, variables, tensors, compiled=False):
         compiled: Whether TensorFlow runs the function in a graph, as `fit` does; JAX always compiles. Defaults to
             `False`.
     """
-    value, by_variable, by_tensor = _backend().gradients(function, variables, tensors, compiled)
-    to_numpy = keras.ops.convert_to_numpy
-    return (
-        to_numpy(value),
-        [None if g is None else to_numpy(g) for g in by_variable],
-        [None if g is None else to_numpy(g) for g in by_tensor],
-    )
+    found = _backend().gradients(function, variables, tensors, compiled)
+    return keras.tree.map_structure(lambda x: None if x is None else keras.ops.convert_to_numpy(x), tuple(found))

@@ -216,13 +216,3 @@ def one_operation(function, tensors, *args):
     if has_torch_function(tensors):
         return handle_torch_function(function, tensors, *args)
     return function(*args)
-
-
-class Switch:
-    """One of several functions of tensors, each traced when it is first chosen."""
-
-    def __init__(self, functions):
-        self.functions = [Traced(function) for function in functions]
-
-    def __call__(self, index, *operands):
-        return self.functions[int(index)](*operands)
