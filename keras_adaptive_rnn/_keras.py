@@ -11,17 +11,6 @@ import keras
 
 from keras_adaptive_rnn._private import optional
 
-__all__ = [
-    "AutocastScope",
-    "DropoutRNNCell",
-    "flatten_layers",
-    "get_mask",
-    "in_stateless_scope",
-    "layer_test_case",
-    "model_supports_jit",
-    "takes_training",
-]
-
 # A cell may have another dtype policy than the layer around it. Keras opens this scope in `Layer.__call__`, which the
 # time loop skips for speed.
 AutocastScope = optional(

@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib
+import inspect
 import itertools
 import json
 import math
@@ -326,6 +327,14 @@ def test_without_private_names_of_keras_the_numbers_are_the_same():
     assert named == [OF_KERAS[0], OF_KERAS[2], OF_KERAS[4]]
     for a, b in zip(expected, found, strict=True):
         np.testing.assert_allclose(b, a, rtol=1e-5, atol=1e-6)
+
+
+def test_the_backend_defines_the_interface():
+    for name, function in vars(engine.Engine).items():
+        if name != "inference" and not name.startswith("_"):
+            expected = list(inspect.signature(function).parameters)[1:]
+            assert list(inspect.signature(getattr(BACKEND, name)).parameters) == expected, name
+            assert getattr(engine, name) is getattr(BACKEND, name)
 
 
 def test_layers_inside_are_found_without_keras(monkeypatch):
