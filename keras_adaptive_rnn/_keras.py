@@ -1,6 +1,6 @@
 """The one file that reaches into Keras beyond its public API, and why it must.
 
-Where a version of Keras lacks a name, something slower takes its place.
+Where a version of Keras lacks a name, something else takes its place.
 """
 
 import contextlib
@@ -28,7 +28,9 @@ model_supports_jit = optional(
 )
 # Returns the mask of a tensor, or `None`. On JAX a tensor cannot hold it while it is traced, so Keras keeps a table.
 get_mask = optional(
-    "keras.src.backend.common.masking.get_keras_mask", None, lambda tensor: getattr(tensor, "_keras_mask", None)
+    "keras.src.backend.common.masking.get_keras_mask",
+    "masks of tensors that JAX traces may be lost",
+    lambda tensor: getattr(tensor, "_keras_mask", None),
 )
 # `keras.layers.RNN` prepares and resets noise only for instances of this mix-in: a cell that draws noise without it
 # leaks tracers on JAX, and keeps one mask forever on PyTorch.

@@ -1,6 +1,7 @@
 """How this package uses names that another library does not promise to keep.
 
-Only `_keras.py` and `engine/_*_internals.py` ask for them: without one the package is slower, and still right.
+Only `_keras.py` and `engine/_*_internals.py` ask for them: without one the package warns, and does
+without it.
 """
 
 import pkgutil
@@ -12,16 +13,15 @@ def optional(name, consequence, fallback=None):
 
     Args:
         name: Full name, such as `"torch._C._current_graph_task_id"`.
-        consequence: What a warning says about the package without it; `None` for no warning.
+        consequence: What a warning says about the package without it.
         fallback: What stands for it. Defaults to `None`.
     """
     try:
         return pkgutil.resolve_name(name)
     except (ImportError, AttributeError):
-        if consequence is not None:
-            warnings.warn(
-                f"The installed version of {name.partition('.')[0]} has no `{name}`, which keras_adaptive_rnn uses. "
-                f"Without it {consequence}; results stay correct.",
-                stacklevel=2,
-            )
+        warnings.warn(
+            f"The installed version of {name.partition('.')[0]} has no `{name}`, which keras_adaptive_rnn uses. "
+            f"Without it {consequence}.",
+            stacklevel=2,
+        )
         return fallback

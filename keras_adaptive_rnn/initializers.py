@@ -225,13 +225,11 @@ def unit_variance_gains(activation, units, skips):
         mean, variance = means + scale * skipped_mean, variances + scale**2 * skipped_variance
         total = variance + mean.var(axis=1)
         # Where no spread gives unit variance, as of a bounded activation, the affine part gets it.
-        k = np.argmax(total >= 1) if total.max() >= 1 else np.searchsorted(SPREADS, 1)
-        k = max(k, 1)
+        k = max(1, np.argmax(total >= 1) if total.max() >= 1 else np.searchsorted(SPREADS, 1))
         between = np.clip(np.interp(1, total[k - 1 : k + 1], [0, 1]), 0, 1)
         spread, mean, variance = ((1 - between) * v[k - 1] + between * v[k] for v in (SPREADS, mean, variance))
-        squares = [np.mean(m**2) + v for m, v in (outputs[-1], (mean, variance))]
         outputs.append((mean, variance))
-        gains.append(spread / math.sqrt(sum(squares)))
+        gains.append(spread / math.sqrt(sum(np.mean(m**2) + v for m, v in outputs[-2:])))
     return gains
 
 

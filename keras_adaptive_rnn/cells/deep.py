@@ -144,9 +144,8 @@ class DeepRNNCell(GatedCell):
 
     def skips(self):
         """Returns the source and scale of each layer's skip connection, or `None` for a layer without one."""
-        ends = {block[-1]: block[0] - 1 for block in self.blocks() if len(block) == self.skip_every}
-        if self.input_size != self.units:
-            ends.pop(self.skip_every - 1, None)
+        is_square = self.input_size == self.units
+        ends = {b[-1]: b[0] - 1 for b in self.blocks() if len(b) == self.skip_every and (b[0] > 0 or is_square)}
         return [(ends[i], self.skip_scale) if i in ends else None for i in range(self.depth)]
 
     @property

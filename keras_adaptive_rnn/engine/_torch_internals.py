@@ -1,11 +1,11 @@
-"""The names of PyTorch that the engine uses and that are not public, `None` where they are gone."""
+"""The names of PyTorch that the engine uses and that are not public, and what stands for those that are gone."""
 
 import torch
 
 from keras_adaptive_rnn._private import optional
 
-# The depth of `torch.func` transforms such as `vmap` around a call.
-maybe_current_level = optional("torch._C._functorch.maybe_current_level", "time loops run slower")
+# The depth of `torch.func` transforms such as `vmap` around a call. If it never stays the same, nothing is traced.
+maybe_current_level = optional("torch._C._functorch.maybe_current_level", "time loops run slower", object)
 # Tells one backward pass from another.
 current_backward_pass = optional("torch._C._current_graph_task_id", "training with large weights is slower")
 # The operators with which PyTorch's own compiler multiplies on a CPU.

@@ -49,11 +49,7 @@ def recomputed_scan(body, carry, xs):
     length = jax.tree.leaves(xs)[0].shape[0]
     size = max(1, min(tuning.RECOMPUTED_STEPS, length))
     count, rest = divmod(length, size)
-
-    @jax.checkpoint
-    def chunk(carry, xs):
-        return batched_scan(body, carry, xs)
-
+    chunk = jax.checkpoint(lambda carry, xs: batched_scan(body, carry, xs))
     whole = jax.tree.map(lambda x: x[: length - rest].reshape((count, size, *x.shape[1:])), xs)
     carry, outputs = lax.scan(chunk, carry, whole)
     outputs = jax.tree.map(lambda y: y.reshape((length - rest, *y.shape[2:])), outputs)
@@ -132,10 +128,9 @@ class Products:
     def _find(self, a, kernel):
         e = jnp.matmul(a, kernel)
         if self._is_batched(a, kernel):
-            place = next((k for k, known in enumerate(self.kernels) if known is kernel), len(self.kernels))
-            if place == len(self.kernels):
+            if all(known is not kernel for known in self.kernels):
                 self.kernels.append(kernel)
-            self.places.append(place)
+            self.places.append(next(k for k, known in enumerate(self.kernels) if known is kernel))
             self.taps.append(jax.ShapeDtypeStruct(e.shape, e.dtype))
         return e
 
@@ -163,21 +158,16 @@ class Products:
 
     def kernel_gradients(self, factors, d_taps):
         """Returns the gradients of the kernels from what they multiplied and the products' gradients, of all steps."""
-        gradients = [None] * len(self.kernels)
+        parts = [[] for _ in self.kernels]
         for k, a, e in zip(self.places, factors, d_taps, strict=True):
-            d = _outer(a, e, self.kernels[k].ndim)
-            gradients[k] = d if gradients[k] is None else gradients[k] + d
-        return gradients
+            parts[k].append(_outer(a, e, self.kernels[k].ndim))
+        return [sum(rest, first) for first, *rest in parts]
 
 
 @jax.custom_vjp
 def tapped_product(a, kernel, tap):
     """Returns `a @ kernel`, whose gradient goes to `a` and, instead of the kernel, to `tap`."""
     return jnp.matmul(a, kernel)
-
-
-def _product_forward(a, kernel, tap):
-    return tapped_product(a, kernel, tap), kernel
 
 
 def _product_backward(kernel, gradient):
@@ -192,7 +182,7 @@ def _product_backward(kernel, gradient):
     return back, None, gradient
 
 
-tapped_product.defvjp(_product_forward, _product_backward)
+tapped_product.defvjp(lambda a, kernel, tap: (tapped_product(a, kernel, tap), kernel), _product_backward)
 
 
 def _outer(a, e, ndim):

@@ -26,11 +26,7 @@ def scan(step, inputs, states, output, mask, options):
         now, mask_now = (x, None) if mask is None else (x[:-1], x[-1])
         old_states = tree.pack_sequence_as(states, carry[1:])
         new_output, new_states = step(tree.pack_sequence_as(inputs, now), mask_now, carry[0], old_states)
-        new = [new_output, *tree.flatten(new_states)]
-        # `where` and a user's step may lose a static size, and the loop needs the shapes unchanged.
-        for tensor, old in zip(new, carry, strict=True):
-            tensor.set_shape(old.shape)
-        return new
+        return shaped_like(carry, [new_output, *tree.flatten(new_states)])
 
     carry = [output, *tree.flatten(states)]
     if options.unroll:
@@ -47,6 +43,13 @@ def scan(step, inputs, states, output, mask, options):
     return carry[0], outputs, tree.pack_sequence_as(states, carry[1:])
 
 
+def shaped_like(old, new):
+    """Returns `new` with the static sizes of `old`: a loop needs them, and `where` or a user's step may lose them."""
+    for a, b in zip(new, old, strict=True):
+        a.set_shape(b.shape)
+    return new
+
+
 def scan_layers(layer, carry, states, tensors):
     count = tensors[0].shape[0]
     read = _reader((*states, *tensors), count)
@@ -54,9 +57,7 @@ def scan_layers(layer, carry, states, tensors):
     def one(k, carry, ends):
         now = read(k)
         new, last = layer(carry, now[: len(states)], now[len(states) :])
-        for tensor, old in zip(new, carry, strict=True):
-            tensor.set_shape(old.shape)
-        return k + 1, new, [array.write(k, state) for array, state in zip(ends, last, strict=True)]
+        return k + 1, shaped_like(carry, new), [array.write(k, e) for array, e in zip(ends, last, strict=True)]
 
     _, carry, ends = tf.while_loop(
         lambda k, *_: k < count,
@@ -221,12 +222,8 @@ class Weights:
 
         graph = internals.FuncGraph("step")
         with graph.as_default(), override_matmul(form):
-
-            def placeholder(x, shape):
-                return tf.compat.v1.placeholder(x.dtype, shape)
-
-            old = [placeholder(c, c.shape) for c in carry]
-            body([placeholder(x, x.shape[1:]) for x in xs], old)
+            old = [tf.compat.v1.placeholder(c.dtype, c.shape) for c in carry]
+            body([tf.compat.v1.placeholder(x.dtype, x.shape[1:]) for x in xs], old)
         self.form = in_halves if _are_sequential(self.products, old) else tf.matmul
         others = [x for x in graph.external_captures if self.place(x) is None]
         if any(x.dtype == tf.resource for x in others):
@@ -457,9 +454,7 @@ def ragged_scan(step, inputs, states, times, ends, collect):
     def body(k, states, times, path):
         new, ahead = step(tf.gather(flat, tf.minimum(times, length - 1) * batch_size + rows), states)
         active = times < ends
-        new = [tf.where(active[:, None], a, b) for a, b in zip(new, states, strict=True)]
-        for tensor, old in zip(new, states, strict=True):
-            tensor.set_shape(old.shape)
+        new = shaped_like(states, [tf.where(active[:, None], a, b) for a, b in zip(new, states, strict=True)])
         if collect:
             now = new[0], tf.where(active, times - length, 0)
             path = [array.write(k, x) for array, x in zip(path, now, strict=True)]
@@ -531,10 +526,8 @@ def gradients(function, variables, tensors, compiled):
     def run(*tensors):
         values = [v.value for v in variables]
         with tf.GradientTape() as tape:
-            for t in tensors:
-                tape.watch(t)
+            tape.watch(tensors)
             value = function(*tensors)
-        return value, tape.gradient(value, [*values, *tensors])
+        return value, *tape.gradient(value, [values, list(tensors)])
 
-    value, found = (tf.function(run) if compiled else run)(*(tf.convert_to_tensor(t) for t in tensors))
-    return value, found[: len(variables)], found[len(variables) :]
+    return (tf.function(run) if compiled else run)(*map(tf.convert_to_tensor, tensors))

@@ -1,7 +1,5 @@
 """The layers of `DeepRNNCell`, each of which can read a whole sequence before the next one does."""
 
-import contextlib
-
 from keras import ops, tree
 
 from keras_adaptive_rnn import _sequence
@@ -21,19 +19,16 @@ class DeepLayers(LayerStack):
     def __init__(self, cell, training):
         self.cell = cell
         self.training = training
-        self._drops = training and cell.dropout > 0
-        self._drops_blocks = training and cell.block_dropout > 0
         self._is_square = cell.input_size == cell.units
         kept, blocks = _sequence.kept_by(cell), cell.blocks()
         scales = [0.0 if skip is None else skip[1] for skip in cell.skips()]
-        self._skips = any(scales)
         kernels = {"recurrent": cell.recurrent_map.prepared_blocks(training)}
         if cell.use_bias:
             kernels["bias"] = ops.stack([cell.bias.value(k) for k in range(cell.depth)])
         rows = {"starts": ops.convert_to_tensor([i == block[0] for block in blocks for i in block])}
-        if self._skips:
+        if any(scales):
             rows["skip"] = ops.convert_to_tensor(scales, dtype=cell.compute_dtype)
-        if self._drops_blocks:
+        if training and cell.block_dropout > 0:
             block_of = [k for k, block in enumerate(blocks) for _ in block]
             keys = ops.transpose(kept["block_dropout"])
             rows["block_keys"] = ops.expand_dims(ops.take(keys, block_of, axis=0), -1)
@@ -45,39 +40,35 @@ class DeepLayers(LayerStack):
         self._lowest = tree.map_structure(lambda t: None if t is None else t[0], {**kernels, **rows})
         kernels, rows = tree.map_structure(lambda t: None if t is None else t[1:], (kernels, rows))
         kernels["inner"] = cell.inner_map.prepared_blocks(training)
-        if self._drops:
+        if training and cell.dropout > 0:
             self._lowest["keys"] = kept["dropout"][:, : cell.input_size]
             rows["keys"] = self._per_layer(kept["dropout"][:, cell.input_size :])
         super().__init__(kernels, rows)
 
     @classmethod
     def depth_of(cls, cell):
+        if cell.depth < 3:
+            return 0
         # A map of the user's own may have no blocks.
-        has_blocks = cell.depth > 2 and all(
-            type(linear_map).prepare_blocks is not LinearMap.prepare_blocks
-            for linear_map in (cell.inner_map, cell.recurrent_map)
-        )
-        return cell.depth if has_blocks else 0
+        prepare_blocks = [type(linear_map).prepare_blocks for linear_map in (cell.inner_map, cell.recurrent_map)]
+        return 0 if LinearMap.prepare_blocks in prepare_blocks else cell.depth
 
     def _per_layer(self, joined):
         """Returns `[layers, batch, units]` of `[batch, layers * units]`."""
         layers = joined.shape[-1] // self.cell.units
         return ops.transpose(ops.reshape(joined, (-1, layers, self.cell.units)), (1, 0, 2))
 
-    def with_weights_of(self, layer):
-        return contextlib.nullcontext()
-
     def project(self, carry, layer):
         cell, own = self.cell, layer or self._lowest
         x = carry[0]
-        if self._drops:
+        if "keys" in own:
             kept = uniform(own["keys"], carry[-1]) >= cell.dropout
             x = x * (ops.cast(kept, x.dtype) / (1 - cell.dropout))
         below = cell.kernel_map(x) if layer is None else cell.inner_map.product(x, own["inner"])
         projected = [below + own["bias"] if cell.use_bias else below]
-        if self._skips:
+        if "skip" in own:
             projected.append(own["skip"] * self._block_input(carry, layer, below))
-        if self._drops_blocks:
+        if "block_keys" in own:
             projected.append(self._kept(carry, own))
         return projected
 
@@ -97,14 +88,14 @@ class DeepLayers(LayerStack):
         below, *more = projected
         read = old * ops.cast(own["mask"], old.dtype) if "mask" in own else old
         h = self.cell.activation(below + self.cell.recurrent_map.product(read, own["recurrent"]))
-        if self._skips:
+        if "skip" in own:
             h = h + more[0]
-        return h, [mixed(more[-1], h, old) if self._drops_blocks else h]
+        return h, [mixed(more[-1], h, old) if "block_keys" in own else h]
 
     def to_next_layer(self, carry, output, layer):
         own = layer or self._lowest
         block_input = self._block_input(carry, layer, output)
-        if self._drops_blocks:
+        if "block_keys" in own:
             kept = ops.where(own["ends"], self._kept(carry, own), 1)
             output = mixed(kept, output, block_input)
         return [output, block_input, *carry[1 if layer is None else 2 :]]

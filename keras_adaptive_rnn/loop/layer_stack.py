@@ -62,8 +62,8 @@ class LayerStack:
         raise NotImplementedError
 
     def with_weights_of(self, layer):
-        """Returns a context in which the functions below compute `layer`."""
-        raise NotImplementedError
+        """Returns a context in which the functions below compute `layer`; by default they need none."""
+        return contextlib.nullcontext()
 
     def project(self, carry, layer):
         """Returns what the steps of a layer read of what has come from below."""
