@@ -1,5 +1,6 @@
 """Initializers, in the style of `keras.initializers`."""
 
+import copy
 import math
 import random
 import statistics
@@ -25,14 +26,15 @@ def reseeded(initializer, index):
     If the initializer has an integer seed, so does the copy, and a seeded layer remains reproducible.
     """
     initializer = get(initializer)
-    if isinstance(initializer, Scaled):
-        return initializer.reseeded(index)
     if index == 0 or not isinstance(initializer, keras.initializers.Initializer):
         return initializer
     config = initializer.get_config()
     if isinstance(config.get("seed"), int):
         config["seed"] += index
-    return type(initializer).from_config(config)
+    made = type(initializer).from_config(config)
+    if isinstance(made, UnitVariance):
+        made.layer_gains, made.index = initializer.layer_gains, initializer.index + index
+    return made
 
 
 def concatenated(initializer, widths):
@@ -176,38 +178,25 @@ class UnitVariance(SemiOrthogonal):
     networks (2013); the scale by the number of rows: He et al., Delving Deep into Rectifiers (2015), section 2.2.
     """
 
+    # A function that returns the gain of each layer of a deep cell, and which of its matrices this is: the layer, plus
+    # 1000 times the factor, in maps that multiply several. The first factor takes the gain.
+    layer_gains, index = None, 0
+
     def draw(self, shape):
-        drawn = super().draw(shape)
-        return drawn * math.sqrt(max(1, shape[-1] / self.blocks / math.prod(shape[:-1])))
-
-
-class Scaled:
-    """Draws the matrices of the layers of a deep cell, each scaled by a gain of its own.
-
-    A map calls `reseeded` once per matrix, with an index that identifies the matrix: the layer, plus `FACTOR` times the
-    factor in maps that multiply several factors. The gain scales the first factor.
-
-    Args:
-        initializer: Initializer of all layers.
-        gains: Function without arguments that returns the gain of each layer.
-        index: Integer, the matrix to draw.
-    """
-
-    FACTOR = 1000
-
-    def __init__(self, initializer, gains, index=0):
-        self.initializer, self.gains, self.index = initializer, gains, index
-
-    def reseeded(self, index):
-        return Scaled(reseeded(self.initializer, index), self.gains, self.index + index)
-
-    def __call__(self, shape, dtype=None):
-        drawn = self.initializer(shape, dtype=dtype)
-        factor, layer = divmod(self.index, self.FACTOR)
-        # In a stateless scope, which may be traced, only the shape matters, as Keras draws again afterwards.
-        if factor or in_stateless_scope():
+        drawn = super().draw(shape) * math.sqrt(max(1, shape[-1] / self.blocks / math.prod(shape[:-1])))
+        factor, layer = divmod(self.index, 1000)
+        # In a stateless scope, which may be traced, only the shape counts: Keras draws again afterwards.
+        if self.layer_gains is None or factor or in_stateless_scope():
             return drawn
-        return drawn * ops.cast(float(self.gains()[layer]), drawn.dtype)
+        return drawn * self.layer_gains()[layer]
+
+
+def scaled(initializer, layer_gains, first=0):
+    """Returns an initializer of the layers of a deep cell from `first` up, which scales what `UnitVariance` draws."""
+    if isinstance(initializer, UnitVariance):
+        initializer = copy.copy(initializer)
+        initializer.layer_gains, initializer.index = layer_gains, first
+    return initializer
 
 
 def unit_variance_gains(activation, units, skips):
@@ -239,13 +228,11 @@ def unit_variance_gains(activation, units, skips):
         mean, variance = means + scale * skipped_mean, variances + scale**2 * skipped_variance
         total = variance + mean.var(axis=1)
         # If no spread gives unit variance, as with a bounded activation, the affine part gets unit variance.
-        k = np.argmax(total >= 1) if total.max() >= 1 else np.searchsorted(SPREADS, 1)
-        k = max(k, 1)
+        k = max(1, np.argmax(total >= 1) if total.max() >= 1 else np.searchsorted(SPREADS, 1))
         between = np.clip(np.interp(1, total[k - 1 : k + 1], [0, 1]), 0, 1)
         spread, mean, variance = ((1 - between) * v[k - 1] + between * v[k] for v in (SPREADS, mean, variance))
-        squares = [np.mean(m**2) + v for m, v in (outputs[-1], (mean, variance))]
         outputs.append((mean, variance))
-        gains.append(spread / math.sqrt(sum(squares)))
+        gains.append(spread / math.sqrt(sum(np.mean(m**2) + v for m, v in outputs[-2:])))
     return gains
 
 

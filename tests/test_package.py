@@ -38,12 +38,14 @@ def run(code, cwd=None, **environment):
 
 
 def imports(path):
-    """Returns the modules that a file imports, functions included."""
+    """Returns the modules that a file imports, functions included, and the names that it asks `optional` for."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "optional":
+            yield node.args[0].value
 
 
 def importers(*modules):

@@ -116,45 +116,36 @@ class DeepRNNCell(GatedCell):
                 f"Received: skip_every=None, block_dropout={block_dropout}"
             )
         if self.depth > 1:
-            self.inner_map = self._bind_like("inner_map", self.kernel_map)
+            like = type(self.kernel_map).from_config(self.kernel_map.get_config())
+            initializer = initializers.reseeded(self.kernel_initializer, 1)
+            weights = initializer, self.kernel_regularizer, self.kernel_constraint
+            self.inner_map = like.bind(self, "inner_map", self.units, *weights)
         self.reads_output = self.block_dropout == 0
         self._counts = self.dropout > 0 or self.block_dropout > 0
-        output = [] if self.reads_output else [self.units]
-        self.state_size = [*output, *([self.units] * self.depth), *([DIGITS] if self._counts else [])]
+        first = 0 if self.reads_output else 1
+        self.state_size = [self.units] * (first + self.depth) + ([DIGITS] if self._counts else [])
+        self.layer_states = slice(first, first + self.depth)
 
     # Weights and noise.
 
-    def _bind_like(self, name, other):
-        linear_map = type(other).from_config(other.get_config())
-        initializer = initializers.reseeded(self.kernel_initializer, 1)
-        return linear_map.bind(self, name, self.units, initializer, self.kernel_regularizer, self.kernel_constraint)
-
     def build_maps(self):
-        self._scale_initializers()
-        each = (1,) * self.depth
-        self.kernel_map.build_blocks((1,), self.input_size)
-        self.recurrent_map.build_blocks((self.depth,), self.units, init_groups=each, per_block=True)
-        if self.depth > 1:
-            self.inner_map.build_blocks(each[1:], self.units, init_groups=each[1:])
-
-    def _scale_initializers(self):
-        """Scales the matrices that `UnitVariance` draws for each layer."""
-
         @functools.cache
         def gains():
-            return initializers.unit_variance_gains(self.activation, self.units, self._skips())
+            return initializers.unit_variance_gains(self.activation, self.units, self.skips())
 
-        linear_maps = [(self.kernel_map, 0), (self.recurrent_map, 0)]
-        linear_maps += [(self.inner_map, 1)] if self.depth > 1 else []
-        for linear_map, lowest in linear_maps:
-            if isinstance(linear_map.initializer, initializers.UnitVariance):
-                linear_map.initializer = initializers.Scaled(linear_map.initializer, gains, lowest)
+        above = (1,) * (self.depth - 1)
+        for linear_map in (self.kernel_map, self.recurrent_map):
+            linear_map.initializer = initializers.scaled(linear_map.initializer, gains)
+        self.kernel_map.build_blocks((1,), self.input_size)
+        self.recurrent_map.build_blocks((self.depth,), self.units, init_groups=(1, *above), per_block=True)
+        if above:
+            self.inner_map.initializer = initializers.scaled(self.inner_map.initializer, gains, first=1)
+            self.inner_map.build_blocks(above, self.units, init_groups=above)
 
-    def _skips(self):
+    def skips(self):
         """Returns the source and scale of each layer's skip connection, or `None` for a layer without one."""
-        ends = {block[-1]: block[0] - 1 for block in self._blocks() if len(block) == self.skip_every}
-        if self.input_size != self.units:
-            ends = {end: start for end, start in ends.items() if start >= 0}
+        is_square = self.input_size == self.units
+        ends = {b[-1]: b[0] - 1 for b in self.blocks() if len(b) == self.skip_every and (b[0] > 0 or is_square)}
         return [(ends[i], self.skip_scale) if i in ends else None for i in range(self.depth)]
 
     @property
@@ -163,7 +154,7 @@ class DeepRNNCell(GatedCell):
 
     @property
     def memory_states(self):
-        return [*([] if self.reads_output else [False]), *([True] * self.depth), *([False] if self._counts else [])]
+        return [self.layer_states.start <= k < self.layer_states.stop for k in range(len(self.state_size))]
 
     @property
     def noise_sizes(self):
@@ -171,10 +162,10 @@ class DeepRNNCell(GatedCell):
 
     @property
     def step_noise_sizes(self):
-        sizes = {"dropout": self.input_size + (self.depth - 1) * self.units, "block_dropout": len(self._blocks())}
+        sizes = {"dropout": self.input_size + (self.depth - 1) * self.units, "block_dropout": len(self.blocks())}
         return {name: size for name, size in sizes.items() if getattr(self, name) > 0}
 
-    def _blocks(self):
+    def blocks(self):
         """Returns the layers of each block as ranges."""
         size = self.skip_every or self.depth
         return [range(k, min(k + size, self.depth)) for k in range(0, self.depth, size)]
@@ -187,14 +178,12 @@ class DeepRNNCell(GatedCell):
         return [inputs] if drops else [inputs, self.kernel_map(inputs, training=training)]
 
     def step(self, projected, states, training=False):
-        start = 0 if self.reads_output else 1
-        old = list(states[start : start + self.depth])[::-1]
-        digits = states[-1]
+        old, digits = list(states[self.layer_states])[::-1], states[-1]
         kept_inputs = self._kept_inputs(digits, training)
         kept_blocks = self.kept_blocks(digits, training)
         recurrent = self.recurrent_products(old, training)
-        new, x = [], projected[0]
-        for k, block in enumerate(self._blocks()):
+        skips, new, x = self.skips(), [], projected[0]
+        for k, block in enumerate(self.blocks()):
             block_input = x
             for i in block:
                 read = x if kept_inputs is None else x * kept_inputs[i]
@@ -202,22 +191,17 @@ class DeepRNNCell(GatedCell):
                     below = self.kernel_map(read, training=training) if len(projected) == 1 else projected[1]
                 else:
                     below = self.inner_map(read, i - 1, training=training)
-                a = below + recurrent[i]
-                x = self.activation(self.bias(a, row=i) if self.use_bias else a)
-                if self.skip_every and i + 1 == block.start + self.skip_every and self._is_square(block_input):
+                x = self.activation(self.bias(below + recurrent[i], row=i))
+                if skips[i] is not None:
                     x = x + self.skip_scale * block_input
                 new.append(x)
-            if kept_blocks is not None and self._is_square(block_input):
-                kept = kept_blocks[k]
+            # Only the cell's inputs can differ in size from a layer; then they cannot replace it.
+            if kept_blocks is not None and block_input.shape[-1] == self.units:
                 for i in block:
-                    new[i] = kept * new[i] + (1 - kept) * old[i]
-                x = kept * x + (1 - kept) * block_input
+                    new[i] = mixed(kept_blocks[k], new[i], old[i])
+                x = mixed(kept_blocks[k], x, block_input)
         states = [*([] if self.reads_output else [x]), *new[::-1]]
         return x, [*states, next_digits(digits) if training else digits] if self._counts else states
-
-    def _is_square(self, x):
-        # Only the cell's inputs can differ in size from a layer; then they can neither be added to it nor replace it.
-        return x.shape[-1] == self.units
 
     def recurrent_products(self, h, training):
         """Returns $h_i W_i$ for all layers by one batched product, since all states are known when the step starts."""
@@ -237,4 +221,9 @@ class DeepRNNCell(GatedCell):
         if not training or self.block_dropout == 0:
             return None
         kept = ops.cast(self.uniform("block_dropout", digits) >= self.block_dropout, self.compute_dtype)
-        return ops.split(kept, len(self._blocks()), axis=-1)
+        return ops.split(kept, len(self.blocks()), axis=-1)
+
+
+def mixed(kept, new, old):
+    """Returns `new` where `kept` is one, and `old` where it is zero."""
+    return kept * new + (1 - kept) * old

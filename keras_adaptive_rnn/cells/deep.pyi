@@ -85,6 +85,7 @@ class DeepRNNCell(GatedCell):
     inner_map: Any
     reads_output: Any
     state_size: Any
+    layer_states: Any
     units: int
     activation: Any
     kernel_initializer: Any
@@ -174,7 +175,10 @@ class DeepRNNCell(GatedCell):
             trainable: As in `keras.layers.Layer`.
         """
 
-    def build_maps(self) -> None: ...
+    def build_maps(self) -> Any: ...
+    def skips(self) -> Any:
+        """Returns the source and scale of each layer's skip connection, or `None` for a layer without one."""
+
     @property
     def bias_rows(self) -> Any: ...
     @property
@@ -183,6 +187,9 @@ class DeepRNNCell(GatedCell):
     def noise_sizes(self) -> Any: ...
     @property
     def step_noise_sizes(self) -> Any: ...
+    def blocks(self) -> Any:
+        """Returns the layers of each block as ranges."""
+
     def project(self, inputs: Any, training: bool | None = False) -> Any: ...
     def step(self, projected: Any, states: Any, training: bool | None = False) -> Any: ...
     def recurrent_products(self, h: Any, training: bool | None) -> Any:
@@ -190,3 +197,6 @@ class DeepRNNCell(GatedCell):
 
     def kept_blocks(self, digits: Any, training: bool | None) -> Any:
         """Returns the mask of each block, `[batch, 1]`, one if it is kept, or `None` without block dropout."""
+
+def mixed(kept: Any, new: Any, old: Any) -> Any:
+    """Returns `new` where `kept` is one, and `old` where it is zero."""

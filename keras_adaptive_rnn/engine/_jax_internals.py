@@ -1,8 +1,5 @@
 """The names of JAX that the engine uses and that are not stable, `None` where they are gone."""
 
-from keras_adaptive_rnn._private import missing
+from keras_adaptive_rnn._private import optional
 
-try:
-    from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
-except ImportError:
-    ClosedJaxpr = jaxpr_as_fun = missing("jax.extend.core.jaxpr_as_fun", "training and adaptive inference are slower")
+jaxpr_as_fun = optional("jax.extend.core.jaxpr_as_fun", "training and adaptive inference are slower")

@@ -30,15 +30,12 @@ def scan(step, inputs, states, output, mask, options):
 
     with _scope():
         carry, xs = (output, states), (inputs, mask)
-        if options.unroll:
-            last, outputs = lax.scan(body, carry, xs, unroll=True)
-        elif not options.differentiable:
-            last, outputs = lax.scan(body, carry, xs)
+        if options.unroll or not options.differentiable:
+            (output, states), outputs = lax.scan(body, carry, xs, unroll=options.unroll)
         elif options.recompute:
-            last, outputs = recomputed_scan(body, carry, xs)
+            (output, states), outputs = recomputed_scan(body, carry, xs)
         else:
-            last, outputs = batched_scan(body, carry, xs, options.inside_layers)
-    output, states = last
+            (output, states), outputs = batched_scan(body, carry, xs, options.inside_layers)
     return output, outputs, states
 
 
@@ -52,11 +49,7 @@ def recomputed_scan(body, carry, xs):
     length = jax.tree.leaves(xs)[0].shape[0]
     size = max(1, min(tuning.RECOMPUTED_STEPS, length))
     count, rest = divmod(length, size)
-
-    @jax.checkpoint
-    def chunk(carry, xs):
-        return batched_scan(body, carry, xs)
-
+    chunk = jax.checkpoint(lambda carry, xs: batched_scan(body, carry, xs))
     whole = jax.tree.map(lambda x: x[: length - rest].reshape((count, size, *x.shape[1:])), xs)
     carry, outputs = lax.scan(chunk, carry, whole)
     outputs = jax.tree.map(lambda y: y.reshape((length - rest, *y.shape[2:])), outputs)
@@ -79,13 +72,13 @@ def batched_scan(body, carry, xs, always=False):
     shapes = jax.eval_shape(lambda *a: a, products.kernels, products.taps, carry, first)
     step, constants = _pure(products.tapped(body), *shapes)
     # What the step has closed over becomes an argument as well. Only floats have a gradient.
-    others, fixed_others, join_others = _divide(constants)
-    xs, fixed_xs, join_xs = _divide(jax.tree.leaves(xs))
+    others, fixed_others = _divided(constants)
+    xs, fixed_xs = _divided(xs)
 
     def run(taps, kernels, others, fixed, carry, xs, fixed_xs):
         def one(carry, now):
             taps, x, fixed_x = now
-            carry, y, factors = step(join_others(others, fixed), kernels, taps, carry, join_xs(x, fixed_x))
+            carry, y, factors = step(_joined(others, fixed), kernels, taps, carry, _joined(x, fixed_x))
             return carry, (y, factors)
 
         last, (ys, factors) = lax.scan(_keeping_little(one), carry, (taps, xs, fixed_xs))
@@ -135,10 +128,9 @@ class Products:
     def _find(self, a, kernel):
         e = jnp.matmul(a, kernel)
         if self._is_batched(a, kernel):
-            place = next((k for k, known in enumerate(self.kernels) if known is kernel), len(self.kernels))
-            if place == len(self.kernels):
+            if all(known is not kernel for known in self.kernels):
                 self.kernels.append(kernel)
-            self.places.append(place)
+            self.places.append(next(k for k, known in enumerate(self.kernels) if known is kernel))
             self.taps.append(jax.ShapeDtypeStruct(e.shape, e.dtype))
         return e
 
@@ -166,21 +158,16 @@ class Products:
 
     def kernel_gradients(self, factors, d_taps):
         """Returns the gradients of the kernels from what they multiplied and the products' gradients, of all steps."""
-        gradients = [None] * len(self.kernels)
+        parts = [[] for _ in self.kernels]
         for k, a, e in zip(self.places, factors, d_taps, strict=True):
-            d = _outer(a, e, self.kernels[k].ndim)
-            gradients[k] = d if gradients[k] is None else gradients[k] + d
-        return gradients
+            parts[k].append(_outer(a, e, self.kernels[k].ndim))
+        return [sum(rest, first) for first, *rest in parts]
 
 
 @jax.custom_vjp
 def tapped_product(a, kernel, tap):
     """Returns `a @ kernel`, whose gradient goes to `a` and, instead of the kernel, to `tap`."""
     return jnp.matmul(a, kernel)
-
-
-def _product_forward(a, kernel, tap):
-    return tapped_product(a, kernel, tap), kernel
 
 
 def _product_backward(kernel, gradient):
@@ -195,7 +182,7 @@ def _product_backward(kernel, gradient):
     return back, None, gradient
 
 
-tapped_product.defvjp(_product_forward, _product_backward)
+tapped_product.defvjp(lambda a, kernel, tap: (tapped_product(a, kernel, tap), kernel), _product_backward)
 
 
 def _outer(a, e, ndim):
@@ -217,22 +204,21 @@ def _pure(function, *arguments):
     closed, results = jax.make_jaxpr(function, return_shape=True)(*arguments)
 
     def call(constants, *arguments):
-        run = internals.jaxpr_as_fun(internals.ClosedJaxpr(closed.jaxpr, constants))
+        run = internals.jaxpr_as_fun(type(closed)(closed.jaxpr, constants))
         return jax.tree.unflatten(jax.tree.structure(results), run(*jax.tree.leaves(arguments)))
 
     return call, closed.consts
 
 
-def _divide(leaves):
-    """Returns the floats of a list, the others, and a function that joins two such lists again."""
-    is_float = [jnp.issubdtype(leaf.dtype, jnp.floating) for leaf in leaves]
+def _divided(structure):
+    """Returns the floats of a structure, and all else of it, each with `None` at the places of the other."""
+    is_float = jax.tree.map(lambda x: jnp.issubdtype(x.dtype, jnp.floating), structure)
+    floats = jax.tree.map(lambda x, float_: x if float_ else None, structure, is_float)
+    return floats, jax.tree.map(lambda x, float_: None if float_ else x, structure, is_float)
 
-    def join(floats, others):
-        floats, others = iter(floats), iter(others)
-        return [next(floats) if float_ else next(others) for float_ in is_float]
 
-    floats = [leaf for leaf, float_ in zip(leaves, is_float, strict=True) if float_]
-    return floats, [leaf for leaf, float_ in zip(leaves, is_float, strict=True) if not float_], join
+def _joined(floats, others):
+    return jax.tree.map(lambda a, b: b if a is None else a, floats, others, is_leaf=lambda x: x is None)
 
 
 def ragged_scan(step, inputs, states, times, ends, collect):
@@ -263,15 +249,15 @@ def value_with_gradient_of(short, whole):
         return whole()
     with _scope():
         (short, short_constants), (whole, whole_constants) = _pure(short), _pure(whole)
-    floats, fixed, join = _divide([*short_constants, *whole_constants])
+    floats, fixed = _divided([*short_constants, *whole_constants])
     count = len(short_constants)
 
     @jax.custom_vjp
     def run(floats, fixed):
-        return short(join(floats, fixed)[:count])
+        return short(_joined(floats, fixed)[:count])
 
     def forward(floats, fixed):
-        return jax.vjp(lambda floats: whole(join(floats, fixed)[count:]), floats)
+        return jax.vjp(lambda floats: whole(_joined(floats, fixed)[count:]), floats)
 
     run.defvjp(forward, lambda pull, gradients: (*pull(gradients), None))
     return run(floats, fixed)

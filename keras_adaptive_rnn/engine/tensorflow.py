@@ -26,11 +26,7 @@ def scan(step, inputs, states, output, mask, options):
         now, mask_now = (x, None) if mask is None else (x[:-1], x[-1])
         old_states = tree.pack_sequence_as(states, carry[1:])
         new_output, new_states = step(tree.pack_sequence_as(inputs, now), mask_now, carry[0], old_states)
-        new = [new_output, *tree.flatten(new_states)]
-        # `where` and a user's step may lose a static size, and the loop needs the shapes unchanged.
-        for tensor, old in zip(new, carry, strict=True):
-            tensor.set_shape(old.shape)
-        return new
+        return shaped_like(carry, [new_output, *tree.flatten(new_states)])
 
     carry = [output, *tree.flatten(states)]
     if options.unroll:
@@ -41,44 +37,49 @@ def scan(step, inputs, states, output, mask, options):
         stacked = tf.stack(outputs) if outputs else carry[0][None][:0]
         outputs = stacked if options.return_sequences else None
     elif tf.executing_eagerly() or not options.differentiable:
-        carry, _, _, outputs = loop(body, _arrays(xs, length), carry, length, options.return_sequences)
+        carry, _, _, outputs = loop(body, _reader(xs, length), carry, length, options.return_sequences)
     else:
         carry, outputs = batched_loop(body, xs, carry, length, mask is not None, options)
     return carry[0], outputs, tree.pack_sequence_as(states, carry[1:])
 
 
+def shaped_like(old, new):
+    """Returns `new` with the static sizes of `old`: a loop needs them, and `where` or a user's step may lose them."""
+    for a, b in zip(new, old, strict=True):
+        a.set_shape(b.shape)
+    return new
+
+
 def scan_layers(layer, carry, states, tensors):
     count = tensors[0].shape[0]
-    arrays = _arrays((*states, *tensors), count)
+    read = _reader((*states, *tensors), count)
 
     def one(k, carry, ends):
-        now = [array.read(k) for array in arrays]
+        now = read(k)
         new, last = layer(carry, now[: len(states)], now[len(states) :])
-        for tensor, old in zip(new, carry, strict=True):
-            tensor.set_shape(old.shape)
-        return k + 1, new, [array.write(k, state) for array, state in zip(ends, last, strict=True)]
+        return k + 1, shaped_like(carry, new), [array.write(k, e) for array, e in zip(ends, last, strict=True)]
 
     _, carry, ends = tf.while_loop(
         lambda k, *_: k < count,
         one,
-        (tf.constant(0), carry, [_like(array, count) for array in arrays[: len(states)]]),
+        (tf.constant(0), carry, [_array_of(state, count, 1) for state in states]),
         maximum_iterations=count,
         swap_memory=True,
     )
     return carry, [array.stack() for array in ends]
 
 
-def loop(body, xs, carry, length, return_sequences, start=0, keep=(), every=1, made=(), form=tf.matmul):
-    """Runs `body` over `length` entries of the arrays `xs`.
+def loop(body, read, carry, length, return_sequences, start=0, keep=slice(0), every=1, made=(), form=tf.matmul):
+    """Runs `body` over `length` steps.
 
     Args:
         body: Function of `(inputs, carry)` that returns the next carry, whose first tensor is the output.
-        xs: Arrays of the inputs.
+        read: Function that returns the inputs of a step from its place.
         carry: List of tensors.
         length: Number of steps.
         return_sequences: Whether to return the outputs.
-        start: The entry of `xs` to begin with.
-        keep: Places in the carry of the tensors to return for every `every`th step.
+        start: The place of the first step.
+        keep: Slice of the carry to return for every `every`th step.
         made: Tensors like the products of a step, to return those of every step.
         form: Function that computes a product of the step.
 
@@ -87,7 +88,7 @@ def loop(body, xs, carry, length, return_sequences, start=0, keep=(), every=1, m
         steps, an array for each of `made`, and the outputs, or `None`.
     """
     # The loop writes these and does not read them, so its gradient need not keep them.
-    before = [_array_of(carry[k], (length + every - 2) // every + 1) for k in keep]
+    before = [_array_of(c, (length + every - 2) // every + 1) for c in carry[keep]]
     products = [_array_of(e, length) for e in made]
     outputs = _array_of(carry[0], length if return_sequences else 0)
 
@@ -99,10 +100,10 @@ def loop(body, xs, carry, length, return_sequences, start=0, keep=(), every=1, m
             return formed[-1]
 
         with override_matmul(note if made else form):
-            new = body([x.read(start + t) for x in xs], carry)
+            new = body(read(start + t), carry)
         # Each step overwrites what the steps before it have written at its place.
         place = (t + every - 1) // every if every > 1 else t
-        before = [array.write(place, carry[k]) for array, k in zip(before, keep, strict=True)]
+        before = [array.write(place, c) for array, c in zip(before, carry[keep], strict=True)]
         products = [array.write(t, e) for array, e in zip(products, formed, strict=True)]
         return t + 1, new, before, products, outputs.write(t, new[0]) if return_sequences else outputs
 
@@ -137,17 +138,17 @@ def batched_loop(body, xs, carry, length, reads_output, options):
     body = reading_once(body, options.variables)
     weights = Weights(body, xs, carry)
     if not weights.kernels_of_products:
-        carry, _, _, outputs = loop(body, _arrays(xs, length), carry, length, options.return_sequences)
+        carry, _, _, outputs = loop(body, _reader(xs, length), carry, length, options.return_sequences)
         return carry, outputs
-    keep = list(range(0 if reads_output else 1, len(carry)))
+    keep = slice(0 if reads_output else 1, None)
     recompute = options.recompute or not options.training
     size = tuning.RECOMPUTED_STEPS if recompute else tuning.BACKWARD_STEPS
 
     @tf.custom_gradient
     def run(xs, carry, kernels, others):
         weights.transpose()
-        arrays = [Slices(x) for x in xs]
-        run_steps = functools.partial(loop, body, arrays, form=weights.form)
+        # No arrays, which would copy the inputs: no gradient goes through this loop.
+        run_steps = functools.partial(loop, body, lambda t: [x[t] for x in xs], form=weights.form)
         kept = {"every": size} if recompute else {"made": weights.products}
         last, before, formed, outputs = run_steps(carry, length, options.return_sequences, keep=keep, **kept)
 
@@ -155,7 +156,8 @@ def batched_loop(body, xs, carry, length, reads_output, options):
             """Returns arrays of the carries and the products of some steps, and where the first step is in them."""
             if not recompute:
                 return before, formed, start
-            first = placed([x.read(start // tuning.RECOMPUTED_STEPS) for x in before], keep, carry)
+            read = [array.read(start // tuning.RECOMPUTED_STEPS) for array in before]
+            first = [*map(tf.zeros_like, carry[: keep.start]), *read]
             _, *again, _ = run_steps(first, size, False, start, keep, made=weights.products)
             return *again, 0
 
@@ -163,7 +165,7 @@ def batched_loop(body, xs, carry, length, reads_output, options):
             d_outputs, d_last = (d_results[0], d_results[1:]) if options.return_sequences else (None, d_results)
             # The sequence has ended by then.
             with options.resume():
-                backward = Backward(body, steps, arrays, keep, carry, weights, length, d_outputs)
+                backward = Backward(body, steps, xs, carry[: keep.start], weights, length, d_outputs)
                 return without_gradient(backward.gradients(size, list(d_last)), SECOND)
 
         return ([outputs] if options.return_sequences else []) + last, gradient
@@ -220,12 +222,8 @@ class Weights:
 
         graph = internals.FuncGraph("step")
         with graph.as_default(), override_matmul(form):
-
-            def placeholder(x, shape):
-                return tf.compat.v1.placeholder(x.dtype, shape)
-
-            old = [placeholder(c, c.shape) for c in carry]
-            body([placeholder(x, x.shape[1:]) for x in xs], old)
+            old = [tf.compat.v1.placeholder(c.dtype, c.shape) for c in carry]
+            body([tf.compat.v1.placeholder(x.dtype, x.shape[1:]) for x in xs], old)
         self.form = in_halves if _are_sequential(self.products, old) else tf.matmul
         others = [x for x in graph.external_captures if self.place(x) is None]
         if any(x.dtype == tf.resource for x in others):
@@ -280,29 +278,22 @@ class Weights:
         return tf.matmul(a, tf.reshape(d, (-1, d.shape[-1])))
 
 
-def placed(tensors, places, carry):
-    """Returns a carry with `tensors` at `places`, and zeros elsewhere."""
-    by_place = dict(zip(places, tensors, strict=True))
-    return [by_place[k] if k in by_place else tf.zeros_like(c) for k, c in enumerate(carry)]
-
-
 class Backward:
     """The backward loop of `batched_loop`.
 
     Args:
         body: One step.
-        steps: Function of `(start, size)` that returns, for so many steps, arrays of their carries at the places
-            `keep`, arrays of their products, and where the first step is in them.
-        xs: Arrays of the inputs.
-        keep: Places in the carry that the step reads.
-        carry: The first carry.
+        steps: Function of `(start, size)` that returns, for so many steps, arrays of what they read of their carries,
+            arrays of their products, and where the first step is in them.
+        xs: List of the inputs.
+        unread: List of tensors like those of the carry, its first ones, that no step reads.
         weights: `Weights`.
         length: Number of steps.
         d_outputs: Gradients of the outputs, or `None`.
     """
 
-    def __init__(self, body, steps, xs, keep, carry, weights, length, d_outputs):
-        self.body, self.steps, self.xs, self.keep, self.carry = body, steps, xs, keep, carry
+    def __init__(self, body, steps, xs, unread, weights, length, d_outputs):
+        self.body, self.steps, self.xs, self.unread = body, steps, xs, unread
         self.weights, self.length, self.d_outputs = weights, length, d_outputs
         self.floats = [k for k, x in enumerate(xs) if x.dtype.is_floating]
         pairs = zip(weights.kernels_of_products, weights.products, strict=True)
@@ -317,7 +308,7 @@ class Backward:
         """
         length = self.length
         zeros = [[tf.zeros_like(w) for w in of] for of in (self.weights.others, self.weights.kernels)]
-        found = d_carry, *zeros, [_like(self.xs[k], length) for k in self.floats]
+        found = d_carry, *zeros, [_array_of(self.xs[k], length, 1) for k in self.floats]
         # The last chunk takes the rest, as XLA needs all others of one size. The rest is at least one step if there is
         # one, as the gradients of no step have no batch size.
         least, most = (min, max) if isinstance(length, int) else (tf.minimum, tf.maximum)
@@ -364,8 +355,9 @@ class Backward:
             return weights.product(a, kernel, e)
 
         # Stop here: the steps before account for how these values depend on the weights.
-        x = [tf.stop_gradient(array.read(start + t)) for array in self.xs]
-        old = placed([tf.stop_gradient(array.read(first + t)) for array in before], self.keep, self.carry)
+        x = [tf.stop_gradient(x[start + t]) for x in self.xs]
+        read = [tf.stop_gradient(array.read(first + t)) for array in before]
+        old = [*map(tf.zeros_like, self.unread), *read]
         with override_matmul(form):
             new = self.body(x, old)
         d_output = d_carry[0] if self.d_outputs is None else d_carry[0] + self.d_outputs[start + t]
@@ -427,41 +419,27 @@ def _ancestors(tensor):
 
 
 def _in_xla():
-    return internals.enclosing_xla_context is not None and internals.enclosing_xla_context() is not None
+    return internals.enclosing_xla_context() is not None
 
 
 def _barrier(x):
     """Returns `x`, computed as it is written: XLA does not move or merge its operation."""
-    return x if internals.optimization_barrier is None else internals.optimization_barrier(x)[0]
+    return internals.optimization_barrier(x)[0]
 
 
 def _on_accelerator():
     return any(device.device_type != "CPU" for device in tf.config.list_logical_devices())
 
 
-def _arrays(tensors, length):
-    """Returns each tensor `[length, ...]` as an array of its entries."""
-    return [tf.TensorArray(x.dtype, length, element_shape=x.shape[1:]).unstack(x) for x in tensors]
+def _reader(tensors, length):
+    """Returns a function of `k` that returns the `k`th entry of each tensor `[length, ...]`."""
+    arrays = [_array_of(x, length, 1).unstack(x) for x in tensors]
+    return lambda k: [array.read(k) for array in arrays]
 
 
-class Slices:
-    """The entries of a tensor without the copy that an array makes, for a loop that needs no gradient through them."""
-
-    def __init__(self, x):
-        self.x, self.dtype, self.element_shape = x, x.dtype, x.shape[1:]
-
-    def read(self, k):
-        return self.x[k]
-
-
-def _like(array, length):
-    """Returns an empty array for `length` entries like those of `array`."""
-    return tf.TensorArray(array.dtype, length, element_shape=array.element_shape)
-
-
-def _array_of(x, length):
-    """Returns an empty array for `length` tensors like `x`."""
-    return tf.TensorArray(x.dtype, length, element_shape=x.shape)
+def _array_of(x, length, first_axis=0):
+    """Returns an empty array for `length` tensors like `x`, or like its entries if `first_axis` is 1."""
+    return tf.TensorArray(x.dtype, length, element_shape=x.shape[first_axis:])
 
 
 def ragged_scan(step, inputs, states, times, ends, collect):
@@ -476,9 +454,7 @@ def ragged_scan(step, inputs, states, times, ends, collect):
     def body(k, states, times, path):
         new, ahead = step(tf.gather(flat, tf.minimum(times, length - 1) * batch_size + rows), states)
         active = times < ends
-        new = [tf.where(active[:, None], a, b) for a, b in zip(new, states, strict=True)]
-        for tensor, old in zip(new, states, strict=True):
-            tensor.set_shape(old.shape)
+        new = shaped_like(states, [tf.where(active[:, None], a, b) for a, b in zip(new, states, strict=True)])
         if collect:
             now = new[0], tf.where(active, times - length, 0)
             path = [array.write(k, x) for array, x in zip(path, now, strict=True)]
@@ -494,7 +470,7 @@ def ragged_scan(step, inputs, states, times, ends, collect):
 
 
 def value_with_gradient_of(short, whole):
-    if internals.could_possibly_record is None or internals.could_possibly_record():
+    if internals.could_possibly_record():
         return whole()
     return without_gradient(short(), SHORT)
 
@@ -550,10 +526,8 @@ def gradients(function, variables, tensors, compiled):
     def run(*tensors):
         values = [v.value for v in variables]
         with tf.GradientTape() as tape:
-            for t in tensors:
-                tape.watch(t)
+            tape.watch(tensors)
             value = function(*tensors)
-        return value, tape.gradient(value, [*values, *tensors])
+        return value, *tape.gradient(value, [values, list(tensors)])
 
-    value, found = (tf.function(run) if compiled else run)(*(tf.convert_to_tensor(t) for t in tensors))
-    return value, found[: len(variables)], found[len(variables) :]
+    return (tf.function(run) if compiled else run)(*map(tf.convert_to_tensor, tensors))

@@ -13,7 +13,7 @@ from keras_adaptive_rnn._products import override_matmul
 from keras_adaptive_rnn.engine import _torch_internals as internals
 from keras_adaptive_rnn.engine import tuning
 from keras_adaptive_rnn.engine.masking import masked
-from keras_adaptive_rnn.engine.torch_trace import Switch, Traced, one_operation
+from keras_adaptive_rnn.engine.torch_trace import Traced, one_operation
 
 
 def scan(step, inputs, states, output, mask, options):
@@ -107,7 +107,7 @@ class Weight:
         self.reordered = self.reordered_back = None
         if reorders(kernel, inputs, steps):
             self.reordered = internals.reorder_weight(kernel.detach().mT, inputs.shape[-2])
-        self.backward_pass = self.sum = None
+        self.backward_pass = None
         self.forget()
         self.deferred = None
         if torch.is_grad_enabled() and kernel.requires_grad:
@@ -128,7 +128,7 @@ class Weight:
         return internals.multiply_reordered(gradient, self.reordered_back, None, "none", [], "")
 
     def forget(self):
-        self.inputs, self.gradients, self.rows = [], [], 0
+        self.inputs, self.gradients, self.rows, self.sum = [], [], 0, None
 
     def add(self, inputs, gradient):
         """Adds the factors of one step's part of the gradient."""
@@ -136,7 +136,6 @@ class Weight:
         backward_pass = internals.current_backward_pass()
         if backward_pass != self.backward_pass:
             self.forget()
-            self.sum = None
         self.backward_pass = backward_pass
         self.inputs.append(inputs)
         self.gradients.append(gradient)
@@ -146,14 +145,13 @@ class Weight:
 
     def take(self):
         """Returns the gradient from everything added since the last call."""
-        total, self.sum = self.sum, None
-        if not self.inputs:
+        total, a, e = self.sum, self.inputs, self.gradients
+        self.forget()
+        if not a:
             return total
-        a, e = self.inputs, self.gradients
         if self.kernel.ndim == 2:
             a, e = [x.reshape(-1, x.shape[-1]) for x in a], [x.reshape(-1, x.shape[-1]) for x in e]
         a, e = torch.cat(a, -2).mT, torch.cat(e, -2)
-        self.forget()
         if total is None:
             return a @ e
         return torch.addmm(total, a, e) if a.ndim == 2 else torch.baddbmm(total, a, e)
@@ -202,7 +200,7 @@ def reorders(kernel, inputs, steps):
         and least <= inputs.shape[-2] <= most
         and inputs.ndim == 2
         and steps >= tuning.REORDERED_STEPS
-        and internals.multiply_reordered is not None
+        and None not in (internals.reorder_weight, internals.multiply_reordered)
     )
 
 
@@ -248,7 +246,12 @@ def while_loop(condition, body, tensors, maximum_iterations, is_traceable):
 
 
 def switch(index, functions, operands):
-    return one_operation(Switch(functions), (index, *operands), index, *operands)
+    functions = [Traced(function) for function in functions]
+
+    def chosen(index, *operands):
+        return functions[int(index)](*operands)
+
+    return one_operation(chosen, (index, *operands), index, *operands)
 
 
 def value_with_gradient_of(short, whole):

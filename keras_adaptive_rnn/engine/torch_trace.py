@@ -86,14 +86,13 @@ class Tracer(TorchFunctionMode):
         # One tensor in two places may be two tensors in the next call.
         self.arguments = [t.view_as(t) if any(t is u for u in tensors[:k]) else t for k, t in enumerate(tensors)]
         self.gradient = torch.is_grad_enabled()
-        self.complete = internals.maybe_current_level is not None
-        self.level = internals.maybe_current_level() if self.complete else None
+        self.complete, self.level = True, internals.maybe_current_level()
         self.lines = []
-        self.constants = []
-        # The names of variables and constants by the ids of objects, which `seen` and `constants` keep alive.
+        # The names of variables by the ids of tensors, which `seen` keeps alive.
         self.names = {id(t): f"x{k}" for k, t in enumerate(self.arguments)}
-        self.constant_names = {}
         self.seen = list(self.arguments)
+        # The names and values of constants by their ids.
+        self.constants = {}
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -163,11 +162,7 @@ class Tracer(TorchFunctionMode):
 
     def constant(self, value):
         """Returns the name of an object that is the same in every call."""
-        name = self.constant_names.get(id(value))
-        if name is None:
-            name = self.constant_names[id(value)] = f"c{len(self.constants)}"
-            self.constants.append(value)
-        return name
+        return self.constants.setdefault(id(value), (f"c{len(self.constants)}", value))[0]
 
     def replay(self, results):
         """Returns a function that repeats the record, or `None` if the record is incomplete."""
@@ -180,11 +175,12 @@ class Tracer(TorchFunctionMode):
                 needed.update(reads)
                 lines.append(f"        {line}\n")
         arguments = "".join(f"x{k}, " for k in range(len(self.arguments)))
+        names, values = zip(*self.constants.values(), strict=True) if self.constants else ((), ())
         source = (
-            f"def make({', '.join(self.constant_names.values())}):\n    def replay({arguments}):\n"
+            f"def make({', '.join(names)}):\n    def replay({arguments}):\n"
             f"{''.join(reversed(lines))}        return [{', '.join(results)}]\n    return replay\n"
         )
-        return executed(source)["make"](*self.constants)
+        return executed(source)["make"](*values)
 
 
 # Every pass over a sequence traces its step anew and finds its text here: compiling it takes longer than tracing. For
@@ -216,13 +212,3 @@ def one_operation(function, tensors, *args):
     if has_torch_function(tensors):
         return handle_torch_function(function, tensors, *args)
     return function(*args)
-
-
-class Switch:
-    """One of several functions of tensors, each traced when it is first chosen."""
-
-    def __init__(self, functions):
-        self.functions = [Traced(function) for function in functions]
-
-    def __call__(self, index, *operands):
-        return self.functions[int(index)](*operands)

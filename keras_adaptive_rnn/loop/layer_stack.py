@@ -63,8 +63,8 @@ class LayerStack:
         raise NotImplementedError
 
     def with_weights_of(self, layer):
-        """Returns a context in which the methods below compute `layer`."""
-        raise NotImplementedError
+        """Returns a context in which the methods below compute `layer`; by default they need none."""
+        return contextlib.nullcontext()
 
     def project(self, carry, layer):
         """Returns what the steps of a layer read, given the carry from below."""

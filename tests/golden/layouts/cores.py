@@ -127,7 +127,7 @@ class GivenBlocks(kar.DeepRNNCell):
         return super().step([x], states, True)
 
     def kept_blocks(self, digits, training):
-        return keras.ops.split(self.given, len(self._blocks()), axis=-1)
+        return keras.ops.split(self.given, len(self.blocks()), axis=-1)
 
 
 def deep_rnn(data, config):
