@@ -63,20 +63,17 @@ def changed(**fields):
 
 
 @contextlib.contextmanager
-def started(parts, batch_size, training):
+def started(parts, batch_size, training, skips_unneeded=False):
     """Starts a pass: within this context, the noise of `parts` is drawn and their weights are prepared.
 
     Args:
         parts: List of the layers inside a cell, the cell included.
         batch_size: Integer or scalar tensor.
         training: Whether the pass is a training pass.
+        skips_unneeded: As in `Sequence`. Defaults to `False`.
     """
-    with changed(kept={}, aux=None) as sequence:
+    with changed(kept={}, aux=None, skips_unneeded=skips_unneeded) as sequence:
         _prepare(parts, sequence.kept, batch_size, training)
-        # Keras's cells look for their masks in their own attributes.
-        for part in parts:
-            if _is_noisy_keras_cell(part) and part in sequence.kept:
-                _reset_keras_masks(part)
         with _keras_masks(sequence):
             yield sequence
 
@@ -115,6 +112,9 @@ def _prepare(parts, kept, batch_size, training):
             inputs, state = (ops.ones((batch_size, size), part.compute_dtype) for size in _sizes(part))
             masks = part.get_dropout_mask(inputs), part.get_recurrent_dropout_mask(state)
             kept[part] = dict(zip(KERAS_MASKS, masks, strict=True))
+            if training:
+                # From here on, `_keras_masks` sets them.
+                _reset_keras_masks(part)
 
 
 def _is_noisy_keras_cell(part):

@@ -4,7 +4,7 @@ import functools
 
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, initializers
+from keras_adaptive_rnn import _arguments, engine, initializers
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Activation, Initializer
 from keras_adaptive_rnn.cells.bases.any_cell import split_sizes
@@ -131,7 +131,9 @@ class DeepRNNCell(GatedCell):
     def build_maps(self):
         @functools.cache
         def gains():
-            return initializers.unit_variance_gains(self.activation, self.units, self.skips())
+            # TensorFlow may build the cell inside a graph.
+            with engine.eager():
+                return initializers.unit_variance_gains(self.activation, self.units, self.skips())
 
         above = (1,) * (self.depth - 1)
         for linear_map in (self.kernel_map, self.recurrent_map):

@@ -115,6 +115,9 @@ class Engine(Protocol):
     def inference(self):
         """Returns a context in which nothing is kept for a gradient, so that a loop over steps grows no graph."""
 
+    def eager(self):
+        """Returns a context in which operations on constants have values, also while a function is being traced."""
+
     def outside_compilers(self, function, *args, **kwargs):
         """Returns `function(*args, **kwargs)`, which `torch.compile` does not compile."""
 

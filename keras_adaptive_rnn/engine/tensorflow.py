@@ -497,6 +497,7 @@ def preferred_schedules(depth, weights, rows):
 
 
 inference = contextlib.nullcontext
+eager = tf.init_scope
 
 
 def outside_compilers(function, *args, **kwargs):

@@ -267,7 +267,7 @@ def preferred_schedules(depth, weights, rows):
     return ["wavefront", "layers"] if depth >= tuning.WAVEFRONT_DEPTH and small else ["layers"]
 
 
-inference = torch.no_grad
+inference = eager = torch.no_grad
 
 
 # The graph of a loop would hold every step: minutes of compiling for a few dozen steps.

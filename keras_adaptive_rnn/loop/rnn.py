@@ -281,16 +281,14 @@ class RNN(_arguments.Declared, keras.layers.RNN):
         if self.go_backwards:
             time_first = ops.flip(time_first, axis=0)
         mask_first = None if mask is None else ops.expand_dims(ops.transpose(mask), -1)
+
+        def scan(skips_unneeded=False):
+            return self._scan(time_first, initial_state, mask_first, training, skips_unneeded)
+
         with AutocastScope(self._cell_dtype):
-            if training or not self._may_skip_unneeded():
-                results = self._scan(time_first, initial_state, mask_first, training)
-            else:
-                results = engine.value_with_gradient_of(
-                    lambda: self._short_scan(time_first, initial_state, mask_first),
-                    lambda: self._scan(time_first, initial_state, mask_first, training),
-                )
-        last_output, outputs, states, emitted = results
-        decided = []
+            skips = not training and self._may_skip_unneeded()
+            results = engine.value_with_gradient_of(lambda: scan(True), scan) if skips else scan()
+        (last_output, outputs, states, emitted), decided = results, []
         if emitted is not None:
             losses, decided = decisions.losses_and_decisions(self._collected_cells(), emitted, mask)
             if losses:
@@ -298,10 +296,11 @@ class RNN(_arguments.Declared, keras.layers.RNN):
             decided = [ops.cast(each, self.compute_dtype) for each in decided]
         return last_output, None if outputs is None else ops.transpose(outputs, (1, 0, 2)), states, decided
 
-    def _scan(self, sequences, states, mask, training, differentiable=True):
+    def _scan(self, sequences, states, mask, training, skips_unneeded):
         """Returns `(last output, outputs, states, emitted)` of all steps, time first."""
-        dtype, collected = self._cell_dtype, self._collected_cells()
-        with _sequence.started(self._tree.parts, ops.shape(sequences)[1], training) as sequence:
+        dtype, collected, differentiable = self._cell_dtype, self._collected_cells(), not skips_unneeded
+        start = _sequence.started(self._tree.parts, ops.shape(sequences)[1], training, skips_unneeded)
+        with start as sequence:
             options = engine.Options(
                 return_sequences=self.return_sequences,
                 zero_output_for_mask=self.zero_output_for_mask,
@@ -328,11 +327,6 @@ class RNN(_arguments.Declared, keras.layers.RNN):
             )
             inputs, step = self._split_cell(sequences, training, hoist)
             return decisions.scan(collected, step, inputs, states, first_output, mask, options)
-
-    def _short_scan(self, sequences, states, mask):
-        """Runs `_scan` in inference, skipping unneeded computation, and without a gradient."""
-        with _sequence.changed(skips_unneeded=True):
-            return self._scan(sequences, states, mask, False, differentiable=False)
 
     def _collected_cells(self):
         """Returns the cells whose decisions are returned or add to the loss."""
