@@ -1,7 +1,6 @@
 """How this package uses names that another library does not promise to keep.
 
-Only `_keras.py` and `engine/_*_internals.py` ask for them: without one the package warns, and does
-without it.
+Only `_keras.py` and `engine/_*_internals.py` ask for them: without one the package warns, and does without it.
 """
 
 import pkgutil
