@@ -144,6 +144,9 @@ def test_auto_picks_the_fastest_schedule():
     assert deep.running_schedule(2) == ("wavefront" if torch else "layers")
     assert deep.running_schedule(100_000) == "layers"
     assert wide.running_schedule(2) == ("steps" if tensorflow else "layers")
+    shallow = kar.DeepRNN(4, depth=3)
+    shallow.build((2, 5, 4))
+    assert shallow.running_schedule(2, training=False) == ("layers" if keras.backend.backend() == "jax" else "steps")
     assert kar.DeepRNN(4, depth=12, recompute=True).running_schedule(2) == "steps"
 
 

@@ -103,13 +103,14 @@ class Engine(Protocol):
             training: Whether the cell runs in training.
         """
 
-    def preferred_schedules(self, depth, weights, rows):
+    def preferred_schedules(self, depth, weights, rows, training):
         """Returns the schedules, the fastest first, in which a deep cell was measured to be faster than step by step.
 
         Args:
             depth: Number of layers.
             weights: Number of weights of all layers.
             rows: Size of the batch, or `None` if it is not known.
+            training: Whether the loop runs in training.
         """
 
     def inference(self):

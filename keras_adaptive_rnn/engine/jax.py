@@ -284,7 +284,7 @@ def should_hoist(weights, rows, training):
     return not _on_cpu() or (rows is not None and weights >= tuning.HOISTED_WEIGHTS_PER_ROW * rows)
 
 
-def preferred_schedules(depth, weights, rows):
+def preferred_schedules(depth, weights, rows, training):
     return ["layers"]
 
 

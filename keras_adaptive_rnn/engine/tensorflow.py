@@ -492,7 +492,7 @@ def should_hoist(weights, rows, training):
     return weights >= tuning.HOISTED_WEIGHTS_PER_ROW * rows
 
 
-def preferred_schedules(depth, weights, rows):
+def preferred_schedules(depth, weights, rows, training):
     return ["layers"] if depth >= tuning.LAYERED_DEPTH else []
 
 

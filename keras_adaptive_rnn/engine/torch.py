@@ -262,9 +262,11 @@ def should_hoist(weights, rows, training):
     return True
 
 
-def preferred_schedules(depth, weights, rows):
+def preferred_schedules(depth, weights, rows, training):
     small = rows is not None and weights // depth * rows <= tuning.WAVEFRONT_MULTIPLICATIONS
-    return ["wavefront", "layers"] if depth >= tuning.WAVEFRONT_DEPTH and small else ["layers"]
+    if not small:
+        return ["layers"]
+    return ["wavefront", "layers"] if depth >= tuning.WAVEFRONT_DEPTH else ["layers"] if training else []
 
 
 inference = eager = torch.no_grad

@@ -315,7 +315,7 @@ class RNN(_arguments.Declared, keras.layers.RNN):
             if not differentiable and scans_taken_steps(self.cell):
                 return scan_taken_steps(self.cell, sequences, states, mask, options, bool(collected))
             first_output = self._first_output(states)
-            schedule = self.running_schedule(sequences.shape[1]) if differentiable else "steps"
+            schedule = self.running_schedule(sequences.shape[1], training) if differentiable else "steps"
             if schedule != "steps":
                 stack = schedules.layer_stack(self.cell, training)
                 arguments = (stack, sequences, states, first_output, mask, options)
@@ -341,22 +341,23 @@ class RNN(_arguments.Declared, keras.layers.RNN):
         nested = self._tree.nested_deciding
         return not any(cell is inner for cell in self._collected_cells() for inner in nested)
 
-    def running_schedule(self, batch_size: int | None) -> str:
+    def running_schedule(self, batch_size: int | None, training: bool = True) -> str:
         """Returns the schedule with which the layer runs: `"steps"`, `"layers"` or `"wavefront"`.
 
         With `schedule="auto"`, this is the one measured to be fastest on two CPU cores: `"layers"` for deep cells with
-        three or more layers (twelve on TensorFlow); on PyTorch `"wavefront"` for eight or more small layers. With
-        `unroll` or `recompute`, it is `"steps"`.
+        three or more layers (twelve on TensorFlow); on PyTorch `"wavefront"` for eight or more small layers, and
+        `"steps"` for fewer small layers in inference. With `unroll` or `recompute`, it is `"steps"`.
 
         Args:
             batch_size: Integer, or `None` if it is unknown.
+            training: Whether the layer runs in training. Defaults to `True`.
         """
         if self.schedule != "auto":
             return self.schedule
         possible = self._possible_schedules()
         if len(possible) == 1 or self.recompute:
             return "steps"
-        preferred = engine.preferred_schedules(self._tree.stack_depth, self.cell.count_params(), batch_size)
+        preferred = engine.preferred_schedules(self._tree.stack_depth, self.cell.count_params(), batch_size, training)
         return next((schedule for schedule in preferred if schedule in possible), "steps")
 
     def _possible_schedules(self):
