@@ -305,11 +305,6 @@ def resolve(name, value, get):
         raise ValueError(f"Argument `{name}` is not understood. Received: {name}={value!r}. {error}") from error
 
 
-def config(instance, names):
-    """Returns the config of `instance`: the attribute behind each of the argument `names`, serialized."""
-    return {name: serialize(getattr(instance, name)) for name in names}
-
-
 def serialize(value):
     if inspect.isfunction(value) or inspect.isbuiltin(value):
         return activations.serialize(value)

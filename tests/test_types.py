@@ -65,8 +65,8 @@ ACCEPTED = {
         class MyCell(kar.cells.GatedCell):
             gates = ("h",)
 
-        class MyLayer(CellLayer):
-            cell_class = MyCell
+        class MyLayer(CellLayer, cell_class=MyCell):
+            pass
 
         MyCell(8, dropout=0.1)
         MyLayer(8, dropout=0.1, return_sequences=True)

@@ -1,4 +1,4 @@
-"""Adaptive cells: in every step a small policy network rescales the linear maps of a core."""
+"""Adaptive cells: a small policy network rescales the linear maps of a gated cell in every step."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ POLICIES: Any
 ADAPTATIONS: Any
 
 class AdaptiveGatedCell(GatedCell):
-    """A core whose gates are affine in input and state through maps that a policy rescales in every step.
+    """A gated cell whose linear maps are rescaled in every step by a policy.
 
     $$a = D^{x,2} W D^{x,1} x_t + D^{h,2} V D^{h,1} h_{t-1} + D^b b, \\qquad D^k = \\mathrm{diag}(\\tanh(z_t U^k))$$
 
@@ -88,24 +88,23 @@ class AdaptiveGatedCell(GatedCell):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """A core whose gates are affine in input and state through maps that a policy rescales in every step.
+        """A gated cell whose linear maps are rescaled in every step by a policy.
 
         Args:
-            units: Positive integer, size of the output and of each gate.
+            units: Positive integer, dimensionality of the output space and of each gate.
             policy_units: Positive integer, size of $z$. Defaults to `100`.
             policy: `"recurrent"` (default, equation 8) or `"static"` (equation 7).
             adaptation: `"io"` (default), `"input"`, `"output"` or `"sva"`.
-            tied: Whether the gates share the first $D$ (and with `"sva"` $R$ and $D$), which takes half the time.
+            tied: Whether the gates share the first $D$ (with `"sva"`, $R$ and $D$), which takes half the time.
                 Defaults to `True`.
-            rank: Positive integer, with `"sva"` the number of singular values; `None` (default) for as many as
-                there can be.
-            policy_dropout: Float in `[0, 1)`, share of $z$ to drop wherever it is read; one mask a sequence.
-                Defaults to `0.0`.
+            rank: Positive integer, the number of singular values with `"sva"`; `None` (default) for the maximum.
+            policy_dropout: Float in `[0, 1)`, fraction of $z$ to drop wherever it is read, with one mask per
+                sequence. Defaults to `0.0`.
             policy_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
             kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
-            activation: Activation of the new content. Defaults to `"tanh"`.
-            use_bias: Whether to add a bias. Defaults to `True`.
+            activation: Activation function of the candidate state. Defaults to `"tanh"`.
+            use_bias: Whether to use a bias. Defaults to `True`.
             recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
                 and `"zeros"`.
             bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
@@ -137,16 +136,16 @@ class AdaptiveGatedCell(GatedCell):
     def noise_sizes(self) -> Any: ...
     def project(self, inputs: Any, training: bool | None = False) -> Any: ...
     def step(self, projected: Any, states: Any, training: bool | None = False, context: Any = ()) -> Any:
-        """Returns `output, states`; `context` is a list of what the policy reads beside input and state."""
+        """Returns `output, states`; `context` is a list of further tensors that the policy reads."""
 
     def latent(self, v: Any, states: Any, training: bool | None) -> Any:
-        """Returns the policy latent $z_t$ of the summary $v_t$, and the states of the policy."""
+        """Returns the policy latent $z_t$ for the summary $v_t$, and the states of the policy."""
 
     def sub_policies_of(self, z: Any, training: bool | None) -> Any:
         """Returns the diagonals $D^k$ as vectors, by name: `x1`, `h1`, `x2`, `h2`, `b`."""
 
 class AdaptiveLSTMCell(AdaptiveGatedCell, LSTMCell):
-    """An LSTM whose matrices and biases a small policy network rescales in every step.
+    """An LSTM whose matrices and biases are rescaled in every step by a small policy network.
 
     A latent $z_t$ of `policy_units` entries is computed from $v_t = [x_t; h_{t-1}]$, by a static policy,
     $z_t = \\mathrm{ReLU}(v_t W_z + b_z)$, or a recurrent one, $z_t = \\mathrm{LSTM}(v_t, z_{t-1})$. Each sub-policy is
@@ -156,44 +155,43 @@ class AdaptiveLSTMCell(AdaptiveGatedCell, LSTMCell):
     $$u^s = D^{s,x,2} W^s D^{s,x,1} x_t + D^{s,h,2} V^s D^{s,h,1} h_{t-1} + D^{s,b} b^s$$
     $$c_t = \\sigma(u^f) \\odot c_{t-1} + \\sigma(u^i) \\odot \\phi(u^c), \\qquad h_t = \\sigma(u^o) \\odot \\phi(c_t)$$
 
-    `adaptation="input"` leaves out the second $D$, `"output"` the first; `"sva"` has $L^s D^{s,x} R^s x_t$ in place of
-    $D W D x_t$, and alike for $h$, which adapts singular values.
+    `adaptation="input"` omits the second $D$, and `"output"` the first. `"sva"` (singular value adaptation) uses
+    $L^s D^{s,x} R^s x_t$ instead of $D W D x_t$, and likewise for $h$.
 
-    Weights, in order, gates joined as i, f, c, o: those of `kernel_map` $W$ `[inputs, 4 units]` and `recurrent_map` $V$
-    `[units, 4 units]`; those of the policy, as of an LSTM or a dense layer; with `"sva"`, whose $L$ the first two are,
-    the bases $R$ `[inputs, rank]` and `[units, rank]`; `sub_policies` $U$ `[policy_units, size]`, joined as x1, h1, x2,
-    h2, b, of size inputs + 13 units with IO-adaptation, tied; `bias` `[4 units]`.
+    Weights, in order, gates concatenated as i, f, c, o: `kernel_map` $W$ `[inputs, 4 units]`; `recurrent_map` $V$
+    `[units, 4 units]`; the weights of the policy, an LSTM or a dense layer; with `"sva"`, where the first two are $L$,
+    the bases $R$ `[inputs, rank]` and `[units, rank]`; `sub_policies` $U$ `[policy_units, size]`, concatenated as x1,
+    h1, x2, h2, b, with a size of inputs + 13 units for tied IO-adaptation; `bias` `[4 units]`.
 
     Args:
-        units: Positive integer, size of the output.
+        units: Positive integer, dimensionality of the output space.
         policy_units: Positive integer, size of $z$. Defaults to `100`.
         policy: `"recurrent"` (default, equation 8) or `"static"` (equation 7).
         adaptation: `"io"` (default), `"input"`, `"output"` or `"sva"`.
-        tied: Whether the gates share the first $D$ (and with `"sva"` $R$ and $D$), which takes half the time. Defaults
-            to `True`.
-        rank: Positive integer, with `"sva"` the number of singular values; `None` (default) for as many as there can
-            be.
-        policy_dropout: Float in `[0, 1)`, share of $z$ to drop wherever it is read; one mask a sequence. Defaults to
-            `0.0`.
+        tied: Whether the gates share the first $D$ (with `"sva"`, $R$ and $D$), which takes half the time. Defaults to
+            `True`.
+        rank: Positive integer, the number of singular values with `"sva"`; `None` (default) for the maximum.
+        policy_dropout: Float in `[0, 1)`, fraction of $z$ to drop wherever it is read, with one mask per sequence.
+            Defaults to `0.0`.
         policy_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
-        kernel_initializer, recurrent_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal
-            over the joined gates, as in the authors' code.
-        dropout, recurrent_dropout: Float in `[0, 1)`, share of $x_t$ and of $h_{t-1}$ to drop wherever they are read;
-            one mask a sequence. Default to `0.0`. The paper also drops the output of the top layer: there is an
-            argument of the layer `keras_adaptive_rnn.layers.AdaptiveLSTM` for that.
-        **kwargs: As in `keras_adaptive_rnn.LSTMCell`, but for `layer_normalization` and `per_gate_dropout`.
+        kernel_initializer, recurrent_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes
+            the concatenated gates semi-orthogonal, as in the authors' code.
+        dropout, recurrent_dropout: Float in `[0, 1)`, fraction of $x_t$ and of $h_{t-1}$ to drop wherever they are
+            read, with one mask per sequence. Default to `0.0`. The paper also drops the output of the top layer; the
+            layer `keras_adaptive_rnn.layers.AdaptiveLSTM` has an argument for that.
+        **kwargs: As in `keras_adaptive_rnn.LSTMCell`, except `layer_normalization` and `per_gate_dropout`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
-        states: List of tensors, $h$ and $c$, each `[batch, units]`, and with a recurrent policy $z$ and the policy's
+        states: List of tensors: $h$ and $c$, each `[batch, units]`; with a recurrent policy also $z$ and the policy's
             own memory, each `[batch, policy_units]`.
         training: Whether dropout is on.
 
     Returns: `output, states`; the output is $h$.
 
     Raises:
-        ValueError: an argument is out of its range, or `rank` is given without `adaptation="sva"`.
-        TypeError: an argument is unknown, or of the wrong type.
+        ValueError: An argument is out of range, or `rank` is given without `adaptation="sva"`.
+        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 
@@ -204,8 +202,8 @@ class AdaptiveLSTMCell(AdaptiveGatedCell, LSTMCell):
     True
 
     Reference: Flennerhag, Yin, Keane, Elliot, Breaking the Activation Function Bottleneck through Adaptive
-    Parameterization (2018), section 3, equations 6 to 9. The authors' code cuts the policy vector at other places than
-    the paper says; this is the paper's form.
+    Parameterization (2018), section 3, equations 6 to 9. The authors' code splits the policy vector in other places;
+    this cell follows the paper.
     """
 
     def __init__(
@@ -247,37 +245,36 @@ class AdaptiveLSTMCell(AdaptiveGatedCell, LSTMCell):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """An LSTM whose matrices and biases a small policy network rescales in every step.
+        """An LSTM whose matrices and biases are rescaled in every step by a small policy network.
 
         Args:
-            units: Positive integer, size of the output.
+            units: Positive integer, dimensionality of the output space.
             policy_units: Positive integer, size of $z$. Defaults to `100`.
             policy: `"recurrent"` (default, equation 8) or `"static"` (equation 7).
             adaptation: `"io"` (default), `"input"`, `"output"` or `"sva"`.
-            tied: Whether the gates share the first $D$ (and with `"sva"` $R$ and $D$), which takes half the time.
+            tied: Whether the gates share the first $D$ (with `"sva"`, $R$ and $D$), which takes half the time.
                 Defaults to `True`.
-            rank: Positive integer, with `"sva"` the number of singular values; `None` (default) for as many as
-                there can be.
-            policy_dropout: Float in `[0, 1)`, share of $z$ to drop wherever it is read; one mask a sequence.
-                Defaults to `0.0`.
+            rank: Positive integer, the number of singular values with `"sva"`; `None` (default) for the maximum.
+            policy_dropout: Float in `[0, 1)`, fraction of $z$ to drop wherever it is read, with one mask per
+                sequence. Defaults to `0.0`.
             policy_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
-            kernel_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
-                joined gates, as in the authors' code.
-            activation: $\\phi$. Defaults to `"tanh"`.
-            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
-            unit_forget_bias: Whether $b_f$ starts at one. Defaults to `True`.
-            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
-            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
-                `False`.
-            projection_units: Positive integer, size of a linear projection of $h$, which is then the output and
-                the recurrent state; `None` (default) for none.
+            kernel_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
+                concatenated gates semi-orthogonal, as in the authors' code.
+            activation: Activation function $\\phi$. Defaults to `"tanh"`.
+            recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+            unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
+            tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
+            cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults
+                to `False`.
+            projection_units: Positive integer, size of a linear projection of $h$, which becomes the output and
+                the recurrent state; `None` (default) for no projection.
             cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
                 from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
-            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
-                itself is never dropped. Defaults to `0.0`.
-            use_bias: Whether to add a bias. Defaults to `True`.
-            recurrent_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
-                joined gates, as in the authors' code.
+            update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the
+                memory itself is never dropped. Defaults to `0.0`.
+            use_bias: Whether to use a bias. Defaults to `True`.
+            recurrent_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
+                concatenated gates semi-orthogonal, as in the authors' code.
             bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             kernel_regularizer: Regularizers, `None` by default.
@@ -290,12 +287,12 @@ class AdaptiveLSTMCell(AdaptiveGatedCell, LSTMCell):
                 such as `LowRank(rank=24, diagonal=True)`.
             recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
                 `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            dropout: Float in `[0, 1)`, share of $x_t$ and of $h_{t-1}$ to drop wherever they are read; one mask a
-                sequence. Default to `0.0`. The paper also drops the output of the top layer: there is an argument
-                of the layer `keras_adaptive_rnn.layers.AdaptiveLSTM` for that.
-            recurrent_dropout: Float in `[0, 1)`, share of $x_t$ and of $h_{t-1}$ to drop wherever they are read;
-                one mask a sequence. Default to `0.0`. The paper also drops the output of the top layer: there is
-                an argument of the layer `keras_adaptive_rnn.layers.AdaptiveLSTM` for that.
+            dropout: Float in `[0, 1)`, fraction of $x_t$ and of $h_{t-1}$ to drop wherever they are read, with
+                one mask per sequence. Default to `0.0`. The paper also drops the output of the top layer; the
+                layer `keras_adaptive_rnn.layers.AdaptiveLSTM` has an argument for that.
+            recurrent_dropout: Float in `[0, 1)`, fraction of $x_t$ and of $h_{t-1}$ to drop wherever they are
+                read, with one mask per sequence. Default to `0.0`. The paper also drops the output of the top
+                layer; the layer `keras_adaptive_rnn.layers.AdaptiveLSTM` has an argument for that.
             seed: Integer seed of the masks, or `None` (default).
             trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
                 batch, initialized to zero. Defaults to `False`: zeros.
@@ -305,32 +302,32 @@ class AdaptiveLSTMCell(AdaptiveGatedCell, LSTMCell):
         """
 
 class AdaptiveRNNCell(AdaptiveGatedCell, ElmanCell):
-    """An Elman cell whose matrices and bias a small policy network rescales in every step.
+    """An Elman cell whose matrices and bias are rescaled in every step by a small policy network.
 
     $$h_t = \\phi(D^{x,2} W D^{x,1} x_t + D^{h,2} V D^{h,1} h_{t-1} + D^b b)$$
 
     with the policies and adaptations of `keras_adaptive_rnn.AdaptiveLSTMCell`.
 
-    Weights: as of `keras_adaptive_rnn.AdaptiveLSTMCell`, with one gate in place of four.
+    Weights: as in `keras_adaptive_rnn.AdaptiveLSTMCell`, with one gate instead of four.
 
     Args:
-        units: Positive integer, size of the output.
+        units: Positive integer, dimensionality of the output space.
         policy_units, policy, adaptation, tied, rank, policy_dropout, policy_initializer: As in
             `keras_adaptive_rnn.AdaptiveLSTMCell`. `tied` makes no difference with one gate.
-        kernel_initializer: Defaults to `"orthogonal"`.
-        **kwargs: As in `keras_adaptive_rnn.ElmanCell`, but for `layer_normalization` and `per_gate_dropout`.
+        kernel_initializer: Initializer of $W$. Defaults to `"orthogonal"`.
+        **kwargs: As in `keras_adaptive_rnn.ElmanCell`, except `layer_normalization` and `per_gate_dropout`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
-        states: List of tensors, $h$ `[batch, units]`, and with a recurrent policy $z$ and the policy's own memory, each
-            `[batch, policy_units]`.
+        states: List of tensors: $h$ `[batch, units]`; with a recurrent policy also $z$ and the policy's own memory,
+            each `[batch, policy_units]`.
         training: Whether dropout is on.
 
     Returns: `output, states`; the output is $h$.
 
     Raises:
-        ValueError: an argument is out of its range, or `rank` is given without `adaptation="sva"`.
-        TypeError: an argument is unknown, or of the wrong type.
+        ValueError: An argument is out of range, or `rank` is given without `adaptation="sva"`.
+        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 
@@ -339,7 +336,7 @@ class AdaptiveRNNCell(AdaptiveGatedCell, ElmanCell):
     (2, 8)
 
     Reference: Flennerhag, Yin, Keane, Elliot, Breaking the Activation Function Bottleneck through Adaptive
-    Parameterization (2018), section 3, over the Elman cell, as in the authors' code.
+    Parameterization (2018), section 3, with the Elman cell, as in the authors' code.
     """
 
     def __init__(
@@ -374,23 +371,22 @@ class AdaptiveRNNCell(AdaptiveGatedCell, ElmanCell):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """An Elman cell whose matrices and bias a small policy network rescales in every step.
+        """An Elman cell whose matrices and bias are rescaled in every step by a small policy network.
 
         Args:
-            units: Positive integer, size of the output.
+            units: Positive integer, dimensionality of the output space.
             policy_units: Positive integer, size of $z$. Defaults to `100`.
             policy: `"recurrent"` (default, equation 8) or `"static"` (equation 7).
             adaptation: `"io"` (default), `"input"`, `"output"` or `"sva"`.
-            tied: Whether the gates share the first $D$ (and with `"sva"` $R$ and $D$), which takes half the time.
+            tied: Whether the gates share the first $D$ (with `"sva"`, $R$ and $D$), which takes half the time.
                 Defaults to `True`.
-            rank: Positive integer, with `"sva"` the number of singular values; `None` (default) for as many as
-                there can be.
-            policy_dropout: Float in `[0, 1)`, share of $z$ to drop wherever it is read; one mask a sequence.
-                Defaults to `0.0`.
+            rank: Positive integer, the number of singular values with `"sva"`; `None` (default) for the maximum.
+            policy_dropout: Float in `[0, 1)`, fraction of $z$ to drop wherever it is read, with one mask per
+                sequence. Defaults to `0.0`.
             policy_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
-            kernel_initializer: Defaults to `"orthogonal"`.
-            activation: $\\phi$. Defaults to `"tanh"`.
-            use_bias: Whether to add a bias. Defaults to `True`.
+            kernel_initializer: Initializer of $W$. Defaults to `"orthogonal"`.
+            activation: Activation function $\\phi$. Defaults to `"tanh"`.
+            use_bias: Whether to use a bias. Defaults to `True`.
             recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
                 and `"zeros"`.
             bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and

@@ -1,4 +1,4 @@
-"""Adaptive cells one above the other, whose policies read each other."""
+"""Stacks of adaptive cells whose policies read each other."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from keras_adaptive_rnn.cells.bases.composite import CompositeCell
 from keras_adaptive_rnn.maps.base import LinearMap
 
 class StackedAdaptiveCells(CompositeCell):
-    """A stack of adaptive cells in the hybrid wiring; a subclass names their class."""
+    """A stack of adaptive cells in the hybrid wiring. A subclass names the class of the cells."""
 
     takes_arguments_of: Any
     fixed_arguments: Any
@@ -51,29 +51,28 @@ class StackedAdaptiveCells(CompositeCell):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """A stack of adaptive cells in the hybrid wiring; a subclass names their class.
+        """A stack of adaptive cells in the hybrid wiring. A subclass names the class of the cells.
 
         Args:
-            units: Positive integer, size of the output.
+            units: Positive integer, dimensionality of the output space.
             seed: Integer seed of the masks, or `None` (default).
             trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
                 batch, initialized to zero. Defaults to `False`: zeros.
             policy_units: Positive integer, size of $z$. Defaults to `100`.
             policy: `"recurrent"` (default, equation 8) or `"static"` (equation 7).
             adaptation: `"io"` (default), `"input"`, `"output"` or `"sva"`.
-            tied: Whether the gates share the first $D$ (and with `"sva"` $R$ and $D$), which takes half the time.
+            tied: Whether the gates share the first $D$ (with `"sva"`, $R$ and $D$), which takes half the time.
                 Defaults to `True`.
-            rank: Positive integer, with `"sva"` the number of singular values; `None` (default) for as many as
-                there can be.
-            policy_dropout: Float in `[0, 1)`, share of $z$ to drop wherever it is read; one mask a sequence.
-                Defaults to `0.0`.
+            rank: Positive integer, the number of singular values with `"sva"`; `None` (default) for the maximum.
+            policy_dropout: Float in `[0, 1)`, fraction of $z$ to drop wherever it is read, with one mask per
+                sequence. Defaults to `0.0`.
             policy_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
-            kernel_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
-                joined gates, as in the authors' code.
-            activation: Activation of the new content. Defaults to `"tanh"`.
-            use_bias: Whether to add a bias. Defaults to `True`.
-            recurrent_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
-                joined gates, as in the authors' code.
+            kernel_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
+                concatenated gates semi-orthogonal, as in the authors' code.
+            activation: Activation function of the candidate state. Defaults to `"tanh"`.
+            use_bias: Whether to use a bias. Defaults to `True`.
+            recurrent_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
+                concatenated gates semi-orthogonal, as in the authors' code.
             bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             kernel_regularizer: Regularizers, `None` by default.
@@ -101,39 +100,39 @@ class StackedAdaptiveCells(CompositeCell):
     def step(self, projected: Any, states: Any, training: bool | None = False) -> Any: ...
 
 class StackedAdaptiveLSTMCells(StackedAdaptiveCells):
-    """Adaptive LSTMs one above the other, in the hybrid wiring: each policy reads the policy below it.
+    """A stack of adaptive LSTMs in the hybrid wiring: each policy reads the policy below it.
 
     In layer $l = 1, \\dots, L$ the policy reads
 
     $$v^l_t = [h^{l-1}_t;\\; h^l_{t-1};\\; z^{l-1}_t], \\qquad h^0_t = x_t, \\quad z^0_t = z^L_{t-1}$$
 
-    and $z^l_t = \\mathrm{LSTM}(v^l_t, z^l_{t-1})$, so that the lowest policy reads the highest one's latent of the step
-    before. The rest is `keras_adaptive_rnn.AdaptiveLSTMCell`. With `policy="static"`, which has no memory, the policies
-    read inputs and states alone.
+    and $z^l_t = \\mathrm{LSTM}(v^l_t, z^l_{t-1})$, so the lowest policy reads the latent of the highest policy from
+    the previous step. The rest is as in `keras_adaptive_rnn.AdaptiveLSTMCell`. With `policy="static"`, which has no
+    memory, the policies read only inputs and states.
 
-    Weights: those of the cells, from the lowest to the highest.
+    Weights: the weights of the cells, the lowest cell first.
 
     Args:
         units: List of positive integers, the size of each layer, the lowest first.
         policy_units, policy, adaptation, tied, ...: As in `keras_adaptive_rnn.AdaptiveLSTMCell`, the same in every
             layer.
-        dropout: Float in `[0, 1)`, share of $x_t$ to drop; one mask a sequence. Defaults to `0.0`.
-        recurrent_dropout: Float in `[0, 1)`, share of each $h^l$ to drop, by one mask a sequence both where layer $l$
-            reads it in the next step and where layer $l + 1$ does in this one, as in the authors' code. Defaults to
-            `0.0`.
+        dropout: Float in `[0, 1)`, fraction of $x_t$ to drop, with one mask per sequence. Defaults to `0.0`.
+        recurrent_dropout: Float in `[0, 1)`, fraction of each $h^l$ to drop, with one mask per sequence. As in the
+            authors' code, the same mask applies when layer $l$ reads it in the next step and when layer $l + 1$ reads
+            it in the same step. Defaults to `0.0`.
         seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
-        states: List of the states of the cells, those of the highest first: $h$, $c$, $z$ and the policy's memory of
+        states: List of the states of the cells, the highest cell first: $h$, $c$, $z$ and the policy's memory for
             each.
         training: Whether dropout is on.
 
     Returns: `output, states`; the output is $h^L$.
 
     Raises:
-        ValueError: an argument is out of its range.
-        TypeError: an argument is unknown, or of the wrong type.
+        ValueError: An argument is out of range.
+        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 
@@ -186,7 +185,7 @@ class StackedAdaptiveLSTMCells(StackedAdaptiveCells):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """Adaptive LSTMs one above the other, in the hybrid wiring: each policy reads the policy below it.
+        """A stack of adaptive LSTMs in the hybrid wiring: each policy reads the policy below it.
 
         Args:
             units: List of positive integers, the size of each layer, the lowest first.
@@ -196,30 +195,29 @@ class StackedAdaptiveLSTMCells(StackedAdaptiveCells):
             policy_units: Positive integer, size of $z$. Defaults to `100`.
             policy: `"recurrent"` (default, equation 8) or `"static"` (equation 7).
             adaptation: `"io"` (default), `"input"`, `"output"` or `"sva"`.
-            tied: Whether the gates share the first $D$ (and with `"sva"` $R$ and $D$), which takes half the time.
+            tied: Whether the gates share the first $D$ (with `"sva"`, $R$ and $D$), which takes half the time.
                 Defaults to `True`.
-            rank: Positive integer, with `"sva"` the number of singular values; `None` (default) for as many as
-                there can be.
-            policy_dropout: Float in `[0, 1)`, share of $z$ to drop wherever it is read; one mask a sequence.
-                Defaults to `0.0`.
+            rank: Positive integer, the number of singular values with `"sva"`; `None` (default) for the maximum.
+            policy_dropout: Float in `[0, 1)`, fraction of $z$ to drop wherever it is read, with one mask per
+                sequence. Defaults to `0.0`.
             policy_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
-            kernel_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
-                joined gates, as in the authors' code.
-            activation: Activation of the new content. Defaults to `"tanh"`.
-            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
-            unit_forget_bias: Whether $b_f$ starts at one. Defaults to `True`.
-            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
-            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
-                `False`.
-            projection_units: Positive integer, size of a linear projection of $h$, which is then the output and
-                the recurrent state; `None` (default) for none.
+            kernel_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
+                concatenated gates semi-orthogonal, as in the authors' code.
+            activation: Activation function of the candidate state. Defaults to `"tanh"`.
+            recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+            unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
+            tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
+            cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults
+                to `False`.
+            projection_units: Positive integer, size of a linear projection of $h$, which becomes the output and
+                the recurrent state; `None` (default) for no projection.
             cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
                 from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
-            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
-                itself is never dropped. Defaults to `0.0`.
-            use_bias: Whether to add a bias. Defaults to `True`.
-            recurrent_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
-                joined gates, as in the authors' code.
+            update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the
+                memory itself is never dropped. Defaults to `0.0`.
+            use_bias: Whether to use a bias. Defaults to `True`.
+            recurrent_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
+                concatenated gates semi-orthogonal, as in the authors' code.
             bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             kernel_regularizer: Regularizers, `None` by default.
@@ -232,21 +230,21 @@ class StackedAdaptiveLSTMCells(StackedAdaptiveCells):
                 such as `LowRank(rank=24, diagonal=True)`.
             recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
                 `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            dropout: Float in `[0, 1)`, share of $x_t$ to drop; one mask a sequence. Defaults to `0.0`.
-            recurrent_dropout: Float in `[0, 1)`, share of each $h^l$ to drop, by one mask a sequence both where
-                layer $l$ reads it in the next step and where layer $l + 1$ does in this one, as in the authors'
-                code. Defaults to `0.0`.
+            dropout: Float in `[0, 1)`, fraction of $x_t$ to drop, with one mask per sequence. Defaults to `0.0`.
+            recurrent_dropout: Float in `[0, 1)`, fraction of each $h^l$ to drop, with one mask per sequence. As
+                in the authors' code, the same mask applies when layer $l$ reads it in the next step and when
+                layer $l + 1$ reads it in the same step. Defaults to `0.0`.
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
 
 class StackedAdaptiveRNNCells(StackedAdaptiveCells):
-    """Adaptive Elman cells one above the other, in the hybrid wiring of `keras_adaptive_rnn.StackedAdaptiveLSTMCells`.
+    """A stack of adaptive Elman cells in the hybrid wiring of `keras_adaptive_rnn.StackedAdaptiveLSTMCells`.
 
     $$v^l_t = [h^{l-1}_t;\\; h^l_{t-1};\\; z^{l-1}_t], \\qquad h^0_t = x_t, \\quad z^0_t = z^L_{t-1}$$
 
-    Weights: those of the cells, from the lowest to the highest.
+    Weights: the weights of the cells, the lowest cell first.
 
     Args:
         units: List of positive integers, the size of each layer, the lowest first.
@@ -256,14 +254,14 @@ class StackedAdaptiveRNNCells(StackedAdaptiveCells):
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
-        states: List of the states of the cells, those of the highest first: $h$, $z$ and the policy's memory of each.
+        states: List of the states of the cells, the highest cell first: $h$, $z$ and the policy's memory for each.
         training: Whether dropout is on.
 
     Returns: `output, states`; the output is $h^L$.
 
     Raises:
-        ValueError: an argument is out of its range.
-        TypeError: an argument is unknown, or of the wrong type.
+        ValueError: An argument is out of range.
+        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 
@@ -272,7 +270,7 @@ class StackedAdaptiveRNNCells(StackedAdaptiveCells):
     (2, 6)
 
     Reference: Flennerhag, Yin, Keane, Elliot, Breaking the Activation Function Bottleneck through Adaptive
-    Parameterization (2018), section 3, equation 10, over the Elman cell.
+    Parameterization (2018), section 3, equation 10, with the Elman cell.
     """
 
     takes_arguments_of: Any
@@ -309,7 +307,7 @@ class StackedAdaptiveRNNCells(StackedAdaptiveCells):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """Adaptive Elman cells one above the other, in the hybrid wiring of `keras_adaptive_rnn.StackedAdaptiveLSTMCells`.
+        """A stack of adaptive Elman cells in the hybrid wiring of `keras_adaptive_rnn.StackedAdaptiveLSTMCells`.
 
         Args:
             units: List of positive integers, the size of each layer, the lowest first.
@@ -319,19 +317,18 @@ class StackedAdaptiveRNNCells(StackedAdaptiveCells):
             policy_units: Positive integer, size of $z$. Defaults to `100`.
             policy: `"recurrent"` (default, equation 8) or `"static"` (equation 7).
             adaptation: `"io"` (default), `"input"`, `"output"` or `"sva"`.
-            tied: Whether the gates share the first $D$ (and with `"sva"` $R$ and $D$), which takes half the time.
+            tied: Whether the gates share the first $D$ (with `"sva"`, $R$ and $D$), which takes half the time.
                 Defaults to `True`.
-            rank: Positive integer, with `"sva"` the number of singular values; `None` (default) for as many as
-                there can be.
-            policy_dropout: Float in `[0, 1)`, share of $z$ to drop wherever it is read; one mask a sequence.
-                Defaults to `0.0`.
+            rank: Positive integer, the number of singular values with `"sva"`; `None` (default) for the maximum.
+            policy_dropout: Float in `[0, 1)`, fraction of $z$ to drop wherever it is read, with one mask per
+                sequence. Defaults to `0.0`.
             policy_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
-            kernel_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
-                joined gates, as in the authors' code.
-            activation: Activation of the new content. Defaults to `"tanh"`.
-            use_bias: Whether to add a bias. Defaults to `True`.
-            recurrent_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
-                joined gates, as in the authors' code.
+            kernel_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
+                concatenated gates semi-orthogonal, as in the authors' code.
+            activation: Activation function of the candidate state. Defaults to `"tanh"`.
+            use_bias: Whether to use a bias. Defaults to `True`.
+            recurrent_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
+                concatenated gates semi-orthogonal, as in the authors' code.
             bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             kernel_regularizer: Regularizers, `None` by default.

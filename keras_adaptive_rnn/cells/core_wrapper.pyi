@@ -1,4 +1,4 @@
-"""A wrapper that makes the cell inside it by name."""
+"""A wrapper that creates the cell inside it by name."""
 
 from typing import Any
 
@@ -7,13 +7,13 @@ from keras_adaptive_rnn.cells.bases.wrapper import WrapperCell
 from keras_adaptive_rnn.maps.base import LinearMap
 
 class CoreWrapperCell(WrapperCell):
-    """A wrapper that makes its inner cell, the core, by name, or takes a cell object.
+    """A wrapper that creates its inner cell by name, or takes a cell object.
 
     Args:
-        units: Positive integer, size of the core. Not allowed with `cell`.
-        core: Name of the core, a key of `cores`. Defaults to `"lstm"`.
+        units: Positive integer, units of the inner cell. Must be omitted if `cell` is given.
+        core: Name of the cell to wrap, a key of `cores`. Defaults to `"lstm"`.
         cell: A cell object, instead of `units` and `core`. Defaults to `None`.
-        **kwargs: Arguments of `keras_adaptive_rnn.cells.WrapperCell`; all others are passed to the core.
+        **kwargs: Arguments of `keras_adaptive_rnn.cells.WrapperCell`; all others are passed to the inner cell.
     """
 
     cores: Any
@@ -61,11 +61,11 @@ class CoreWrapperCell(WrapperCell):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """A wrapper that makes its inner cell, the core, by name, or takes a cell object.
+        """A wrapper that creates its inner cell by name, or takes a cell object.
 
         Args:
-            units: Positive integer, size of the core. Not allowed with `cell`.
-            core: Name of the core, a key of `cores`. Defaults to `"lstm"`.
+            units: Positive integer, units of the inner cell. Must be omitted if `cell` is given.
+            core: Name of the cell to wrap, a key of `cores`. Defaults to `"lstm"`.
             cell: A cell object, instead of `units` and `core`. Defaults to `None`.
             dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
                 `0.0`.
@@ -74,23 +74,23 @@ class CoreWrapperCell(WrapperCell):
             seed: Integer seed of the masks, or `None` (default).
             trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
                 batch, initialized to zero. Defaults to `False`: zeros.
-            activation: Activation of the new content. Defaults to `"tanh"`.
-            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
-            unit_forget_bias: Whether $b_f$ starts at one. Defaults to `True`.
-            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
-            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
-                `False`.
-            projection_units: Positive integer, size of a linear projection of $h$, which is then the output and
-                the recurrent state; `None` (default) for none.
+            activation: Activation function of the candidate state. Defaults to `"tanh"`.
+            recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+            unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
+            tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
+            cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults
+                to `False`.
+            projection_units: Positive integer, size of a linear projection of $h$, which becomes the output and
+                the recurrent state; `None` (default) for no projection.
             cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
                 from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
-            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
-                itself is never dropped. Defaults to `0.0`.
-            use_bias: Whether to add a bias. Defaults to `True`.
-            kernel_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
-                joined gates, as in the authors' code.
-            recurrent_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
-                joined gates, as in the authors' code.
+            update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the
+                memory itself is never dropped. Defaults to `0.0`.
+            use_bias: Whether to use a bias. Defaults to `True`.
+            kernel_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
+                concatenated gates semi-orthogonal, as in the authors' code.
+            recurrent_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
+                concatenated gates semi-orthogonal, as in the authors' code.
             bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             kernel_regularizer: Regularizers, `None` by default.
@@ -103,12 +103,12 @@ class CoreWrapperCell(WrapperCell):
                 such as `LowRank(rank=24, diagonal=True)`.
             recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
                 `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
-                gain and no centre, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
-                for one mask that the gates share.
-            reset_after: Whether the reset gate acts after the recurrent product (as in Keras and cuDNN) or before
-                it. Defaults to `True`.
+            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
+                but no offset, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
+                one mask.
+            reset_after: Whether to apply the reset gate after the recurrent product (as in Keras and cuDNN) or
+                before it. Defaults to `True`.
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.

@@ -7,9 +7,9 @@ from keras_adaptive_rnn.cells.bases.gated import GatedCell
 from keras_adaptive_rnn.maps.base import LinearMap
 
 class DeepRNNCell(GatedCell):
-    """A stack of Elman layers as one cell, to 144 layers and more.
+    """A stack of Elman layers as one cell, up to 144 layers and more.
 
-    With $x_1 = x_t$ and $x_i = h_{i-1}(t)$ above it, for $i = 1, \\dots, L$:
+    With $x_1 = x_t$ and $x_i = h_{i-1}(t)$ for $i > 1$, for $i = 1, \\dots, L$:
 
     $$h_i(t) = f(x_i(t) U_i + h_i(t-1) W_i + b_i) \\; (+ \\; \\alpha h_{i-k}(t) \\;\\text{ for } i = k, 2k, 3k, \\dots)$$
 
@@ -24,14 +24,14 @@ class DeepRNNCell(GatedCell):
     $$\\operatorname{Var}(f(s_i z) \\; (+ \\; \\alpha h_{i-k})) = 1, \\qquad
       g_i = s_i / \\sqrt{\\operatorname{E} x_i^2 + \\operatorname{E} h_i^2}$$
 
-    If $f$ is bounded and cannot reach unit variance, as tanh, $s_i = 1$. $U_i$ and $W_i$ share a gain, so gradients
+    If $f$ is bounded and cannot reach unit variance, like tanh, $s_i = 1$. $U_i$ and $W_i$ share a gain, so gradients
     flow equally through layers and time, as in the paper. The paper scales by LSUV, measured on data, instead:
-    `keras_adaptive_rnn.callbacks.LSUV` does that, whatever the initializers. States start from zero, so a stack without
+    `keras_adaptive_rnn.callbacks.LSUV` does that, with any initializers. States start from zero, so a stack without
     skip connections takes about `depth` steps to reach unit variance.
 
-    Weights, in order: `kernel_map` $U_1$ `[inputs, units]`; `recurrent_map` $W_1, \\dots, W_L$, joined,
-    `[units, depth * units]`; `inner_map` $U_2, \\dots, U_L$, joined, `[units, (depth - 1) * units]`; `bias`
-    `[depth, units]` (`[units]` if `depth` is one).
+    Weights, in order: `kernel_map` $U_1$ `[inputs, units]`; `recurrent_map` $W_1, \\dots, W_L$,
+    concatenated, `[units, depth * units]`; `inner_map` $U_2, \\dots, U_L$, concatenated, `[units, (depth - 1) * units]`;
+    `bias` `[depth, units]` (`[units]` if `depth` is one).
 
     Args:
         units: Positive integer, size of every layer.
@@ -134,7 +134,7 @@ class DeepRNNCell(GatedCell):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """A stack of Elman layers as one cell, to 144 layers and more.
+        """A stack of Elman layers as one cell, up to 144 layers and more.
 
         Args:
             units: Positive integer, size of every layer.
@@ -150,7 +150,7 @@ class DeepRNNCell(GatedCell):
                 $g_i$; any other initializer is used as it is.
             recurrent_initializer: Initializers of $U_i$ and $W_i$. Default to `"unit_variance"`, which is scaled
                 by $g_i$; any other initializer is used as it is.
-            use_bias: Whether to add a bias. Defaults to `True`.
+            use_bias: Whether to use a bias. Defaults to `True`.
             bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             kernel_regularizer: Regularizers, `None` by default.

@@ -1,4 +1,4 @@
-"""The Elman cell, Keras's SimpleRNN."""
+"""The Elman cell, called SimpleRNN in Keras."""
 
 from typing import Any
 
@@ -7,16 +7,16 @@ from keras_adaptive_rnn.cells.bases.gated import GatedCell
 from keras_adaptive_rnn.maps.base import LinearMap
 
 class ElmanCell(GatedCell):
-    """The Elman cell, one affine map and an activation.
+    """The Elman cell: an affine map and an activation.
 
     $$h_t = \\phi(x_t W + h_{t-1} U + b)$$
 
-    The weights are those of `keras.layers.SimpleRNNCell`, in its order: kernel `[inputs, units]`, recurrent kernel
-    `[units, units]`, bias `[units]`.
+    Weights, as in `keras.layers.SimpleRNNCell`: kernel `[inputs, units]`, recurrent kernel `[units, units]`, bias
+    `[units]`.
 
     Args:
-        units: Positive integer, size of the output.
-        activation: $\\phi$. Defaults to `"tanh"`.
+        units: Positive integer, dimensionality of the output space.
+        activation: Activation function $\\phi$. Defaults to `"tanh"`.
         **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`.
 
     Call arguments:
@@ -65,12 +65,12 @@ class ElmanCell(GatedCell):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """The Elman cell, one affine map and an activation.
+        """The Elman cell: an affine map and an activation.
 
         Args:
-            units: Positive integer, size of the output.
-            activation: $\\phi$. Defaults to `"tanh"`.
-            use_bias: Whether to add a bias. Defaults to `True`.
+            units: Positive integer, dimensionality of the output space.
+            activation: Activation function $\\phi$. Defaults to `"tanh"`.
+            use_bias: Whether to use a bias. Defaults to `True`.
             kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
@@ -92,10 +92,10 @@ class ElmanCell(GatedCell):
                 such as `LowRank(rank=24, diagonal=True)`.
             recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
                 `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
-                gain and no centre, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
-                for one mask that the gates share.
+            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
+                but no offset, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
+                one mask.
             trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
                 batch, initialized to zero. Defaults to `False`: zeros.
             name: As in `keras.layers.Layer`.

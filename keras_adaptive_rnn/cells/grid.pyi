@@ -1,4 +1,4 @@
-"""Grid LSTM: LSTMs along every dimension of a grid, each of which reads the outputs of all."""
+"""Grid LSTM: one LSTM along each dimension of a grid, reading the hidden vectors of all dimensions."""
 
 from typing import Any
 
@@ -10,17 +10,17 @@ from keras_adaptive_rnn.cells.bases.composite import CompositeCell
 from keras_adaptive_rnn.maps.base import LinearMap
 
 def grid_block(cells: Any, hidden: Any, memory: Any, training: bool | None) -> Any:
-    """Returns the hidden and memory vectors that leave a block of one LSTM a dimension.
+    """Returns the hidden and memory vectors that leave a block, which has one LSTM per dimension.
 
-    The paper's $LSTM(H, m_k, W_k)$ is an LSTM cell whose own state is $h_k$ and whose inputs are the other $h$: its
-    matrices $W$ and $U$ are the rows of $W_k$.
+    The paper's $LSTM(H, m_k, W_k)$ is an LSTM cell whose state is $h_k$ and whose inputs are the other $h$. The rows of
+    its matrices $W$ and $U$ are the rows of $W_k$.
     """
 
 class GridLSTMCell(CompositeCell):
-    """LSTMs along time and along depth, at every point of a grid.
+    """One LSTM along time and one along depth, at every point of a grid.
 
-    The input starts the dimension of depth, $[h^0; m^0] = x_t W$. In layer $l = 1, \\dots, L$, with $\\hat h^l, \\hat m^l$
-    the vectors along time:
+    The input is projected to the vectors that enter the depth dimension, $[h^0; m^0] = x_t W$. In layer
+    $l = 1, \\dots, L$, with $\\hat h^l, \\hat m^l$ the vectors along time:
 
     $$H = [\\hat h^l_{t-1}; h^{l-1}_t]$$
     $$\\hat h^l_t, \\hat m^l_t = \\mathrm{LSTM}(H, \\hat m^l_{t-1}, \\hat W^l), \\qquad
@@ -28,33 +28,32 @@ class GridLSTMCell(CompositeCell):
 
     The output is $h^L_t$.
 
-    Weights, in order: those of the LSTMs along time, from the lowest layer to the highest, then of those along depth,
-    each as in `keras_adaptive_rnn.LSTMCell`: its kernel holds the rows of the paper's matrix that the other
-    dimension's vector meets, its recurrent kernel those of its own; then those of `kernel_map` $W$
-    `[inputs, 2 units]`.
+    Weights, in order: the LSTMs along time, the lowest layer first; the LSTMs along depth, likewise; `kernel_map` $W$
+    `[inputs, 2 units]`. Each LSTM has the weights of `keras_adaptive_rnn.LSTMCell`: its kernel holds the rows of the
+    paper's matrix for the other dimension's vector, and its recurrent kernel the rows for its own.
 
     Args:
         units: Positive integer, size of every vector.
         depth: Positive integer, $L$.
         tied: Whether all layers share their weights. Defaults to `False`.
-        kernel_initializer: Initializer of $W$, and of the kernels of the LSTMs. Defaults to `"glorot_uniform"`.
-        dropout: Float in `[0, 1)`, share of $x_t$ to drop; one mask a sequence. Defaults to `0.0`.
-        recurrent_dropout: Float in `[0, 1)`, share of each $\\hat h^l_{t-1}$ to drop; one mask a sequence, the same in
-            every layer. Defaults to `0.0`.
+        kernel_initializer: Initializer of $W$ and of the kernels of the LSTMs. Defaults to `"glorot_uniform"`.
+        dropout: Float in `[0, 1)`, fraction of $x_t$ to drop, with one mask per sequence. Defaults to `0.0`.
+        recurrent_dropout: Float in `[0, 1)`, fraction of each $\\hat h^l_{t-1}$ to drop, with one mask per sequence,
+            shared by all layers. Defaults to `0.0`.
         seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
-        **kwargs: Arguments of the LSTMs, as in `keras_adaptive_rnn.LSTMCell`, but for `projection_units`.
+        **kwargs: Arguments of the LSTMs, as in `keras_adaptive_rnn.LSTMCell`, except `projection_units`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
-        states: List of tensors `[batch, units]`: the output, which the next step does not read, and $\\hat h$ and
-            $\\hat m$ of each layer, the lowest first.
+        states: List of tensors `[batch, units]`: the output, which the next step does not read, then $\\hat h$ and
+            $\\hat m$ for each layer, the lowest first.
         training: Whether dropout is on.
 
     Returns: `output, states`; the output is $h^L$.
 
     Raises:
-        ValueError: an argument is out of its range.
-        TypeError: an argument is unknown, or of the wrong type.
+        ValueError: An argument is out of range.
+        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 
@@ -116,33 +115,33 @@ class GridLSTMCell(CompositeCell):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """LSTMs along time and along depth, at every point of a grid.
+        """One LSTM along time and one along depth, at every point of a grid.
 
         Args:
             units: Positive integer, size of every vector.
             depth: Positive integer, $L$.
             tied: Whether all layers share their weights. Defaults to `False`.
-            dropout: Float in `[0, 1)`, share of $x_t$ to drop; one mask a sequence. Defaults to `0.0`.
-            recurrent_dropout: Float in `[0, 1)`, share of each $\\hat h^l_{t-1}$ to drop; one mask a sequence, the
-                same in every layer. Defaults to `0.0`.
+            dropout: Float in `[0, 1)`, fraction of $x_t$ to drop, with one mask per sequence. Defaults to `0.0`.
+            recurrent_dropout: Float in `[0, 1)`, fraction of each $\\hat h^l_{t-1}$ to drop, with one mask per
+                sequence, shared by all layers. Defaults to `0.0`.
             seed: Integer seed of the masks, or `None` (default).
             trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
                 batch, initialized to zero. Defaults to `False`: zeros.
-            activation: Activation of the new content. Defaults to `"tanh"`.
-            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
-            unit_forget_bias: Whether $b_f$ starts at one. Defaults to `True`.
-            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
-            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
-                `False`.
+            activation: Activation function of the candidate state. Defaults to `"tanh"`.
+            recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+            unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
+            tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
+            cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults
+                to `False`.
             cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
                 from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
-            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
-                itself is never dropped. Defaults to `0.0`.
-            use_bias: Whether to add a bias. Defaults to `True`.
-            kernel_initializer: Initializer of $W$, and of the kernels of the LSTMs. Defaults to
+            update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the
+                memory itself is never dropped. Defaults to `0.0`.
+            use_bias: Whether to use a bias. Defaults to `True`.
+            kernel_initializer: Initializer of $W$ and of the kernels of the LSTMs. Defaults to
                 `"glorot_uniform"`.
-            recurrent_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
-                joined gates, as in the authors' code.
+            recurrent_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
+                concatenated gates semi-orthogonal, as in the authors' code.
             bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             kernel_regularizer: Regularizers, `None` by default.
@@ -155,10 +154,10 @@ class GridLSTMCell(CompositeCell):
                 such as `LowRank(rank=24, diagonal=True)`.
             recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
                 `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
-                gain and no centre, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
-                for one mask that the gates share.
+            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
+                but no offset, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
+                one mask.
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
@@ -174,18 +173,18 @@ class GridLSTMCell(CompositeCell):
     def step(self, projected: Any, states: Any, training: bool | None = False) -> Any: ...
 
 class GridLSTMBlock(_arguments.Declared, keras.layers.Layer):
-    """An N-dimensional grid LSTM block: one LSTM a dimension, each on the hidden vectors of all.
+    """An N-dimensional grid LSTM block: one LSTM per dimension, each of which reads all hidden vectors.
 
     $$H = [h_1; \\dots; h_N], \\qquad h'_k, m'_k = \\mathrm{LSTM}(H, m_k, W_k) \\;\\text{ for } k = 1, \\dots, N$$
 
-    Weights: those of the N LSTMs, each as in `keras_adaptive_rnn.LSTMCell`: its kernel holds the rows of $W_k$ that the
-    other dimensions' vectors meet, in their order, its recurrent kernel those of its own.
+    Weights: the N LSTMs in order, each with the weights of `keras_adaptive_rnn.LSTMCell`: its kernel holds the rows of
+    $W_k$ for the other dimensions' vectors, in order, and its recurrent kernel the rows for its own.
 
     Args:
         units: Positive integer, size of every vector.
-        dimensions: Integer of at least 2, N. Defaults to `2`.
+        dimensions: Integer, at least 2, the number N of dimensions. Defaults to `2`.
         name, dtype, trainable: As in `keras.layers.Layer`.
-        **kwargs: Arguments of the LSTMs, as in `keras_adaptive_rnn.LSTMCell`, but for `projection_units` and
+        **kwargs: Arguments of the LSTMs, as in `keras_adaptive_rnn.LSTMCell`, except `projection_units` and
             `trainable_initial_state`.
 
     Call arguments:
@@ -193,11 +192,11 @@ class GridLSTMBlock(_arguments.Declared, keras.layers.Layer):
         memory: List of N tensors `[batch, units]`, $m_1, \\dots, m_N$.
         training: Whether dropout is on.
 
-    Returns: `hidden, memory`, lists as they came in.
+    Returns: `hidden, memory`, lists of N tensors `[batch, units]`.
 
     Raises:
-        ValueError: an argument is out of its range, or there are not N vectors of `units` entries in a list.
-        TypeError: an argument is unknown, or of the wrong type.
+        ValueError: An argument is out of range, or a list does not hold N tensors of `units` entries.
+        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 
@@ -248,26 +247,26 @@ class GridLSTMBlock(_arguments.Declared, keras.layers.Layer):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """An N-dimensional grid LSTM block: one LSTM a dimension, each on the hidden vectors of all.
+        """An N-dimensional grid LSTM block: one LSTM per dimension, each of which reads all hidden vectors.
 
         Args:
             units: Positive integer, size of every vector.
-            dimensions: Integer of at least 2, N. Defaults to `2`.
-            activation: Activation of the new content. Defaults to `"tanh"`.
-            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
-            unit_forget_bias: Whether $b_f$ starts at one. Defaults to `True`.
-            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
-            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
-                `False`.
+            dimensions: Integer, at least 2, the number N of dimensions. Defaults to `2`.
+            activation: Activation function of the candidate state. Defaults to `"tanh"`.
+            recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+            unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
+            tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
+            cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults
+                to `False`.
             cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
                 from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
-            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
-                itself is never dropped. Defaults to `0.0`.
-            use_bias: Whether to add a bias. Defaults to `True`.
-            kernel_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
-                joined gates, as in the authors' code.
-            recurrent_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
-                joined gates, as in the authors' code.
+            update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the
+                memory itself is never dropped. Defaults to `0.0`.
+            use_bias: Whether to use a bias. Defaults to `True`.
+            kernel_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
+                concatenated gates semi-orthogonal, as in the authors' code.
+            recurrent_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
+                concatenated gates semi-orthogonal, as in the authors' code.
             bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             kernel_regularizer: Regularizers, `None` by default.
@@ -280,16 +279,16 @@ class GridLSTMBlock(_arguments.Declared, keras.layers.Layer):
                 such as `LowRank(rank=24, diagonal=True)`.
             recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
                 `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
-                gain and no centre, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
-                for one mask that the gates share.
-            dropout: Float in `[0, 1)`, share of $x_t$ and of $h_{t-1}$ to drop wherever they are read; one mask a
-                sequence. Default to `0.0`. The paper also drops the output of the top layer: there is an argument
-                of the layer `keras_adaptive_rnn.layers.AdaptiveLSTM` for that.
-            recurrent_dropout: Float in `[0, 1)`, share of $x_t$ and of $h_{t-1}$ to drop wherever they are read;
-                one mask a sequence. Default to `0.0`. The paper also drops the output of the top layer: there is
-                an argument of the layer `keras_adaptive_rnn.layers.AdaptiveLSTM` for that.
+            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
+                but no offset, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
+                one mask.
+            dropout: Float in `[0, 1)`, fraction of $x_t$ and of $h_{t-1}$ to drop wherever they are read, with
+                one mask per sequence. Default to `0.0`. The paper also drops the output of the top layer; the
+                layer `keras_adaptive_rnn.layers.AdaptiveLSTM` has an argument for that.
+            recurrent_dropout: Float in `[0, 1)`, fraction of $x_t$ and of $h_{t-1}$ to drop wherever they are
+                read, with one mask per sequence. Default to `0.0`. The paper also drops the output of the top
+                layer; the layer `keras_adaptive_rnn.layers.AdaptiveLSTM` has an argument for that.
             seed: Integer seed of the masks, or `None` (default).
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.

@@ -1,4 +1,4 @@
-"""The gated recurrent unit, resetting before or after the recurrent product."""
+"""The gated recurrent unit, with its reset gate before or after the recurrent product."""
 
 from typing import Any
 
@@ -14,15 +14,14 @@ class GRUCell(GatedCell):
       \\tilde h = \\phi(x W_h + (r \\odot h_{t-1}) U_h + b_h)$$
     $$h_t = z \\odot h_{t-1} + (1 - z) \\odot \\tilde h$$
 
-    The weights are those of `keras.layers.GRUCell`, in its order, gates joined as z, r, h: kernel
-    `[inputs, 3 units]`, recurrent kernel `[units, 3 units]`, bias `[3 units]`, or `[2, 3 units]` with `reset_after`
-    (the second row is $b'$).
+    Weights, as in `keras.layers.GRUCell`, gates concatenated as z, r, h: kernel `[inputs, 3 units]`, recurrent kernel
+    `[units, 3 units]`, bias `[3 units]`, or `[2, 3 units]` with `reset_after` (the second row is $b'$).
 
     Args:
-        units: Positive integer, size of the output.
-        activation: $\\phi$. Defaults to `"tanh"`.
-        recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
-        reset_after: Whether the reset gate acts after the recurrent product (as in Keras and cuDNN) or before it.
+        units: Positive integer, dimensionality of the output space.
+        activation: Activation function $\\phi$. Defaults to `"tanh"`.
+        recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+        reset_after: Whether to apply the reset gate after the recurrent product (as in Keras and cuDNN) or before it.
             Defaults to `True`.
         **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`.
 
@@ -99,10 +98,10 @@ class GRUCell(GatedCell):
         """The gated recurrent unit.
 
         Args:
-            units: Positive integer, size of the output.
-            activation: $\\phi$. Defaults to `"tanh"`.
-            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
-            use_bias: Whether to add a bias. Defaults to `True`.
+            units: Positive integer, dimensionality of the output space.
+            activation: Activation function $\\phi$. Defaults to `"tanh"`.
+            recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+            use_bias: Whether to use a bias. Defaults to `True`.
             kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
@@ -119,17 +118,17 @@ class GRUCell(GatedCell):
                 `0.0`.
             recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
                 sequence. Defaults to `0.0`.
-            reset_after: Whether the reset gate acts after the recurrent product (as in Keras and cuDNN) or before
-                it. Defaults to `True`.
+            reset_after: Whether to apply the reset gate after the recurrent product (as in Keras and cuDNN) or
+                before it. Defaults to `True`.
             seed: Integer seed of the masks, or `None` (default).
             kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
                 such as `LowRank(rank=24, diagonal=True)`.
             recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
                 `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
-                gain and no centre, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
-                for one mask that the gates share.
+            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
+                but no offset, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
+                one mask.
             trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
                 batch, initialized to zero. Defaults to `False`: zeros.
             name: As in `keras.layers.Layer`.

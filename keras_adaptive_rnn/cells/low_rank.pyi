@@ -1,4 +1,4 @@
-"""GRU and LSTM with low-rank passthrough: the recurrent matrices are thin products, with a diagonal if asked."""
+"""Low-rank passthrough GRU and LSTM: each recurrent matrix is low-rank, plus an optional diagonal."""
 
 from typing import Any
 
@@ -9,16 +9,16 @@ from keras_adaptive_rnn.cells.lstm import LSTMCell
 from keras_adaptive_rnn.maps.base import LinearMap
 
 class LowRankGatedCell(GatedCell):
-    """A core whose recurrent map is `keras_adaptive_rnn.maps.LowRank`. A subclass names its carry gate.
+    """A gated cell whose recurrent map is `keras_adaptive_rnn.maps.LowRank`. A subclass names its carry gate.
 
     Args:
-        units: Positive integer, $n$.
-        rank: Positive integer, at most `units`, $d$.
-        diagonal: Whether each product has a diagonal added. Defaults to `True`.
+        units: Positive integer $n$, dimensionality of the output space.
+        rank: Positive integer $d$, at most `units`.
+        diagonal: Whether to add a diagonal to each product. Defaults to `True`.
         tied: Whether the gates share $R$. Defaults to `False`.
-        carry_bias: Number at which the bias of the carry gate starts.
-        weight_normalization: Whether the matrices are normalised: the columns of $W$ and $L$ with trained norms, those
-            of $R$ to norm one. Defaults to `False`.
+        carry_bias: Number, initial bias of the carry gate. Defaults to `0.0`.
+        weight_normalization: Whether to normalize the matrices: the columns of $W$ and $L$ have trained norms, and the
+            columns of $R$ have norm one. Defaults to `False`.
         diagonal_initializer: Initializer of the diagonals. Defaults to `"zeros"`.
         kernel_map: As in `keras_adaptive_rnn.cells.GatedCell`.
     """
@@ -83,21 +83,21 @@ class LowRankGatedCell(GatedCell):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """A core whose recurrent map is `keras_adaptive_rnn.maps.LowRank`. A subclass names its carry gate.
+        """A gated cell whose recurrent map is `keras_adaptive_rnn.maps.LowRank`. A subclass names its carry gate.
 
         Args:
-            units: Positive integer, $n$.
-            rank: Positive integer, at most `units`, $d$.
-            diagonal: Whether each product has a diagonal added. Defaults to `True`.
+            units: Positive integer $n$, dimensionality of the output space.
+            rank: Positive integer $d$, at most `units`.
+            diagonal: Whether to add a diagonal to each product. Defaults to `True`.
             tied: Whether the gates share $R$. Defaults to `False`.
-            carry_bias: Number at which the bias of the carry gate starts.
-            weight_normalization: Whether the matrices are normalised: the columns of $W$ and $L$ with trained
-                norms, those of $R$ to norm one. Defaults to `False`.
+            carry_bias: Number, initial bias of the carry gate. Defaults to `0.0`.
+            weight_normalization: Whether to normalize the matrices: the columns of $W$ and $L$ have trained
+                norms, and the columns of $R$ have norm one. Defaults to `False`.
             diagonal_initializer: Initializer of the diagonals. Defaults to `"zeros"`.
             kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
                 such as `LowRank(rank=24, diagonal=True)`.
-            activation: Activation of the new content. Defaults to `"tanh"`.
-            use_bias: Whether to add a bias. Defaults to `True`.
+            activation: Activation function of the candidate state. Defaults to `"tanh"`.
+            use_bias: Whether to use a bias. Defaults to `True`.
             kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
@@ -110,10 +110,10 @@ class LowRankGatedCell(GatedCell):
             kernel_constraint: Constraints, `None` by default.
             recurrent_constraint: Constraints, `None` by default.
             bias_constraint: Constraints, `None` by default.
-            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
-                gain and no centre, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
-                for one mask that the gates share.
+            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
+                but no offset, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
+                one mask.
             dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
                 `0.0`.
             recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
@@ -129,36 +129,36 @@ class LowRankGatedCell(GatedCell):
     def bias_initializers(self) -> Any: ...
 
 class LowRankGRUCell(LowRankGatedCell, GRUCell):
-    """A GRU each of whose recurrent matrices is a product of two thin ones, plus a diagonal.
+    """A GRU whose recurrent matrices are products of two thin matrices, plus a diagonal.
 
     $$U_g = R_g L_g + \\mathrm{diag}(d_g), \\qquad R_g: [n, d],\\; L_g: [d, n]$$
     $$z = \\sigma(x W_z + h_{t-1} U_z + b_z), \\qquad r = \\sigma(x W_r + h_{t-1} U_r + b_r)$$
     $$h_t = z \\odot h_{t-1} + (1 - z) \\odot \\phi(x W_h + (r \\odot h_{t-1}) U_h + b_h)$$
 
-    With `reset_after` the last line has $r \\odot (h_{t-1} U_h + b'_h)$. The paper's update gate $u$, which carries the
-    state, is $z$ here, and its matrices are transposed, $L = \\theta^{(R)T}$ on the left of the state.
+    With `reset_after`, the last line has $r \\odot (h_{t-1} U_h + b'_h)$. The paper's update gate $u$, which carries the
+    state, is $z$ here. The paper's matrices are transposed: its $\\theta^{(R)}$ is $L^T$.
 
-    Weights, in order, gates joined as z, r, h: those of `kernel_map` $W$ `[inputs, 3 units]`, `right` $R$
+    Weights, in order, gates concatenated as z, r, h: `kernel_map` $W$ `[inputs, 3 units]`, `right` $R$
     `[3, units, rank]` (`[units, rank]` if `tied`), `left` $L$ `[3, rank, units]`, the diagonals `[3 units]`, with
-    `weight_normalization` the norms of the columns of $W$ and of $L$ after each, and `bias` `[3 units]`, or
+    `weight_normalization` the norms of the columns of $W$ and $L$ after each, and `bias` `[3 units]`, or
     `[2, 3 units]` with `reset_after`.
 
     Args:
-        units: Positive integer, $n$, size of the output.
-        rank: Positive integer, at most `units`, $d$.
-        diagonal: Whether to add the diagonals, "LRD" in the paper. Defaults to `True`.
+        units: Positive integer $n$, dimensionality of the output space.
+        rank: Positive integer $d$, at most `units`.
+        diagonal: Whether to add the diagonals ("LRD" in the paper). Defaults to `True`.
         tied: Whether the gates share one $R$. Defaults to `False`.
-        reset_after: Whether the reset gate acts after the recurrent product (equation 7) or before it (equation 6).
+        reset_after: Whether to apply the reset gate after the recurrent product (equation 7) or before it (equation 6).
             Defaults to `False`.
-        carry_bias: Number at which the bias of $z$ starts; the paper has 4 and 5. Defaults to `0.0`.
-        weight_normalization: Whether $W$, $L$ and $R$ are normalised, $R$ without trained norms (appendix A.2).
+        carry_bias: Number, initial bias of $z$; the paper uses 4 and 5. Defaults to `0.0`.
+        weight_normalization: Whether to normalize $W$, $L$ and $R$, the latter without trained norms (appendix A.2).
             Defaults to `False`.
         diagonal_initializer: Initializer of the diagonals. Defaults to `"zeros"`; the authors' code draws them from
             `keras.initializers.RandomUniform(-0.01, 0.01)`.
-        recurrent_constraint: Constraint of each $R$ and $L$, `None` by default. The paper's bound on the norms of rows
-            is `keras.constraints.MaxNorm(10)`: rows there are columns here.
+        recurrent_constraint: Constraint of each $R$ and $L$, `None` by default. For the paper's bound on the norms of
+            rows, which are columns here, use `keras.constraints.MaxNorm(10)`.
         trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`; the paper trains it. Defaults to `False`.
-        **kwargs: As in `keras_adaptive_rnn.GRUCell`, but for `recurrent_map`.
+        **kwargs: As in `keras_adaptive_rnn.GRUCell`, except `recurrent_map`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
@@ -168,8 +168,8 @@ class LowRankGRUCell(LowRankGatedCell, GRUCell):
     Returns: `output, [h]`, each `[batch, units]`; the output is $h$.
 
     Raises:
-        ValueError: `rank` is larger than `units`, or an argument is out of its range.
-        TypeError: an argument is unknown, or of the wrong type.
+        ValueError: `rank` is larger than `units`, or an argument is out of range.
+        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 
@@ -245,25 +245,25 @@ class LowRankGRUCell(LowRankGatedCell, GRUCell):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """A GRU each of whose recurrent matrices is a product of two thin ones, plus a diagonal.
+        """A GRU whose recurrent matrices are products of two thin matrices, plus a diagonal.
 
         Args:
-            units: Positive integer, $n$, size of the output.
-            rank: Positive integer, at most `units`, $d$.
-            reset_after: Whether the reset gate acts after the recurrent product (equation 7) or before it
+            units: Positive integer $n$, dimensionality of the output space.
+            rank: Positive integer $d$, at most `units`.
+            reset_after: Whether to apply the reset gate after the recurrent product (equation 7) or before it
                 (equation 6). Defaults to `False`.
-            diagonal: Whether to add the diagonals, "LRD" in the paper. Defaults to `True`.
+            diagonal: Whether to add the diagonals ("LRD" in the paper). Defaults to `True`.
             tied: Whether the gates share one $R$. Defaults to `False`.
-            carry_bias: Number at which the bias of $z$ starts; the paper has 4 and 5. Defaults to `0.0`.
-            weight_normalization: Whether $W$, $L$ and $R$ are normalised, $R$ without trained norms (appendix
-                A.2). Defaults to `False`.
+            carry_bias: Number, initial bias of $z$; the paper uses 4 and 5. Defaults to `0.0`.
+            weight_normalization: Whether to normalize $W$, $L$ and $R$, the latter without trained norms
+                (appendix A.2). Defaults to `False`.
             diagonal_initializer: Initializer of the diagonals. Defaults to `"zeros"`; the authors' code draws
                 them from `keras.initializers.RandomUniform(-0.01, 0.01)`.
             kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
                 such as `LowRank(rank=24, diagonal=True)`.
-            activation: $\\phi$. Defaults to `"tanh"`.
-            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
-            use_bias: Whether to add a bias. Defaults to `True`.
+            activation: Activation function $\\phi$. Defaults to `"tanh"`.
+            recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+            use_bias: Whether to use a bias. Defaults to `True`.
             kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
@@ -274,13 +274,13 @@ class LowRankGRUCell(LowRankGatedCell, GRUCell):
             recurrent_regularizer: Regularizers, `None` by default.
             bias_regularizer: Regularizers, `None` by default.
             kernel_constraint: Constraints, `None` by default.
-            recurrent_constraint: Constraint of each $R$ and $L$, `None` by default. The paper's bound on the
-                norms of rows is `keras.constraints.MaxNorm(10)`: rows there are columns here.
+            recurrent_constraint: Constraint of each $R$ and $L$, `None` by default. For the paper's bound on the
+                norms of rows, which are columns here, use `keras.constraints.MaxNorm(10)`.
             bias_constraint: Constraints, `None` by default.
-            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
-                gain and no centre, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
-                for one mask that the gates share.
+            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
+                but no offset, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
+                one mask.
             dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
                 `0.0`.
             recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
@@ -294,25 +294,25 @@ class LowRankGRUCell(LowRankGatedCell, GRUCell):
         """
 
 class LowRankLSTMCell(LowRankGatedCell, LSTMCell):
-    """An LSTM each of whose recurrent matrices is a product of two thin ones, plus a diagonal.
+    """An LSTM whose recurrent matrices are products of two thin matrices, plus a diagonal.
 
     $$U_g = R_g L_g + \\mathrm{diag}(d_g), \\qquad R_g: [n, d],\\; L_g: [d, n], \\qquad g \\in \\{i, f, c, o\\}$$
 
     in the equations of `keras_adaptive_rnn.LSTMCell`.
 
-    Weights, in order, gates joined as i, f, c, o: those of `kernel_map` $W$ `[inputs, 4 units]`, `right` $R$
+    Weights, in order, gates concatenated as i, f, c, o: `kernel_map` $W$ `[inputs, 4 units]`, `right` $R$
     `[4, units, rank]` (`[units, rank]` if `tied`), `left` $L$ `[4, rank, units]`, the diagonals `[4 units]`, with
-    `weight_normalization` the norms of the columns of $W$ and of $L$ after each, and `bias` `[4 units]`.
+    `weight_normalization` the norms of the columns of $W$ and $L$ after each, and `bias` `[4 units]`.
 
     Args:
-        units: Positive integer, $n$, size of the memory.
-        rank: Positive integer, at most `units`, $d$.
+        units: Positive integer $n$, size of the memory.
+        rank: Positive integer $d$, at most `units`.
         diagonal: Whether to add the diagonals. Defaults to `True`.
         tied: Whether the gates share one $R$. Defaults to `False`.
-        carry_bias: Number at which the bias of the forget gate starts. Defaults to `1.0`.
+        carry_bias: Number, initial bias of the forget gate. Defaults to `1.0`.
         weight_normalization, diagonal_initializer, recurrent_constraint: As in `keras_adaptive_rnn.LowRankGRUCell`.
-        per_gate_dropout: As in `keras_adaptive_rnn.cells.GatedCell`; the authors' code has `True`. Defaults to `False`.
-        **kwargs: As in `keras_adaptive_rnn.LSTMCell`, but for `recurrent_map` and `unit_forget_bias`.
+        per_gate_dropout: As in `keras_adaptive_rnn.cells.GatedCell`; `True` in the authors' code. Defaults to `False`.
+        **kwargs: As in `keras_adaptive_rnn.LSTMCell`, except `recurrent_map` and `unit_forget_bias`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
@@ -322,8 +322,8 @@ class LowRankLSTMCell(LowRankGatedCell, LSTMCell):
     Returns: `output, [h, c]`; the output is $h$.
 
     Raises:
-        ValueError: `rank` is larger than `units`, or an argument is out of its range.
-        TypeError: an argument is unknown, or of the wrong type.
+        ValueError: `rank` is larger than `units`, or an argument is out of range.
+        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 
@@ -406,31 +406,31 @@ class LowRankLSTMCell(LowRankGatedCell, LSTMCell):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """An LSTM each of whose recurrent matrices is a product of two thin ones, plus a diagonal.
+        """An LSTM whose recurrent matrices are products of two thin matrices, plus a diagonal.
 
         Args:
-            units: Positive integer, $n$, size of the memory.
-            rank: Positive integer, at most `units`, $d$.
-            carry_bias: Number at which the bias of the forget gate starts. Defaults to `1.0`.
+            units: Positive integer $n$, size of the memory.
+            rank: Positive integer $d$, at most `units`.
+            carry_bias: Number, initial bias of the forget gate. Defaults to `1.0`.
             diagonal: Whether to add the diagonals. Defaults to `True`.
             tied: Whether the gates share one $R$. Defaults to `False`.
-            weight_normalization: Whether the matrices are normalised: the columns of $W$ and $L$ with trained
-                norms, those of $R$ to norm one. Defaults to `False`.
+            weight_normalization: Whether to normalize the matrices: the columns of $W$ and $L$ have trained
+                norms, and the columns of $R$ have norm one. Defaults to `False`.
             diagonal_initializer: Initializer of the diagonals. Defaults to `"zeros"`.
             kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
                 such as `LowRank(rank=24, diagonal=True)`.
-            activation: $\\phi$. Defaults to `"tanh"`.
-            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
-            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
-            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
-                `False`.
-            projection_units: Positive integer, size of a linear projection of $h$, which is then the output and
-                the recurrent state; `None` (default) for none.
+            activation: Activation function $\\phi$. Defaults to `"tanh"`.
+            recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+            tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
+            cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults
+                to `False`.
+            projection_units: Positive integer, size of a linear projection of $h$, which becomes the output and
+                the recurrent state; `None` (default) for no projection.
             cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
                 from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
-            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
-                itself is never dropped. Defaults to `0.0`.
-            use_bias: Whether to add a bias. Defaults to `True`.
+            update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the
+                memory itself is never dropped. Defaults to `0.0`.
+            use_bias: Whether to use a bias. Defaults to `True`.
             kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
@@ -443,10 +443,10 @@ class LowRankLSTMCell(LowRankGatedCell, LSTMCell):
             kernel_constraint: Constraints, `None` by default.
             recurrent_constraint: Constraints, `None` by default.
             bias_constraint: Constraints, `None` by default.
-            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
-                gain and no centre, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
-                for one mask that the gates share.
+            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
+                but no offset, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
+                one mask.
             dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
                 `0.0`.
             recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per

@@ -1,4 +1,4 @@
-"""The LSTM, with the variants that the evaluation papers use."""
+"""The LSTM, with the options that later papers added to it."""
 
 from typing import Any
 
@@ -7,32 +7,33 @@ from keras_adaptive_rnn.cells.bases.gated import GatedCell
 from keras_adaptive_rnn.maps.base import LinearMap
 
 class LSTMCell(GatedCell):
-    """The long short-term memory.
+    """The long short-term memory cell.
 
     $$i = \\sigma(x W_i + h_{t-1} U_i + b_i), \\quad f = \\sigma(x W_f + h_{t-1} U_f + b_f), \\quad
       o = \\sigma(x W_o + h_{t-1} U_o + b_o)$$
     $$j = \\phi(x W_c + h_{t-1} U_c + b_c)$$
     $$c_t = f \\odot c_{t-1} + i \\odot j, \\qquad h_t = o \\odot \\phi(c_t)$$
 
-    The weights are those of `keras.layers.LSTMCell`, in its order, gates joined as i, f, c, o: kernel
-    `[inputs, 4 units]`, recurrent kernel `[output, 4 units]`, bias `[4 units]`. With `tied_gates` the three gates are
-    f, c, o. A projection adds a kernel `[units, projection_units]`, and layer normalisation its gains, after those.
+    Weights, as in `keras.layers.LSTMCell`, gates concatenated as i, f, c, o: kernel `[inputs, 4 units]`, recurrent
+    kernel `[output, 4 units]`, bias `[4 units]`. With `tied_gates` there are three gates, f, c, o. A projection adds a
+    kernel `[units, projection_units]` after these, and layer normalization its gains.
 
     Args:
         units: Positive integer, size of the memory $c$.
-        activation: $\\phi$. Defaults to `"tanh"`.
-        recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
-        unit_forget_bias: Whether $b_f$ starts at one. Defaults to `True`.
-        tied_gates: Whether $i = 1 - f$. Defaults to `False`.
-        cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to `False`.
-        projection_units: Positive integer, size of a linear projection of $h$, which is then the output and the
-            recurrent state; `None` (default) for none.
+        activation: Activation function $\\phi$. Defaults to `"tanh"`.
+        recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+        unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
+        tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
+        cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
+            `False`.
+        projection_units: Positive integer, size of a linear projection of $h$, which becomes the output and the
+            recurrent state; `None` (default) for no projection.
         cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed from the
             unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
-        update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory itself is
-            never dropped. Defaults to `0.0`.
-        layer_normalization: As in `keras_adaptive_rnn.cells.GatedCell`; the LSTM also normalises $c$ inside
-            $o \\odot \\phi(c)$, with gain and centre.
+        update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the memory
+            itself is never dropped. Defaults to `0.0`.
+        layer_normalization: As in `keras_adaptive_rnn.cells.GatedCell`. The LSTM also normalizes $c$ inside
+            $o \\odot \\phi(c)$, with gain and offset.
         **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`.
 
     Call arguments:
@@ -43,7 +44,8 @@ class LSTMCell(GatedCell):
     Returns: `output, [h, c]`; the output is $h$.
 
     Raises:
-        ValueError: an argument is out of its range, or `tied_gates` and `cap_input_gate` are asked at once.
+        ValueError: An argument is out of range, or both `tied_gates` and `cap_input_gate` are set.
+        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 
@@ -125,20 +127,20 @@ class LSTMCell(GatedCell):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """The long short-term memory.
+        """The long short-term memory cell.
 
         Args:
             units: Positive integer, size of the memory $c$.
-            activation: $\\phi$. Defaults to `"tanh"`.
-            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
-            use_bias: Whether to add a bias. Defaults to `True`.
+            activation: Activation function $\\phi$. Defaults to `"tanh"`.
+            recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+            use_bias: Whether to use a bias. Defaults to `True`.
             kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
                 and `"zeros"`.
             bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
-            unit_forget_bias: Whether $b_f$ starts at one. Defaults to `True`.
+            unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
             kernel_regularizer: Regularizers, `None` by default.
             recurrent_regularizer: Regularizers, `None` by default.
             bias_regularizer: Regularizers, `None` by default.
@@ -150,23 +152,23 @@ class LSTMCell(GatedCell):
             recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
                 sequence. Defaults to `0.0`.
             seed: Integer seed of the masks, or `None` (default).
-            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
-            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
-                `False`.
-            projection_units: Positive integer, size of a linear projection of $h$, which is then the output and
-                the recurrent state; `None` (default) for none.
+            tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
+            cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults
+                to `False`.
+            projection_units: Positive integer, size of a linear projection of $h$, which becomes the output and
+                the recurrent state; `None` (default) for no projection.
             cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
                 from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
-            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
-                itself is never dropped. Defaults to `0.0`.
+            update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the
+                memory itself is never dropped. Defaults to `0.0`.
             kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
                 such as `LowRank(rank=24, diagonal=True)`.
             recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
                 `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
-                gain and no centre, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
-                for one mask that the gates share.
+            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
+                but no offset, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
+                one mask.
             trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
                 batch, initialized to zero. Defaults to `False`: zeros.
             name: As in `keras.layers.Layer`.

@@ -1,4 +1,4 @@
-"""The Mogrifier: input and state gate each other before the step."""
+"""The Mogrifier: input and state gate each other before each step."""
 
 from typing import Any
 
@@ -9,50 +9,51 @@ from keras_adaptive_rnn.maps.base import LinearMap
 MAXIMUM_ROUNDS: int
 
 class MogrifierCell(CoreWrapperCell):
-    """A cell whose input and state gate each other, in turn, before the step.
+    """A cell whose input and state gate each other in turn before the step.
 
     With $x^{-1} = x_t$ and $h^0 = h_{t-1}$, for $i = 1, \\dots, r$:
 
     $$x^i = 2 \\sigma(h^{i-1} Q^i) \\odot x^{i-2} \\;\\text{ for odd } i, \\qquad
       h^i = 2 \\sigma(x^{i-1} R^i) \\odot h^{i-2} \\;\\text{ for even } i$$
 
-    and the core then takes a step from the last $x$ and $h$: $h_t, c_t = \\mathrm{LSTM}(x^\\uparrow, h^\\uparrow,
-    c_{t-1})$. With `rounds=0` it is the core itself; with $Q = R = 0$ the gates are exactly one.
+    and the inner cell then takes a step from the last $x$ and $h$: $h_t, c_t = \\mathrm{LSTM}(x^\\uparrow, h^\\uparrow,
+    c_{t-1})$. With `rounds=0`, this is the inner cell itself; with $Q = R = 0$, all gates are exactly one.
 
-    Weights, in order: those of the core, then `gates`, one map a round, $Q^1, R^2, Q^3, \\dots$, `[units, inputs]` or
-    `[inputs, units]`, each in two factors with `rank` (`right` `[., rank]`, `left` `[rank, .]`), each followed by its
-    bias with `gate_bias`.
+    Weights, in order: the weights of the inner cell, then `gates`, one map per round, $Q^1, R^2, Q^3, \\dots$,
+    `[units, inputs]` or `[inputs, units]`. With `rank`, each map has two factors, `right` `[., rank]` and `left`
+    `[rank, .]`. With `gate_bias`, each is followed by its bias.
 
     Args:
-        units: Positive integer, size of the output. Not given where `cell` is.
-        rounds: Integer from 0 to 100, $r$. Defaults to `5`.
-        rank: Positive integer, rank of $Q$ and $R$, at most inputs and units; `None` (default) for full matrices.
-        zigzag: Whether each gate reads what the other has become; `False` has every gate read the original $x$ and
-            $h$ (section 4 of the paper, where it does worse). Defaults to `True`.
+        units: Positive integer, dimensionality of the output space. Must be omitted if `cell` is given.
+        rounds: Integer from 0 to 100, the number $r$ of rounds. Defaults to `5`.
+        rank: Positive integer, rank of $Q$ and $R$, at most the size of the inputs and of the state; `None` (default)
+            for full matrices.
+        zigzag: Whether each gate reads the result of the previous round; with `False`, every gate reads the original
+            $x$ or $h$ (section 4 of the paper, where it does worse). Defaults to `True`.
         gate_bias: Whether the gates have a bias, as in the authors' code; the paper has none. Defaults to `False`.
-        core: `"lstm"` (default), `"gru"` or `"elman"`, the cell of `units` that takes the step. It takes the further
-            arguments, such as `tied_gates=True`; those of the authors' code are `cap_input_gate=True` and
+        core: Name of the cell to wrap: `"lstm"` (default), `"gru"` or `"elman"`. Further arguments, such as
+            `tied_gates=True`, are passed to it. The authors' code corresponds to `cap_input_gate=True` and
             `gate_bias=True`.
-        cell: A cell object to use in place of `units` and `core`, such as `keras.layers.GRUCell(64)`; its first state
+        cell: A cell object to wrap instead of `units` and `core`, such as `keras.layers.GRUCell(64)`; its first state
             must be its output.
         gate_initializer: Initializer of each $Q$ and $R$, or of each of their factors. Defaults to
             `"glorot_uniform"`.
         gate_regularizer, gate_constraint: Regularizer and constraint of each $Q$ and $R$, `None` by default.
-        dropout, recurrent_dropout: Float in `[0, 1)`, share of $x_t$ and of $h_{t-1}$ to drop before the first round,
-            one mask a sequence, as in the authors' code. Default to `0.0`.
+        dropout, recurrent_dropout: Float in `[0, 1)`, fraction of $x_t$ and of $h_{t-1}$ to drop before the first
+            round, with one mask per sequence, as in the authors' code. Default to `0.0`.
         seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
-        **kwargs: Arguments of the core.
+        **kwargs: Arguments of the wrapped cell.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
-        states: List of the core's states, for the LSTM $h$ and $c$, each `[batch, units]`.
+        states: List of the inner cell's states; for an LSTM $h$ and $c$, each `[batch, units]`.
         training: Whether dropout is on.
 
     Returns: `output, states`; the output is $h$.
 
     Raises:
-        ValueError: both `units` and `cell` are given, or neither, or an argument is out of its range.
-        TypeError: an argument is unknown, or of the wrong type.
+        ValueError: Both `units` and `cell` are given, or neither, or an argument is out of range.
+        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 
@@ -123,50 +124,50 @@ class MogrifierCell(CoreWrapperCell):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """A cell whose input and state gate each other, in turn, before the step.
+        """A cell whose input and state gate each other in turn before the step.
 
         Args:
-            units: Positive integer, size of the output. Not given where `cell` is.
-            rounds: Integer from 0 to 100, $r$. Defaults to `5`.
-            rank: Positive integer, rank of $Q$ and $R$, at most inputs and units; `None` (default) for full
-                matrices.
-            zigzag: Whether each gate reads what the other has become; `False` has every gate read the original
-                $x$ and $h$ (section 4 of the paper, where it does worse). Defaults to `True`.
+            units: Positive integer, dimensionality of the output space. Must be omitted if `cell` is given.
+            rounds: Integer from 0 to 100, the number $r$ of rounds. Defaults to `5`.
+            rank: Positive integer, rank of $Q$ and $R$, at most the size of the inputs and of the state; `None`
+                (default) for full matrices.
+            zigzag: Whether each gate reads the result of the previous round; with `False`, every gate reads the
+                original $x$ or $h$ (section 4 of the paper, where it does worse). Defaults to `True`.
             gate_bias: Whether the gates have a bias, as in the authors' code; the paper has none. Defaults to
                 `False`.
-            core: `"lstm"` (default), `"gru"` or `"elman"`, the cell of `units` that takes the step. It takes the
-                further arguments, such as `tied_gates=True`; those of the authors' code are `cap_input_gate=True`
-                and `gate_bias=True`.
-            cell: A cell object to use in place of `units` and `core`, such as `keras.layers.GRUCell(64)`; its
+            core: Name of the cell to wrap: `"lstm"` (default), `"gru"` or `"elman"`. Further arguments, such as
+                `tied_gates=True`, are passed to it. The authors' code corresponds to `cap_input_gate=True` and
+                `gate_bias=True`.
+            cell: A cell object to wrap instead of `units` and `core`, such as `keras.layers.GRUCell(64)`; its
                 first state must be its output.
             gate_initializer: Initializer of each $Q$ and $R$, or of each of their factors. Defaults to
                 `"glorot_uniform"`.
             gate_regularizer: Regularizer and constraint of each $Q$ and $R$, `None` by default.
             gate_constraint: Regularizer and constraint of each $Q$ and $R$, `None` by default.
-            dropout: Float in `[0, 1)`, share of $x_t$ and of $h_{t-1}$ to drop before the first round, one mask a
-                sequence, as in the authors' code. Default to `0.0`.
-            recurrent_dropout: Float in `[0, 1)`, share of $x_t$ and of $h_{t-1}$ to drop before the first round,
-                one mask a sequence, as in the authors' code. Default to `0.0`.
+            dropout: Float in `[0, 1)`, fraction of $x_t$ and of $h_{t-1}$ to drop before the first round, with
+                one mask per sequence, as in the authors' code. Default to `0.0`.
+            recurrent_dropout: Float in `[0, 1)`, fraction of $x_t$ and of $h_{t-1}$ to drop before the first
+                round, with one mask per sequence, as in the authors' code. Default to `0.0`.
             seed: Integer seed of the masks, or `None` (default).
             trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
                 batch, initialized to zero. Defaults to `False`: zeros.
-            activation: Activation of the new content. Defaults to `"tanh"`.
-            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
-            unit_forget_bias: Whether $b_f$ starts at one. Defaults to `True`.
-            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
-            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
-                `False`.
-            projection_units: Positive integer, size of a linear projection of $h$, which is then the output and
-                the recurrent state; `None` (default) for none.
+            activation: Activation function of the candidate state. Defaults to `"tanh"`.
+            recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+            unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
+            tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
+            cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults
+                to `False`.
+            projection_units: Positive integer, size of a linear projection of $h$, which becomes the output and
+                the recurrent state; `None` (default) for no projection.
             cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
                 from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
-            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
-                itself is never dropped. Defaults to `0.0`.
-            use_bias: Whether to add a bias. Defaults to `True`.
-            kernel_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
-                joined gates, as in the authors' code.
-            recurrent_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
-                joined gates, as in the authors' code.
+            update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the
+                memory itself is never dropped. Defaults to `0.0`.
+            use_bias: Whether to use a bias. Defaults to `True`.
+            kernel_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
+                concatenated gates semi-orthogonal, as in the authors' code.
+            recurrent_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
+                concatenated gates semi-orthogonal, as in the authors' code.
             bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             kernel_regularizer: Regularizers, `None` by default.
@@ -179,12 +180,12 @@ class MogrifierCell(CoreWrapperCell):
                 such as `LowRank(rank=24, diagonal=True)`.
             recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
                 `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
-                gain and no centre, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
-                for one mask that the gates share.
-            reset_after: Whether the reset gate acts after the recurrent product (as in Keras and cuDNN) or before
-                it. Defaults to `True`.
+            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
+                but no offset, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
+                one mask.
+            reset_after: Whether to apply the reset gate after the recurrent product (as in Keras and cuDNN) or
+                before it. Defaults to `True`.
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.

@@ -1,4 +1,4 @@
-"""The multiplicative LSTM: a state that depends on the input enters the gates in place of the previous output."""
+"""The multiplicative LSTM: the gates read a product of input and state instead of the state."""
 
 from typing import Any
 
@@ -7,38 +7,39 @@ from keras_adaptive_rnn.cells.core_wrapper import CoreWrapperCell
 from keras_adaptive_rnn.maps.base import LinearMap
 
 class MultiplicativeLSTMCell(CoreWrapperCell):
-    """An LSTM whose recurrent transition is chosen by the input.
+    """An LSTM whose recurrent transition depends on the input.
 
     $$m_t = (x_t W_{mx}) \\odot (h_{t-1} W_{mh})$$
     $$h_t, c_t = \\mathrm{LSTM}(x_t, m_t, c_{t-1})$$
 
-    $m_t$ takes the place of $h_{t-1}$ in every gate. With `core="elman"` it is the multiplicative RNN,
+    Every gate reads $m_t$ instead of $h_{t-1}$. With `core="elman"`, this is the multiplicative RNN,
     $h_t = \\tanh(x_t W + m_t U + b)$.
 
-    Weights, in order: those of the core, `input_factor` $W_{mx}$ `[inputs, units]`, `state_factor` $W_{mh}$
-    `[units, units]`, with `factor_bias` a bias of each.
+    Weights, in order: the weights of the inner cell, `input_factor` $W_{mx}$ `[inputs, units]`, `state_factor` $W_{mh}$
+    `[units, units]`, and with `factor_bias` a bias for each.
 
     Args:
-        units: Positive integer, size of the output. Not given where `cell` is.
-        core: `"lstm"` (default) or `"elman"`; it takes the further arguments, such as `tied_gates=True`.
-        cell: A cell object to use in place of `units` and `core`; its first state must be its output.
+        units: Positive integer, dimensionality of the output space. Must be omitted if `cell` is given.
+        core: Name of the cell to wrap: `"lstm"` (default) or `"elman"`. Further arguments, such as `tied_gates=True`,
+            are passed to it.
+        cell: A cell object to wrap instead of `units` and `core`; its first state must be its output.
         factor_bias: Whether both factors of $m$ have a bias, as in some implementations; the paper has none. Defaults
             to `False`.
-        dropout, recurrent_dropout, seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`; the masks
-            act on $x_t$ and $h_{t-1}$.
-        **kwargs: Arguments of the core. Its `kernel_initializer` and `recurrent_initializer` also draw $W_{mx}$ and
-            $W_{mh}$.
+        dropout, recurrent_dropout, seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`. Dropout
+            applies to $x_t$ and $h_{t-1}$.
+        **kwargs: Arguments of the wrapped cell. Its `kernel_initializer` and `recurrent_initializer` also initialize
+            $W_{mx}$ and $W_{mh}$.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
-        states: List of the core's states, for the LSTM $h$ and $c$, each `[batch, units]`.
+        states: List of the inner cell's states; for an LSTM $h$ and $c$, each `[batch, units]`.
         training: Whether dropout is on.
 
     Returns: `output, states`; the output is $h$.
 
     Raises:
-        ValueError: both `units` and `cell` are given, or neither, or an argument is out of its range.
-        TypeError: an argument is unknown, or of the wrong type.
+        ValueError: Both `units` and `cell` are given, or neither, or an argument is out of range.
+        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 
@@ -100,12 +101,13 @@ class MultiplicativeLSTMCell(CoreWrapperCell):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """An LSTM whose recurrent transition is chosen by the input.
+        """An LSTM whose recurrent transition depends on the input.
 
         Args:
-            units: Positive integer, size of the output. Not given where `cell` is.
-            core: `"lstm"` (default) or `"elman"`; it takes the further arguments, such as `tied_gates=True`.
-            cell: A cell object to use in place of `units` and `core`; its first state must be its output.
+            units: Positive integer, dimensionality of the output space. Must be omitted if `cell` is given.
+            core: Name of the cell to wrap: `"lstm"` (default) or `"elman"`. Further arguments, such as
+                `tied_gates=True`, are passed to it.
+            cell: A cell object to wrap instead of `units` and `core`; its first state must be its output.
             factor_bias: Whether both factors of $m$ have a bias, as in some implementations; the paper has none.
                 Defaults to `False`.
             dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
@@ -115,23 +117,23 @@ class MultiplicativeLSTMCell(CoreWrapperCell):
             seed: Integer seed of the masks, or `None` (default).
             trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
                 batch, initialized to zero. Defaults to `False`: zeros.
-            activation: Activation of the new content. Defaults to `"tanh"`.
-            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
-            unit_forget_bias: Whether $b_f$ starts at one. Defaults to `True`.
-            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
-            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
-                `False`.
-            projection_units: Positive integer, size of a linear projection of $h$, which is then the output and
-                the recurrent state; `None` (default) for none.
+            activation: Activation function of the candidate state. Defaults to `"tanh"`.
+            recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+            unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
+            tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
+            cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults
+                to `False`.
+            projection_units: Positive integer, size of a linear projection of $h$, which becomes the output and
+                the recurrent state; `None` (default) for no projection.
             cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
                 from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
-            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
-                itself is never dropped. Defaults to `0.0`.
-            use_bias: Whether to add a bias. Defaults to `True`.
-            kernel_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
-                joined gates, as in the authors' code.
-            recurrent_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
-                joined gates, as in the authors' code.
+            update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the
+                memory itself is never dropped. Defaults to `0.0`.
+            use_bias: Whether to use a bias. Defaults to `True`.
+            kernel_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
+                concatenated gates semi-orthogonal, as in the authors' code.
+            recurrent_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
+                concatenated gates semi-orthogonal, as in the authors' code.
             bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             kernel_regularizer: Regularizers, `None` by default.
@@ -144,10 +146,10 @@ class MultiplicativeLSTMCell(CoreWrapperCell):
                 such as `LowRank(rank=24, diagonal=True)`.
             recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
                 `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
-                gain and no centre, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
-                for one mask that the gates share.
+            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
+                but no offset, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
+                one mask.
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.

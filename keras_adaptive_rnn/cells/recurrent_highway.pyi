@@ -1,4 +1,4 @@
-"""The recurrent highway: several micro-layers between two steps in time."""
+"""The recurrent highway network: several highway layers per time step."""
 
 from typing import Any
 
@@ -7,31 +7,31 @@ from keras_adaptive_rnn.cells.bases.gated import GatedCell
 from keras_adaptive_rnn.maps.base import LinearMap
 
 class RecurrentHighwayCell(GatedCell):
-    """A recurrent step of `depth` highway layers.
+    """A recurrent cell whose step consists of `depth` highway layers.
 
-    With $s^0 = s_{t-1}$, for $l = 1, \\dots, L$, the input in the first layer only:
+    With $s^0 = s_{t-1}$, for $l = 1, \\dots, L$, where only the first layer reads the input:
 
     $$h^l = \\phi(x_t W_h [l = 1] + s^{l-1} U^l_h + b^l_h), \\qquad
       t^l = \\sigma(x_t W_t [l = 1] + s^{l-1} U^l_t + b^l_t)$$
     $$s^l = h^l \\odot t^l + s^{l-1} \\odot c^l, \\qquad c^l = 1 - t^l$$
 
-    and $s_t = s^L$. With `coupled=False` the carry gate is free: $c^l = \\sigma(x_t W_c [l = 1] + s^{l-1} U^l_c +
-    b^l_c)$.
+    and $s_t = s^L$. With `coupled=False`, the carry gate is independent:
+    $c^l = \\sigma(x_t W_c [l = 1] + s^{l-1} U^l_c + b^l_c)$.
 
-    Weights, in order, gates joined as h, t(, c): those of `kernel_map` $W$ `[inputs, gates * units]`, of
-    `recurrent_map` $U$ `[units, depth * gates * units]`, layer after layer, and `bias` `[depth, gates * units]`
-    (without the first axis if `depth` is one).
+    Weights, in order, gates concatenated as h, t(, c): `kernel_map` $W$ `[inputs, gates * units]`; `recurrent_map` $U$
+    `[units, depth * gates * units]`, layer after layer; `bias` `[depth, gates * units]` (without the first axis if
+    `depth` is one).
 
     Args:
-        units: Positive integer, size of the state and of the output.
-        depth: Positive integer, $L$. Defaults to `5`.
-        coupled: Whether $c = 1 - t$. Defaults to `True`.
-        transform_bias: Number at which the bias of $t$ starts; a free carry gate starts at its negative, with which
-            $c = 1 - t$ holds at zero input. Defaults to `-2.0`, which carries most of the state.
-        activation: $\\phi$. Defaults to `"tanh"`.
-        recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
-        recurrent_dropout: As in `keras_adaptive_rnn.cells.Cell`; the mask acts on what every layer reads, and not on
-            what is carried.
+        units: Positive integer, dimensionality of the state and of the output space.
+        depth: Positive integer, the number $L$ of layers. Defaults to `5`.
+        coupled: Whether to couple the gates, $c = 1 - t$. Defaults to `True`.
+        transform_bias: Number, initial bias of $t$. The bias of an independent carry gate is initialized to its
+            negative, so that $c = 1 - t$ for zero inputs. Defaults to `-2.0`, which carries most of the state.
+        activation: Activation function $\\phi$. Defaults to `"tanh"`.
+        recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+        recurrent_dropout: As in `keras_adaptive_rnn.cells.Cell`. The mask applies to what each layer multiplies by $U$,
+            but not to what it carries.
         **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`.
 
     Call arguments:
@@ -42,8 +42,8 @@ class RecurrentHighwayCell(GatedCell):
     Returns: `output, [s]`, each `[batch, units]`; the output is $s$.
 
     Raises:
-        ValueError: an argument is out of its range.
-        TypeError: an argument is unknown, or of the wrong type.
+        ValueError: An argument is out of range.
+        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 
@@ -110,17 +110,18 @@ class RecurrentHighwayCell(GatedCell):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """A recurrent step of `depth` highway layers.
+        """A recurrent cell whose step consists of `depth` highway layers.
 
         Args:
-            units: Positive integer, size of the state and of the output.
-            depth: Positive integer, $L$. Defaults to `5`.
-            coupled: Whether $c = 1 - t$. Defaults to `True`.
-            transform_bias: Number at which the bias of $t$ starts; a free carry gate starts at its negative, with
-                which $c = 1 - t$ holds at zero input. Defaults to `-2.0`, which carries most of the state.
-            activation: $\\phi$. Defaults to `"tanh"`.
-            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
-            use_bias: Whether to add a bias. Defaults to `True`.
+            units: Positive integer, dimensionality of the state and of the output space.
+            depth: Positive integer, the number $L$ of layers. Defaults to `5`.
+            coupled: Whether to couple the gates, $c = 1 - t$. Defaults to `True`.
+            transform_bias: Number, initial bias of $t$. The bias of an independent carry gate is initialized to
+                its negative, so that $c = 1 - t$ for zero inputs. Defaults to `-2.0`, which carries most of the
+                state.
+            activation: Activation function $\\phi$. Defaults to `"tanh"`.
+            recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+            use_bias: Whether to use a bias. Defaults to `True`.
             kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
@@ -137,10 +138,10 @@ class RecurrentHighwayCell(GatedCell):
                 such as `LowRank(rank=24, diagonal=True)`.
             recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
                 `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
-                gain and no centre, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
-                for one mask that the gates share.
+            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
+                but no offset, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
+                one mask.
             dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
                 `0.0`.
             recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per

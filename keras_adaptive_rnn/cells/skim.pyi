@@ -1,4 +1,4 @@
-"""Skim-RNN: a big cell for what matters, a small one for the rest."""
+"""Skim-RNN: a big cell reads what matters, and a small cell skims the rest."""
 
 from typing import Any
 
@@ -7,61 +7,63 @@ from keras_adaptive_rnn.cells.bases.adaptive_computation import AdaptiveComputat
 from keras_adaptive_rnn.cells.bases.container import ContainerCell
 
 class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
-    """A cell that reads a token in full, with a big cell $f$, or skims it, with a small cell $f'$ of $d'$ units.
+    """A cell that reads each token with a big cell $f$, or skims it with a small cell $f'$ of $d'$ units.
 
     $$p_t = \\mathrm{softmax}([x_t; h_{t-1}] W + b), \\qquad h^1_t = f(x_t, h_{t-1}), \\qquad
       h^2_t = [f'(x_t, h_{t-1});\\; h_{t-1}[d' + 1 : d]]$$
 
-    In inference $h_t = h^1_t$ (read) where $p^1_t \\ge p^2_t$, else $h^2_t$ (skim); in training the two are mixed,
+    In inference, $h_t = h^1_t$ (read) if $p^1_t \\ge p^2_t$, otherwise $h_t = h^2_t$ (skim). In training, the two are
+    mixed,
 
     $$h_t = \\sum_i r^i_t h^i_t, \\qquad
       r^i_t = \\frac{\\exp((\\log p^i_t + g^i_t) / \\tau)}{\\sum_j \\exp((\\log p^j_t + g^j_t) / \\tau)}, \\qquad
       g^i_t \\sim \\mathrm{Gumbel}(0, 1)$$
 
-    with noise of its own in every step. The memory $c$ of an LSTM is treated as $h$ is. The gradient of the choice in
-    inference is that of $p_t$ (straight through). $f'$ is any cell of $d'$ units: its state is the first $d'$ entries
-    of $h_{t-1}$, and it reads the others beside $x_t$, so that it sees all of $h_{t-1}$.
+    with new noise in every step. The memory $c$ of an LSTM is treated like $h$. In inference, the gradient of the
+    choice is the gradient of $p_t$ (straight through). $f'$ is any cell of $d'$ units: its state is the first $d'$
+    entries of $h_{t-1}$, and it reads the other entries along with $x_t$, so it sees all of $h_{t-1}$.
 
-    Where the cells are of different kinds, the states that are memory are paired in their order; those of the big cell
-    that the small one lacks are kept when skimming, those of the small one that the big one lacks are states of their
-    own, kept when reading.
+    If the two cells are of different kinds, their memory states are paired in order. Further memory states of the big
+    cell are kept when a token is skimmed. Further memory states of the small cell become additional states, which are
+    kept when a token is read.
 
-    In inference `keras_adaptive_rnn.layers.RNN` computes $f$ in the rows alone that are read: of a single row in the
-    steps that are read, of a batch in a quarter, a half, three quarters or all of it. In training, where a gradient may
-    be asked for (in PyTorch unless it is off, in TensorFlow under a tape), and where the big cell keeps book of its
-    steps, as a `ZoneoutCell` does, it computes everything. The numbers are the same.
+    In inference, `keras_adaptive_rnn.layers.RNN` computes $f$ only for the rows that are read: for a batch of one, in
+    the steps that are read; for a larger batch, on a quarter, half, three quarters or all of its rows. It computes
+    everything in training, if a gradient may be needed (in PyTorch unless gradients are off, in TensorFlow under a
+    tape), and if the big cell counts its steps, like a `ZoneoutCell`. The results are the same.
 
-    `skim_loss` adds $\\gamma \\frac{1}{T} \\sum_t -\\log p^2_t$ to the loss, the mean over the batch without masked steps,
-    where the layer is `keras_adaptive_rnn.layers.RNN`, which also returns the decisions with `return_decisions=True`:
-    in training $r^1_t$, in inference one where a token is read, zero where it is skimmed.
+    In `keras_adaptive_rnn.layers.RNN`, `skim_loss` adds $\\gamma \\frac{1}{T} \\sum_t -\\log p^2_t$ to the loss, averaged
+    over the batch, without masked steps. With `return_decisions=True`, that layer also returns the decisions: $r^1_t$
+    in training; in inference, one if a token is read and zero if it is skimmed.
 
-    $p$ and $r$ are computed in float32 under every policy.
+    $p$ and $r$ are computed in float32 under every dtype policy.
 
-    Weights, in order: $W$ `[inputs + d, 2]`, columns read and skim, $b$ `[2]`, a trained initial state; $\\tau$ `[]`,
-    which is not trained; those of the big and of the small cell.
+    Weights, in order: $W$ `[inputs + d, 2]`, with the columns read and skim; $b$ `[2]`; a trained initial state; $\\tau$
+    `[]`, which is not trained; the weights of the big cell and of the small cell.
 
     Args:
         cell: The big cell, a cell object; its first state, of size $d$, must be its output.
-        small_cell: The small cell, a cell object of any kind, none of whose paired states is larger than the big one's.
-        temperature: Positive number, $\\tau$ at the start of training. Defaults to `0.5`. Where
+        small_cell: The small cell, a cell object of any kind. No state of it may be larger than the state of the big
+            cell with which it is paired.
+        temperature: Positive number, $\\tau$ at the start of training. Defaults to `0.5`. If
             `keras_adaptive_rnn.callbacks.Annealing` changes it from epoch to epoch, the weight holds the last value.
-        skim_loss: Non-negative number, $\\gamma$. Defaults to `0.0`. Where it is positive, `keras.layers.RNN`, which
-            cannot add the loss, is refused.
+        skim_loss: Non-negative number, $\\gamma$. Defaults to `0.0`. If it is positive, the cell does not run in
+            `keras.layers.RNN`, which cannot add the loss.
         decision_initializer: Initializer of $W$. Defaults to `"glorot_uniform"`.
         seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
-        states: List of the big cell's states, then those of the small cell that have no place in them, each
-            `[batch, size]`, and the count of steps `[batch, 3]`, digits of base 128.
+        states: List of the big cell's states, then the unpaired states of the small cell, each `[batch, size]`, and the
+            step count `[batch, 3]`, as digits of base 128.
         training: Whether the choice is soft and random.
 
     Returns: `output, states`; the output is the first state.
 
     Raises:
-        ValueError: an argument is no recurrent cell, or out of its range, the small cell is larger than the big one, or
-            a cell with a loss runs in `keras.layers.RNN`.
-        TypeError: an argument is unknown, or of the wrong type.
+        ValueError: An argument is not a recurrent cell or is out of range, the small cell is larger than the big one,
+            or a cell with a loss runs in `keras.layers.RNN`.
+        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 
@@ -98,17 +100,17 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """A cell that reads a token in full, with a big cell $f$, or skims it, with a small cell $f'$ of $d'$ units.
+        """A cell that reads each token with a big cell $f$, or skims it with a small cell $f'$ of $d'$ units.
 
         Args:
             cell: The big cell, a cell object; its first state, of size $d$, must be its output.
-            small_cell: The small cell, a cell object of any kind, none of whose paired states is larger than the
-                big one's.
-            temperature: Positive number, $\\tau$ at the start of training. Defaults to `0.5`. Where
+            small_cell: The small cell, a cell object of any kind. No state of it may be larger than the state of
+                the big cell with which it is paired.
+            temperature: Positive number, $\\tau$ at the start of training. Defaults to `0.5`. If
                 `keras_adaptive_rnn.callbacks.Annealing` changes it from epoch to epoch, the weight holds the last
                 value.
-            skim_loss: Non-negative number, $\\gamma$. Defaults to `0.0`. Where it is positive, `keras.layers.RNN`,
-                which cannot add the loss, is refused.
+            skim_loss: Non-negative number, $\\gamma$. Defaults to `0.0`. If it is positive, the cell does not run
+                in `keras.layers.RNN`, which cannot add the loss.
             decision_initializer: Initializer of $W$. Defaults to `"glorot_uniform"`.
             seed: Integer seed of the masks, or `None` (default).
             trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
@@ -134,12 +136,12 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
     def project(self, inputs: Any, training: bool | None = False) -> Any: ...
     def step(self, projected: Any, states: Any, training: bool | None = False) -> Any: ...
     def log_probabilities(self, inputs: Any, states: Any) -> Any:
-        """Returns the logarithms of the probabilities to read and to skim, `[batch, 2]` of float32."""
+        """Returns the log probabilities of reading and of skimming, float32 `[batch, 2]`."""
 
     def read(self, inputs: Any, states: Any, training: bool | None = False) -> Any:
-        """Returns the states after one token read in full, by the big cell alone."""
+        """Returns the states after the big cell has read one token."""
 
     def skim(self, inputs: Any, states: Any, training: bool | None = False) -> Any:
-        """Returns the states after one token skimmed, by the small cell alone."""
+        """Returns the states after the small cell has skimmed one token."""
 
     def sequence_loss(self, recorded: Any, counted: Any) -> Any: ...

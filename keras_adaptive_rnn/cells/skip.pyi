@@ -1,4 +1,4 @@
-"""Skip RNN: steps in which the whole state is copied."""
+"""Skip RNN: a gate decides in which steps the state is updated."""
 
 from typing import Any
 
@@ -7,57 +7,58 @@ from keras_adaptive_rnn.cells.bases.adaptive_computation import AdaptiveComputat
 from keras_adaptive_rnn.cells.bases.wrapper import WrapperCell
 
 class SkipCell(AdaptiveComputationCell, WrapperCell):
-    """A cell that skips steps: a binary gate copies the whole state or lets the inner cell $S$ update it.
+    """A cell that skips steps: a binary gate either lets the inner cell $S$ update the state or copies it.
 
     $$u_t = \\mathrm{round}(\\hat u_t), \\qquad s_t = u_t\\, S(s_{t-1}, x_t) + (1 - u_t)\\, s_{t-1}$$
     $$\\Delta \\hat u_t = \\sigma(s_t W_p + b_p), \\qquad
       \\hat u_{t+1} = u_t \\Delta \\hat u_t + (1 - u_t)(\\hat u_t + \\min(\\Delta \\hat u_t, 1 - \\hat u_t))$$
 
-    with $\\hat u_1 = 1$, so that the first step is taken, and a half rounds to zero. The gradient of the rounding is one
-    (straight through). $W_p$ reads the memory of the cell: $c$ of an LSTM, $h$ of others, of the highest cell in a
-    stack, all of which the one gate updates. The authors' code computes $\\Delta \\hat u$ in the steps alone that are
-    taken, and holds on to it in those that are skipped: the same numbers, and a gradient that does not go through the
-    skipped states (`held_increment=True`).
+    with $\\hat u_1 = 1$, so that the first step is an update, and with one half rounded to zero. The gradient of the
+    rounding is one (straight through). $W_p$ reads the memory of the cell: $c$ for an LSTM, $h$ for other cells, and
+    the memory of the highest cell for a stack, whose cells are all updated by the same gate. The authors' code
+    computes $\\Delta \\hat u$ only in updated steps and holds it in skipped ones (`held_increment=True`): the results are
+    the same, but the gradient does not flow through skipped states.
 
-    In `keras_adaptive_rnn.layers.RNN`, `cost_weight` adds $\\lambda \\sum_t u_t$ to the loss, averaged over the batch and
-    without masked steps; with `return_decisions=True` that layer also returns the gates.
+    In `keras_adaptive_rnn.layers.RNN`, `cost_weight` adds $\\lambda \\sum_t u_t$ to the loss, averaged over the batch,
+    without masked steps. With `return_decisions=True`, that layer also returns the gates.
 
-    In inference `keras_adaptive_rnn.layers.RNN` computes the steps alone that are taken, each row of a batch at its own
-    place: `predict` over half of the steps takes about half of the time, which on PyTorch and TensorFlow needs a cell
-    large enough to outweigh what a step costs anyway. Inside another cell, and in half precision, it goes through all
-    steps and computes the rows that are taken. Where a gradient may be asked for (in PyTorch unless it is off, in
-    TensorFlow under a tape) it computes everything. The numbers are the same, unless a $\\hat u$ comes within
-    rounding of one half.
+    In inference, `keras_adaptive_rnn.layers.RNN` computes only the updated steps, each row of a batch at its own pace:
+    if half of the steps are skipped, `predict` takes about half the time. On PyTorch and TensorFlow, this takes a cell
+    large enough to outweigh the overhead of a step. Inside another cell, and in half precision, the layer runs all
+    steps but computes only the rows that are updated. If a gradient may be needed (in PyTorch unless gradients are
+    off, in TensorFlow under a tape), it computes everything. The results are the same unless a $\\hat u$ is within
+    rounding error of one half.
 
-    The probabilities are computed in float32 and their two states stored in the compute dtype: in bfloat16 a
-    $\\Delta \\hat u$ below 0.001 is lost when it is added to an $\\hat u$ above a quarter, and the cell then skips for
-    ever.
+    The probabilities are computed in float32, but the two states that hold them have the compute dtype. In bfloat16, a
+    $\\Delta \\hat u$ below 0.001 is lost when it is added to a $\\hat u$ above one quarter, and the cell then skips
+    forever.
 
-    Weights, in order: $W_p$ `[size, 1]`, $b_p$ `[1]`, a trained initial state, then those of the inner cell.
+    Weights, in order: $W_p$ `[size, 1]`, $b_p$ `[1]`, a trained initial state, then the weights of the inner cell.
 
     Args:
         cell: A cell object, such as `keras.layers.LSTMCell(64)` or a `keras_adaptive_rnn.StackedCells`; its first state
             must be its output.
-        update_bias: Number, $b_p$ at the start of training. Defaults to `1.0`.
-        cost_weight: Non-negative number, $\\lambda$, what an updated step costs. Defaults to `0.0`. If it is positive,
+        update_bias: Number, initial value of $b_p$. Defaults to `1.0`.
+        cost_weight: Non-negative number $\\lambda$, the cost of an updated step. Defaults to `0.0`. If it is positive,
             the cell does not run in `keras.layers.RNN`, which cannot add the loss.
-        held_increment: Whether $\\Delta \\hat u$ is held in skipped steps, as in the authors' code. Defaults to `False`.
+        held_increment: Whether to hold $\\Delta \\hat u$ in skipped steps, as in the authors' code. Defaults to `False`.
         decision_initializer: Initializer of $W_p$. Defaults to `"glorot_uniform"`.
         seed: As in `keras_adaptive_rnn.cells.Cell`.
         trainable_initial_state: Whether the initial state of the inner cell is trained. Defaults to `False`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
-        states: List of the inner cell's states, each `[batch, size]`, then $\\Delta \\hat u$ of the step before,
-            `[batch, 1]`, one before the first step, and its $\\hat u$, `[batch, 1]`, zero where that step was taken.
-        training: Whether the inner cell drops.
+        states: List of the inner cell's states, each `[batch, size]`, then $\\Delta \\hat u$ from the previous step,
+            `[batch, 1]`, initially one, and $\\hat u$ from the previous step, `[batch, 1]`, zero if that step was an
+            update.
+        training: Whether dropout of the inner cell is on.
 
     Returns: `output, states`; the output is the first state.
 
     Raises:
-        ValueError: `cell` is no recurrent cell, an argument is out of its range, or a cell with a cost runs in
+        ValueError: `cell` is not a recurrent cell, an argument is out of range, or a cell with a cost runs in
             `keras.layers.RNN`.
-        TypeError: an argument is unknown, or of the wrong type.
+        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 
@@ -96,15 +97,15 @@ class SkipCell(AdaptiveComputationCell, WrapperCell):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """A cell that skips steps: a binary gate copies the whole state or lets the inner cell $S$ update it.
+        """A cell that skips steps: a binary gate either lets the inner cell $S$ update the state or copies it.
 
         Args:
             cell: A cell object, such as `keras.layers.LSTMCell(64)` or a `keras_adaptive_rnn.StackedCells`; its
                 first state must be its output.
-            update_bias: Number, $b_p$ at the start of training. Defaults to `1.0`.
-            cost_weight: Non-negative number, $\\lambda$, what an updated step costs. Defaults to `0.0`. If it is
+            update_bias: Number, initial value of $b_p$. Defaults to `1.0`.
+            cost_weight: Non-negative number $\\lambda$, the cost of an updated step. Defaults to `0.0`. If it is
                 positive, the cell does not run in `keras.layers.RNN`, which cannot add the loss.
-            held_increment: Whether $\\Delta \\hat u$ is held in skipped steps, as in the authors' code. Defaults to
+            held_increment: Whether to hold $\\Delta \\hat u$ in skipped steps, as in the authors' code. Defaults to
                 `False`.
             decision_initializer: Initializer of $W_p$. Defaults to `"glorot_uniform"`.
             seed: Integer seed of the masks, or `None` (default).
@@ -121,22 +122,22 @@ class SkipCell(AdaptiveComputationCell, WrapperCell):
     def project(self, inputs: Any, training: bool | None = False) -> Any: ...
     def step(self, projected: Any, states: Any, training: bool | None = False) -> Any: ...
     def update(self, inputs: Any, states: Any) -> Any:
-        """Returns the states after one step of inference that is taken."""
+        """Returns the states after one updated step of inference."""
 
     def skip(self, states: Any, steps: Any) -> Any:
-        """Returns the states after so many steps that are skipped, int32 `[batch, 1]`."""
+        """Returns the states after `steps` skipped steps, int32 `[batch, 1]`."""
 
     def skipped_steps(self, states: Any) -> Any:
-        """Returns how many of the coming steps are skipped, known from the states alone.
+        """Returns how many of the next steps will be skipped, which the states determine.
 
         $$\\left\\lfloor (\\tfrac{1}{2} - \\hat u) / \\Delta \\hat u \\right\\rfloor$$
 
-        Where $\\hat u$ comes within rounding of one half, the loop, which adds step by step, may differ by one.
+        If $\\hat u$ is within rounding error of one half, a loop that adds step by step may differ by one.
 
         Args:
-            states: List of the cell's states, as steps or `get_initial_state` have made them.
+            states: List of the cell's states, returned by a step or by `get_initial_state`.
 
-        Returns: Tensor `[batch, 1]` of int32, at most $2^{30}$.
+        Returns: Int32 tensor `[batch, 1]`, at most $2^{30}$.
         """
 
     def sequence_loss(self, recorded: Any, counted: Any) -> Any: ...

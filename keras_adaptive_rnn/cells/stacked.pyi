@@ -1,4 +1,4 @@
-"""Cells one above the other, as one cell with flat states."""
+"""A stack of cells as one cell with flat states."""
 
 from typing import Any
 
@@ -7,37 +7,38 @@ from keras_adaptive_rnn.cells.bases.container import ContainerCell
 CONNECTIONS: Any
 
 class StackedCells(ContainerCell):
-    """Cells one above the other: each reads the output of the one below it in the same time step.
+    """A stack of cells: each cell reads the output of the cell below it in the same time step.
 
     With $h^0_t = x_t$ and $h^l_t$ the output of cell $l = 1, \\dots, L$:
 
     - `connection=None`: cell $l$ reads $h^{l-1}_t$, and the output is $h^L_t$.
-    - `connection="skip"`: the same, and the output is $\\sum_l h^l_t$.
-    - `connection="residual"`: above the first cell, what the next one reads is $h^l_t$ plus what cell $l$ has read, and
-      the output is what a cell above the last would read.
+    - `connection="skip"`: cell $l$ reads $h^{l-1}_t$, and the output is $\\sum_l h^l_t$.
+    - `connection="residual"`: $r^1_t = h^1_t$ and $r^l_t = h^l_t + r^{l-1}_t$ for $l > 1$; cell $l$ reads $r^{l-1}_t$,
+      and the output is $r^L_t$.
 
-    In contrast to `keras.layers.StackedRNNCells` the states are flat and the first is the output, so that a modulator
-    can hold the stack, and masks repeat the right output on every backend.
+    Unlike in `keras.layers.StackedRNNCells`, the states are flat and the first state is the output, so that other cells
+    can wrap the stack, and masked steps repeat the right output on every backend.
 
-    Weights: those of the cells, from the lowest to the highest.
+    Weights: the weights of the cells, the lowest cell first.
 
     Args:
-        cells: List of cells, the lowest first. Each one's first state must be its output.
-        connection: `None` (default), `"skip"` or `"residual"`. `"skip"` needs cells of one output size, `"residual"`
-            too, and the first cell may have inputs of any size.
-        dropout, recurrent_dropout: Not taken; give them to the cells.
+        cells: List of cells, the lowest first. The first state of each cell must be its output.
+        connection: `None` (default), `"skip"` or `"residual"`. Both connections need cells of equal output sizes; the
+            input size of the first cell is free.
+        dropout, recurrent_dropout: Not accepted; pass them to the cells instead.
         seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
         name, dtype, trainable: As in `keras.layers.Layer`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
-        states: List of the states of the cells, those of the highest first; with a connection, the output before them.
-        training: Whether the cells drop.
+        states: List of the states of the cells, the highest cell first; with a connection, the output precedes them.
+        training: Whether dropout of the cells is on.
 
-    Returns: `output, states`.
+    Returns: `output, states`; the output is the first state.
 
     Raises:
-        ValueError: `cells` is not a list of cells, holds one twice, or their sizes do not fit the connection.
+        ValueError: `cells` is not a list of cells, contains a cell twice, or their sizes do not fit the connection.
+        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 
@@ -72,12 +73,12 @@ class StackedCells(ContainerCell):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """Cells one above the other: each reads the output of the one below it in the same time step.
+        """A stack of cells: each cell reads the output of the cell below it in the same time step.
 
         Args:
-            cells: List of cells, the lowest first. Each one's first state must be its output.
-            connection: `None` (default), `"skip"` or `"residual"`. `"skip"` needs cells of one output size,
-                `"residual"` too, and the first cell may have inputs of any size.
+            cells: List of cells, the lowest first. The first state of each cell must be its output.
+            connection: `None` (default), `"skip"` or `"residual"`. Both connections need cells of equal output
+                sizes; the input size of the first cell is free.
             seed: Integer seed of the masks, or `None` (default).
             trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
                 batch, initialized to zero. Defaults to `False`: zeros.

@@ -1,4 +1,4 @@
-"""Variable computation: steps that use and update only the first dimensions of input and state."""
+"""Variable computation: each step uses and updates only the first dimensions of input and state."""
 
 from typing import Any
 
@@ -10,67 +10,67 @@ from keras_adaptive_rnn.maps.base import LinearMap
 CORES: Any
 
 class VariableComputationCell(ScheduledCell, AdaptiveComputationCell, GatedCell):
-    """A recurrent network that decides in every step how many dimensions of its input and state to use.
+    """A recurrent cell that decides in every step how many dimensions of its input and state to use.
 
-    With $D$ units, a scheduler chooses the share $m_t$ of them:
+    With $D$ units, a scheduler chooses which fraction $m_t$ of them to use:
 
     $$m_t = \\sigma(h_{t-1} u + x_t v + b), \\qquad
       (e_t)_i = \\mathrm{Thres}_\\epsilon(\\sigma(\\lambda (m_t D - i))), \\quad i = 1, \\dots, D$$
 
-    where $\\mathrm{Thres}_\\epsilon$ makes what is above $1 - \\epsilon$ one and what is below $\\epsilon$ zero. With
+    where $\\mathrm{Thres}_\\epsilon$ rounds values above $1 - \\epsilon$ to one and values below $\\epsilon$ to zero. With
     $\\bar h = e_t \\odot h_{t-1}$ and $\\bar x = e_t \\odot x_t$, the VCRNN (`core="rnn"`) is
 
     $$h_t = e_t \\odot \\phi(\\bar x W + \\bar h U + b) + (1 - e_t) \\odot h_{t-1}$$
 
-    and the VCGRU (`core="gru"`), with $k$ the gate that keeps and $r$ the one that resets,
+    and the VCGRU (`core="gru"`), with the keep gate $k$ and the reset gate $r$, is
 
     $$z_t = e_t \\odot (1 - \\sigma(\\bar x W_k + \\bar h U_k + b_k)), \\qquad r_t = \\sigma(\\bar x W_r + \\bar h U_r + b_r)$$
     $$h_t = z_t \\odot \\phi(\\bar x W_h + (r_t \\odot \\bar h) U_h + b_h) + (1 - z_t) \\odot h_{t-1}$$
 
-    That is the soft mask of training. In inference exactly the first $\\lceil m_t D \\rceil$ dimensions are used and
-    updated, $(e_t)_i = 1$ for $i < m_t D + 1$, else zero, with the gradient of the soft mask (straight through). Where
-    the input has another size than the state, the same share of it is used. The smaller $\\lambda$, the farther training
-    and inference are apart: raise it from epoch to epoch.
+    These equations have the soft mask used in training. In inference, exactly the first $\\lceil m_t D \\rceil$
+    dimensions are used and updated: $(e_t)_i = 1$ for $i < m_t D + 1$ and zero otherwise, with the gradient of the soft
+    mask (straight through). If the input and the state differ in size, the same fraction of each is used. The smaller
+    $\\lambda$, the more inference differs from training, so raise it from epoch to epoch.
 
-    In inference `keras_adaptive_rnn.layers.RNN` computes with the first quarter, half, three quarters or all of the
-    dimensions, whichever just holds those that some row of the batch uses; with all where there is a layer
-    normalisation, a map of the user's own without `narrow`, or a gradient that may be asked for (in PyTorch unless it
-    is off, in TensorFlow under a tape). The numbers are the same.
+    In inference, `keras_adaptive_rnn.layers.RNN` computes with the first quarter, half, three quarters or all of the
+    dimensions, whichever is just enough for every row of the batch. It uses all of them with layer normalization, with
+    a map of the user's own that does not implement `narrow`, and if a gradient may be needed (in PyTorch unless
+    gradients are off, in TensorFlow under a tape). The results are the same.
 
     In `keras_adaptive_rnn.layers.RNN`, `cost_weight` adds $\\beta \\frac{1}{T} \\sum_t |m_t - \\bar m|$ to the loss,
-    averaged over the batch and without masked steps; with `return_decisions=True` that layer also returns what each
-    step costs, the share of the dimensions, $\\lceil m_t D \\rceil / D$.
+    averaged over the batch, without masked steps. With `return_decisions=True`, that layer also returns the cost of
+    each step, the fraction of the dimensions used, $\\lceil m_t D \\rceil / D$.
 
-    $m$ and $e$ are computed in float32 under every policy.
+    $m$ and $e$ are computed in float32 under every dtype policy.
 
-    Weights, in order: the scheduler's $[v; u]$ `[inputs + units, 1]` and $b$ `[1]`, a trained initial state;
-    $\\lambda$ `[]`, which is not trained; then as of `keras_adaptive_rnn.ElmanCell`, or of a
-    `keras_adaptive_rnn.GRUCell` that resets before the product, gates joined as k, r, h.
+    Weights, in order: the scheduler's $[v; u]$ `[inputs + units, 1]` and $b$ `[1]`; a trained initial state; $\\lambda$
+    `[]`, which is not trained; then the weights of a `keras_adaptive_rnn.ElmanCell`, or of a
+    `keras_adaptive_rnn.GRUCell` with `reset_after=False`, gates concatenated as k, r, h.
 
     Args:
-        units: Positive integer, $D$, size of the output.
-        core: `"rnn"` (default) or `"gru"`.
-        sharpness: Positive number, $\\lambda$ at the start of training. Defaults to `0.1`. Where
+        units: Positive integer $D$, dimensionality of the output space.
+        core: `"rnn"` (default) for the VCRNN or `"gru"` for the VCGRU.
+        sharpness: Positive number, $\\lambda$ at the start of training. Defaults to `0.1`. If
             `keras_adaptive_rnn.callbacks.Annealing` changes it from epoch to epoch, the weight holds the last value.
         epsilon: Number in `[0, 0.5)`, $\\epsilon$. Defaults to `0.01`.
         cost_weight: Non-negative number, $\\beta$. Defaults to `0.0`. If it is positive, the cell does not run in
             `keras.layers.RNN`, which cannot add the loss.
-        target: Number in `[0, 1)`, $\\bar m$, the share that costs nothing. Defaults to `0.0`.
-        soft_inference: Whether inference uses the soft mask of training too. Defaults to `False`.
+        target: Number in `[0, 1)`, the fraction $\\bar m$ that costs nothing. Defaults to `0.0`.
+        soft_inference: Whether to use the soft mask in inference too. Defaults to `False`.
         decision_initializer: Initializer of $[v; u]$. Defaults to `"glorot_uniform"`.
-        **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`. `dropout` and `recurrent_dropout` act behind the masks;
-            the scheduler reads all of input and state.
+        **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`. `dropout` and `recurrent_dropout` apply after the masks,
+            so the scheduler reads all of input and state.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
         states: List of one tensor, $h$ `[batch, units]`.
-        training: Whether the mask is soft, and dropout on.
+        training: Whether the mask is soft and dropout is on.
 
     Returns: `output, [h]`, each `[batch, units]`; the output is $h$.
 
     Raises:
-        ValueError: an argument is out of its range, or a cell with a cost runs in `keras.layers.RNN`.
-        TypeError: an argument is unknown, or of the wrong type.
+        ValueError: An argument is out of range, or a cell with a cost runs in `keras.layers.RNN`.
+        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 
@@ -148,22 +148,22 @@ class VariableComputationCell(ScheduledCell, AdaptiveComputationCell, GatedCell)
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """A recurrent network that decides in every step how many dimensions of its input and state to use.
+        """A recurrent cell that decides in every step how many dimensions of its input and state to use.
 
         Args:
-            units: Positive integer, $D$, size of the output.
-            core: `"rnn"` (default) or `"gru"`.
-            sharpness: Positive number, $\\lambda$ at the start of training. Defaults to `0.1`. Where
+            units: Positive integer $D$, dimensionality of the output space.
+            core: `"rnn"` (default) for the VCRNN or `"gru"` for the VCGRU.
+            sharpness: Positive number, $\\lambda$ at the start of training. Defaults to `0.1`. If
                 `keras_adaptive_rnn.callbacks.Annealing` changes it from epoch to epoch, the weight holds the last
                 value.
             epsilon: Number in `[0, 0.5)`, $\\epsilon$. Defaults to `0.01`.
             cost_weight: Non-negative number, $\\beta$. Defaults to `0.0`. If it is positive, the cell does not run
                 in `keras.layers.RNN`, which cannot add the loss.
-            target: Number in `[0, 1)`, $\\bar m$, the share that costs nothing. Defaults to `0.0`.
-            soft_inference: Whether inference uses the soft mask of training too. Defaults to `False`.
+            target: Number in `[0, 1)`, the fraction $\\bar m$ that costs nothing. Defaults to `0.0`.
+            soft_inference: Whether to use the soft mask in inference too. Defaults to `False`.
             decision_initializer: Initializer of $[v; u]$. Defaults to `"glorot_uniform"`.
-            activation: Activation of the new content. Defaults to `"tanh"`.
-            use_bias: Whether to add a bias. Defaults to `True`.
+            activation: Activation function of the candidate state. Defaults to `"tanh"`.
+            use_bias: Whether to use a bias. Defaults to `True`.
             kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
@@ -180,10 +180,10 @@ class VariableComputationCell(ScheduledCell, AdaptiveComputationCell, GatedCell)
                 such as `LowRank(rank=24, diagonal=True)`.
             recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
                 `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
-                gain and no centre, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
-                for one mask that the gates share.
+            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
+                but no offset, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
+                one mask.
             dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
                 `0.0`.
             recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
@@ -209,6 +209,6 @@ class VariableComputationCell(ScheduledCell, AdaptiveComputationCell, GatedCell)
     def skips_unneeded(self) -> Any: ...
     def prepare_sequence(self, kept: Any, batch_size: Any, training: bool | None) -> None: ...
     def mask(self, m: Any, size: Any, training: bool | None = False) -> Any:
-        """Returns the mask `[batch, size]` of the first dimensions, a share `m` `[batch, 1]` of them."""
+        """Returns a mask `[batch, size]` of the first dimensions, for the fraction `m`, `[batch, 1]`."""
 
     def sequence_loss(self, recorded: Any, counted: Any) -> Any: ...

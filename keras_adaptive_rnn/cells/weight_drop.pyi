@@ -7,21 +7,22 @@ from keras_adaptive_rnn.cells.lstm import LSTMCell
 from keras_adaptive_rnn.maps.base import LinearMap
 
 class WeightDropLSTMCell(LSTMCell):
-    """An LSTM that drops entries of its recurrent matrix while training.
+    """An LSTM that drops entries of its recurrent matrix in training.
 
     $$a = x W + h_{t-1} (U \\odot M) + b, \\qquad M_{ij} \\in \\{0, 1 / (1 - p)\\}$$
 
-    in the equations of `keras_adaptive_rnn.LSTMCell`. One $M$ holds for a whole sequence and batch; inference uses $U$
-    as it is. Any other core does the same with `recurrent_map=keras_adaptive_rnn.maps.DropConnect(p)`.
+    in the equations of `keras_adaptive_rnn.LSTMCell`. One $M$ is drawn for each batch and holds for the whole sequence;
+    inference uses $U$ itself. Any other gated cell does the same with
+    `recurrent_map=keras_adaptive_rnn.maps.DropConnect(p)`.
 
-    Weights: those of `keras_adaptive_rnn.LSTMCell`.
+    Weights: as in `keras_adaptive_rnn.LSTMCell`.
 
     Args:
-        units: Positive integer, size of the output.
-        recurrent_weight_dropout: Float in `[0, 1)`, $p$. Defaults to `0.5`.
-        variational: Whether whole columns of $U$ are dropped, each of them what one gate of one unit reads. (The
-            authors' code goes on dropping in inference with this option; this one does not.) Defaults to `False`.
-        **kwargs: As in `keras_adaptive_rnn.LSTMCell`, but for `recurrent_map`.
+        units: Positive integer, dimensionality of the output space.
+        recurrent_weight_dropout: Float in `[0, 1)`, fraction $p$ of the entries of $U$ to drop. Defaults to `0.5`.
+        variational: Whether to drop whole columns of $U$, each of which holds the weights of one gate of one unit.
+            Defaults to `False`. (With this option, the authors' code also drops in inference; this cell does not.)
+        **kwargs: As in `keras_adaptive_rnn.LSTMCell`, except `recurrent_map`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
@@ -31,8 +32,8 @@ class WeightDropLSTMCell(LSTMCell):
     Returns: `output, [h, c]`; the output is $h$.
 
     Raises:
-        ValueError: an argument is out of its range.
-        TypeError: an argument is unknown, or of the wrong type.
+        ValueError: An argument is out of range.
+        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 
@@ -108,28 +109,29 @@ class WeightDropLSTMCell(LSTMCell):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """An LSTM that drops entries of its recurrent matrix while training.
+        """An LSTM that drops entries of its recurrent matrix in training.
 
         Args:
-            units: Positive integer, size of the output.
-            recurrent_weight_dropout: Float in `[0, 1)`, $p$. Defaults to `0.5`.
-            variational: Whether whole columns of $U$ are dropped, each of them what one gate of one unit reads.
-                (The authors' code goes on dropping in inference with this option; this one does not.) Defaults to
-                `False`.
+            units: Positive integer, dimensionality of the output space.
+            recurrent_weight_dropout: Float in `[0, 1)`, fraction $p$ of the entries of $U$ to drop. Defaults to
+                `0.5`.
+            variational: Whether to drop whole columns of $U$, each of which holds the weights of one gate of one
+                unit. Defaults to `False`. (With this option, the authors' code also drops in inference; this cell
+                does not.)
             seed: Integer seed of the masks, or `None` (default).
-            activation: $\\phi$. Defaults to `"tanh"`.
-            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
-            unit_forget_bias: Whether $b_f$ starts at one. Defaults to `True`.
-            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
-            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
-                `False`.
-            projection_units: Positive integer, size of a linear projection of $h$, which is then the output and
-                the recurrent state; `None` (default) for none.
+            activation: Activation function $\\phi$. Defaults to `"tanh"`.
+            recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+            unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
+            tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
+            cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults
+                to `False`.
+            projection_units: Positive integer, size of a linear projection of $h$, which becomes the output and
+                the recurrent state; `None` (default) for no projection.
             cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
                 from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
-            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
-                itself is never dropped. Defaults to `0.0`.
-            use_bias: Whether to add a bias. Defaults to `True`.
+            update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the
+                memory itself is never dropped. Defaults to `0.0`.
+            use_bias: Whether to use a bias. Defaults to `True`.
             kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
@@ -144,10 +146,10 @@ class WeightDropLSTMCell(LSTMCell):
             bias_constraint: Constraints, `None` by default.
             kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
                 such as `LowRank(rank=24, diagonal=True)`.
-            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
-                gain and no centre, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
-                for one mask that the gates share.
+            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
+                but no offset, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
+                one mask.
             dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
                 `0.0`.
             recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per

@@ -1,4 +1,4 @@
-"""Zoneout: units that keep their value of the step before, at random."""
+"""Zoneout: in each step, random units keep their previous value."""
 
 from typing import Any
 
@@ -7,37 +7,38 @@ from keras_adaptive_rnn.cells.core_wrapper import CoreWrapperCell
 from keras_adaptive_rnn.maps.base import LinearMap
 
 class ZoneoutCell(CoreWrapperCell):
-    """A cell some of whose units keep their state of the step before, drawn anew in every step.
+    """A cell in which random units, drawn anew in every step, keep their previous state.
 
     With $\\tilde s_t$ the state that the inner cell computes from $s_{t-1}$, for each of its states:
 
     $$s_t = d_t \\odot s_{t-1} + (1 - d_t) \\odot \\tilde s_t, \\qquad d_t \\sim \\mathrm{Bernoulli}(z)$$
 
-    and in inference the expectation, $s_t = z\\, s_{t-1} + (1 - z)\\, \\tilde s_t$. The output is the first state. A last
-    state counts the steps, so that the noise of each step is new, also in `keras.layers.RNN`.
+    and in inference the expectation, $s_t = z\\, s_{t-1} + (1 - z)\\, \\tilde s_t$. The output is the first state.
+    The last state counts the steps, so that every step has new noise, also in `keras.layers.RNN`.
 
-    Weights: those of the inner cell.
+    Weights: the weights of the inner cell.
 
     Args:
-        units: Positive integer, size of the core. Not given where `cell` is.
-        zoneout: Float in `[0, 1)`, $z$ of every state; or a list of them, one for each state of the inner cell that is
-            memory: `[0.05, 0.5]` for $h$ and $c$ of an LSTM. Defaults to `0.1`.
-        core: `"lstm"` (default), `"gru"` or `"elman"`; it takes the further arguments.
-        cell: A cell object to use in place of `units` and `core`; its first state must be its output.
+        units: Positive integer, dimensionality of the output space. Must be omitted if `cell` is given.
+        zoneout: Float in `[0, 1)`, $z$ for all states, or a list of floats, one for each memory state of the inner
+            cell, such as `[0.05, 0.5]` for $h$ and $c$ of an LSTM. Defaults to `0.1`.
+        core: Name of the cell to wrap: `"lstm"` (default), `"gru"` or `"elman"`. Further arguments are passed to it.
+        cell: A cell object to wrap instead of `units` and `core`; its first state must be its output.
         seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
-        **kwargs: Arguments of the core.
+        **kwargs: Arguments of the wrapped cell.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
-        states: List of the inner cell's states, each `[batch, units]`, and the count `[batch, 3]`, digits of base 128.
-        training: Whether states are kept at random.
+        states: List of the inner cell's states, each `[batch, units]`, and the step count `[batch, 3]`, as digits of
+            base 128.
+        training: Whether zoneout is random.
 
     Returns: `output, states`; the output is the first state.
 
     Raises:
-        ValueError: both `units` and `cell` are given, or neither, a rate is out of its range, or there are not as many
-            rates as states.
-        TypeError: an argument is unknown, or of the wrong type.
+        ValueError: Both `units` and `cell` are given, or neither, a rate is out of range, or the number of rates is not
+            the number of memory states.
+        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 
@@ -94,34 +95,35 @@ class ZoneoutCell(CoreWrapperCell):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """A cell some of whose units keep their state of the step before, drawn anew in every step.
+        """A cell in which random units, drawn anew in every step, keep their previous state.
 
         Args:
-            units: Positive integer, size of the core. Not given where `cell` is.
-            zoneout: Float in `[0, 1)`, $z$ of every state; or a list of them, one for each state of the inner
-                cell that is memory: `[0.05, 0.5]` for $h$ and $c$ of an LSTM. Defaults to `0.1`.
-            core: `"lstm"` (default), `"gru"` or `"elman"`; it takes the further arguments.
-            cell: A cell object to use in place of `units` and `core`; its first state must be its output.
+            units: Positive integer, dimensionality of the output space. Must be omitted if `cell` is given.
+            zoneout: Float in `[0, 1)`, $z$ for all states, or a list of floats, one for each memory state of the
+                inner cell, such as `[0.05, 0.5]` for $h$ and $c$ of an LSTM. Defaults to `0.1`.
+            core: Name of the cell to wrap: `"lstm"` (default), `"gru"` or `"elman"`. Further arguments are passed
+                to it.
+            cell: A cell object to wrap instead of `units` and `core`; its first state must be its output.
             seed: Integer seed of the masks, or `None` (default).
             trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
                 batch, initialized to zero. Defaults to `False`: zeros.
-            activation: Activation of the new content. Defaults to `"tanh"`.
-            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
-            unit_forget_bias: Whether $b_f$ starts at one. Defaults to `True`.
-            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
-            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
-                `False`.
-            projection_units: Positive integer, size of a linear projection of $h$, which is then the output and
-                the recurrent state; `None` (default) for none.
+            activation: Activation function of the candidate state. Defaults to `"tanh"`.
+            recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+            unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
+            tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
+            cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults
+                to `False`.
+            projection_units: Positive integer, size of a linear projection of $h$, which becomes the output and
+                the recurrent state; `None` (default) for no projection.
             cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
                 from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
-            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
-                itself is never dropped. Defaults to `0.0`.
-            use_bias: Whether to add a bias. Defaults to `True`.
-            kernel_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
-                joined gates, as in the authors' code.
-            recurrent_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
-                joined gates, as in the authors' code.
+            update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the
+                memory itself is never dropped. Defaults to `0.0`.
+            use_bias: Whether to use a bias. Defaults to `True`.
+            kernel_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
+                concatenated gates semi-orthogonal, as in the authors' code.
+            recurrent_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
+                concatenated gates semi-orthogonal, as in the authors' code.
             bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             kernel_regularizer: Regularizers, `None` by default.
@@ -134,16 +136,16 @@ class ZoneoutCell(CoreWrapperCell):
                 such as `LowRank(rank=24, diagonal=True)`.
             recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
                 `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
-                gain and no centre, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
-                for one mask that the gates share.
+            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
+                but no offset, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
+                one mask.
             dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
                 `0.0`.
             recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
                 sequence. Defaults to `0.0`.
-            reset_after: Whether the reset gate acts after the recurrent product (as in Keras and cuDNN) or before
-                it. Defaults to `True`.
+            reset_after: Whether to apply the reset gate after the recurrent product (as in Keras and cuDNN) or
+                before it. Defaults to `True`.
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.

@@ -12,57 +12,59 @@ ADAPTATIONS: Any
 POLICIES: Any
 
 class AdaptiveDense(Affine):
-    """A dense layer whose matrices are scaled, row by row and column by column, by a function of its input.
+    """A dense layer whose matrices are rescaled, row by row and column by column, by a function of its input.
 
     $$y = \\phi\\big(D^{(q)} W^{(q-1)} D^{(q-1)} \\cdots W^{(1)} D^{(1)} x + D^{(q+1)} b\\big), \\qquad
       D^{(j)} = \\operatorname{diag}(\\pi^{(j)}(x))$$
 
-    One policy $\\pi$ maps $x$ to all the diagonals, joined in order of $j$: the policy vector. `adaptation` says which
-    matrices there are and which of the diagonals adapt; the others are one. $D^{(q+1)}$ adapts whenever there is a
-    bias.
+    A policy $\\pi$ maps $x$ to all adaptive diagonals, concatenated in order of $j$: the policy vector. `adaptation`
+    determines the matrices and which diagonals are adaptive; the others are one. $D^{(q+1)}$ is adaptive whenever there
+    is a bias.
 
-    | `adaptation` | computes, but for the bias | entries of the policy vector |
+    | `adaptation` | computes (before the bias) | entries of the policy vector |
     | --- | --- | --- |
     | `"io"` (equation 5) | $D^{(2)} W D^{(1)} x$ | inputs + units + units |
     | `"input"` | $W D^{(1)} x$ | inputs + units |
     | `"output"` | $D^{(2)} W x$ | units + units |
-    | `"sva"` (equation 4) | $W^{(2)} D^{(2)} W^{(1)} x$, of width `rank` inside | rank + units |
+    | `"sva"` (equation 4) | $W^{(2)} D^{(2)} W^{(1)} x$, with inner width `rank` | rank + units |
     | widths $[w_1, \\dots, w_k]$ | $D^{(k+2)} W^{(k+1)} D^{(k+1)} \\cdots W^{(1)} D^{(1)} x$, with $W^{(1)}$ from inputs
       to $w_1$, $W^{(2)}$ from $w_1$ to $w_2$, and so on, $W^{(k+1)}$ from $w_k$ to units | inputs + $w_1 + \\dots + w_k$
       + units + units |
 
-    The last term is that of the bias, and falls away without one. `[]` is `"io"`.
+    The last `units` entries are for the bias; without a bias, they are omitted. `[]` is the same as `"io"`.
 
-    Weights, in order: the bias `[units]`; those of a policy layer of yours; $W^{(1)}, W^{(2)}, \\dots$, each `[in, out]`
-    (two thin factors where `rank` makes it low-rank); of a policy by name, a kernel `[inputs, entries]` and a bias
-    `[entries]`, twice the entries for `"glu"`.
+    Weights, in order: the bias `[units]`; the weights of the policy if it is a layer; $W^{(1)}, W^{(2)}, \\dots$, each
+    `[in, out]` (two thin factors if `rank` makes it low-rank); for a named policy, a kernel `[inputs, entries]` and a
+    bias `[entries]`, with twice the entries for `"glu"`.
 
     Args:
-        units: Positive integer, size of the output.
+        units: Positive integer, dimensionality of the output space.
         adaptation: `"io"` (default), `"input"`, `"output"`, `"sva"`, or a list of positive integers.
-        policy: `"linear"` (default), `"tanh"`, `"relu"` or `"glu"`: an affine map of $x$, and the function; the gated
-            linear unit is $a \\odot \\sigma(b)$ of the two halves of a map. Or any Keras layer from `[..., inputs]` to
-            `[..., entries]`, such as a `keras.Sequential`.
-        rank: Positive integer. For `"sva"` the width inside, by default the smaller of inputs and units; for `"io"`,
-            `"input"` and `"output"` the rank of $W$, which is full by default. Must be `None` with a list.
-        activation: $\\phi$. Defaults to `None`, linear.
-        use_bias: Whether to add the adapted bias. Defaults to `True`.
-        kernel_initializer: Initializer of the matrices, those of a policy by name included. Defaults to
+        policy: `"linear"` (default), `"tanh"`, `"relu"` or `"glu"`: an affine map of $x$ followed by this function (the
+            gated linear unit is $a \\odot \\sigma(b)$, with the two halves $a$ and $b$ of the map). Or any Keras layer
+            from `[..., inputs]` to `[..., entries]`, such as a `keras.Sequential`.
+        rank: Positive integer or `None` (default). For `"sva"`, the inner width, by default the smaller of inputs and
+            units; for `"io"`, `"input"` and `"output"`, the rank of $W$, by default full. Must be `None` if
+            `adaptation` is a list.
+        activation: Activation function $\\phi$. Defaults to `None` (linear).
+        use_bias: Whether to add the adaptive bias. Defaults to `True`.
+        kernel_initializer: Initializer of the matrices and of the kernel of a named policy. Defaults to
             `"semi_orthogonal"`, `keras_adaptive_rnn.initializers.SemiOrthogonal`, as in the paper.
         bias_initializer: Initializer of $b$. Defaults to `"zeros"`.
-        kernel_regularizer, kernel_constraint: Of each $W$, not of the policy. `None` by default.
-        bias_regularizer, bias_constraint: Of $b$. `None` by default.
+        kernel_regularizer, kernel_constraint: Regularizer and constraint of each $W$, but not of the policy. `None` by
+            default.
+        bias_regularizer, bias_constraint: Regularizer and constraint of $b$. `None` by default.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
     Call arguments:
         inputs: Tensor `[..., inputs]`.
-        training: Whether dropout is on, in a policy that has any.
+        training: Whether dropout is on, if the policy has any.
 
     Output shape: `[..., units]`.
 
     Raises:
-        ValueError: an argument is out of its range, `rank` does not fit, or the policy's output is not of the size of
-            the policy vector.
+        ValueError: An argument is out of range, `rank` does not fit `adaptation`, or the output of the policy does not
+            have the size of the policy vector.
 
     Example:
 
@@ -114,26 +116,26 @@ class AdaptiveDense(Affine):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """A dense layer whose matrices are scaled, row by row and column by column, by a function of its input.
+        """A dense layer whose matrices are rescaled, row by row and column by column, by a function of its input.
 
         Args:
-            units: Positive integer, size of the output.
+            units: Positive integer, dimensionality of the output space.
             adaptation: `"io"` (default), `"input"`, `"output"`, `"sva"`, or a list of positive integers.
-            policy: `"linear"` (default), `"tanh"`, `"relu"` or `"glu"`: an affine map of $x$, and the function;
-                the gated linear unit is $a \\odot \\sigma(b)$ of the two halves of a map. Or any Keras layer from
-                `[..., inputs]` to `[..., entries]`, such as a `keras.Sequential`.
-            rank: Positive integer. For `"sva"` the width inside, by default the smaller of inputs and units; for
-                `"io"`, `"input"` and `"output"` the rank of $W$, which is full by default. Must be `None` with a
-                list.
-            activation: $\\phi$. Defaults to `None`, linear.
-            use_bias: Whether to add the adapted bias. Defaults to `True`.
-            kernel_initializer: Initializer of the matrices, those of a policy by name included. Defaults to
+            policy: `"linear"` (default), `"tanh"`, `"relu"` or `"glu"`: an affine map of $x$ followed by this
+                function (the gated linear unit is $a \\odot \\sigma(b)$, with the two halves $a$ and $b$ of the
+                map). Or any Keras layer from `[..., inputs]` to `[..., entries]`, such as a `keras.Sequential`.
+            rank: Positive integer or `None` (default). For `"sva"`, the inner width, by default the smaller of
+                inputs and units; for `"io"`, `"input"` and `"output"`, the rank of $W$, by default full. Must be
+                `None` if `adaptation` is a list.
+            activation: Activation function $\\phi$. Defaults to `None` (linear).
+            use_bias: Whether to add the adaptive bias. Defaults to `True`.
+            kernel_initializer: Initializer of the matrices and of the kernel of a named policy. Defaults to
                 `"semi_orthogonal"`, `keras_adaptive_rnn.initializers.SemiOrthogonal`, as in the paper.
             bias_initializer: Initializer of $b$. Defaults to `"zeros"`.
-            kernel_regularizer: Of each $W$, not of the policy. `None` by default.
-            bias_regularizer: Of $b$. `None` by default.
-            kernel_constraint: Of each $W$, not of the policy. `None` by default.
-            bias_constraint: Of $b$. `None` by default.
+            kernel_regularizer: Regularizer and constraint of each $W$, but not of the policy. `None` by default.
+            bias_regularizer: Regularizer and constraint of $b$. `None` by default.
+            kernel_constraint: Regularizer and constraint of each $W$, but not of the policy. `None` by default.
+            bias_constraint: Regularizer and constraint of $b$. `None` by default.
             activity_regularizer: Regularizer of the output. Defaults to `None`.
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.
@@ -145,7 +147,7 @@ class AdaptiveDense(Affine):
     def compute_output_shape(self, input_shape: Any) -> Any: ...
 
 def get_adaptation(identifier: Any) -> Any:
-    """Returns an adaptation's name, or widths as a list."""
+    """Returns the name of an adaptation, or a list of widths."""
 
 def get_policy(identifier: Any) -> Any:
-    """Returns a policy's name, or a layer from a layer or its config."""
+    """Returns the name of a policy, or a layer from a layer or its config."""

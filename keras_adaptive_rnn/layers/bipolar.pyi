@@ -1,4 +1,4 @@
-"""Activations that keep the mean near zero, as layers."""
+"""Activation layers that keep the mean near zero."""
 
 from typing import Any
 
@@ -6,23 +6,23 @@ from keras_adaptive_rnn._types import Activation, Regularizer
 from keras_adaptive_rnn.layers.feed_forward import FeedForward
 
 class Bipolar(FeedForward):
-    """Flips an activation for every other entry: $f_B(x_i) = f(x_i)$ for even $i$, $-f(-x_i)$ for odd $i$.
+    """Applies an activation, flipped for every other entry: $f_B(x_i) = f(x_i)$ for even $i$, $-f(-x_i)$ for odd $i$.
 
     Args:
-        activation: $f$, of the ReLU family: a name, a function of single entries, or a layer, such as
+        activation: Activation function $f$ of the ReLU family: a name, an elementwise function, or a layer such as
             `keras.layers.PReLU()`.
-        axis: Integer, the axis that $i$ counts along. Its size must be known. Defaults to `-1`.
-        layout: `"interleaved"` (default), or `"halves"`: the first half of the entries is flipped (the smaller one
-            of an odd number), as in the authors' code.
+        axis: Integer, the axis along which $i$ counts. Its size must be known. Defaults to `-1`.
+        layout: `"interleaved"` (default) or `"halves"`, which flips the first half of the entries (rounded down), as in
+            the authors' code.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
     Call arguments:
-        inputs: Tensor of any shape that has the axis.
+        inputs: Tensor of any shape with this axis.
 
-    Output shape: As the inputs.
+    Output shape: Same as the inputs.
 
     Raises:
-        ValueError: `layout` or `activation` is not known, or the inputs do not have the axis.
+        ValueError: `layout` or `activation` is unknown, or the inputs have no such axis of known size.
 
     Example:
 
@@ -50,14 +50,14 @@ class Bipolar(FeedForward):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """Flips an activation for every other entry: $f_B(x_i) = f(x_i)$ for even $i$, $-f(-x_i)$ for odd $i$.
+        """Applies an activation, flipped for every other entry: $f_B(x_i) = f(x_i)$ for even $i$, $-f(-x_i)$ for odd $i$.
 
         Args:
-            activation: $f$, of the ReLU family: a name, a function of single entries, or a layer, such as
-                `keras.layers.PReLU()`.
-            axis: Integer, the axis that $i$ counts along. Its size must be known. Defaults to `-1`.
-            layout: `"interleaved"` (default), or `"halves"`: the first half of the entries is flipped (the
-                smaller one of an odd number), as in the authors' code.
+            activation: Activation function $f$ of the ReLU family: a name, an elementwise function, or a layer
+                such as `keras.layers.PReLU()`.
+            axis: Integer, the axis along which $i$ counts. Its size must be known. Defaults to `-1`.
+            layout: `"interleaved"` (default) or `"halves"`, which flips the first half of the entries (rounded
+                down), as in the authors' code.
             activity_regularizer: Regularizer of the output. Defaults to `None`.
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.
@@ -71,13 +71,13 @@ class CReLU(FeedForward):
     """The concatenated ReLU as a layer: $[\\max(x, 0), \\max(-x, 0)]$, twice as long along `axis`.
 
     Args:
-        axis: Integer, the axis to join along. Defaults to `-1`.
+        axis: Integer, the axis along which to concatenate. Defaults to `-1`.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
     Call arguments:
-        inputs: Tensor of any shape that has the axis.
+        inputs: Tensor of any shape with this axis.
 
-    Output shape: As the inputs, but for twice the size along `axis`.
+    Output shape: Same as the inputs, with twice the size along `axis`.
 
     Example:
 
@@ -105,7 +105,7 @@ class CReLU(FeedForward):
         """The concatenated ReLU as a layer: $[\\max(x, 0), \\max(-x, 0)]$, twice as long along `axis`.
 
         Args:
-            axis: Integer, the axis to join along. Defaults to `-1`.
+            axis: Integer, the axis along which to concatenate. Defaults to `-1`.
             activity_regularizer: Regularizer of the output. Defaults to `None`.
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.
@@ -117,19 +117,19 @@ class CReLU(FeedForward):
     def compute_mask(self, inputs: Any, previous_mask: Any) -> Any: ...
 
 class OPLU(FeedForward):
-    """Sorts each pair of neighbours, as a layer: $z_{2k} = \\max(x_{2k}, x_{2k+1})$ and $z_{2k+1}$ the smaller one.
+    """Sorts each pair of neighbors: $z_{2k} = \\max(x_{2k}, x_{2k+1})$, $z_{2k+1} = \\min(x_{2k}, x_{2k+1})$.
 
     Args:
-        axis: Integer, the axis of the pairs, of even size. Defaults to `-1`.
+        axis: Integer, the axis of the pairs. Its size must be even. Defaults to `-1`.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
     Call arguments:
-        inputs: Tensor of any shape that has the axis.
+        inputs: Tensor of any shape with this axis.
 
-    Output shape: As the inputs.
+    Output shape: Same as the inputs.
 
     Raises:
-        ValueError: the size along `axis` is odd or unknown.
+        ValueError: The size along `axis` is odd or unknown.
 
     Example:
 
@@ -153,10 +153,10 @@ class OPLU(FeedForward):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """Sorts each pair of neighbours, as a layer: $z_{2k} = \\max(x_{2k}, x_{2k+1})$ and $z_{2k+1}$ the smaller one.
+        """Sorts each pair of neighbors: $z_{2k} = \\max(x_{2k}, x_{2k+1})$, $z_{2k+1} = \\min(x_{2k}, x_{2k+1})$.
 
         Args:
-            axis: Integer, the axis of the pairs, of even size. Defaults to `-1`.
+            axis: Integer, the axis of the pairs. Its size must be even. Defaults to `-1`.
             activity_regularizer: Regularizer of the output. Defaults to `None`.
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.

@@ -6,21 +6,22 @@ from keras_adaptive_rnn._types import Regularizer
 from keras_adaptive_rnn.layers.feed_forward import FeedForward
 
 class FixedEmbedding(FeedForward):
-    """Gives each integer a vector of its own, drawn from $\\mathcal{N}(0, 1)$ and never trained.
+    """Maps each integer to a vector of its own, drawn from $\\mathcal{N}(0, 1)$ and never trained.
 
-    Weight: `embeddings`, `[input_dim, output_dim]`, not trainable, saved with the model. A seed gives the same numbers
-    on every backend.
+    Weights: `embeddings`, `[input_dim, output_dim]`, not trainable, but saved with the model. A seed gives the same
+    numbers on every backend.
 
     Args:
-        input_dim: Positive integer, how many vectors; inputs are below it.
+        input_dim: Positive integer, the number of vectors. Inputs must be smaller.
         output_dim: Positive integer, size of each vector.
-        seed: Non-negative integer seed; `None` (default) draws one, which `keras.utils.set_random_seed` decides.
+        seed: Non-negative integer seed, or `None` (default) for a random one, which `keras.utils.set_random_seed`
+            determines.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
     Call arguments:
-        inputs: Tensor of integers, of any shape.
+        inputs: Integer tensor of any shape.
 
-    Output shape: `[..., output_dim]`, one axis more than the inputs.
+    Output shape: `[..., output_dim]`, with one more axis than the inputs.
 
     Example:
 
@@ -50,13 +51,13 @@ class FixedEmbedding(FeedForward):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """Gives each integer a vector of its own, drawn from $\\mathcal{N}(0, 1)$ and never trained.
+        """Maps each integer to a vector of its own, drawn from $\\mathcal{N}(0, 1)$ and never trained.
 
         Args:
-            input_dim: Positive integer, how many vectors; inputs are below it.
+            input_dim: Positive integer, the number of vectors. Inputs must be smaller.
             output_dim: Positive integer, size of each vector.
-            seed: Non-negative integer seed; `None` (default) draws one, which `keras.utils.set_random_seed`
-                decides.
+            seed: Non-negative integer seed, or `None` (default) for a random one, which
+                `keras.utils.set_random_seed` determines.
             activity_regularizer: Regularizer of the output. Defaults to `None`.
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.

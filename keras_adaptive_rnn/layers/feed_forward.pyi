@@ -1,4 +1,4 @@
-"""What the feed-forward layers share: arguments declared once, and those of kernel and bias."""
+"""Base classes of the feed-forward layers."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
 
 class FeedForward(_arguments.Declared, keras.layers.Layer):
-    """A layer that treats every position of its input alike: any leading axes, and a mask passes through it.
+    """A layer that accepts any leading axes, treats all positions alike, and passes masks through.
 
     Args:
         activity_regularizer: Regularizer of the output. Defaults to `None`.
@@ -26,7 +26,7 @@ class FeedForward(_arguments.Declared, keras.layers.Layer):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """A layer that treats every position of its input alike: any leading axes, and a mask passes through it.
+        """A layer that accepts any leading axes, treats all positions alike, and passes masks through.
 
         Args:
             activity_regularizer: Regularizer of the output. Defaults to `None`.
@@ -87,10 +87,10 @@ class Affine(FeedForward):
         """
 
     def build(self, input_shape: Any) -> None:
-        """Checks the input size; a subclass calls this first."""
+        """Checks the input size. A subclass calls this first."""
 
     def make_map(self, units: Any, blocks: int = 1, rank: Any = None, diagonal: bool = False, index: int = 0) -> Any:
-        """Returns a map with the kernel arguments of this layer; maps of another `index` draw other numbers."""
+        """Returns a map with the kernel arguments of this layer. Each `index` has its own random numbers."""
 
     def make_bias(self, units: Any, initializers: Any) -> Any:
-        """Returns a built bias with the bias arguments of this layer, a block an initializer."""
+        """Returns a built bias with the bias arguments of this layer, with one block per initializer."""

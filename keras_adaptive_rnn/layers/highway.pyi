@@ -1,4 +1,4 @@
-"""The highway layer, full and low-rank."""
+"""The highway layer, with full or low-rank matrices."""
 
 from typing import Any
 
@@ -6,36 +6,37 @@ from keras_adaptive_rnn._types import Activation, Constraint, Initializer, Regul
 from keras_adaptive_rnn.layers.feed_forward import Affine
 
 class Highway(Affine):
-    """A layer that carries its input past itself, as far as its gates say.
+    """A dense layer with a gated connection that carries its input to its output.
 
     $$H = \\phi(x W_h + b_h), \\qquad T = \\sigma(x W_t + b_t), \\qquad C = \\sigma(x W_c + b_c)$$
     $$y = H \\odot T + x \\odot C$$
 
-    Coupled, $C = 1 - T$. With `rank`, each matrix is a product of two thin ones, plus a diagonal if asked:
-    $W = R L + \\operatorname{diag}(d)$.
+    With `coupled=True`, $C = 1 - T$. With `rank`, each matrix is a product of two thin matrices, plus an optional
+    diagonal: $W = R L + \\operatorname{diag}(d)$.
 
-    Weights, in order, blocks joined as h, t, c (c only if not coupled): those of the map, which is
+    Weights, in order, blocks concatenated as h, t, c (c only if not coupled): the weights of the map,
     `keras_adaptive_rnn.maps.Full` or `LowRank`, such as the kernel `[n, 2 n]`; bias `[2 n]`.
 
     Args:
-        coupled: Whether $C = 1 - T$. Defaults to `True`.
+        coupled: Whether to couple the gates, $C = 1 - T$. Defaults to `True`.
         rank: Positive integer, rank of each matrix, at most the size of the input; `None` (default) for full matrices.
         diagonal: Whether to add a diagonal to low-rank matrices. Defaults to `False`.
-        transform_bias: Number, what $b_t$ starts at, low for a layer that starts by carrying. A free $b_c$ starts at
-            its negative, so that both kinds start alike. Defaults to `-1.0`.
-        activation: $\\phi$. Defaults to `"relu"`.
+        transform_bias: Number, initial value of $b_t$; a negative one makes the layer carry most of its input at first.
+            $b_c$, if not coupled, is initialized to the negative of this number. Defaults to `-1.0`.
+        activation: Activation function $\\phi$. Defaults to `"relu"`.
         kernel_initializer: Initializer of the matrices. Defaults to `"glorot_uniform"`.
         bias_initializer: Initializer of $b_h$. Defaults to `"zeros"`.
-        kernel_regularizer, bias_regularizer, kernel_constraint, bias_constraint: `None` by default.
+        kernel_regularizer, bias_regularizer: Regularizers, `None` by default.
+        kernel_constraint, bias_constraint: Constraints, `None` by default.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
     Call arguments:
         inputs: Tensor `[..., n]`.
 
-    Output shape: As the inputs.
+    Output shape: Same as the inputs.
 
     Raises:
-        ValueError: `diagonal` is asked of full matrices, or `rank` is larger than the size of the input.
+        ValueError: `diagonal=True` without `rank`, or `rank` is larger than the size of the input.
 
     Example:
 
@@ -83,22 +84,23 @@ class Highway(Affine):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """A layer that carries its input past itself, as far as its gates say.
+        """A dense layer with a gated connection that carries its input to its output.
 
         Args:
-            coupled: Whether $C = 1 - T$. Defaults to `True`.
+            coupled: Whether to couple the gates, $C = 1 - T$. Defaults to `True`.
             rank: Positive integer, rank of each matrix, at most the size of the input; `None` (default) for full
                 matrices.
             diagonal: Whether to add a diagonal to low-rank matrices. Defaults to `False`.
-            transform_bias: Number, what $b_t$ starts at, low for a layer that starts by carrying. A free $b_c$
-                starts at its negative, so that both kinds start alike. Defaults to `-1.0`.
-            activation: $\\phi$. Defaults to `"relu"`.
+            transform_bias: Number, initial value of $b_t$; a negative one makes the layer carry most of its input
+                at first. $b_c$, if not coupled, is initialized to the negative of this number. Defaults to
+                `-1.0`.
+            activation: Activation function $\\phi$. Defaults to `"relu"`.
             kernel_initializer: Initializer of the matrices. Defaults to `"glorot_uniform"`.
             bias_initializer: Initializer of $b_h$. Defaults to `"zeros"`.
-            kernel_regularizer: `None` by default.
-            bias_regularizer: `None` by default.
-            kernel_constraint: `None` by default.
-            bias_constraint: `None` by default.
+            kernel_regularizer: Regularizers, `None` by default.
+            bias_regularizer: Regularizers, `None` by default.
+            kernel_constraint: Constraints, `None` by default.
+            bias_constraint: Constraints, `None` by default.
             activity_regularizer: Regularizer of the output. Defaults to `None`.
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.

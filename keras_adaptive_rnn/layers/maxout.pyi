@@ -1,4 +1,4 @@
-"""Maxout."""
+"""The maxout layer."""
 
 from typing import Any
 
@@ -6,17 +6,18 @@ from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
 from keras_adaptive_rnn.layers.feed_forward import Affine
 
 class Maxout(Affine):
-    """The largest of several affine maps, entry by entry: $y = \\max_j (x W_j + b_j)$.
+    """The elementwise maximum of several affine maps: $y = \\max_j (x W_j + b_j)$.
 
-    Weights, in order: kernel `[inputs, pieces * units]`, the $W_j$ side by side; bias `[pieces * units]`.
+    Weights, in order: kernel `[inputs, pieces * units]`, the $W_j$ concatenated; bias `[pieces * units]`.
 
     Args:
-        units: Positive integer, size of the output.
-        pieces: Positive integer, how many maps.
+        units: Positive integer, dimensionality of the output space.
+        pieces: Positive integer, the number of maps.
         use_bias: Whether to add the $b_j$. Defaults to `True`.
         kernel_initializer: Initializer of the kernel. Defaults to `"glorot_uniform"`.
         bias_initializer: Initializer of each $b_j$. Defaults to `"zeros"`.
-        kernel_regularizer, bias_regularizer, kernel_constraint, bias_constraint: `None` by default.
+        kernel_regularizer, bias_regularizer: Regularizers, `None` by default.
+        kernel_constraint, bias_constraint: Constraints, `None` by default.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
     Call arguments:
@@ -62,18 +63,18 @@ class Maxout(Affine):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """The largest of several affine maps, entry by entry: $y = \\max_j (x W_j + b_j)$.
+        """The elementwise maximum of several affine maps: $y = \\max_j (x W_j + b_j)$.
 
         Args:
-            units: Positive integer, size of the output.
-            pieces: Positive integer, how many maps.
+            units: Positive integer, dimensionality of the output space.
+            pieces: Positive integer, the number of maps.
             use_bias: Whether to add the $b_j$. Defaults to `True`.
             kernel_initializer: Initializer of the kernel. Defaults to `"glorot_uniform"`.
             bias_initializer: Initializer of each $b_j$. Defaults to `"zeros"`.
-            kernel_regularizer: `None` by default.
-            bias_regularizer: `None` by default.
-            kernel_constraint: `None` by default.
-            bias_constraint: `None` by default.
+            kernel_regularizer: Regularizers, `None` by default.
+            bias_regularizer: Regularizers, `None` by default.
+            kernel_constraint: Constraints, `None` by default.
+            bias_constraint: Constraints, `None` by default.
             activity_regularizer: Regularizer of the output. Defaults to `None`.
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.

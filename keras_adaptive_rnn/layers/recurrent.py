@@ -1,6 +1,7 @@
 """Layers that create their own cell and take the arguments of both the cell and `RNN`."""
 
 import inspect
+from typing import Any
 
 import keras
 from keras import ops
@@ -30,7 +31,7 @@ STACK_DOCUMENTATION = """ If `units` is a list,
 
 
 class CellLayer(RNN):
-    """An `RNN` that creates its own cell or stack of cells. A subclass names the class: `cell_class = MogrifierCell`.
+    """An `RNN` that creates its own cell or stack of cells. A subclass names the class: `cell_class=MogrifierCell`.
 
     Every argument of the cell is also an attribute of the layer, except `cell`: `layer.cell` is the layer's own cell.
     For a stack, `units` is a list, and the other attributes are the arguments of the lowest cell.
@@ -39,11 +40,11 @@ class CellLayer(RNN):
     cell_class = None
     fixed_arguments = ("cell",)
 
-    def __init_subclass__(cls, **kwargs):
-        if cls.cell_class is not None:
-            cls.takes_arguments_of = cls.cell_class
-            if not {"__init__", "positional_arguments_of"} & set(vars(cls)) and "cell_class" in vars(cls):
-                cls.positional_arguments_of = cls.cell_class
+    def __init_subclass__(cls, cell_class: type | None = None, **kwargs: Any) -> None:
+        if cell_class is not None:
+            cls.cell_class = cls.takes_arguments_of = cell_class
+            if not {"__init__", "positional_arguments_of"} & set(vars(cls)):
+                cls.positional_arguments_of = cell_class
         super().__init_subclass__(**kwargs)
         own = _arguments.parameters(cls)
         for name in _arguments.parameters(cls.cell_class) if cls.cell_class else ():
@@ -133,7 +134,7 @@ class CuDNNArgument(CellLayer):
 
 
 @export
-class Elman(CellLayer):
+class Elman(CellLayer, cell_class=cells.ElmanCell):
     """The Elman network as a layer: `RNN(ElmanCell(...))`, a drop-in replacement for `keras.layers.SimpleRNN`.
 
     Example:
@@ -143,12 +144,11 @@ class Elman(CellLayer):
     (2, 8)
     """
 
-    cell_class = cells.ElmanCell
     positional_arguments_of = keras.layers.SimpleRNN
 
 
 @export
-class GRU(CuDNNArgument):
+class GRU(CuDNNArgument, cell_class=cells.GRUCell):
     """The gated recurrent unit as a layer: `RNN(GRUCell(...))`, a drop-in replacement for `keras.layers.GRU`.
 
     Example:
@@ -158,12 +158,11 @@ class GRU(CuDNNArgument):
     (2, 8)
     """
 
-    cell_class = cells.GRUCell
     positional_arguments_of = keras.layers.GRU
 
 
 @export
-class LSTM(CuDNNArgument):
+class LSTM(CuDNNArgument, cell_class=cells.LSTMCell):
     """The long short-term memory as a layer: `RNN(LSTMCell(...))`, a drop-in replacement for `keras.layers.LSTM`.
 
     Example:
@@ -173,12 +172,11 @@ class LSTM(CuDNNArgument):
     (2, 4)
     """
 
-    cell_class = cells.LSTMCell
     positional_arguments_of = keras.layers.LSTM
 
 
 @export
-class Mogrifier(CellLayer):
+class Mogrifier(CellLayer, cell_class=cells.MogrifierCell):
     """The Mogrifier (Melis et al., 2020) as a layer: `RNN(MogrifierCell(...))`.
 
     Example:
@@ -191,11 +189,9 @@ class Mogrifier(CellLayer):
     (2, 8)
     """
 
-    cell_class = cells.MogrifierCell
-
 
 @export
-class MultiplicativeLSTM(CellLayer):
+class MultiplicativeLSTM(CellLayer, cell_class=cells.MultiplicativeLSTMCell):
     """The multiplicative LSTM (Krause et al., 2016) as a layer: `RNN(MultiplicativeLSTMCell(...))`.
 
     Example:
@@ -205,11 +201,9 @@ class MultiplicativeLSTM(CellLayer):
     (2, 8)
     """
 
-    cell_class = cells.MultiplicativeLSTMCell
-
 
 @export
-class LowRankGRU(CellLayer):
+class LowRankGRU(CellLayer, cell_class=cells.LowRankGRUCell):
     """The low-rank passthrough GRU (Miceli Barone, 2016) as a layer: `RNN(LowRankGRUCell(...))`.
 
     Example:
@@ -219,11 +213,9 @@ class LowRankGRU(CellLayer):
     (2, 8)
     """
 
-    cell_class = cells.LowRankGRUCell
-
 
 @export
-class LowRankLSTM(CellLayer):
+class LowRankLSTM(CellLayer, cell_class=cells.LowRankLSTMCell):
     """The low-rank passthrough LSTM (Miceli Barone, 2016) as a layer: `RNN(LowRankLSTMCell(...))`.
 
     Example:
@@ -233,11 +225,9 @@ class LowRankLSTM(CellLayer):
     (2, 8)
     """
 
-    cell_class = cells.LowRankLSTMCell
-
 
 @export
-class RecurrentHighway(CellLayer):
+class RecurrentHighway(CellLayer, cell_class=cells.RecurrentHighwayCell):
     """The recurrent highway network (Zilly et al., 2017) as a layer: `RNN(RecurrentHighwayCell(...))`.
 
     Example:
@@ -247,11 +237,9 @@ class RecurrentHighway(CellLayer):
     (2, 8)
     """
 
-    cell_class = cells.RecurrentHighwayCell
-
 
 @export
-class GridLSTM(CellLayer):
+class GridLSTM(CellLayer, cell_class=cells.GridLSTMCell):
     """The grid LSTM over depth and time (Kalchbrenner et al., 2015) as a layer: `RNN(GridLSTMCell(...))`.
 
     Example:
@@ -261,11 +249,9 @@ class GridLSTM(CellLayer):
     (2, 8)
     """
 
-    cell_class = cells.GridLSTMCell
-
 
 @export
-class DeepRNN(CellLayer):
+class DeepRNN(CellLayer, cell_class=cells.DeepRNNCell):
     """A deep stack of vanilla layers (Eidnes and Nokland, 2018) as a layer: `RNN(DeepRNNCell(...))`.
 
     Example:
@@ -275,11 +261,9 @@ class DeepRNN(CellLayer):
     (2, 8)
     """
 
-    cell_class = cells.DeepRNNCell
-
 
 @export
-class WeightDropLSTM(CellLayer):
+class WeightDropLSTM(CellLayer, cell_class=cells.WeightDropLSTMCell):
     """The LSTM of AWD-LSTM (Merity et al., 2018) as a layer: `RNN(WeightDropLSTMCell(...))`.
 
     Example:
@@ -289,11 +273,9 @@ class WeightDropLSTM(CellLayer):
     (2, 8)
     """
 
-    cell_class = cells.WeightDropLSTMCell
-
 
 @export
-class Zoneout(CellLayer):
+class Zoneout(CellLayer, cell_class=cells.ZoneoutCell):
     """A recurrent network with zoneout (Krueger et al., 2017) as a layer: `RNN(ZoneoutCell(...))`.
 
     Example:
@@ -303,11 +285,9 @@ class Zoneout(CellLayer):
     (2, 8)
     """
 
-    cell_class = cells.ZoneoutCell
-
 
 @export
-class Skip(CellLayer):
+class Skip(CellLayer, cell_class=cells.SkipCell):
     """The Skip RNN (Campos et al., 2018) as a layer: `RNN(SkipCell(...))`.
 
     Example:
@@ -318,12 +298,11 @@ class Skip(CellLayer):
     ((2, 8), (2, 5))
     """
 
-    cell_class = cells.SkipCell
     fixed_arguments = ("connection",)
 
 
 @export
-class Skim(CellLayer):
+class Skim(CellLayer, cell_class=cells.SkimCell):
     """The Skim-RNN (Seo et al., 2018) as a layer: `RNN(SkimCell(...))`.
 
     Example:
@@ -334,12 +313,11 @@ class Skim(CellLayer):
     (2, 5, 8)
     """
 
-    cell_class = cells.SkimCell
     fixed_arguments = ("connection",)
 
 
 @export
-class VariableComputation(CellLayer):
+class VariableComputation(CellLayer, cell_class=cells.VariableComputationCell):
     """The VCRNN and VCGRU (Jernite et al., 2017) as a layer: `RNN(VariableComputationCell(...))`.
 
     Example:
@@ -349,10 +327,8 @@ class VariableComputation(CellLayer):
     (2, 8)
     """
 
-    cell_class = cells.VariableComputationCell
 
-
-class AdaptiveLayer(CellLayer):
+class AdaptiveLayer(CellLayer, cell_class=cells.AdaptiveLSTMCell):
     """The layer of an adaptive cell or a stack of adaptive cells.
 
     Args:
@@ -360,7 +336,6 @@ class AdaptiveLayer(CellLayer):
             `0.0`.
     """
 
-    cell_class = cells.AdaptiveLSTMCell
     stack_class = cells.StackedAdaptiveLSTMCells
     # Stacks of adaptive cells have connections of their own.
     fixed_arguments = ("connection",)
@@ -385,7 +360,7 @@ class AdaptiveLayer(CellLayer):
 
 
 @export
-class AdaptiveLSTM(AdaptiveLayer):
+class AdaptiveLSTM(AdaptiveLayer, cell_class=cells.AdaptiveLSTMCell):
     """The adaptive LSTM (Flennerhag et al., 2018) as a layer, with one cell or a stack of cells.
 
     Args:
@@ -409,12 +384,11 @@ class AdaptiveLSTM(AdaptiveLayer):
     (2, 6)
     """
 
-    cell_class = cells.AdaptiveLSTMCell
     stack_class = cells.StackedAdaptiveLSTMCells
 
 
 @export
-class AdaptiveRNN(AdaptiveLayer):
+class AdaptiveRNN(AdaptiveLayer, cell_class=cells.AdaptiveRNNCell):
     """The adaptive Elman network (Flennerhag et al., 2018) as a layer, with one cell or a stack of cells.
 
     Args:
@@ -436,5 +410,4 @@ class AdaptiveRNN(AdaptiveLayer):
     (2, 8)
     """
 
-    cell_class = cells.AdaptiveRNNCell
     stack_class = cells.StackedAdaptiveRNNCells

@@ -1,7 +1,8 @@
-"""Layers that are an `RNN` around a cell of their own, and take the arguments of both."""
+"""Layers that create their own cell and take the arguments of both the cell and `RNN`."""
 
 from typing import Any, Self
 
+from keras_adaptive_rnn import cells
 from keras_adaptive_rnn._types import Activation, Constraint, Initializer, Regularizer
 from keras_adaptive_rnn.loop.rnn import RNN
 from keras_adaptive_rnn.maps.base import LinearMap
@@ -10,10 +11,10 @@ COMMON_DOCUMENTATION: str
 STACK_DOCUMENTATION: str
 
 class CellLayer(RNN):
-    """An `RNN` that makes its own cell, or a stack of them. A subclass names their class: `cell_class = MogrifierCell`.
+    """An `RNN` that creates its own cell or stack of cells. A subclass names the class: `cell_class=MogrifierCell`.
 
-    Every argument of the cell is an attribute of the layer too, but for one called `cell`: `layer.cell` is the cell of
-    the layer. Of a stack, `units` is a list, and the others are those of the lowest cell.
+    Every argument of the cell is also an attribute of the layer, except `cell`: `layer.cell` is the layer's own cell.
+    For a stack, `units` is a list, and the other attributes are the arguments of the lowest cell.
     """
 
     cell_class: Any
@@ -49,35 +50,35 @@ class CellLayer(RNN):
         trainable: bool | None = None,
         **kwargs: Any,
     ) -> None:
-        """An `RNN` that makes its own cell, or a stack of them. A subclass names their class: `cell_class = MogrifierCell`.
+        """An `RNN` that creates its own cell or stack of cells. A subclass names the class: `cell_class=MogrifierCell`.
 
         Args:
             args: As in `keras.layers.Layer`.
-            connection: `None` (default), `"skip"` or `"residual"`. `"skip"` needs cells of one output size,
-                `"residual"` too, and the first cell may have inputs of any size.
-            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
-            return_state: Whether to return the last states as well. Defaults to `False`.
-            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+            connection: `None` (default), `"skip"` or `"residual"`. Both connections need cells of equal output
+                sizes; the input size of the first cell is free.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: only the last one.
+            return_state: Whether to return the last states in addition to the output. Defaults to `False`.
+            go_backwards: Whether to process the sequence backwards. The outputs are in the order of processing.
                 Defaults to `False`.
-            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
-                a known batch size. Defaults to `False`.
-            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
-                Needs a known number of steps. Defaults to `False`.
-            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
-                Defaults to `False`.
-            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
-                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
-                numbers are the same. Defaults to `False`.
-            return_decisions: Whether to return, after the output and the states, what each deciding cell
-                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
-                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
-                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+            stateful: Whether each sample of a batch starts from the last states of the sample at the same index
+                in the previous batch. Needs a known batch size. Defaults to `False`.
+            unroll: Whether to unroll the loop: faster for few steps, slow to compile for many. Needs a known
+                number of steps. Defaults to `False`.
+            zero_output_for_mask: Whether a masked step outputs zeros instead of the previous output. Defaults to
+                `False`.
+            recompute: Whether to store only every sixteenth state for the gradient and to recompute the steps in
+                between. This saves memory for long sequences and takes about a third more arithmetic. The results
+                are the same. Defaults to `False`.
+            return_decisions: Whether to also return, after the output and the states, the decisions of each cell
+                in `cell` that decides how much to compute (`SkipCell`, `SkimCell`, `VariableComputationCell`),
+                the outermost first: `[batch, time]`, one for a step computed in full, zero for a step that is
+                skipped, skimmed or masked, in the order of processing. Inside `keras.layers.Bidirectional`, this
                 needs `return_state=True`. Defaults to `False`.
             schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
-                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
-                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
-                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
-                are the same.
+                above the lowest are alike) run: `"steps"` runs all layers at one step before the next step;
+                `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$ at
+                step $s - l$ for all $l$ at once; `"auto"` (default) picks the one measured to be fastest. The
+                results are the same.
             activity_regularizer: Regularizer of the output. Defaults to `None`.
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.
@@ -85,11 +86,11 @@ class CellLayer(RNN):
             kwargs: As in `keras.layers.Layer`.
         """
 
-    def __init_subclass__(cls, **kwargs: Any) -> None: ...
+    def __init_subclass__(cls, cell_class: type | None = None, **kwargs: Any) -> None: ...
     @classmethod
     def accepted_arguments(cls) -> Any: ...
     def make_cell(self, units: Any = None, **kwargs: Any) -> Any:
-        """Returns the cell that the arguments ask for."""
+        """Creates the cell, or the stack of cells, from the arguments."""
 
     def first_part(self) -> Any: ...
     def get_config(self) -> dict[str, Any]: ...
@@ -97,10 +98,10 @@ class CellLayer(RNN):
     def from_config(cls, config: Any, custom_objects: Any = None) -> Self: ...
 
 class CuDNNArgument(CellLayer):
-    """A layer that takes `use_cudnn`, as the Keras layer of its name does.
+    """A layer that accepts `use_cudnn`, like the Keras layer of the same name.
 
     Args:
-        use_cudnn: `"auto"` (default) or `False`, for compatibility with Keras. It has no effect: the loop of this
+        use_cudnn: `"auto"` (default) or `False`, for compatibility with Keras. It has no effect, since this
             package never calls cuDNN. `True` raises a `ValueError`.
     """
 
@@ -137,37 +138,37 @@ class CuDNNArgument(CellLayer):
         trainable: bool | None = None,
         **kwargs: Any,
     ) -> None:
-        """A layer that takes `use_cudnn`, as the Keras layer of its name does.
+        """A layer that accepts `use_cudnn`, like the Keras layer of the same name.
 
         Args:
             args: As in `keras.layers.Layer`.
-            use_cudnn: `"auto"` (default) or `False`, for compatibility with Keras. It has no effect: the loop of
-                this package never calls cuDNN. `True` raises a `ValueError`.
-            connection: `None` (default), `"skip"` or `"residual"`. `"skip"` needs cells of one output size,
-                `"residual"` too, and the first cell may have inputs of any size.
-            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
-            return_state: Whether to return the last states as well. Defaults to `False`.
-            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+            use_cudnn: `"auto"` (default) or `False`, for compatibility with Keras. It has no effect, since this
+                package never calls cuDNN. `True` raises a `ValueError`.
+            connection: `None` (default), `"skip"` or `"residual"`. Both connections need cells of equal output
+                sizes; the input size of the first cell is free.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: only the last one.
+            return_state: Whether to return the last states in addition to the output. Defaults to `False`.
+            go_backwards: Whether to process the sequence backwards. The outputs are in the order of processing.
                 Defaults to `False`.
-            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
-                a known batch size. Defaults to `False`.
-            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
-                Needs a known number of steps. Defaults to `False`.
-            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
-                Defaults to `False`.
-            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
-                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
-                numbers are the same. Defaults to `False`.
-            return_decisions: Whether to return, after the output and the states, what each deciding cell
-                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
-                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
-                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+            stateful: Whether each sample of a batch starts from the last states of the sample at the same index
+                in the previous batch. Needs a known batch size. Defaults to `False`.
+            unroll: Whether to unroll the loop: faster for few steps, slow to compile for many. Needs a known
+                number of steps. Defaults to `False`.
+            zero_output_for_mask: Whether a masked step outputs zeros instead of the previous output. Defaults to
+                `False`.
+            recompute: Whether to store only every sixteenth state for the gradient and to recompute the steps in
+                between. This saves memory for long sequences and takes about a third more arithmetic. The results
+                are the same. Defaults to `False`.
+            return_decisions: Whether to also return, after the output and the states, the decisions of each cell
+                in `cell` that decides how much to compute (`SkipCell`, `SkimCell`, `VariableComputationCell`),
+                the outermost first: `[batch, time]`, one for a step computed in full, zero for a step that is
+                skipped, skimmed or masked, in the order of processing. Inside `keras.layers.Bidirectional`, this
                 needs `return_state=True`. Defaults to `False`.
             schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
-                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
-                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
-                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
-                are the same.
+                above the lowest are alike) run: `"steps"` runs all layers at one step before the next step;
+                `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$ at
+                step $s - l$ for all $l$ at once; `"auto"` (default) picks the one measured to be fastest. The
+                results are the same.
             activity_regularizer: Regularizer of the output. Defaults to `None`.
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.
@@ -175,18 +176,21 @@ class CuDNNArgument(CellLayer):
             kwargs: As in `keras.layers.Layer`.
         """
 
-class Elman(CellLayer):
-    """The Elman network as a layer: `RNN(ElmanCell(...))`, in the place of `keras.layers.SimpleRNN`.
+class Elman(CellLayer, cell_class=cells.ElmanCell):
+    """The Elman network as a layer: `RNN(ElmanCell(...))`, a drop-in replacement for `keras.layers.SimpleRNN`.
 
     Args:
-        *args, **kwargs: All arguments of `keras_adaptive_rnn.ElmanCell`, where the equations are. A list of `units` makes a stack of cells
-            of these sizes, the lowest first, alike but for their random numbers: `keras_adaptive_rnn.StackedCells`.
-        connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in `keras_adaptive_rnn.StackedCells`.
+        *args, **kwargs: The arguments of `keras_adaptive_rnn.ElmanCell`, which documents the equations. If `units` is a list,
+            the layer stacks cells of these sizes, the lowest first, in a `keras_adaptive_rnn.StackedCells`. They differ
+            only in size and random numbers.
+        connection: Connection of a stack: `None` (default), `"skip"` or `"residual"`, as in
+            `keras_adaptive_rnn.StackedCells`.
         return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions,
             schedule: As in `keras_adaptive_rnn.layers.RNN`.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
-    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are
+    the states of the cell.
 
     Example:
 
@@ -194,7 +198,6 @@ class Elman(CellLayer):
     >>> tuple(layer(np.ones((2, 5, 3))).shape)
     (2, 8)"""
 
-    cell_class: Any
     positional_arguments_of: Any
 
     @property
@@ -275,12 +278,12 @@ class Elman(CellLayer):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """The Elman network as a layer: `RNN(ElmanCell(...))`, in the place of `keras.layers.SimpleRNN`.
+        """The Elman network as a layer: `RNN(ElmanCell(...))`, a drop-in replacement for `keras.layers.SimpleRNN`.
 
         Args:
-            units: Positive integer, size of the output.
-            activation: $\\phi$. Defaults to `"tanh"`.
-            use_bias: Whether to add a bias. Defaults to `True`.
+            units: Positive integer, dimensionality of the output space.
+            activation: Activation function $\\phi$. Defaults to `"tanh"`.
+            use_bias: Whether to use a bias. Defaults to `True`.
             kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
@@ -298,59 +301,62 @@ class Elman(CellLayer):
                 `0.0`.
             recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
                 sequence. Defaults to `0.0`.
-            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
-            return_state: Whether to return the last states as well. Defaults to `False`.
-            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: only the last one.
+            return_state: Whether to return the last states in addition to the output. Defaults to `False`.
+            go_backwards: Whether to process the sequence backwards. The outputs are in the order of processing.
                 Defaults to `False`.
-            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
-                a known batch size. Defaults to `False`.
-            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
-                Needs a known number of steps. Defaults to `False`.
+            stateful: Whether each sample of a batch starts from the last states of the sample at the same index
+                in the previous batch. Needs a known batch size. Defaults to `False`.
+            unroll: Whether to unroll the loop: faster for few steps, slow to compile for many. Needs a known
+                number of steps. Defaults to `False`.
             seed: Integer seed of the masks, or `None` (default).
             kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
                 such as `LowRank(rank=24, diagonal=True)`.
             recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
                 `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
-                gain and no centre, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
-                for one mask that the gates share.
+            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
+                but no offset, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
+                one mask.
             trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
                 batch, initialized to zero. Defaults to `False`: zeros.
-            connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in
+            connection: Connection of a stack: `None` (default), `"skip"` or `"residual"`, as in
                 `keras_adaptive_rnn.StackedCells`.
-            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
-                Defaults to `False`.
-            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
-                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
-                numbers are the same. Defaults to `False`.
-            return_decisions: Whether to return, after the output and the states, what each deciding cell
-                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
-                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
-                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+            zero_output_for_mask: Whether a masked step outputs zeros instead of the previous output. Defaults to
+                `False`.
+            recompute: Whether to store only every sixteenth state for the gradient and to recompute the steps in
+                between. This saves memory for long sequences and takes about a third more arithmetic. The results
+                are the same. Defaults to `False`.
+            return_decisions: Whether to also return, after the output and the states, the decisions of each cell
+                in `cell` that decides how much to compute (`SkipCell`, `SkimCell`, `VariableComputationCell`),
+                the outermost first: `[batch, time]`, one for a step computed in full, zero for a step that is
+                skipped, skimmed or masked, in the order of processing. Inside `keras.layers.Bidirectional`, this
                 needs `return_state=True`. Defaults to `False`.
             schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
-                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
-                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
-                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
-                are the same.
+                above the lowest are alike) run: `"steps"` runs all layers at one step before the next step;
+                `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$ at
+                step $s - l$ for all $l$ at once; `"auto"` (default) picks the one measured to be fastest. The
+                results are the same.
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
 
-class GRU(CuDNNArgument):
-    """The gated recurrent unit as a layer: `RNN(GRUCell(...))`, in the place of `keras.layers.GRU`.
+class GRU(CuDNNArgument, cell_class=cells.GRUCell):
+    """The gated recurrent unit as a layer: `RNN(GRUCell(...))`, a drop-in replacement for `keras.layers.GRU`.
 
     Args:
-        *args, **kwargs: All arguments of `keras_adaptive_rnn.GRUCell`, where the equations are. A list of `units` makes a stack of cells
-            of these sizes, the lowest first, alike but for their random numbers: `keras_adaptive_rnn.StackedCells`.
-        connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in `keras_adaptive_rnn.StackedCells`.
+        *args, **kwargs: The arguments of `keras_adaptive_rnn.GRUCell`, which documents the equations. If `units` is a list,
+            the layer stacks cells of these sizes, the lowest first, in a `keras_adaptive_rnn.StackedCells`. They differ
+            only in size and random numbers.
+        connection: Connection of a stack: `None` (default), `"skip"` or `"residual"`, as in
+            `keras_adaptive_rnn.StackedCells`.
         return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions,
             schedule: As in `keras_adaptive_rnn.layers.RNN`.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
-    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are
+    the states of the cell.
 
     Example:
 
@@ -358,7 +364,6 @@ class GRU(CuDNNArgument):
     >>> tuple(layer(np.ones((2, 5, 3))).shape)
     (2, 8)"""
 
-    cell_class: Any
     positional_arguments_of: Any
 
     @property
@@ -446,13 +451,13 @@ class GRU(CuDNNArgument):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """The gated recurrent unit as a layer: `RNN(GRUCell(...))`, in the place of `keras.layers.GRU`.
+        """The gated recurrent unit as a layer: `RNN(GRUCell(...))`, a drop-in replacement for `keras.layers.GRU`.
 
         Args:
-            units: Positive integer, size of the output.
-            activation: $\\phi$. Defaults to `"tanh"`.
-            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
-            use_bias: Whether to add a bias. Defaults to `True`.
+            units: Positive integer, dimensionality of the output space.
+            activation: Activation function $\\phi$. Defaults to `"tanh"`.
+            recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+            use_bias: Whether to use a bias. Defaults to `True`.
             kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
@@ -471,62 +476,65 @@ class GRU(CuDNNArgument):
             recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
                 sequence. Defaults to `0.0`.
             seed: Integer seed of the masks, or `None` (default).
-            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
-            return_state: Whether to return the last states as well. Defaults to `False`.
-            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: only the last one.
+            return_state: Whether to return the last states in addition to the output. Defaults to `False`.
+            go_backwards: Whether to process the sequence backwards. The outputs are in the order of processing.
                 Defaults to `False`.
-            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
-                a known batch size. Defaults to `False`.
-            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
-                Needs a known number of steps. Defaults to `False`.
-            reset_after: Whether the reset gate acts after the recurrent product (as in Keras and cuDNN) or before
-                it. Defaults to `True`.
-            use_cudnn: `"auto"` (default) or `False`, for compatibility with Keras. It has no effect: the loop of
-                this package never calls cuDNN. `True` raises a `ValueError`.
+            stateful: Whether each sample of a batch starts from the last states of the sample at the same index
+                in the previous batch. Needs a known batch size. Defaults to `False`.
+            unroll: Whether to unroll the loop: faster for few steps, slow to compile for many. Needs a known
+                number of steps. Defaults to `False`.
+            reset_after: Whether to apply the reset gate after the recurrent product (as in Keras and cuDNN) or
+                before it. Defaults to `True`.
+            use_cudnn: `"auto"` (default) or `False`, for compatibility with Keras. It has no effect, since this
+                package never calls cuDNN. `True` raises a `ValueError`.
             kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
                 such as `LowRank(rank=24, diagonal=True)`.
             recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
                 `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
-                gain and no centre, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
-                for one mask that the gates share.
+            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
+                but no offset, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
+                one mask.
             trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
                 batch, initialized to zero. Defaults to `False`: zeros.
-            connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in
+            connection: Connection of a stack: `None` (default), `"skip"` or `"residual"`, as in
                 `keras_adaptive_rnn.StackedCells`.
-            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
-                Defaults to `False`.
-            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
-                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
-                numbers are the same. Defaults to `False`.
-            return_decisions: Whether to return, after the output and the states, what each deciding cell
-                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
-                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
-                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+            zero_output_for_mask: Whether a masked step outputs zeros instead of the previous output. Defaults to
+                `False`.
+            recompute: Whether to store only every sixteenth state for the gradient and to recompute the steps in
+                between. This saves memory for long sequences and takes about a third more arithmetic. The results
+                are the same. Defaults to `False`.
+            return_decisions: Whether to also return, after the output and the states, the decisions of each cell
+                in `cell` that decides how much to compute (`SkipCell`, `SkimCell`, `VariableComputationCell`),
+                the outermost first: `[batch, time]`, one for a step computed in full, zero for a step that is
+                skipped, skimmed or masked, in the order of processing. Inside `keras.layers.Bidirectional`, this
                 needs `return_state=True`. Defaults to `False`.
             schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
-                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
-                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
-                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
-                are the same.
+                above the lowest are alike) run: `"steps"` runs all layers at one step before the next step;
+                `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$ at
+                step $s - l$ for all $l$ at once; `"auto"` (default) picks the one measured to be fastest. The
+                results are the same.
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
 
-class LSTM(CuDNNArgument):
-    """The long short-term memory as a layer: `RNN(LSTMCell(...))`, in the place of `keras.layers.LSTM`.
+class LSTM(CuDNNArgument, cell_class=cells.LSTMCell):
+    """The long short-term memory as a layer: `RNN(LSTMCell(...))`, a drop-in replacement for `keras.layers.LSTM`.
 
     Args:
-        *args, **kwargs: All arguments of `keras_adaptive_rnn.LSTMCell`, where the equations are. A list of `units` makes a stack of cells
-            of these sizes, the lowest first, alike but for their random numbers: `keras_adaptive_rnn.StackedCells`.
-        connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in `keras_adaptive_rnn.StackedCells`.
+        *args, **kwargs: The arguments of `keras_adaptive_rnn.LSTMCell`, which documents the equations. If `units` is a list,
+            the layer stacks cells of these sizes, the lowest first, in a `keras_adaptive_rnn.StackedCells`. They differ
+            only in size and random numbers.
+        connection: Connection of a stack: `None` (default), `"skip"` or `"residual"`, as in
+            `keras_adaptive_rnn.StackedCells`.
         return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions,
             schedule: As in `keras_adaptive_rnn.layers.RNN`.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
-    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are
+    the states of the cell.
 
     Example:
 
@@ -534,7 +542,6 @@ class LSTM(CuDNNArgument):
     >>> tuple(layer(np.ones((2, 5, 3))).shape)
     (2, 4)"""
 
-    cell_class: Any
     positional_arguments_of: Any
 
     @property
@@ -637,20 +644,20 @@ class LSTM(CuDNNArgument):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """The long short-term memory as a layer: `RNN(LSTMCell(...))`, in the place of `keras.layers.LSTM`.
+        """The long short-term memory as a layer: `RNN(LSTMCell(...))`, a drop-in replacement for `keras.layers.LSTM`.
 
         Args:
             units: Positive integer, size of the memory $c$.
-            activation: $\\phi$. Defaults to `"tanh"`.
-            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
-            use_bias: Whether to add a bias. Defaults to `True`.
+            activation: Activation function $\\phi$. Defaults to `"tanh"`.
+            recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+            use_bias: Whether to use a bias. Defaults to `True`.
             kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
                 and `"zeros"`.
             bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
-            unit_forget_bias: Whether $b_f$ starts at one. Defaults to `True`.
+            unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
             kernel_regularizer: Regularizers, `None` by default.
             recurrent_regularizer: Regularizers, `None` by default.
             bias_regularizer: Regularizers, `None` by default.
@@ -663,69 +670,72 @@ class LSTM(CuDNNArgument):
             recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
                 sequence. Defaults to `0.0`.
             seed: Integer seed of the masks, or `None` (default).
-            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
-            return_state: Whether to return the last states as well. Defaults to `False`.
-            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: only the last one.
+            return_state: Whether to return the last states in addition to the output. Defaults to `False`.
+            go_backwards: Whether to process the sequence backwards. The outputs are in the order of processing.
                 Defaults to `False`.
-            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
-                a known batch size. Defaults to `False`.
-            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
-                Needs a known number of steps. Defaults to `False`.
-            use_cudnn: `"auto"` (default) or `False`, for compatibility with Keras. It has no effect: the loop of
-                this package never calls cuDNN. `True` raises a `ValueError`.
-            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
-            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
-                `False`.
-            projection_units: Positive integer, size of a linear projection of $h$, which is then the output and
-                the recurrent state; `None` (default) for none.
+            stateful: Whether each sample of a batch starts from the last states of the sample at the same index
+                in the previous batch. Needs a known batch size. Defaults to `False`.
+            unroll: Whether to unroll the loop: faster for few steps, slow to compile for many. Needs a known
+                number of steps. Defaults to `False`.
+            use_cudnn: `"auto"` (default) or `False`, for compatibility with Keras. It has no effect, since this
+                package never calls cuDNN. `True` raises a `ValueError`.
+            tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
+            cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults
+                to `False`.
+            projection_units: Positive integer, size of a linear projection of $h$, which becomes the output and
+                the recurrent state; `None` (default) for no projection.
             cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
                 from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
-            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
-                itself is never dropped. Defaults to `0.0`.
+            update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the
+                memory itself is never dropped. Defaults to `0.0`.
             kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
                 such as `LowRank(rank=24, diagonal=True)`.
             recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
                 `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
-                gain and no centre, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
-                for one mask that the gates share.
+            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
+                but no offset, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
+                one mask.
             trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
                 batch, initialized to zero. Defaults to `False`: zeros.
-            connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in
+            connection: Connection of a stack: `None` (default), `"skip"` or `"residual"`, as in
                 `keras_adaptive_rnn.StackedCells`.
-            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
-                Defaults to `False`.
-            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
-                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
-                numbers are the same. Defaults to `False`.
-            return_decisions: Whether to return, after the output and the states, what each deciding cell
-                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
-                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
-                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+            zero_output_for_mask: Whether a masked step outputs zeros instead of the previous output. Defaults to
+                `False`.
+            recompute: Whether to store only every sixteenth state for the gradient and to recompute the steps in
+                between. This saves memory for long sequences and takes about a third more arithmetic. The results
+                are the same. Defaults to `False`.
+            return_decisions: Whether to also return, after the output and the states, the decisions of each cell
+                in `cell` that decides how much to compute (`SkipCell`, `SkimCell`, `VariableComputationCell`),
+                the outermost first: `[batch, time]`, one for a step computed in full, zero for a step that is
+                skipped, skimmed or masked, in the order of processing. Inside `keras.layers.Bidirectional`, this
                 needs `return_state=True`. Defaults to `False`.
             schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
-                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
-                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
-                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
-                are the same.
+                above the lowest are alike) run: `"steps"` runs all layers at one step before the next step;
+                `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$ at
+                step $s - l$ for all $l$ at once; `"auto"` (default) picks the one measured to be fastest. The
+                results are the same.
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
 
-class Mogrifier(CellLayer):
-    """The Mogrifier (Melis et al., 2020) as a layer: `RNN(MogrifierCell(...))`, in the place of `keras.layers.LSTM`.
+class Mogrifier(CellLayer, cell_class=cells.MogrifierCell):
+    """The Mogrifier (Melis et al., 2020) as a layer: `RNN(MogrifierCell(...))`.
 
     Args:
-        *args, **kwargs: All arguments of `keras_adaptive_rnn.MogrifierCell`, where the equations are. A list of `units` makes a stack of cells
-            of these sizes, the lowest first, alike but for their random numbers: `keras_adaptive_rnn.StackedCells`.
-        connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in `keras_adaptive_rnn.StackedCells`.
+        *args, **kwargs: The arguments of `keras_adaptive_rnn.MogrifierCell`, which documents the equations. If `units` is a list,
+            the layer stacks cells of these sizes, the lowest first, in a `keras_adaptive_rnn.StackedCells`. They differ
+            only in size and random numbers.
+        connection: Connection of a stack: `None` (default), `"skip"` or `"residual"`, as in
+            `keras_adaptive_rnn.StackedCells`.
         return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions,
             schedule: As in `keras_adaptive_rnn.layers.RNN`.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
-    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are
+    the states of the cell.
 
     Example:
 
@@ -735,8 +745,6 @@ class Mogrifier(CellLayer):
     >>> stack = keras_adaptive_rnn.layers.Mogrifier([8] * 4, connection="skip")
     >>> tuple(stack(np.ones((2, 5, 3))).shape)
     (2, 8)"""
-
-    cell_class: Any
 
     @property
     def units(self) -> int | list[int] | None: ...
@@ -819,49 +827,49 @@ class Mogrifier(CellLayer):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """The Mogrifier (Melis et al., 2020) as a layer: `RNN(MogrifierCell(...))`, in the place of `keras.layers.LSTM`.
+        """The Mogrifier (Melis et al., 2020) as a layer: `RNN(MogrifierCell(...))`.
 
         Args:
-            units: Positive integer, size of the output. Not given where `cell` is.
-            rounds: Integer from 0 to 100, $r$. Defaults to `5`.
-            rank: Positive integer, rank of $Q$ and $R$, at most inputs and units; `None` (default) for full
-                matrices.
-            zigzag: Whether each gate reads what the other has become; `False` has every gate read the original
-                $x$ and $h$ (section 4 of the paper, where it does worse). Defaults to `True`.
+            units: Positive integer, dimensionality of the output space. Must be omitted if `cell` is given.
+            rounds: Integer from 0 to 100, the number $r$ of rounds. Defaults to `5`.
+            rank: Positive integer, rank of $Q$ and $R$, at most the size of the inputs and of the state; `None`
+                (default) for full matrices.
+            zigzag: Whether each gate reads the result of the previous round; with `False`, every gate reads the
+                original $x$ or $h$ (section 4 of the paper, where it does worse). Defaults to `True`.
             gate_bias: Whether the gates have a bias, as in the authors' code; the paper has none. Defaults to
                 `False`.
-            core: `"lstm"` (default), `"gru"` or `"elman"`, the cell of `units` that takes the step. It takes the
-                further arguments, such as `tied_gates=True`; those of the authors' code are `cap_input_gate=True`
-                and `gate_bias=True`.
-            cell: A recurrent cell, or a list of cells, which is stacked.
+            core: Name of the cell to wrap: `"lstm"` (default), `"gru"` or `"elman"`. Further arguments, such as
+                `tied_gates=True`, are passed to it. The authors' code corresponds to `cap_input_gate=True` and
+                `gate_bias=True`.
+            cell: A recurrent cell, or a list of cells to stack.
             gate_initializer: Initializer of each $Q$ and $R$, or of each of their factors. Defaults to
                 `"glorot_uniform"`.
             gate_regularizer: Regularizer and constraint of each $Q$ and $R$, `None` by default.
             gate_constraint: Regularizer and constraint of each $Q$ and $R$, `None` by default.
-            dropout: Float in `[0, 1)`, share of $x_t$ and of $h_{t-1}$ to drop before the first round, one mask a
-                sequence, as in the authors' code. Default to `0.0`.
-            recurrent_dropout: Float in `[0, 1)`, share of $x_t$ and of $h_{t-1}$ to drop before the first round,
-                one mask a sequence, as in the authors' code. Default to `0.0`.
+            dropout: Float in `[0, 1)`, fraction of $x_t$ and of $h_{t-1}$ to drop before the first round, with
+                one mask per sequence, as in the authors' code. Default to `0.0`.
+            recurrent_dropout: Float in `[0, 1)`, fraction of $x_t$ and of $h_{t-1}$ to drop before the first
+                round, with one mask per sequence, as in the authors' code. Default to `0.0`.
             seed: Integer seed of the masks, or `None` (default).
             trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
                 batch, initialized to zero. Defaults to `False`: zeros.
-            activation: Activation of the new content. Defaults to `"tanh"`.
-            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
-            unit_forget_bias: Whether $b_f$ starts at one. Defaults to `True`.
-            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
-            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
-                `False`.
-            projection_units: Positive integer, size of a linear projection of $h$, which is then the output and
-                the recurrent state; `None` (default) for none.
+            activation: Activation function of the candidate state. Defaults to `"tanh"`.
+            recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+            unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
+            tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
+            cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults
+                to `False`.
+            projection_units: Positive integer, size of a linear projection of $h$, which becomes the output and
+                the recurrent state; `None` (default) for no projection.
             cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
                 from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
-            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
-                itself is never dropped. Defaults to `0.0`.
-            use_bias: Whether to add a bias. Defaults to `True`.
-            kernel_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
-                joined gates, as in the authors' code.
-            recurrent_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
-                joined gates, as in the authors' code.
+            update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the
+                memory itself is never dropped. Defaults to `0.0`.
+            use_bias: Whether to use a bias. Defaults to `True`.
+            kernel_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
+                concatenated gates semi-orthogonal, as in the authors' code.
+            recurrent_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
+                concatenated gates semi-orthogonal, as in the authors' code.
             bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             kernel_regularizer: Regularizers, `None` by default.
@@ -874,63 +882,64 @@ class Mogrifier(CellLayer):
                 such as `LowRank(rank=24, diagonal=True)`.
             recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
                 `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
-                gain and no centre, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
-                for one mask that the gates share.
-            reset_after: Whether the reset gate acts after the recurrent product (as in Keras and cuDNN) or before
-                it. Defaults to `True`.
-            connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in
+            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
+                but no offset, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
+                one mask.
+            reset_after: Whether to apply the reset gate after the recurrent product (as in Keras and cuDNN) or
+                before it. Defaults to `True`.
+            connection: Connection of a stack: `None` (default), `"skip"` or `"residual"`, as in
                 `keras_adaptive_rnn.StackedCells`.
-            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
-            return_state: Whether to return the last states as well. Defaults to `False`.
-            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: only the last one.
+            return_state: Whether to return the last states in addition to the output. Defaults to `False`.
+            go_backwards: Whether to process the sequence backwards. The outputs are in the order of processing.
                 Defaults to `False`.
-            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
-                a known batch size. Defaults to `False`.
-            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
-                Needs a known number of steps. Defaults to `False`.
-            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
-                Defaults to `False`.
-            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
-                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
-                numbers are the same. Defaults to `False`.
-            return_decisions: Whether to return, after the output and the states, what each deciding cell
-                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
-                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
-                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+            stateful: Whether each sample of a batch starts from the last states of the sample at the same index
+                in the previous batch. Needs a known batch size. Defaults to `False`.
+            unroll: Whether to unroll the loop: faster for few steps, slow to compile for many. Needs a known
+                number of steps. Defaults to `False`.
+            zero_output_for_mask: Whether a masked step outputs zeros instead of the previous output. Defaults to
+                `False`.
+            recompute: Whether to store only every sixteenth state for the gradient and to recompute the steps in
+                between. This saves memory for long sequences and takes about a third more arithmetic. The results
+                are the same. Defaults to `False`.
+            return_decisions: Whether to also return, after the output and the states, the decisions of each cell
+                in `cell` that decides how much to compute (`SkipCell`, `SkimCell`, `VariableComputationCell`),
+                the outermost first: `[batch, time]`, one for a step computed in full, zero for a step that is
+                skipped, skimmed or masked, in the order of processing. Inside `keras.layers.Bidirectional`, this
                 needs `return_state=True`. Defaults to `False`.
             schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
-                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
-                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
-                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
-                are the same.
+                above the lowest are alike) run: `"steps"` runs all layers at one step before the next step;
+                `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$ at
+                step $s - l$ for all $l$ at once; `"auto"` (default) picks the one measured to be fastest. The
+                results are the same.
             activity_regularizer: Regularizer of the output. Defaults to `None`.
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
 
-class MultiplicativeLSTM(CellLayer):
+class MultiplicativeLSTM(CellLayer, cell_class=cells.MultiplicativeLSTMCell):
     """The multiplicative LSTM (Krause et al., 2016) as a layer: `RNN(MultiplicativeLSTMCell(...))`.
 
     Args:
-        *args, **kwargs: All arguments of `keras_adaptive_rnn.MultiplicativeLSTMCell`, where the equations are. A list of `units` makes a stack of cells
-            of these sizes, the lowest first, alike but for their random numbers: `keras_adaptive_rnn.StackedCells`.
-        connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in `keras_adaptive_rnn.StackedCells`.
+        *args, **kwargs: The arguments of `keras_adaptive_rnn.MultiplicativeLSTMCell`, which documents the equations. If `units` is a list,
+            the layer stacks cells of these sizes, the lowest first, in a `keras_adaptive_rnn.StackedCells`. They differ
+            only in size and random numbers.
+        connection: Connection of a stack: `None` (default), `"skip"` or `"residual"`, as in
+            `keras_adaptive_rnn.StackedCells`.
         return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions,
             schedule: As in `keras_adaptive_rnn.layers.RNN`.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
-    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are
+    the states of the cell.
 
     Example:
 
     >>> layer = keras_adaptive_rnn.layers.MultiplicativeLSTM(8)
     >>> tuple(layer(np.ones((2, 5, 3))).shape)
     (2, 8)"""
-
-    cell_class: Any
 
     @property
     def units(self) -> int | list[int] | None: ...
@@ -997,9 +1006,10 @@ class MultiplicativeLSTM(CellLayer):
         """The multiplicative LSTM (Krause et al., 2016) as a layer: `RNN(MultiplicativeLSTMCell(...))`.
 
         Args:
-            units: Positive integer, size of the output. Not given where `cell` is.
-            core: `"lstm"` (default) or `"elman"`; it takes the further arguments, such as `tied_gates=True`.
-            cell: A recurrent cell, or a list of cells, which is stacked.
+            units: Positive integer, dimensionality of the output space. Must be omitted if `cell` is given.
+            core: Name of the cell to wrap: `"lstm"` (default) or `"elman"`. Further arguments, such as
+                `tied_gates=True`, are passed to it.
+            cell: A recurrent cell, or a list of cells to stack.
             factor_bias: Whether both factors of $m$ have a bias, as in some implementations; the paper has none.
                 Defaults to `False`.
             dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
@@ -1009,23 +1019,23 @@ class MultiplicativeLSTM(CellLayer):
             seed: Integer seed of the masks, or `None` (default).
             trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
                 batch, initialized to zero. Defaults to `False`: zeros.
-            activation: Activation of the new content. Defaults to `"tanh"`.
-            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
-            unit_forget_bias: Whether $b_f$ starts at one. Defaults to `True`.
-            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
-            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
-                `False`.
-            projection_units: Positive integer, size of a linear projection of $h$, which is then the output and
-                the recurrent state; `None` (default) for none.
+            activation: Activation function of the candidate state. Defaults to `"tanh"`.
+            recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+            unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
+            tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
+            cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults
+                to `False`.
+            projection_units: Positive integer, size of a linear projection of $h$, which becomes the output and
+                the recurrent state; `None` (default) for no projection.
             cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
                 from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
-            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
-                itself is never dropped. Defaults to `0.0`.
-            use_bias: Whether to add a bias. Defaults to `True`.
-            kernel_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
-                joined gates, as in the authors' code.
-            recurrent_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
-                joined gates, as in the authors' code.
+            update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the
+                memory itself is never dropped. Defaults to `0.0`.
+            use_bias: Whether to use a bias. Defaults to `True`.
+            kernel_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
+                concatenated gates semi-orthogonal, as in the authors' code.
+            recurrent_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
+                concatenated gates semi-orthogonal, as in the authors' code.
             bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             kernel_regularizer: Regularizers, `None` by default.
@@ -1038,61 +1048,62 @@ class MultiplicativeLSTM(CellLayer):
                 such as `LowRank(rank=24, diagonal=True)`.
             recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
                 `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
-                gain and no centre, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
-                for one mask that the gates share.
-            connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in
+            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
+                but no offset, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
+                one mask.
+            connection: Connection of a stack: `None` (default), `"skip"` or `"residual"`, as in
                 `keras_adaptive_rnn.StackedCells`.
-            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
-            return_state: Whether to return the last states as well. Defaults to `False`.
-            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: only the last one.
+            return_state: Whether to return the last states in addition to the output. Defaults to `False`.
+            go_backwards: Whether to process the sequence backwards. The outputs are in the order of processing.
                 Defaults to `False`.
-            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
-                a known batch size. Defaults to `False`.
-            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
-                Needs a known number of steps. Defaults to `False`.
-            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
-                Defaults to `False`.
-            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
-                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
-                numbers are the same. Defaults to `False`.
-            return_decisions: Whether to return, after the output and the states, what each deciding cell
-                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
-                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
-                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+            stateful: Whether each sample of a batch starts from the last states of the sample at the same index
+                in the previous batch. Needs a known batch size. Defaults to `False`.
+            unroll: Whether to unroll the loop: faster for few steps, slow to compile for many. Needs a known
+                number of steps. Defaults to `False`.
+            zero_output_for_mask: Whether a masked step outputs zeros instead of the previous output. Defaults to
+                `False`.
+            recompute: Whether to store only every sixteenth state for the gradient and to recompute the steps in
+                between. This saves memory for long sequences and takes about a third more arithmetic. The results
+                are the same. Defaults to `False`.
+            return_decisions: Whether to also return, after the output and the states, the decisions of each cell
+                in `cell` that decides how much to compute (`SkipCell`, `SkimCell`, `VariableComputationCell`),
+                the outermost first: `[batch, time]`, one for a step computed in full, zero for a step that is
+                skipped, skimmed or masked, in the order of processing. Inside `keras.layers.Bidirectional`, this
                 needs `return_state=True`. Defaults to `False`.
             schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
-                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
-                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
-                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
-                are the same.
+                above the lowest are alike) run: `"steps"` runs all layers at one step before the next step;
+                `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$ at
+                step $s - l$ for all $l$ at once; `"auto"` (default) picks the one measured to be fastest. The
+                results are the same.
             activity_regularizer: Regularizer of the output. Defaults to `None`.
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
 
-class LowRankGRU(CellLayer):
-    """The GRU with low-rank passthrough (Miceli Barone, 2016) as a layer: `RNN(LowRankGRUCell(...))`.
+class LowRankGRU(CellLayer, cell_class=cells.LowRankGRUCell):
+    """The low-rank passthrough GRU (Miceli Barone, 2016) as a layer: `RNN(LowRankGRUCell(...))`.
 
     Args:
-        *args, **kwargs: All arguments of `keras_adaptive_rnn.LowRankGRUCell`, where the equations are. A list of `units` makes a stack of cells
-            of these sizes, the lowest first, alike but for their random numbers: `keras_adaptive_rnn.StackedCells`.
-        connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in `keras_adaptive_rnn.StackedCells`.
+        *args, **kwargs: The arguments of `keras_adaptive_rnn.LowRankGRUCell`, which documents the equations. If `units` is a list,
+            the layer stacks cells of these sizes, the lowest first, in a `keras_adaptive_rnn.StackedCells`. They differ
+            only in size and random numbers.
+        connection: Connection of a stack: `None` (default), `"skip"` or `"residual"`, as in
+            `keras_adaptive_rnn.StackedCells`.
         return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions,
             schedule: As in `keras_adaptive_rnn.layers.RNN`.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
-    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are
+    the states of the cell.
 
     Example:
 
     >>> layer = keras_adaptive_rnn.layers.LowRankGRU(8, rank=2, carry_bias=4.0)
     >>> tuple(layer(np.ones((2, 5, 3))).shape)
     (2, 8)"""
-
-    cell_class: Any
 
     @property
     def units(self) -> int | list[int]: ...
@@ -1193,25 +1204,25 @@ class LowRankGRU(CellLayer):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """The GRU with low-rank passthrough (Miceli Barone, 2016) as a layer: `RNN(LowRankGRUCell(...))`.
+        """The low-rank passthrough GRU (Miceli Barone, 2016) as a layer: `RNN(LowRankGRUCell(...))`.
 
         Args:
-            units: Positive integer, $n$, size of the output.
-            rank: Positive integer, at most `units`, $d$.
-            reset_after: Whether the reset gate acts after the recurrent product (equation 7) or before it
+            units: Positive integer $n$, dimensionality of the output space.
+            rank: Positive integer $d$, at most `units`.
+            reset_after: Whether to apply the reset gate after the recurrent product (equation 7) or before it
                 (equation 6). Defaults to `False`.
-            diagonal: Whether to add the diagonals, "LRD" in the paper. Defaults to `True`.
+            diagonal: Whether to add the diagonals ("LRD" in the paper). Defaults to `True`.
             tied: Whether the gates share one $R$. Defaults to `False`.
-            carry_bias: Number at which the bias of $z$ starts; the paper has 4 and 5. Defaults to `0.0`.
-            weight_normalization: Whether $W$, $L$ and $R$ are normalised, $R$ without trained norms (appendix
-                A.2). Defaults to `False`.
+            carry_bias: Number, initial bias of $z$; the paper uses 4 and 5. Defaults to `0.0`.
+            weight_normalization: Whether to normalize $W$, $L$ and $R$, the latter without trained norms
+                (appendix A.2). Defaults to `False`.
             diagonal_initializer: Initializer of the diagonals. Defaults to `"zeros"`; the authors' code draws
                 them from `keras.initializers.RandomUniform(-0.01, 0.01)`.
             kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
                 such as `LowRank(rank=24, diagonal=True)`.
-            activation: $\\phi$. Defaults to `"tanh"`.
-            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
-            use_bias: Whether to add a bias. Defaults to `True`.
+            activation: Activation function $\\phi$. Defaults to `"tanh"`.
+            recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+            use_bias: Whether to use a bias. Defaults to `True`.
             kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
@@ -1222,13 +1233,13 @@ class LowRankGRU(CellLayer):
             recurrent_regularizer: Regularizers, `None` by default.
             bias_regularizer: Regularizers, `None` by default.
             kernel_constraint: Constraints, `None` by default.
-            recurrent_constraint: Constraint of each $R$ and $L$, `None` by default. The paper's bound on the
-                norms of rows is `keras.constraints.MaxNorm(10)`: rows there are columns here.
+            recurrent_constraint: Constraint of each $R$ and $L$, `None` by default. For the paper's bound on the
+                norms of rows, which are columns here, use `keras.constraints.MaxNorm(10)`.
             bias_constraint: Constraints, `None` by default.
-            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
-                gain and no centre, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
-                for one mask that the gates share.
+            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
+                but no offset, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
+                one mask.
             dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
                 `0.0`.
             recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
@@ -1236,57 +1247,58 @@ class LowRankGRU(CellLayer):
             seed: Integer seed of the masks, or `None` (default).
             trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
                 batch, initialized to zero. Defaults to `False`: zeros.
-            connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in
+            connection: Connection of a stack: `None` (default), `"skip"` or `"residual"`, as in
                 `keras_adaptive_rnn.StackedCells`.
-            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
-            return_state: Whether to return the last states as well. Defaults to `False`.
-            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: only the last one.
+            return_state: Whether to return the last states in addition to the output. Defaults to `False`.
+            go_backwards: Whether to process the sequence backwards. The outputs are in the order of processing.
                 Defaults to `False`.
-            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
-                a known batch size. Defaults to `False`.
-            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
-                Needs a known number of steps. Defaults to `False`.
-            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
-                Defaults to `False`.
-            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
-                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
-                numbers are the same. Defaults to `False`.
-            return_decisions: Whether to return, after the output and the states, what each deciding cell
-                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
-                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
-                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+            stateful: Whether each sample of a batch starts from the last states of the sample at the same index
+                in the previous batch. Needs a known batch size. Defaults to `False`.
+            unroll: Whether to unroll the loop: faster for few steps, slow to compile for many. Needs a known
+                number of steps. Defaults to `False`.
+            zero_output_for_mask: Whether a masked step outputs zeros instead of the previous output. Defaults to
+                `False`.
+            recompute: Whether to store only every sixteenth state for the gradient and to recompute the steps in
+                between. This saves memory for long sequences and takes about a third more arithmetic. The results
+                are the same. Defaults to `False`.
+            return_decisions: Whether to also return, after the output and the states, the decisions of each cell
+                in `cell` that decides how much to compute (`SkipCell`, `SkimCell`, `VariableComputationCell`),
+                the outermost first: `[batch, time]`, one for a step computed in full, zero for a step that is
+                skipped, skimmed or masked, in the order of processing. Inside `keras.layers.Bidirectional`, this
                 needs `return_state=True`. Defaults to `False`.
             schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
-                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
-                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
-                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
-                are the same.
+                above the lowest are alike) run: `"steps"` runs all layers at one step before the next step;
+                `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$ at
+                step $s - l$ for all $l$ at once; `"auto"` (default) picks the one measured to be fastest. The
+                results are the same.
             activity_regularizer: Regularizer of the output. Defaults to `None`.
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
 
-class LowRankLSTM(CellLayer):
-    """The LSTM with low-rank passthrough (Miceli Barone, 2016) as a layer: `RNN(LowRankLSTMCell(...))`.
+class LowRankLSTM(CellLayer, cell_class=cells.LowRankLSTMCell):
+    """The low-rank passthrough LSTM (Miceli Barone, 2016) as a layer: `RNN(LowRankLSTMCell(...))`.
 
     Args:
-        *args, **kwargs: All arguments of `keras_adaptive_rnn.LowRankLSTMCell`, where the equations are. A list of `units` makes a stack of cells
-            of these sizes, the lowest first, alike but for their random numbers: `keras_adaptive_rnn.StackedCells`.
-        connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in `keras_adaptive_rnn.StackedCells`.
+        *args, **kwargs: The arguments of `keras_adaptive_rnn.LowRankLSTMCell`, which documents the equations. If `units` is a list,
+            the layer stacks cells of these sizes, the lowest first, in a `keras_adaptive_rnn.StackedCells`. They differ
+            only in size and random numbers.
+        connection: Connection of a stack: `None` (default), `"skip"` or `"residual"`, as in
+            `keras_adaptive_rnn.StackedCells`.
         return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions,
             schedule: As in `keras_adaptive_rnn.layers.RNN`.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
-    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are
+    the states of the cell.
 
     Example:
 
     >>> layer = keras_adaptive_rnn.layers.LowRankLSTM(8, rank=2)
     >>> tuple(layer(np.ones((2, 5, 3))).shape)
     (2, 8)"""
-
-    cell_class: Any
 
     @property
     def units(self) -> int | list[int]: ...
@@ -1399,31 +1411,31 @@ class LowRankLSTM(CellLayer):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """The LSTM with low-rank passthrough (Miceli Barone, 2016) as a layer: `RNN(LowRankLSTMCell(...))`.
+        """The low-rank passthrough LSTM (Miceli Barone, 2016) as a layer: `RNN(LowRankLSTMCell(...))`.
 
         Args:
-            units: Positive integer, $n$, size of the memory.
-            rank: Positive integer, at most `units`, $d$.
-            carry_bias: Number at which the bias of the forget gate starts. Defaults to `1.0`.
+            units: Positive integer $n$, size of the memory.
+            rank: Positive integer $d$, at most `units`.
+            carry_bias: Number, initial bias of the forget gate. Defaults to `1.0`.
             diagonal: Whether to add the diagonals. Defaults to `True`.
             tied: Whether the gates share one $R$. Defaults to `False`.
-            weight_normalization: Whether the matrices are normalised: the columns of $W$ and $L$ with trained
-                norms, those of $R$ to norm one. Defaults to `False`.
+            weight_normalization: Whether to normalize the matrices: the columns of $W$ and $L$ have trained
+                norms, and the columns of $R$ have norm one. Defaults to `False`.
             diagonal_initializer: Initializer of the diagonals. Defaults to `"zeros"`.
             kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
                 such as `LowRank(rank=24, diagonal=True)`.
-            activation: $\\phi$. Defaults to `"tanh"`.
-            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
-            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
-            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
-                `False`.
-            projection_units: Positive integer, size of a linear projection of $h$, which is then the output and
-                the recurrent state; `None` (default) for none.
+            activation: Activation function $\\phi$. Defaults to `"tanh"`.
+            recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+            tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
+            cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults
+                to `False`.
+            projection_units: Positive integer, size of a linear projection of $h$, which becomes the output and
+                the recurrent state; `None` (default) for no projection.
             cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
                 from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
-            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
-                itself is never dropped. Defaults to `0.0`.
-            use_bias: Whether to add a bias. Defaults to `True`.
+            update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the
+                memory itself is never dropped. Defaults to `0.0`.
+            use_bias: Whether to use a bias. Defaults to `True`.
             kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
@@ -1436,10 +1448,10 @@ class LowRankLSTM(CellLayer):
             kernel_constraint: Constraints, `None` by default.
             recurrent_constraint: Constraints, `None` by default.
             bias_constraint: Constraints, `None` by default.
-            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
-                gain and no centre, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
-                for one mask that the gates share.
+            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
+                but no offset, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
+                one mask.
             dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
                 `0.0`.
             recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
@@ -1447,57 +1459,58 @@ class LowRankLSTM(CellLayer):
             seed: Integer seed of the masks, or `None` (default).
             trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
                 batch, initialized to zero. Defaults to `False`: zeros.
-            connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in
+            connection: Connection of a stack: `None` (default), `"skip"` or `"residual"`, as in
                 `keras_adaptive_rnn.StackedCells`.
-            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
-            return_state: Whether to return the last states as well. Defaults to `False`.
-            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: only the last one.
+            return_state: Whether to return the last states in addition to the output. Defaults to `False`.
+            go_backwards: Whether to process the sequence backwards. The outputs are in the order of processing.
                 Defaults to `False`.
-            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
-                a known batch size. Defaults to `False`.
-            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
-                Needs a known number of steps. Defaults to `False`.
-            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
-                Defaults to `False`.
-            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
-                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
-                numbers are the same. Defaults to `False`.
-            return_decisions: Whether to return, after the output and the states, what each deciding cell
-                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
-                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
-                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+            stateful: Whether each sample of a batch starts from the last states of the sample at the same index
+                in the previous batch. Needs a known batch size. Defaults to `False`.
+            unroll: Whether to unroll the loop: faster for few steps, slow to compile for many. Needs a known
+                number of steps. Defaults to `False`.
+            zero_output_for_mask: Whether a masked step outputs zeros instead of the previous output. Defaults to
+                `False`.
+            recompute: Whether to store only every sixteenth state for the gradient and to recompute the steps in
+                between. This saves memory for long sequences and takes about a third more arithmetic. The results
+                are the same. Defaults to `False`.
+            return_decisions: Whether to also return, after the output and the states, the decisions of each cell
+                in `cell` that decides how much to compute (`SkipCell`, `SkimCell`, `VariableComputationCell`),
+                the outermost first: `[batch, time]`, one for a step computed in full, zero for a step that is
+                skipped, skimmed or masked, in the order of processing. Inside `keras.layers.Bidirectional`, this
                 needs `return_state=True`. Defaults to `False`.
             schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
-                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
-                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
-                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
-                are the same.
+                above the lowest are alike) run: `"steps"` runs all layers at one step before the next step;
+                `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$ at
+                step $s - l$ for all $l$ at once; `"auto"` (default) picks the one measured to be fastest. The
+                results are the same.
             activity_regularizer: Regularizer of the output. Defaults to `None`.
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
 
-class RecurrentHighway(CellLayer):
-    """The recurrent highway (Zilly et al., 2017) as a layer: `RNN(RecurrentHighwayCell(...))`.
+class RecurrentHighway(CellLayer, cell_class=cells.RecurrentHighwayCell):
+    """The recurrent highway network (Zilly et al., 2017) as a layer: `RNN(RecurrentHighwayCell(...))`.
 
     Args:
-        *args, **kwargs: All arguments of `keras_adaptive_rnn.RecurrentHighwayCell`, where the equations are. A list of `units` makes a stack of cells
-            of these sizes, the lowest first, alike but for their random numbers: `keras_adaptive_rnn.StackedCells`.
-        connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in `keras_adaptive_rnn.StackedCells`.
+        *args, **kwargs: The arguments of `keras_adaptive_rnn.RecurrentHighwayCell`, which documents the equations. If `units` is a list,
+            the layer stacks cells of these sizes, the lowest first, in a `keras_adaptive_rnn.StackedCells`. They differ
+            only in size and random numbers.
+        connection: Connection of a stack: `None` (default), `"skip"` or `"residual"`, as in
+            `keras_adaptive_rnn.StackedCells`.
         return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions,
             schedule: As in `keras_adaptive_rnn.layers.RNN`.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
-    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are
+    the states of the cell.
 
     Example:
 
     >>> layer = keras_adaptive_rnn.layers.RecurrentHighway(8, depth=3)
     >>> tuple(layer(np.ones((2, 5, 3))).shape)
     (2, 8)"""
-
-    cell_class: Any
 
     @property
     def units(self) -> int | list[int]: ...
@@ -1589,17 +1602,18 @@ class RecurrentHighway(CellLayer):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """The recurrent highway (Zilly et al., 2017) as a layer: `RNN(RecurrentHighwayCell(...))`.
+        """The recurrent highway network (Zilly et al., 2017) as a layer: `RNN(RecurrentHighwayCell(...))`.
 
         Args:
-            units: Positive integer, size of the state and of the output.
-            depth: Positive integer, $L$. Defaults to `5`.
-            coupled: Whether $c = 1 - t$. Defaults to `True`.
-            transform_bias: Number at which the bias of $t$ starts; a free carry gate starts at its negative, with
-                which $c = 1 - t$ holds at zero input. Defaults to `-2.0`, which carries most of the state.
-            activation: $\\phi$. Defaults to `"tanh"`.
-            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
-            use_bias: Whether to add a bias. Defaults to `True`.
+            units: Positive integer, dimensionality of the state and of the output space.
+            depth: Positive integer, the number $L$ of layers. Defaults to `5`.
+            coupled: Whether to couple the gates, $c = 1 - t$. Defaults to `True`.
+            transform_bias: Number, initial bias of $t$. The bias of an independent carry gate is initialized to
+                its negative, so that $c = 1 - t$ for zero inputs. Defaults to `-2.0`, which carries most of the
+                state.
+            activation: Activation function $\\phi$. Defaults to `"tanh"`.
+            recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+            use_bias: Whether to use a bias. Defaults to `True`.
             kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
@@ -1616,10 +1630,10 @@ class RecurrentHighway(CellLayer):
                 such as `LowRank(rank=24, diagonal=True)`.
             recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
                 `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
-                gain and no centre, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
-                for one mask that the gates share.
+            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
+                but no offset, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
+                one mask.
             dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
                 `0.0`.
             recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
@@ -1627,57 +1641,58 @@ class RecurrentHighway(CellLayer):
             seed: Integer seed of the masks, or `None` (default).
             trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
                 batch, initialized to zero. Defaults to `False`: zeros.
-            connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in
+            connection: Connection of a stack: `None` (default), `"skip"` or `"residual"`, as in
                 `keras_adaptive_rnn.StackedCells`.
-            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
-            return_state: Whether to return the last states as well. Defaults to `False`.
-            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: only the last one.
+            return_state: Whether to return the last states in addition to the output. Defaults to `False`.
+            go_backwards: Whether to process the sequence backwards. The outputs are in the order of processing.
                 Defaults to `False`.
-            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
-                a known batch size. Defaults to `False`.
-            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
-                Needs a known number of steps. Defaults to `False`.
-            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
-                Defaults to `False`.
-            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
-                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
-                numbers are the same. Defaults to `False`.
-            return_decisions: Whether to return, after the output and the states, what each deciding cell
-                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
-                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
-                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+            stateful: Whether each sample of a batch starts from the last states of the sample at the same index
+                in the previous batch. Needs a known batch size. Defaults to `False`.
+            unroll: Whether to unroll the loop: faster for few steps, slow to compile for many. Needs a known
+                number of steps. Defaults to `False`.
+            zero_output_for_mask: Whether a masked step outputs zeros instead of the previous output. Defaults to
+                `False`.
+            recompute: Whether to store only every sixteenth state for the gradient and to recompute the steps in
+                between. This saves memory for long sequences and takes about a third more arithmetic. The results
+                are the same. Defaults to `False`.
+            return_decisions: Whether to also return, after the output and the states, the decisions of each cell
+                in `cell` that decides how much to compute (`SkipCell`, `SkimCell`, `VariableComputationCell`),
+                the outermost first: `[batch, time]`, one for a step computed in full, zero for a step that is
+                skipped, skimmed or masked, in the order of processing. Inside `keras.layers.Bidirectional`, this
                 needs `return_state=True`. Defaults to `False`.
             schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
-                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
-                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
-                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
-                are the same.
+                above the lowest are alike) run: `"steps"` runs all layers at one step before the next step;
+                `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$ at
+                step $s - l$ for all $l$ at once; `"auto"` (default) picks the one measured to be fastest. The
+                results are the same.
             activity_regularizer: Regularizer of the output. Defaults to `None`.
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
 
-class GridLSTM(CellLayer):
+class GridLSTM(CellLayer, cell_class=cells.GridLSTMCell):
     """The grid LSTM over depth and time (Kalchbrenner et al., 2015) as a layer: `RNN(GridLSTMCell(...))`.
 
     Args:
-        *args, **kwargs: All arguments of `keras_adaptive_rnn.GridLSTMCell`, where the equations are. A list of `units` makes a stack of cells
-            of these sizes, the lowest first, alike but for their random numbers: `keras_adaptive_rnn.StackedCells`.
-        connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in `keras_adaptive_rnn.StackedCells`.
+        *args, **kwargs: The arguments of `keras_adaptive_rnn.GridLSTMCell`, which documents the equations. If `units` is a list,
+            the layer stacks cells of these sizes, the lowest first, in a `keras_adaptive_rnn.StackedCells`. They differ
+            only in size and random numbers.
+        connection: Connection of a stack: `None` (default), `"skip"` or `"residual"`, as in
+            `keras_adaptive_rnn.StackedCells`.
         return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions,
             schedule: As in `keras_adaptive_rnn.layers.RNN`.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
-    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are
+    the states of the cell.
 
     Example:
 
     >>> layer = keras_adaptive_rnn.layers.GridLSTM(8, depth=2)
     >>> tuple(layer(np.ones((2, 5, 3))).shape)
     (2, 8)"""
-
-    cell_class: Any
 
     @property
     def units(self) -> int | list[int]: ...
@@ -1745,27 +1760,27 @@ class GridLSTM(CellLayer):
             units: Positive integer, size of every vector.
             depth: Positive integer, $L$.
             tied: Whether all layers share their weights. Defaults to `False`.
-            dropout: Float in `[0, 1)`, share of $x_t$ to drop; one mask a sequence. Defaults to `0.0`.
-            recurrent_dropout: Float in `[0, 1)`, share of each $\\hat h^l_{t-1}$ to drop; one mask a sequence, the
-                same in every layer. Defaults to `0.0`.
+            dropout: Float in `[0, 1)`, fraction of $x_t$ to drop, with one mask per sequence. Defaults to `0.0`.
+            recurrent_dropout: Float in `[0, 1)`, fraction of each $\\hat h^l_{t-1}$ to drop, with one mask per
+                sequence, shared by all layers. Defaults to `0.0`.
             seed: Integer seed of the masks, or `None` (default).
             trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
                 batch, initialized to zero. Defaults to `False`: zeros.
-            activation: Activation of the new content. Defaults to `"tanh"`.
-            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
-            unit_forget_bias: Whether $b_f$ starts at one. Defaults to `True`.
-            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
-            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
-                `False`.
+            activation: Activation function of the candidate state. Defaults to `"tanh"`.
+            recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+            unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
+            tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
+            cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults
+                to `False`.
             cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
                 from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
-            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
-                itself is never dropped. Defaults to `0.0`.
-            use_bias: Whether to add a bias. Defaults to `True`.
-            kernel_initializer: Initializer of $W$, and of the kernels of the LSTMs. Defaults to
+            update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the
+                memory itself is never dropped. Defaults to `0.0`.
+            use_bias: Whether to use a bias. Defaults to `True`.
+            kernel_initializer: Initializer of $W$ and of the kernels of the LSTMs. Defaults to
                 `"glorot_uniform"`.
-            recurrent_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
-                joined gates, as in the authors' code.
+            recurrent_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
+                concatenated gates semi-orthogonal, as in the authors' code.
             bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             kernel_regularizer: Regularizers, `None` by default.
@@ -1778,61 +1793,62 @@ class GridLSTM(CellLayer):
                 such as `LowRank(rank=24, diagonal=True)`.
             recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
                 `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
-                gain and no centre, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
-                for one mask that the gates share.
-            connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in
+            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
+                but no offset, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
+                one mask.
+            connection: Connection of a stack: `None` (default), `"skip"` or `"residual"`, as in
                 `keras_adaptive_rnn.StackedCells`.
-            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
-            return_state: Whether to return the last states as well. Defaults to `False`.
-            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: only the last one.
+            return_state: Whether to return the last states in addition to the output. Defaults to `False`.
+            go_backwards: Whether to process the sequence backwards. The outputs are in the order of processing.
                 Defaults to `False`.
-            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
-                a known batch size. Defaults to `False`.
-            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
-                Needs a known number of steps. Defaults to `False`.
-            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
-                Defaults to `False`.
-            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
-                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
-                numbers are the same. Defaults to `False`.
-            return_decisions: Whether to return, after the output and the states, what each deciding cell
-                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
-                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
-                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+            stateful: Whether each sample of a batch starts from the last states of the sample at the same index
+                in the previous batch. Needs a known batch size. Defaults to `False`.
+            unroll: Whether to unroll the loop: faster for few steps, slow to compile for many. Needs a known
+                number of steps. Defaults to `False`.
+            zero_output_for_mask: Whether a masked step outputs zeros instead of the previous output. Defaults to
+                `False`.
+            recompute: Whether to store only every sixteenth state for the gradient and to recompute the steps in
+                between. This saves memory for long sequences and takes about a third more arithmetic. The results
+                are the same. Defaults to `False`.
+            return_decisions: Whether to also return, after the output and the states, the decisions of each cell
+                in `cell` that decides how much to compute (`SkipCell`, `SkimCell`, `VariableComputationCell`),
+                the outermost first: `[batch, time]`, one for a step computed in full, zero for a step that is
+                skipped, skimmed or masked, in the order of processing. Inside `keras.layers.Bidirectional`, this
                 needs `return_state=True`. Defaults to `False`.
             schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
-                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
-                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
-                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
-                are the same.
+                above the lowest are alike) run: `"steps"` runs all layers at one step before the next step;
+                `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$ at
+                step $s - l$ for all $l$ at once; `"auto"` (default) picks the one measured to be fastest. The
+                results are the same.
             activity_regularizer: Regularizer of the output. Defaults to `None`.
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
 
-class DeepRNN(CellLayer):
+class DeepRNN(CellLayer, cell_class=cells.DeepRNNCell):
     """A deep stack of vanilla layers (Eidnes and Nokland, 2018) as a layer: `RNN(DeepRNNCell(...))`.
 
     Args:
-        *args, **kwargs: All arguments of `keras_adaptive_rnn.DeepRNNCell`, where the equations are. A list of `units` makes a stack of cells
-            of these sizes, the lowest first, alike but for their random numbers: `keras_adaptive_rnn.StackedCells`.
-        connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in `keras_adaptive_rnn.StackedCells`.
+        *args, **kwargs: The arguments of `keras_adaptive_rnn.DeepRNNCell`, which documents the equations. If `units` is a list,
+            the layer stacks cells of these sizes, the lowest first, in a `keras_adaptive_rnn.StackedCells`. They differ
+            only in size and random numbers.
+        connection: Connection of a stack: `None` (default), `"skip"` or `"residual"`, as in
+            `keras_adaptive_rnn.StackedCells`.
         return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions,
             schedule: As in `keras_adaptive_rnn.layers.RNN`.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
-    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are
+    the states of the cell.
 
     Example:
 
     >>> layer = keras_adaptive_rnn.layers.DeepRNN(8, depth=12)
     >>> tuple(layer(np.ones((2, 5, 3))).shape)
     (2, 8)"""
-
-    cell_class: Any
 
     @property
     def units(self) -> int | list[int]: ...
@@ -1934,7 +1950,7 @@ class DeepRNN(CellLayer):
                 $g_i$; any other initializer is used as it is.
             recurrent_initializer: Initializers of $U_i$ and $W_i$. Default to `"unit_variance"`, which is scaled
                 by $g_i$; any other initializer is used as it is.
-            use_bias: Whether to add a bias. Defaults to `True`.
+            use_bias: Whether to use a bias. Defaults to `True`.
             bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             kernel_regularizer: Regularizers, `None` by default.
@@ -1954,57 +1970,58 @@ class DeepRNN(CellLayer):
             seed: Integer seed of the masks, or `None` (default).
             trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
                 batch, initialized to zero. Defaults to `False`: zeros.
-            connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in
+            connection: Connection of a stack: `None` (default), `"skip"` or `"residual"`, as in
                 `keras_adaptive_rnn.StackedCells`.
-            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
-            return_state: Whether to return the last states as well. Defaults to `False`.
-            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: only the last one.
+            return_state: Whether to return the last states in addition to the output. Defaults to `False`.
+            go_backwards: Whether to process the sequence backwards. The outputs are in the order of processing.
                 Defaults to `False`.
-            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
-                a known batch size. Defaults to `False`.
-            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
-                Needs a known number of steps. Defaults to `False`.
-            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
-                Defaults to `False`.
-            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
-                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
-                numbers are the same. Defaults to `False`.
-            return_decisions: Whether to return, after the output and the states, what each deciding cell
-                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
-                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
-                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+            stateful: Whether each sample of a batch starts from the last states of the sample at the same index
+                in the previous batch. Needs a known batch size. Defaults to `False`.
+            unroll: Whether to unroll the loop: faster for few steps, slow to compile for many. Needs a known
+                number of steps. Defaults to `False`.
+            zero_output_for_mask: Whether a masked step outputs zeros instead of the previous output. Defaults to
+                `False`.
+            recompute: Whether to store only every sixteenth state for the gradient and to recompute the steps in
+                between. This saves memory for long sequences and takes about a third more arithmetic. The results
+                are the same. Defaults to `False`.
+            return_decisions: Whether to also return, after the output and the states, the decisions of each cell
+                in `cell` that decides how much to compute (`SkipCell`, `SkimCell`, `VariableComputationCell`),
+                the outermost first: `[batch, time]`, one for a step computed in full, zero for a step that is
+                skipped, skimmed or masked, in the order of processing. Inside `keras.layers.Bidirectional`, this
                 needs `return_state=True`. Defaults to `False`.
             schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
-                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
-                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
-                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
-                are the same.
+                above the lowest are alike) run: `"steps"` runs all layers at one step before the next step;
+                `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$ at
+                step $s - l$ for all $l$ at once; `"auto"` (default) picks the one measured to be fastest. The
+                results are the same.
             activity_regularizer: Regularizer of the output. Defaults to `None`.
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
 
-class WeightDropLSTM(CellLayer):
+class WeightDropLSTM(CellLayer, cell_class=cells.WeightDropLSTMCell):
     """The LSTM of AWD-LSTM (Merity et al., 2018) as a layer: `RNN(WeightDropLSTMCell(...))`.
 
     Args:
-        *args, **kwargs: All arguments of `keras_adaptive_rnn.WeightDropLSTMCell`, where the equations are. A list of `units` makes a stack of cells
-            of these sizes, the lowest first, alike but for their random numbers: `keras_adaptive_rnn.StackedCells`.
-        connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in `keras_adaptive_rnn.StackedCells`.
+        *args, **kwargs: The arguments of `keras_adaptive_rnn.WeightDropLSTMCell`, which documents the equations. If `units` is a list,
+            the layer stacks cells of these sizes, the lowest first, in a `keras_adaptive_rnn.StackedCells`. They differ
+            only in size and random numbers.
+        connection: Connection of a stack: `None` (default), `"skip"` or `"residual"`, as in
+            `keras_adaptive_rnn.StackedCells`.
         return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions,
             schedule: As in `keras_adaptive_rnn.layers.RNN`.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
-    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are
+    the states of the cell.
 
     Example:
 
     >>> layer = keras_adaptive_rnn.layers.WeightDropLSTM(8, recurrent_weight_dropout=0.5)
     >>> tuple(layer(np.ones((2, 5, 3))).shape)
     (2, 8)"""
-
-    cell_class: Any
 
     @property
     def units(self) -> int | list[int]: ...
@@ -2111,25 +2128,26 @@ class WeightDropLSTM(CellLayer):
         """The LSTM of AWD-LSTM (Merity et al., 2018) as a layer: `RNN(WeightDropLSTMCell(...))`.
 
         Args:
-            units: Positive integer, size of the output.
-            recurrent_weight_dropout: Float in `[0, 1)`, $p$. Defaults to `0.5`.
-            variational: Whether whole columns of $U$ are dropped, each of them what one gate of one unit reads.
-                (The authors' code goes on dropping in inference with this option; this one does not.) Defaults to
-                `False`.
+            units: Positive integer, dimensionality of the output space.
+            recurrent_weight_dropout: Float in `[0, 1)`, fraction $p$ of the entries of $U$ to drop. Defaults to
+                `0.5`.
+            variational: Whether to drop whole columns of $U$, each of which holds the weights of one gate of one
+                unit. Defaults to `False`. (With this option, the authors' code also drops in inference; this cell
+                does not.)
             seed: Integer seed of the masks, or `None` (default).
-            activation: $\\phi$. Defaults to `"tanh"`.
-            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
-            unit_forget_bias: Whether $b_f$ starts at one. Defaults to `True`.
-            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
-            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
-                `False`.
-            projection_units: Positive integer, size of a linear projection of $h$, which is then the output and
-                the recurrent state; `None` (default) for none.
+            activation: Activation function $\\phi$. Defaults to `"tanh"`.
+            recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+            unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
+            tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
+            cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults
+                to `False`.
+            projection_units: Positive integer, size of a linear projection of $h$, which becomes the output and
+                the recurrent state; `None` (default) for no projection.
             cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
                 from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
-            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
-                itself is never dropped. Defaults to `0.0`.
-            use_bias: Whether to add a bias. Defaults to `True`.
+            update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the
+                memory itself is never dropped. Defaults to `0.0`.
+            use_bias: Whether to use a bias. Defaults to `True`.
             kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
@@ -2144,67 +2162,68 @@ class WeightDropLSTM(CellLayer):
             bias_constraint: Constraints, `None` by default.
             kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
                 such as `LowRank(rank=24, diagonal=True)`.
-            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
-                gain and no centre, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
-                for one mask that the gates share.
+            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
+                but no offset, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
+                one mask.
             dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
                 `0.0`.
             recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
                 sequence. Defaults to `0.0`.
             trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
                 batch, initialized to zero. Defaults to `False`: zeros.
-            connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in
+            connection: Connection of a stack: `None` (default), `"skip"` or `"residual"`, as in
                 `keras_adaptive_rnn.StackedCells`.
-            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
-            return_state: Whether to return the last states as well. Defaults to `False`.
-            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: only the last one.
+            return_state: Whether to return the last states in addition to the output. Defaults to `False`.
+            go_backwards: Whether to process the sequence backwards. The outputs are in the order of processing.
                 Defaults to `False`.
-            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
-                a known batch size. Defaults to `False`.
-            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
-                Needs a known number of steps. Defaults to `False`.
-            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
-                Defaults to `False`.
-            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
-                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
-                numbers are the same. Defaults to `False`.
-            return_decisions: Whether to return, after the output and the states, what each deciding cell
-                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
-                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
-                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+            stateful: Whether each sample of a batch starts from the last states of the sample at the same index
+                in the previous batch. Needs a known batch size. Defaults to `False`.
+            unroll: Whether to unroll the loop: faster for few steps, slow to compile for many. Needs a known
+                number of steps. Defaults to `False`.
+            zero_output_for_mask: Whether a masked step outputs zeros instead of the previous output. Defaults to
+                `False`.
+            recompute: Whether to store only every sixteenth state for the gradient and to recompute the steps in
+                between. This saves memory for long sequences and takes about a third more arithmetic. The results
+                are the same. Defaults to `False`.
+            return_decisions: Whether to also return, after the output and the states, the decisions of each cell
+                in `cell` that decides how much to compute (`SkipCell`, `SkimCell`, `VariableComputationCell`),
+                the outermost first: `[batch, time]`, one for a step computed in full, zero for a step that is
+                skipped, skimmed or masked, in the order of processing. Inside `keras.layers.Bidirectional`, this
                 needs `return_state=True`. Defaults to `False`.
             schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
-                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
-                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
-                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
-                are the same.
+                above the lowest are alike) run: `"steps"` runs all layers at one step before the next step;
+                `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$ at
+                step $s - l$ for all $l$ at once; `"auto"` (default) picks the one measured to be fastest. The
+                results are the same.
             activity_regularizer: Regularizer of the output. Defaults to `None`.
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
 
-class Zoneout(CellLayer):
+class Zoneout(CellLayer, cell_class=cells.ZoneoutCell):
     """A recurrent network with zoneout (Krueger et al., 2017) as a layer: `RNN(ZoneoutCell(...))`.
 
     Args:
-        *args, **kwargs: All arguments of `keras_adaptive_rnn.ZoneoutCell`, where the equations are. A list of `units` makes a stack of cells
-            of these sizes, the lowest first, alike but for their random numbers: `keras_adaptive_rnn.StackedCells`.
-        connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in `keras_adaptive_rnn.StackedCells`.
+        *args, **kwargs: The arguments of `keras_adaptive_rnn.ZoneoutCell`, which documents the equations. If `units` is a list,
+            the layer stacks cells of these sizes, the lowest first, in a `keras_adaptive_rnn.StackedCells`. They differ
+            only in size and random numbers.
+        connection: Connection of a stack: `None` (default), `"skip"` or `"residual"`, as in
+            `keras_adaptive_rnn.StackedCells`.
         return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions,
             schedule: As in `keras_adaptive_rnn.layers.RNN`.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
-    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are
+    the states of the cell.
 
     Example:
 
     >>> layer = keras_adaptive_rnn.layers.Zoneout(8, zoneout=[0.05, 0.5])
     >>> tuple(layer(np.ones((2, 5, 3))).shape)
     (2, 8)"""
-
-    cell_class: Any
 
     @property
     def units(self) -> int | list[int] | None: ...
@@ -2268,31 +2287,32 @@ class Zoneout(CellLayer):
         """A recurrent network with zoneout (Krueger et al., 2017) as a layer: `RNN(ZoneoutCell(...))`.
 
         Args:
-            units: Positive integer, size of the core. Not given where `cell` is.
-            zoneout: Float in `[0, 1)`, $z$ of every state; or a list of them, one for each state of the inner
-                cell that is memory: `[0.05, 0.5]` for $h$ and $c$ of an LSTM. Defaults to `0.1`.
-            core: `"lstm"` (default), `"gru"` or `"elman"`; it takes the further arguments.
-            cell: A recurrent cell, or a list of cells, which is stacked.
+            units: Positive integer, dimensionality of the output space. Must be omitted if `cell` is given.
+            zoneout: Float in `[0, 1)`, $z$ for all states, or a list of floats, one for each memory state of the
+                inner cell, such as `[0.05, 0.5]` for $h$ and $c$ of an LSTM. Defaults to `0.1`.
+            core: Name of the cell to wrap: `"lstm"` (default), `"gru"` or `"elman"`. Further arguments are passed
+                to it.
+            cell: A recurrent cell, or a list of cells to stack.
             seed: Integer seed of the masks, or `None` (default).
             trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
                 batch, initialized to zero. Defaults to `False`: zeros.
-            activation: Activation of the new content. Defaults to `"tanh"`.
-            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
-            unit_forget_bias: Whether $b_f$ starts at one. Defaults to `True`.
-            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
-            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
-                `False`.
-            projection_units: Positive integer, size of a linear projection of $h$, which is then the output and
-                the recurrent state; `None` (default) for none.
+            activation: Activation function of the candidate state. Defaults to `"tanh"`.
+            recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+            unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
+            tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
+            cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults
+                to `False`.
+            projection_units: Positive integer, size of a linear projection of $h$, which becomes the output and
+                the recurrent state; `None` (default) for no projection.
             cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
                 from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
-            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
-                itself is never dropped. Defaults to `0.0`.
-            use_bias: Whether to add a bias. Defaults to `True`.
-            kernel_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
-                joined gates, as in the authors' code.
-            recurrent_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
-                joined gates, as in the authors' code.
+            update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the
+                memory itself is never dropped. Defaults to `0.0`.
+            use_bias: Whether to use a bias. Defaults to `True`.
+            kernel_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
+                concatenated gates semi-orthogonal, as in the authors' code.
+            recurrent_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
+                concatenated gates semi-orthogonal, as in the authors' code.
             bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             kernel_regularizer: Regularizers, `None` by default.
@@ -2305,57 +2325,58 @@ class Zoneout(CellLayer):
                 such as `LowRank(rank=24, diagonal=True)`.
             recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
                 `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
-                gain and no centre, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
-                for one mask that the gates share.
+            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
+                but no offset, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
+                one mask.
             dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
                 `0.0`.
             recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
                 sequence. Defaults to `0.0`.
-            reset_after: Whether the reset gate acts after the recurrent product (as in Keras and cuDNN) or before
-                it. Defaults to `True`.
-            connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in
+            reset_after: Whether to apply the reset gate after the recurrent product (as in Keras and cuDNN) or
+                before it. Defaults to `True`.
+            connection: Connection of a stack: `None` (default), `"skip"` or `"residual"`, as in
                 `keras_adaptive_rnn.StackedCells`.
-            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
-            return_state: Whether to return the last states as well. Defaults to `False`.
-            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: only the last one.
+            return_state: Whether to return the last states in addition to the output. Defaults to `False`.
+            go_backwards: Whether to process the sequence backwards. The outputs are in the order of processing.
                 Defaults to `False`.
-            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
-                a known batch size. Defaults to `False`.
-            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
-                Needs a known number of steps. Defaults to `False`.
-            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
-                Defaults to `False`.
-            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
-                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
-                numbers are the same. Defaults to `False`.
-            return_decisions: Whether to return, after the output and the states, what each deciding cell
-                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
-                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
-                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+            stateful: Whether each sample of a batch starts from the last states of the sample at the same index
+                in the previous batch. Needs a known batch size. Defaults to `False`.
+            unroll: Whether to unroll the loop: faster for few steps, slow to compile for many. Needs a known
+                number of steps. Defaults to `False`.
+            zero_output_for_mask: Whether a masked step outputs zeros instead of the previous output. Defaults to
+                `False`.
+            recompute: Whether to store only every sixteenth state for the gradient and to recompute the steps in
+                between. This saves memory for long sequences and takes about a third more arithmetic. The results
+                are the same. Defaults to `False`.
+            return_decisions: Whether to also return, after the output and the states, the decisions of each cell
+                in `cell` that decides how much to compute (`SkipCell`, `SkimCell`, `VariableComputationCell`),
+                the outermost first: `[batch, time]`, one for a step computed in full, zero for a step that is
+                skipped, skimmed or masked, in the order of processing. Inside `keras.layers.Bidirectional`, this
                 needs `return_state=True`. Defaults to `False`.
             schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
-                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
-                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
-                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
-                are the same.
+                above the lowest are alike) run: `"steps"` runs all layers at one step before the next step;
+                `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$ at
+                step $s - l$ for all $l$ at once; `"auto"` (default) picks the one measured to be fastest. The
+                results are the same.
             activity_regularizer: Regularizer of the output. Defaults to `None`.
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
 
-class Skip(CellLayer):
+class Skip(CellLayer, cell_class=cells.SkipCell):
     """The Skip RNN (Campos et al., 2018) as a layer: `RNN(SkipCell(...))`.
 
     Args:
-        *args, **kwargs: All arguments of `keras_adaptive_rnn.SkipCell`, where the equations are.
+        *args, **kwargs: The arguments of `keras_adaptive_rnn.SkipCell`, which documents the equations.
         return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions,
             schedule: As in `keras_adaptive_rnn.layers.RNN`.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
-    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are
+    the states of the cell.
 
     Example:
 
@@ -2364,7 +2385,6 @@ class Skip(CellLayer):
     >>> tuple(output.shape), tuple(updates.shape)
     ((2, 8), (2, 5))"""
 
-    cell_class: Any
     fixed_arguments: Any
 
     @property
@@ -2406,54 +2426,55 @@ class Skip(CellLayer):
         """The Skip RNN (Campos et al., 2018) as a layer: `RNN(SkipCell(...))`.
 
         Args:
-            cell: A recurrent cell, or a list of cells, which is stacked.
-            update_bias: Number, $b_p$ at the start of training. Defaults to `1.0`.
-            cost_weight: Non-negative number, $\\lambda$, what an updated step costs. Defaults to `0.0`. If it is
+            cell: A recurrent cell, or a list of cells to stack.
+            update_bias: Number, initial value of $b_p$. Defaults to `1.0`.
+            cost_weight: Non-negative number $\\lambda$, the cost of an updated step. Defaults to `0.0`. If it is
                 positive, the cell does not run in `keras.layers.RNN`, which cannot add the loss.
-            held_increment: Whether $\\Delta \\hat u$ is held in skipped steps, as in the authors' code. Defaults to
+            held_increment: Whether to hold $\\Delta \\hat u$ in skipped steps, as in the authors' code. Defaults to
                 `False`.
             decision_initializer: Initializer of $W_p$. Defaults to `"glorot_uniform"`.
             seed: Integer seed of the masks, or `None` (default).
             trainable_initial_state: Whether the initial state of the inner cell is trained. Defaults to `False`.
-            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
-            return_state: Whether to return the last states as well. Defaults to `False`.
-            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: only the last one.
+            return_state: Whether to return the last states in addition to the output. Defaults to `False`.
+            go_backwards: Whether to process the sequence backwards. The outputs are in the order of processing.
                 Defaults to `False`.
-            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
-                a known batch size. Defaults to `False`.
-            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
-                Needs a known number of steps. Defaults to `False`.
-            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
-                Defaults to `False`.
-            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
-                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
-                numbers are the same. Defaults to `False`.
-            return_decisions: Whether to return, after the output and the states, what each deciding cell
-                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
-                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
-                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+            stateful: Whether each sample of a batch starts from the last states of the sample at the same index
+                in the previous batch. Needs a known batch size. Defaults to `False`.
+            unroll: Whether to unroll the loop: faster for few steps, slow to compile for many. Needs a known
+                number of steps. Defaults to `False`.
+            zero_output_for_mask: Whether a masked step outputs zeros instead of the previous output. Defaults to
+                `False`.
+            recompute: Whether to store only every sixteenth state for the gradient and to recompute the steps in
+                between. This saves memory for long sequences and takes about a third more arithmetic. The results
+                are the same. Defaults to `False`.
+            return_decisions: Whether to also return, after the output and the states, the decisions of each cell
+                in `cell` that decides how much to compute (`SkipCell`, `SkimCell`, `VariableComputationCell`),
+                the outermost first: `[batch, time]`, one for a step computed in full, zero for a step that is
+                skipped, skimmed or masked, in the order of processing. Inside `keras.layers.Bidirectional`, this
                 needs `return_state=True`. Defaults to `False`.
             schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
-                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
-                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
-                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
-                are the same.
+                above the lowest are alike) run: `"steps"` runs all layers at one step before the next step;
+                `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$ at
+                step $s - l$ for all $l$ at once; `"auto"` (default) picks the one measured to be fastest. The
+                results are the same.
             activity_regularizer: Regularizer of the output. Defaults to `None`.
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
 
-class Skim(CellLayer):
+class Skim(CellLayer, cell_class=cells.SkimCell):
     """The Skim-RNN (Seo et al., 2018) as a layer: `RNN(SkimCell(...))`.
 
     Args:
-        *args, **kwargs: All arguments of `keras_adaptive_rnn.SkimCell`, where the equations are.
+        *args, **kwargs: The arguments of `keras_adaptive_rnn.SkimCell`, which documents the equations.
         return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions,
             schedule: As in `keras_adaptive_rnn.layers.RNN`.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
-    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are
+    the states of the cell.
 
     Example:
 
@@ -2462,7 +2483,6 @@ class Skim(CellLayer):
     >>> tuple(layer(np.ones((2, 5, 3))).shape)
     (2, 5, 8)"""
 
-    cell_class: Any
     fixed_arguments: Any
 
     @property
@@ -2504,67 +2524,68 @@ class Skim(CellLayer):
         """The Skim-RNN (Seo et al., 2018) as a layer: `RNN(SkimCell(...))`.
 
         Args:
-            cell: A recurrent cell, or a list of cells, which is stacked.
-            small_cell: The small cell, a cell object of any kind, none of whose paired states is larger than the
-                big one's.
-            temperature: Positive number, $\\tau$ at the start of training. Defaults to `0.5`. Where
+            cell: A recurrent cell, or a list of cells to stack.
+            small_cell: The small cell, a cell object of any kind. No state of it may be larger than the state of
+                the big cell with which it is paired.
+            temperature: Positive number, $\\tau$ at the start of training. Defaults to `0.5`. If
                 `keras_adaptive_rnn.callbacks.Annealing` changes it from epoch to epoch, the weight holds the last
                 value.
-            skim_loss: Non-negative number, $\\gamma$. Defaults to `0.0`. Where it is positive, `keras.layers.RNN`,
-                which cannot add the loss, is refused.
+            skim_loss: Non-negative number, $\\gamma$. Defaults to `0.0`. If it is positive, the cell does not run
+                in `keras.layers.RNN`, which cannot add the loss.
             decision_initializer: Initializer of $W$. Defaults to `"glorot_uniform"`.
             seed: Integer seed of the masks, or `None` (default).
             trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
                 batch, initialized to zero. Defaults to `False`: zeros.
-            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
-            return_state: Whether to return the last states as well. Defaults to `False`.
-            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: only the last one.
+            return_state: Whether to return the last states in addition to the output. Defaults to `False`.
+            go_backwards: Whether to process the sequence backwards. The outputs are in the order of processing.
                 Defaults to `False`.
-            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
-                a known batch size. Defaults to `False`.
-            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
-                Needs a known number of steps. Defaults to `False`.
-            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
-                Defaults to `False`.
-            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
-                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
-                numbers are the same. Defaults to `False`.
-            return_decisions: Whether to return, after the output and the states, what each deciding cell
-                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
-                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
-                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+            stateful: Whether each sample of a batch starts from the last states of the sample at the same index
+                in the previous batch. Needs a known batch size. Defaults to `False`.
+            unroll: Whether to unroll the loop: faster for few steps, slow to compile for many. Needs a known
+                number of steps. Defaults to `False`.
+            zero_output_for_mask: Whether a masked step outputs zeros instead of the previous output. Defaults to
+                `False`.
+            recompute: Whether to store only every sixteenth state for the gradient and to recompute the steps in
+                between. This saves memory for long sequences and takes about a third more arithmetic. The results
+                are the same. Defaults to `False`.
+            return_decisions: Whether to also return, after the output and the states, the decisions of each cell
+                in `cell` that decides how much to compute (`SkipCell`, `SkimCell`, `VariableComputationCell`),
+                the outermost first: `[batch, time]`, one for a step computed in full, zero for a step that is
+                skipped, skimmed or masked, in the order of processing. Inside `keras.layers.Bidirectional`, this
                 needs `return_state=True`. Defaults to `False`.
             schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
-                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
-                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
-                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
-                are the same.
+                above the lowest are alike) run: `"steps"` runs all layers at one step before the next step;
+                `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$ at
+                step $s - l$ for all $l$ at once; `"auto"` (default) picks the one measured to be fastest. The
+                results are the same.
             activity_regularizer: Regularizer of the output. Defaults to `None`.
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
 
-class VariableComputation(CellLayer):
+class VariableComputation(CellLayer, cell_class=cells.VariableComputationCell):
     """The VCRNN and VCGRU (Jernite et al., 2017) as a layer: `RNN(VariableComputationCell(...))`.
 
     Args:
-        *args, **kwargs: All arguments of `keras_adaptive_rnn.VariableComputationCell`, where the equations are. A list of `units` makes a stack of cells
-            of these sizes, the lowest first, alike but for their random numbers: `keras_adaptive_rnn.StackedCells`.
-        connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in `keras_adaptive_rnn.StackedCells`.
+        *args, **kwargs: The arguments of `keras_adaptive_rnn.VariableComputationCell`, which documents the equations. If `units` is a list,
+            the layer stacks cells of these sizes, the lowest first, in a `keras_adaptive_rnn.StackedCells`. They differ
+            only in size and random numbers.
+        connection: Connection of a stack: `None` (default), `"skip"` or `"residual"`, as in
+            `keras_adaptive_rnn.StackedCells`.
         return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions,
             schedule: As in `keras_adaptive_rnn.layers.RNN`.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
-    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are
+    the states of the cell.
 
     Example:
 
     >>> layer = keras_adaptive_rnn.layers.VariableComputation(8, core="gru", cost_weight=0.1, target=0.25)
     >>> tuple(layer(np.ones((2, 5, 3))).shape)
     (2, 8)"""
-
-    cell_class: Any
 
     @property
     def units(self) -> int | list[int]: ...
@@ -2668,19 +2689,19 @@ class VariableComputation(CellLayer):
         """The VCRNN and VCGRU (Jernite et al., 2017) as a layer: `RNN(VariableComputationCell(...))`.
 
         Args:
-            units: Positive integer, $D$, size of the output.
-            core: `"rnn"` (default) or `"gru"`.
-            sharpness: Positive number, $\\lambda$ at the start of training. Defaults to `0.1`. Where
+            units: Positive integer $D$, dimensionality of the output space.
+            core: `"rnn"` (default) for the VCRNN or `"gru"` for the VCGRU.
+            sharpness: Positive number, $\\lambda$ at the start of training. Defaults to `0.1`. If
                 `keras_adaptive_rnn.callbacks.Annealing` changes it from epoch to epoch, the weight holds the last
                 value.
             epsilon: Number in `[0, 0.5)`, $\\epsilon$. Defaults to `0.01`.
             cost_weight: Non-negative number, $\\beta$. Defaults to `0.0`. If it is positive, the cell does not run
                 in `keras.layers.RNN`, which cannot add the loss.
-            target: Number in `[0, 1)`, $\\bar m$, the share that costs nothing. Defaults to `0.0`.
-            soft_inference: Whether inference uses the soft mask of training too. Defaults to `False`.
+            target: Number in `[0, 1)`, the fraction $\\bar m$ that costs nothing. Defaults to `0.0`.
+            soft_inference: Whether to use the soft mask in inference too. Defaults to `False`.
             decision_initializer: Initializer of $[v; u]$. Defaults to `"glorot_uniform"`.
-            activation: Activation of the new content. Defaults to `"tanh"`.
-            use_bias: Whether to add a bias. Defaults to `True`.
+            activation: Activation function of the candidate state. Defaults to `"tanh"`.
+            use_bias: Whether to use a bias. Defaults to `True`.
             kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
@@ -2697,10 +2718,10 @@ class VariableComputation(CellLayer):
                 such as `LowRank(rank=24, diagonal=True)`.
             recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
                 `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
-                gain and no centre, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
-                for one mask that the gates share.
+            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
+                but no offset, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
+                one mask.
             dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
                 `0.0`.
             recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
@@ -2708,45 +2729,45 @@ class VariableComputation(CellLayer):
             seed: Integer seed of the masks, or `None` (default).
             trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
                 batch, initialized to zero. Defaults to `False`: zeros.
-            connection: Of a stack, `None` (default), `"skip"` or `"residual"`, as in
+            connection: Connection of a stack: `None` (default), `"skip"` or `"residual"`, as in
                 `keras_adaptive_rnn.StackedCells`.
-            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
-            return_state: Whether to return the last states as well. Defaults to `False`.
-            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: only the last one.
+            return_state: Whether to return the last states in addition to the output. Defaults to `False`.
+            go_backwards: Whether to process the sequence backwards. The outputs are in the order of processing.
                 Defaults to `False`.
-            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
-                a known batch size. Defaults to `False`.
-            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
-                Needs a known number of steps. Defaults to `False`.
-            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
-                Defaults to `False`.
-            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
-                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
-                numbers are the same. Defaults to `False`.
-            return_decisions: Whether to return, after the output and the states, what each deciding cell
-                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
-                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
-                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+            stateful: Whether each sample of a batch starts from the last states of the sample at the same index
+                in the previous batch. Needs a known batch size. Defaults to `False`.
+            unroll: Whether to unroll the loop: faster for few steps, slow to compile for many. Needs a known
+                number of steps. Defaults to `False`.
+            zero_output_for_mask: Whether a masked step outputs zeros instead of the previous output. Defaults to
+                `False`.
+            recompute: Whether to store only every sixteenth state for the gradient and to recompute the steps in
+                between. This saves memory for long sequences and takes about a third more arithmetic. The results
+                are the same. Defaults to `False`.
+            return_decisions: Whether to also return, after the output and the states, the decisions of each cell
+                in `cell` that decides how much to compute (`SkipCell`, `SkimCell`, `VariableComputationCell`),
+                the outermost first: `[batch, time]`, one for a step computed in full, zero for a step that is
+                skipped, skimmed or masked, in the order of processing. Inside `keras.layers.Bidirectional`, this
                 needs `return_state=True`. Defaults to `False`.
             schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
-                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
-                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
-                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
-                are the same.
+                above the lowest are alike) run: `"steps"` runs all layers at one step before the next step;
+                `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$ at
+                step $s - l$ for all $l$ at once; `"auto"` (default) picks the one measured to be fastest. The
+                results are the same.
             activity_regularizer: Regularizer of the output. Defaults to `None`.
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
 
-class AdaptiveLayer(CellLayer):
-    """The layer of an adaptive cell, or of a stack of them.
+class AdaptiveLayer(CellLayer, cell_class=cells.AdaptiveLSTMCell):
+    """The layer of an adaptive cell or a stack of adaptive cells.
 
     Args:
-        output_dropout: Float in `[0, 1)`, share of the output to drop, by one mask a sequence. Defaults to `0.0`.
+        output_dropout: Float in `[0, 1)`, fraction of the output to drop, with one mask per sequence. Defaults to
+            `0.0`.
     """
 
-    cell_class: Any
     stack_class: Any
     fixed_arguments: Any
     output_dropout: float
@@ -2877,37 +2898,36 @@ class AdaptiveLayer(CellLayer):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """The layer of an adaptive cell, or of a stack of them.
+        """The layer of an adaptive cell or a stack of adaptive cells.
 
         Args:
-            units: Positive integer, size of the output.
+            units: Positive integer, dimensionality of the output space.
             policy_units: Positive integer, size of $z$. Defaults to `100`.
             policy: `"recurrent"` (default, equation 8) or `"static"` (equation 7).
             adaptation: `"io"` (default), `"input"`, `"output"` or `"sva"`.
-            tied: Whether the gates share the first $D$ (and with `"sva"` $R$ and $D$), which takes half the time.
+            tied: Whether the gates share the first $D$ (with `"sva"`, $R$ and $D$), which takes half the time.
                 Defaults to `True`.
-            rank: Positive integer, with `"sva"` the number of singular values; `None` (default) for as many as
-                there can be.
-            policy_dropout: Float in `[0, 1)`, share of $z$ to drop wherever it is read; one mask a sequence.
-                Defaults to `0.0`.
+            rank: Positive integer, the number of singular values with `"sva"`; `None` (default) for the maximum.
+            policy_dropout: Float in `[0, 1)`, fraction of $z$ to drop wherever it is read, with one mask per
+                sequence. Defaults to `0.0`.
             policy_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
-            kernel_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
-                joined gates, as in the authors' code.
-            activation: $\\phi$. Defaults to `"tanh"`.
-            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
-            unit_forget_bias: Whether $b_f$ starts at one. Defaults to `True`.
-            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
-            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
-                `False`.
-            projection_units: Positive integer, size of a linear projection of $h$, which is then the output and
-                the recurrent state; `None` (default) for none.
+            kernel_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
+                concatenated gates semi-orthogonal, as in the authors' code.
+            activation: Activation function $\\phi$. Defaults to `"tanh"`.
+            recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+            unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
+            tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
+            cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults
+                to `False`.
+            projection_units: Positive integer, size of a linear projection of $h$, which becomes the output and
+                the recurrent state; `None` (default) for no projection.
             cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
                 from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
-            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
-                itself is never dropped. Defaults to `0.0`.
-            use_bias: Whether to add a bias. Defaults to `True`.
-            recurrent_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
-                joined gates, as in the authors' code.
+            update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the
+                memory itself is never dropped. Defaults to `0.0`.
+            use_bias: Whether to use a bias. Defaults to `True`.
+            recurrent_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
+                concatenated gates semi-orthogonal, as in the authors' code.
             bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             kernel_regularizer: Regularizers, `None` by default.
@@ -2920,40 +2940,40 @@ class AdaptiveLayer(CellLayer):
                 such as `LowRank(rank=24, diagonal=True)`.
             recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
                 `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            dropout: Float in `[0, 1)`, share of $x_t$ and of $h_{t-1}$ to drop wherever they are read; one mask a
-                sequence. Default to `0.0`. The paper also drops the output of the top layer: there is an argument
-                of the layer `keras_adaptive_rnn.layers.AdaptiveLSTM` for that.
-            recurrent_dropout: Float in `[0, 1)`, share of $x_t$ and of $h_{t-1}$ to drop wherever they are read;
-                one mask a sequence. Default to `0.0`. The paper also drops the output of the top layer: there is
-                an argument of the layer `keras_adaptive_rnn.layers.AdaptiveLSTM` for that.
+            dropout: Float in `[0, 1)`, fraction of $x_t$ and of $h_{t-1}$ to drop wherever they are read, with
+                one mask per sequence. Default to `0.0`. The paper also drops the output of the top layer; the
+                layer `keras_adaptive_rnn.layers.AdaptiveLSTM` has an argument for that.
+            recurrent_dropout: Float in `[0, 1)`, fraction of $x_t$ and of $h_{t-1}$ to drop wherever they are
+                read, with one mask per sequence. Default to `0.0`. The paper also drops the output of the top
+                layer; the layer `keras_adaptive_rnn.layers.AdaptiveLSTM` has an argument for that.
             seed: Integer seed of the masks, or `None` (default).
             trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
                 batch, initialized to zero. Defaults to `False`: zeros.
-            output_dropout: Float in `[0, 1)`, share of the output to drop, by one mask a sequence. Defaults to
-                `0.0`.
-            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
-            return_state: Whether to return the last states as well. Defaults to `False`.
-            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+            output_dropout: Float in `[0, 1)`, fraction of the output to drop, with one mask per sequence.
+                Defaults to `0.0`.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: only the last one.
+            return_state: Whether to return the last states in addition to the output. Defaults to `False`.
+            go_backwards: Whether to process the sequence backwards. The outputs are in the order of processing.
                 Defaults to `False`.
-            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
-                a known batch size. Defaults to `False`.
-            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
-                Needs a known number of steps. Defaults to `False`.
-            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
-                Defaults to `False`.
-            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
-                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
-                numbers are the same. Defaults to `False`.
-            return_decisions: Whether to return, after the output and the states, what each deciding cell
-                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
-                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
-                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+            stateful: Whether each sample of a batch starts from the last states of the sample at the same index
+                in the previous batch. Needs a known batch size. Defaults to `False`.
+            unroll: Whether to unroll the loop: faster for few steps, slow to compile for many. Needs a known
+                number of steps. Defaults to `False`.
+            zero_output_for_mask: Whether a masked step outputs zeros instead of the previous output. Defaults to
+                `False`.
+            recompute: Whether to store only every sixteenth state for the gradient and to recompute the steps in
+                between. This saves memory for long sequences and takes about a third more arithmetic. The results
+                are the same. Defaults to `False`.
+            return_decisions: Whether to also return, after the output and the states, the decisions of each cell
+                in `cell` that decides how much to compute (`SkipCell`, `SkimCell`, `VariableComputationCell`),
+                the outermost first: `[batch, time]`, one for a step computed in full, zero for a step that is
+                skipped, skimmed or masked, in the order of processing. Inside `keras.layers.Bidirectional`, this
                 needs `return_state=True`. Defaults to `False`.
             schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
-                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
-                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
-                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
-                are the same.
+                above the lowest are alike) run: `"steps"` runs all layers at one step before the next step;
+                `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$ at
+                step $s - l$ for all $l$ at once; `"auto"` (default) picks the one measured to be fastest. The
+                results are the same.
             activity_regularizer: Regularizer of the output. Defaults to `None`.
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.
@@ -2965,21 +2985,22 @@ class AdaptiveLayer(CellLayer):
         self, sequences: Any, initial_state: Any = None, mask: Any = None, training: bool | None = False
     ) -> Any: ...
 
-class AdaptiveLSTM(AdaptiveLayer):
-    """The adaptive LSTM (Flennerhag et al., 2018) as a layer, of one cell or of a stack of them.
+class AdaptiveLSTM(AdaptiveLayer, cell_class=cells.AdaptiveLSTMCell):
+    """The adaptive LSTM (Flennerhag et al., 2018) as a layer, with one cell or a stack of cells.
 
     Args:
-        units: Positive integer, `RNN(AdaptiveLSTMCell(units, ...))`, or a list of them, the size of each layer of a
-            stack, `RNN(StackedAdaptiveLSTMCells(units, ...))`.
-        output_dropout: Float in `[0, 1)`, share of the output to drop while training, by one mask a sequence: with
-            `dropout`, `recurrent_dropout` and `policy_dropout` the points of the paper. The states are not dropped.
-            Defaults to `0.0`.
-        *args, **kwargs: All arguments of `keras_adaptive_rnn.AdaptiveLSTMCell`, where the equations are.
+        units: Positive integer for `RNN(AdaptiveLSTMCell(units, ...))`, or a list of the sizes of a stack, the lowest
+            layer first, for `RNN(StackedAdaptiveLSTMCells(units, ...))`.
+        output_dropout: Float in `[0, 1)`, fraction of the output to drop in training, with one mask per sequence. The
+            states are not dropped. The paper uses it together with `dropout`, `recurrent_dropout` and
+            `policy_dropout`. Defaults to `0.0`.
+        *args, **kwargs: The arguments of `keras_adaptive_rnn.AdaptiveLSTMCell`, which documents the equations.
         return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, schedule:
             As in `keras_adaptive_rnn.layers.RNN`.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
-    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are the states
+    of the cell.
 
     Example:
 
@@ -2988,7 +3009,6 @@ class AdaptiveLSTM(AdaptiveLayer):
     (2, 6)
     """
 
-    cell_class: Any
     stack_class: Any
 
     @property
@@ -3105,38 +3125,37 @@ class AdaptiveLSTM(AdaptiveLayer):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """The adaptive LSTM (Flennerhag et al., 2018) as a layer, of one cell or of a stack of them.
+        """The adaptive LSTM (Flennerhag et al., 2018) as a layer, with one cell or a stack of cells.
 
         Args:
-            units: Positive integer, `RNN(AdaptiveLSTMCell(units, ...))`, or a list of them, the size of each
-                layer of a stack, `RNN(StackedAdaptiveLSTMCells(units, ...))`.
+            units: Positive integer for `RNN(AdaptiveLSTMCell(units, ...))`, or a list of the sizes of a stack,
+                the lowest layer first, for `RNN(StackedAdaptiveLSTMCells(units, ...))`.
             policy_units: Positive integer, size of $z$. Defaults to `100`.
             policy: `"recurrent"` (default, equation 8) or `"static"` (equation 7).
             adaptation: `"io"` (default), `"input"`, `"output"` or `"sva"`.
-            tied: Whether the gates share the first $D$ (and with `"sva"` $R$ and $D$), which takes half the time.
+            tied: Whether the gates share the first $D$ (with `"sva"`, $R$ and $D$), which takes half the time.
                 Defaults to `True`.
-            rank: Positive integer, with `"sva"` the number of singular values; `None` (default) for as many as
-                there can be.
-            policy_dropout: Float in `[0, 1)`, share of $z$ to drop wherever it is read; one mask a sequence.
-                Defaults to `0.0`.
+            rank: Positive integer, the number of singular values with `"sva"`; `None` (default) for the maximum.
+            policy_dropout: Float in `[0, 1)`, fraction of $z$ to drop wherever it is read, with one mask per
+                sequence. Defaults to `0.0`.
             policy_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
-            kernel_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
-                joined gates, as in the authors' code.
-            activation: $\\phi$. Defaults to `"tanh"`.
-            recurrent_activation: $\\sigma$. Defaults to `"sigmoid"`.
-            unit_forget_bias: Whether $b_f$ starts at one. Defaults to `True`.
-            tied_gates: Whether $i = 1 - f$. Defaults to `False`.
-            cap_input_gate: Whether $i$ is capped, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
-                `False`.
-            projection_units: Positive integer, size of a linear projection of $h$, which is then the output and
-                the recurrent state; `None` (default) for none.
+            kernel_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
+                concatenated gates semi-orthogonal, as in the authors' code.
+            activation: Activation function $\\phi$. Defaults to `"tanh"`.
+            recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+            unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
+            tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
+            cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults
+                to `False`.
+            projection_units: Positive integer, size of a linear projection of $h$, which becomes the output and
+                the recurrent state; `None` (default) for no projection.
             cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
                 from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
-            update_dropout: Float in `[0, 1)`, share of the update $j$ to drop, one mask a sequence; the memory
-                itself is never dropped. Defaults to `0.0`.
-            use_bias: Whether to add a bias. Defaults to `True`.
-            recurrent_initializer: Of $W$ and $V$. Default to `"orthogonal"`, which is semi-orthogonal over the
-                joined gates, as in the authors' code.
+            update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the
+                memory itself is never dropped. Defaults to `0.0`.
+            use_bias: Whether to use a bias. Defaults to `True`.
+            recurrent_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
+                concatenated gates semi-orthogonal, as in the authors' code.
             bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             kernel_regularizer: Regularizers, `None` by default.
@@ -3149,60 +3168,61 @@ class AdaptiveLSTM(AdaptiveLayer):
                 such as `LowRank(rank=24, diagonal=True)`.
             recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
                 `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            dropout: Float in `[0, 1)`, share of $x_t$ and of $h_{t-1}$ to drop wherever they are read; one mask a
-                sequence. Default to `0.0`. The paper also drops the output of the top layer: there is an argument
-                of the layer `keras_adaptive_rnn.layers.AdaptiveLSTM` for that.
-            recurrent_dropout: Float in `[0, 1)`, share of $x_t$ and of $h_{t-1}$ to drop wherever they are read;
-                one mask a sequence. Default to `0.0`. The paper also drops the output of the top layer: there is
-                an argument of the layer `keras_adaptive_rnn.layers.AdaptiveLSTM` for that.
+            dropout: Float in `[0, 1)`, fraction of $x_t$ and of $h_{t-1}$ to drop wherever they are read, with
+                one mask per sequence. Default to `0.0`. The paper also drops the output of the top layer; the
+                layer `keras_adaptive_rnn.layers.AdaptiveLSTM` has an argument for that.
+            recurrent_dropout: Float in `[0, 1)`, fraction of $x_t$ and of $h_{t-1}$ to drop wherever they are
+                read, with one mask per sequence. Default to `0.0`. The paper also drops the output of the top
+                layer; the layer `keras_adaptive_rnn.layers.AdaptiveLSTM` has an argument for that.
             seed: Integer seed of the masks, or `None` (default).
             trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
                 batch, initialized to zero. Defaults to `False`: zeros.
-            output_dropout: Float in `[0, 1)`, share of the output to drop while training, by one mask a sequence:
-                with `dropout`, `recurrent_dropout` and `policy_dropout` the points of the paper. The states are
-                not dropped. Defaults to `0.0`.
-            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
-            return_state: Whether to return the last states as well. Defaults to `False`.
-            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+            output_dropout: Float in `[0, 1)`, fraction of the output to drop in training, with one mask per
+                sequence. The states are not dropped. The paper uses it together with `dropout`,
+                `recurrent_dropout` and `policy_dropout`. Defaults to `0.0`.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: only the last one.
+            return_state: Whether to return the last states in addition to the output. Defaults to `False`.
+            go_backwards: Whether to process the sequence backwards. The outputs are in the order of processing.
                 Defaults to `False`.
-            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
-                a known batch size. Defaults to `False`.
-            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
-                Needs a known number of steps. Defaults to `False`.
-            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
-                Defaults to `False`.
-            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
-                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
-                numbers are the same. Defaults to `False`.
-            return_decisions: Whether to return, after the output and the states, what each deciding cell
-                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
-                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
-                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+            stateful: Whether each sample of a batch starts from the last states of the sample at the same index
+                in the previous batch. Needs a known batch size. Defaults to `False`.
+            unroll: Whether to unroll the loop: faster for few steps, slow to compile for many. Needs a known
+                number of steps. Defaults to `False`.
+            zero_output_for_mask: Whether a masked step outputs zeros instead of the previous output. Defaults to
+                `False`.
+            recompute: Whether to store only every sixteenth state for the gradient and to recompute the steps in
+                between. This saves memory for long sequences and takes about a third more arithmetic. The results
+                are the same. Defaults to `False`.
+            return_decisions: Whether to also return, after the output and the states, the decisions of each cell
+                in `cell` that decides how much to compute (`SkipCell`, `SkimCell`, `VariableComputationCell`),
+                the outermost first: `[batch, time]`, one for a step computed in full, zero for a step that is
+                skipped, skimmed or masked, in the order of processing. Inside `keras.layers.Bidirectional`, this
                 needs `return_state=True`. Defaults to `False`.
             schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
-                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
-                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
-                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
-                are the same.
+                above the lowest are alike) run: `"steps"` runs all layers at one step before the next step;
+                `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$ at
+                step $s - l$ for all $l$ at once; `"auto"` (default) picks the one measured to be fastest. The
+                results are the same.
             activity_regularizer: Regularizer of the output. Defaults to `None`.
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
 
-class AdaptiveRNN(AdaptiveLayer):
-    """The adaptive Elman network (Flennerhag et al., 2018) as a layer, of one cell or of a stack of them.
+class AdaptiveRNN(AdaptiveLayer, cell_class=cells.AdaptiveRNNCell):
+    """The adaptive Elman network (Flennerhag et al., 2018) as a layer, with one cell or a stack of cells.
 
     Args:
-        units: Positive integer, `RNN(AdaptiveRNNCell(units, ...))`, or a list of them, the size of each layer of a
-            stack, `RNN(StackedAdaptiveRNNCells(units, ...))`.
+        units: Positive integer for `RNN(AdaptiveRNNCell(units, ...))`, or a list of the sizes of a stack, the lowest
+            layer first, for `RNN(StackedAdaptiveRNNCells(units, ...))`.
         output_dropout: As in `keras_adaptive_rnn.layers.AdaptiveLSTM`. Defaults to `0.0`.
-        *args, **kwargs: All arguments of `keras_adaptive_rnn.AdaptiveRNNCell`, where the equations are.
+        *args, **kwargs: The arguments of `keras_adaptive_rnn.AdaptiveRNNCell`, which documents the equations.
         return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, schedule:
             As in `keras_adaptive_rnn.layers.RNN`.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
-    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are those of the cell.
+    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are the states
+    of the cell.
 
     Example:
 
@@ -3211,7 +3231,6 @@ class AdaptiveRNN(AdaptiveLayer):
     (2, 8)
     """
 
-    cell_class: Any
     stack_class: Any
 
     @property
@@ -3307,24 +3326,23 @@ class AdaptiveRNN(AdaptiveLayer):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """The adaptive Elman network (Flennerhag et al., 2018) as a layer, of one cell or of a stack of them.
+        """The adaptive Elman network (Flennerhag et al., 2018) as a layer, with one cell or a stack of cells.
 
         Args:
-            units: Positive integer, `RNN(AdaptiveRNNCell(units, ...))`, or a list of them, the size of each layer
-                of a stack, `RNN(StackedAdaptiveRNNCells(units, ...))`.
+            units: Positive integer for `RNN(AdaptiveRNNCell(units, ...))`, or a list of the sizes of a stack, the
+                lowest layer first, for `RNN(StackedAdaptiveRNNCells(units, ...))`.
             policy_units: Positive integer, size of $z$. Defaults to `100`.
             policy: `"recurrent"` (default, equation 8) or `"static"` (equation 7).
             adaptation: `"io"` (default), `"input"`, `"output"` or `"sva"`.
-            tied: Whether the gates share the first $D$ (and with `"sva"` $R$ and $D$), which takes half the time.
+            tied: Whether the gates share the first $D$ (with `"sva"`, $R$ and $D$), which takes half the time.
                 Defaults to `True`.
-            rank: Positive integer, with `"sva"` the number of singular values; `None` (default) for as many as
-                there can be.
-            policy_dropout: Float in `[0, 1)`, share of $z$ to drop wherever it is read; one mask a sequence.
-                Defaults to `0.0`.
+            rank: Positive integer, the number of singular values with `"sva"`; `None` (default) for the maximum.
+            policy_dropout: Float in `[0, 1)`, fraction of $z$ to drop wherever it is read, with one mask per
+                sequence. Defaults to `0.0`.
             policy_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
-            kernel_initializer: Defaults to `"orthogonal"`.
-            activation: $\\phi$. Defaults to `"tanh"`.
-            use_bias: Whether to add a bias. Defaults to `True`.
+            kernel_initializer: Initializer of $W$. Defaults to `"orthogonal"`.
+            activation: Activation function $\\phi$. Defaults to `"tanh"`.
+            use_bias: Whether to use a bias. Defaults to `True`.
             recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
                 and `"zeros"`.
             bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
@@ -3346,31 +3364,31 @@ class AdaptiveRNN(AdaptiveLayer):
             seed: Integer seed of the masks, or `None` (default).
             trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
                 batch, initialized to zero. Defaults to `False`: zeros.
-            output_dropout: Float in `[0, 1)`, share of the output to drop, by one mask a sequence. Defaults to
-                `0.0`.
-            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
-            return_state: Whether to return the last states as well. Defaults to `False`.
-            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+            output_dropout: Float in `[0, 1)`, fraction of the output to drop, with one mask per sequence.
+                Defaults to `0.0`.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: only the last one.
+            return_state: Whether to return the last states in addition to the output. Defaults to `False`.
+            go_backwards: Whether to process the sequence backwards. The outputs are in the order of processing.
                 Defaults to `False`.
-            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
-                a known batch size. Defaults to `False`.
-            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
-                Needs a known number of steps. Defaults to `False`.
-            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
-                Defaults to `False`.
-            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
-                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
-                numbers are the same. Defaults to `False`.
-            return_decisions: Whether to return, after the output and the states, what each deciding cell
-                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
-                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
-                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+            stateful: Whether each sample of a batch starts from the last states of the sample at the same index
+                in the previous batch. Needs a known batch size. Defaults to `False`.
+            unroll: Whether to unroll the loop: faster for few steps, slow to compile for many. Needs a known
+                number of steps. Defaults to `False`.
+            zero_output_for_mask: Whether a masked step outputs zeros instead of the previous output. Defaults to
+                `False`.
+            recompute: Whether to store only every sixteenth state for the gradient and to recompute the steps in
+                between. This saves memory for long sequences and takes about a third more arithmetic. The results
+                are the same. Defaults to `False`.
+            return_decisions: Whether to also return, after the output and the states, the decisions of each cell
+                in `cell` that decides how much to compute (`SkipCell`, `SkimCell`, `VariableComputationCell`),
+                the outermost first: `[batch, time]`, one for a step computed in full, zero for a step that is
+                skipped, skimmed or masked, in the order of processing. Inside `keras.layers.Bidirectional`, this
                 needs `return_state=True`. Defaults to `False`.
             schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
-                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
-                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
-                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
-                are the same.
+                above the lowest are alike) run: `"steps"` runs all layers at one step before the next step;
+                `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$ at
+                step $s - l$ for all $l$ at once; `"auto"` (default) picks the one measured to be fastest. The
+                results are the same.
             activity_regularizer: Regularizer of the output. Defaults to `None`.
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.

@@ -60,7 +60,6 @@ class LayerStack:
     @classmethod
     def depth_of(cls, cell):
         """Returns the number of layers of `cell`, or 0 if they cannot be run one by one."""
-        raise NotImplementedError
 
     def with_weights_of(self, layer):
         """Returns a context in which the methods below compute `layer`; by default they need none."""
@@ -68,15 +67,12 @@ class LayerStack:
 
     def project(self, carry, layer):
         """Returns what the steps of a layer read, given the carry from below."""
-        raise NotImplementedError
 
     def step(self, projected, states, layer):
         """Returns `output, states` of one step of a layer."""
-        raise NotImplementedError
 
     def to_next_layer(self, carry, output, layer):
         """Returns the carry to the next layer; `carry` is the carry to this one."""
-        raise NotImplementedError
 
     def output(self, carry):
         """Returns the output of the cell, given the carry from the highest layer."""
@@ -88,11 +84,9 @@ class LayerStack:
 
     def divide(self, states):
         """Returns the step count, the states of the lowest layer, and those of the upper layers, `[layers, ...]`."""
-        raise NotImplementedError
 
     def join(self, output, step_count, lowest, above):
         """Returns the states of the cell, given its output and what `divide` returns: its inverse."""
-        raise NotImplementedError
 
 
 def fold_layers_into_batch(tensor):

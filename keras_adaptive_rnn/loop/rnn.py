@@ -155,7 +155,6 @@ class RNN(_arguments.Declared, keras.layers.RNN):
                 f"Layer '{self.name}' needs a known feature size, the last axis of its input. "
                 f"Received: input shape {tuple(sequences_shape)}"
             )
-        self._check_length(sequences_shape)
         if isinstance(self.cell, keras.layers.Layer) and not self.cell.built:
             self.cell.build((batch_size, features))
         self._tree = CellTree(self.cell)
@@ -168,13 +167,6 @@ class RNN(_arguments.Declared, keras.layers.RNN):
                     f"`batch_shape` to `keras.Input`. Received: input shape {tuple(sequences_shape)}"
                 )
             self._stateful_states.create(self, batch_size)
-
-    def _check_length(self, shape):
-        if self.unroll and shape[1] is None:
-            raise ValueError(
-                f"Layer '{self.name}' has unroll=True and needs a known number of steps. "
-                f"Received: input shape {tuple(shape)}"
-            )
 
     # States.
 
@@ -232,7 +224,11 @@ class RNN(_arguments.Declared, keras.layers.RNN):
         return engine.outside_compilers(super().__call__, *args, **kwargs)
 
     def call(self, sequences, initial_state=None, mask=None, training=False):
-        self._check_length(sequences.shape)
+        if self.unroll and sequences.shape[1] is None:
+            raise ValueError(
+                f"Layer '{self.name}' has unroll=True and needs a known number of steps. "
+                f"Received: input shape {tuple(sequences.shape)}"
+            )
         batch_size = ops.shape(sequences)[0]
         if self.stateful and sequences.shape[0] not in (None, self._stateful_states.batch_size):
             raise ValueError(
@@ -400,8 +396,7 @@ class RNN(_arguments.Declared, keras.layers.RNN):
     def _first_output(self, states):
         """Returns the output before the first step: the first state, if that is the output, else zeros."""
         size = output_size(self.cell)
-        last_cell = states[-1] if isinstance(states[-1], (list, tuple)) else states
-        state = last_cell[0]
+        state = (states[-1] if isinstance(states[-1], (list, tuple)) else states)[0]
         return state if state.shape[-1] == size else ops.zeros((ops.shape(state)[0], size), dtype=state.dtype)
 
     def step(self, inputs: Tensor, states: list | None = None) -> tuple[Tensor, list]:

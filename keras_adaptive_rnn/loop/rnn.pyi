@@ -1,4 +1,4 @@
-"""`keras.layers.RNN` with the same arguments, weights and file, and a time loop of our own."""
+"""`keras.layers.RNN` with a time loop of its own, and the same arguments, weights and files."""
 
 from typing import Any
 
@@ -8,62 +8,62 @@ from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._types import Regularizer, Tensor
 
 class RNN(_arguments.Declared, keras.layers.RNN):
-    """Runs a cell over a sequence: `keras.layers.RNN`, faster and the same on every backend.
+    """Runs a cell over a sequence, like `keras.layers.RNN`, but faster and with the same results on every backend.
 
-    It takes any cell that `keras.layers.RNN` takes. For the cells of this package it computes everything that needs no
-    state (`cell.project`) for the whole sequence at once, prepares the weights once, and runs `cell.step` alone
-    inside the loop (on JAX on a CPU only for wide cells, as two small products of one step run side by side there).
-    Weights and `.keras` files are those of `keras.layers.RNN`.
+    It accepts any cell that `keras.layers.RNN` accepts. For cells of this package, it computes whatever does not depend
+    on the state (`cell.project`) for the whole sequence at once, prepares the weights once, and runs only `cell.step`
+    in the loop. (On JAX on a CPU, `project` stays in the loop unless the cell is wide, since two small products of one
+    step run in parallel there.) Weights and `.keras` files are those of `keras.layers.RNN`.
 
-    What differs from Keras 3.15, on purpose:
+    It differs from Keras 3.15 on purpose:
         - A masked first step repeats the first initial state on every backend (in Keras, on JAX only).
-        - `unroll` treats masks as the loop does, on every backend.
-        - With `stateful`, the states are carried by `fit` and `predict` on JAX too, `reset_state()` goes back to the
-          cell's initial state, which stays trained if it is a weight, stacks included, and the states are in the
+        - `unroll` treats masks like the loop, on every backend.
+        - With `stateful`, `fit` and `predict` keep the states between batches on JAX too. `reset_state()` restores the
+          cell's initial state, which remains trained if it is a weight, even in a stack. The states are saved in the
           `.keras` file.
-        - Noise is drawn while training only, so inference does not advance the seed.
-        - Initial states of a wrong number or shape raise.
-        - A mask also reaches the layer when `initial_state` is passed.
+        - Noise is drawn only in training, so inference does not advance the seed.
+        - Initial states with a wrong number or shape raise an error.
+        - A mask also reaches the layer if `initial_state` is passed.
 
     Args:
-        cell: A recurrent cell, or a list of cells, which is stacked.
-        return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
-        return_state: Whether to return the last states as well. Defaults to `False`.
-        go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading. Defaults to
+        cell: A recurrent cell, or a list of cells to stack.
+        return_sequences: Whether to return the output of every step. Defaults to `False`: only the last one.
+        return_state: Whether to return the last states in addition to the output. Defaults to `False`.
+        go_backwards: Whether to process the sequence backwards. The outputs are in the order of processing. Defaults to
             `False`.
-        stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs a known
-            batch size. Defaults to `False`.
-        unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many. Needs a known
-            number of steps. Defaults to `False`.
-        zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it. Defaults to
-            `False`.
-        recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the steps again:
-            a fraction of the memory, for long sequences, and about a third more arithmetic. The numbers are the same.
+        stateful: Whether each sample of a batch starts from the last states of the sample at the same index in the
+            previous batch. Needs a known batch size. Defaults to `False`.
+        unroll: Whether to unroll the loop: faster for few steps, slow to compile for many. Needs a known number of
+            steps. Defaults to `False`.
+        zero_output_for_mask: Whether a masked step outputs zeros instead of the previous output. Defaults to `False`.
+        recompute: Whether to store only every sixteenth state for the gradient and to recompute the steps in between.
+            This saves memory for long sequences and takes about a third more arithmetic. The results are the same.
             Defaults to `False`.
         schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells above the
-            lowest are alike) take the steps: `"steps"` runs all layers at one step before the next step; `"layers"`
-            runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$ at step $s - l$ for all
-            $l$ at once; `"auto"` (default) picks the fastest measured. The numbers are the same.
-        return_decisions: Whether to return, after the output and the states, what each deciding cell (`SkipCell`,
-            `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for each, the outermost first:
-            one for a step computed in full, zero for one that is skipped, skimmed or masked; with `go_backwards` in the
-            order of reading. Inside `keras.layers.Bidirectional` it needs `return_state=True`. Defaults to `False`.
+            lowest are alike) run: `"steps"` runs all layers at one step before the next step; `"layers"` runs one layer
+            over all steps before the next layer; `"wavefront"` runs layer $l$ at step $s - l$ for all $l$ at once;
+            `"auto"` (default) picks the one measured to be fastest. The results are the same.
+        return_decisions: Whether to also return, after the output and the states, the decisions of each cell in `cell`
+            that decides how much to compute (`SkipCell`, `SkimCell`, `VariableComputationCell`), the outermost first:
+            `[batch, time]`, one for a step computed in full, zero for a step that is skipped, skimmed or masked, in the
+            order of processing. Inside `keras.layers.Bidirectional`, this needs `return_state=True`. Defaults to
+            `False`.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`. As in Keras, `dtype` does not apply to
             `cell`.
 
     Call arguments:
         sequences: Tensor `[batch, time, features]`.
         initial_state: List of the cell's states, each `[batch, size]`, or `None` (default).
-        mask: Boolean tensor `[batch, time]`; a step whose entry is `False` is skipped.
+        mask: Boolean tensor `[batch, time]`. `False` masks a step: it changes no state.
         training: Whether dropout is on.
 
-    Output shape: `[batch, output_size]`, `[batch, time, output_size]` with `return_sequences`; with `return_state`
-        a list of it and each state; with `return_decisions` also `[batch, time]` for each cell that decides.
+    Output shape: `[batch, output_size]`, or `[batch, time, output_size]` with `return_sequences`. With `return_state`,
+        a tuple of the output and each state; with `return_decisions`, also `[batch, time]` for each cell that decides.
 
     Raises:
-        ValueError: `return_decisions` is given and no cell decides, the cell cannot run in the given `schedule`, the
-            input is not of rank 3, its feature size has changed, `initial_state` does not fit, or the batch size of a
-            stateful layer is unknown or has changed.
+        ValueError: `return_decisions` is set but no cell decides, the cell cannot run with the given `schedule`, the
+            input does not have rank 3, its feature size has changed, `initial_state` does not fit, or the batch size of
+            a stateful layer is unknown or has changed.
 
     Example:
 
@@ -104,33 +104,33 @@ class RNN(_arguments.Declared, keras.layers.RNN):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """Runs a cell over a sequence: `keras.layers.RNN`, faster and the same on every backend.
+        """Runs a cell over a sequence, like `keras.layers.RNN`, but faster and with the same results on every backend.
 
         Args:
-            cell: A recurrent cell, or a list of cells, which is stacked.
-            return_sequences: Whether to return the output of every step. Defaults to `False`: the last one.
-            return_state: Whether to return the last states as well. Defaults to `False`.
-            go_backwards: Whether to read the sequence from its end; the outputs come in the order of reading.
+            cell: A recurrent cell, or a list of cells to stack.
+            return_sequences: Whether to return the output of every step. Defaults to `False`: only the last one.
+            return_state: Whether to return the last states in addition to the output. Defaults to `False`.
+            go_backwards: Whether to process the sequence backwards. The outputs are in the order of processing.
                 Defaults to `False`.
-            stateful: Whether a batch starts from the states in which the last one ended, sample by sample. Needs
-                a known batch size. Defaults to `False`.
-            unroll: Whether to lay the loop out in the graph: faster for few steps, slow to compile for many.
-                Needs a known number of steps. Defaults to `False`.
-            zero_output_for_mask: Whether a masked step puts out zeros; else it repeats the output before it.
-                Defaults to `False`.
-            recompute: Whether the gradient keeps the states before every sixteenth step alone and computes the
-                steps again: a fraction of the memory, for long sequences, and about a third more arithmetic. The
-                numbers are the same. Defaults to `False`.
-            return_decisions: Whether to return, after the output and the states, what each deciding cell
-                (`SkipCell`, `SkimCell`, `VariableComputationCell`) in `cell` has decided, `[batch, time]` for
-                each, the outermost first: one for a step computed in full, zero for one that is skipped, skimmed
-                or masked; with `go_backwards` in the order of reading. Inside `keras.layers.Bidirectional` it
+            stateful: Whether each sample of a batch starts from the last states of the sample at the same index
+                in the previous batch. Needs a known batch size. Defaults to `False`.
+            unroll: Whether to unroll the loop: faster for few steps, slow to compile for many. Needs a known
+                number of steps. Defaults to `False`.
+            zero_output_for_mask: Whether a masked step outputs zeros instead of the previous output. Defaults to
+                `False`.
+            recompute: Whether to store only every sixteenth state for the gradient and to recompute the steps in
+                between. This saves memory for long sequences and takes about a third more arithmetic. The results
+                are the same. Defaults to `False`.
+            return_decisions: Whether to also return, after the output and the states, the decisions of each cell
+                in `cell` that decides how much to compute (`SkipCell`, `SkimCell`, `VariableComputationCell`),
+                the outermost first: `[batch, time]`, one for a step computed in full, zero for a step that is
+                skipped, skimmed or masked, in the order of processing. Inside `keras.layers.Bidirectional`, this
                 needs `return_state=True`. Defaults to `False`.
             schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
-                above the lowest are alike) take the steps: `"steps"` runs all layers at one step before the next
-                step; `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$
-                at step $s - l$ for all $l$ at once; `"auto"` (default) picks the fastest measured. The numbers
-                are the same.
+                above the lowest are alike) run: `"steps"` runs all layers at one step before the next step;
+                `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$ at
+                step $s - l$ for all $l$ at once; `"auto"` (default) picks the one measured to be fastest. The
+                results are the same.
             activity_regularizer: Regularizer of the output. Defaults to `None`.
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.
@@ -139,12 +139,12 @@ class RNN(_arguments.Declared, keras.layers.RNN):
 
     def build(self, sequences_shape: Any, initial_state_shape: Any = None) -> None: ...
     def get_initial_state(self, batch_size: Any) -> Any:
-        """Returns the states before the first step, a list as the cell orders them."""
+        """Returns the states before the first step, a list in the order of the cell."""
 
     @property
     def variables(self) -> Any: ...
     def reset_state(self) -> None:
-        """Sets the states of a stateful layer back to the cell's initial state."""
+        """Resets the states of a stateful layer to the cell's initial state."""
 
     def save_own_variables(self, store: Any) -> None: ...
     def load_own_variables(self, store: Any) -> None: ...
@@ -154,29 +154,33 @@ class RNN(_arguments.Declared, keras.layers.RNN):
     ) -> Any: ...
     def compute_output_shape(self, sequences_shape: Any, initial_state_shape: Any = None) -> Any: ...
     def compute_mask(self, sequences: Any, mask: Any) -> Any: ...
-    def running_order(self, batch_size: int | None) -> str:
-        """Returns the order in which the layers of the cell take the steps: `"steps"`, `"layers"` or `"wavefront"`.
+    def running_schedule(self, batch_size: int | None, training: bool | None = True) -> str:
+        """Returns the schedule with which the layer runs: `"steps"`, `"layers"` or `"wavefront"`.
 
-        Where `schedule="auto"`, what was measured to be the fastest on two cores: `"layers"` for deep cells of three
-        layers and more, on TensorFlow of twelve; on PyTorch `"wavefront"` for eight layers and more that multiply
-        little. With `unroll` or `recompute` it is `"steps"`.
+        With `schedule="auto"`, this is the one measured to be fastest on two CPU cores: `"layers"` for deep cells with
+        three or more layers (twelve on TensorFlow); on PyTorch `"wavefront"` for eight or more small layers, and
+        `"steps"` for fewer small layers in inference. With `unroll` or `recompute`, it is `"steps"`.
+
+        Args:
+            batch_size: Integer, or `None` if it is unknown.
+            training: Whether the layer runs in training. Defaults to `True`.
         """
 
     def step(self, inputs: Tensor, states: list | None = None) -> tuple[Tensor, list]:
-        """Takes one step of inference, for a loop of the user's own: streaming, or text generation.
+        """Runs one step of inference, for loops of your own, such as streaming or text generation.
 
-        Nothing is kept in the layer: give the returned states to the next call. The steps of a sequence give what one
-        pass over it gives.
+        The layer keeps nothing: pass the returned states to the next call. Stepping through a sequence gives the same
+        results as one call on the whole sequence.
 
         Args:
             inputs: Tensor `[batch, features]`.
-            states: List of the cell's states, each `[batch, size]`; `None` (default) for the initial ones.
+            states: List of the cell's states, each `[batch, size]`; `None` (default) for the initial states.
 
         Returns:
-            `output, states`: tensor `[batch, output_size]`, list.
+            `output, states`: a tensor `[batch, output_size]` and a list of tensors `[batch, size]`.
 
         Raises:
-            ValueError: the layer is not built, or the shape of an argument does not fit.
+            ValueError: The layer is not built, or the shape of an argument does not fit.
 
         Example:
 
@@ -190,6 +194,6 @@ class RNN(_arguments.Declared, keras.layers.RNN):
         """
 
     def step_uncompiled(self, inputs: Any, states: Any) -> Any:
-        """Returns what `step` does, not compiled, and with all that the cell could leave out."""
+        """Runs `step` without compiling it, and without skipping unneeded computation."""
 
     def get_config(self) -> dict[str, Any]: ...

@@ -9,8 +9,7 @@ class StatefulStates:
 
     def __init__(self):
         self.states = []
-        self.batch_size = None
-        self.is_fresh = None
+        self.batch_size = self.is_fresh = None
 
     @property
     def variables(self):

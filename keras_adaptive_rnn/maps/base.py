@@ -168,7 +168,6 @@ class LinearMap(_arguments.Declared, keras.layers.Layer):
 
     def narrow(self, prepared, inputs, units):
         """Restricts one group of `prepare` to the first `inputs` inputs and the first `units` units of each block."""
-        raise NotImplementedError
 
     def product(self, inputs, prepared):
         """Returns the product of `inputs` and one group of `prepare`."""

@@ -7,7 +7,7 @@ import keras
 class Bias(keras.layers.Layer):
     """Adds a bias `[blocks * units]`, or one row of a bias `[rows, blocks * units]`.
 
-    It is a layer and not a weight of the cell, so that the weights of a cell come in Keras's order: kernel, recurrent
+    It is a layer, not a weight of the cell, so that the weights of a cell are in Keras's order: kernel, recurrent
     kernel, bias.
 
     Args:

@@ -1,4 +1,4 @@
-"""The full matrix, and the full matrix with dropped entries."""
+"""The full matrix, and the full matrix with DropConnect."""
 
 from typing import Any
 
@@ -8,8 +8,8 @@ from keras_adaptive_rnn.maps.base import LinearMap
 class Full(LinearMap):
     """A full matrix: $y = x W$.
 
-    Weights: `kernel`, `[inputs, blocks * units]`, with the blocks concatenated as in Keras's cells; with
-        `weight_normalization` also `gain`, `[blocks * units]`.
+    Weights: `kernel`, `[inputs, blocks * units]`, with the blocks concatenated as in Keras's cells, and with
+    `weight_normalization` also `gain`, `[blocks * units]`.
 
     Args:
         units, blocks, initializer, regularizer, constraint, weight_normalization: As in
@@ -49,11 +49,11 @@ class Full(LinearMap):
         Args:
             units: Positive integer, size of one output block; `None` leaves it to the cell.
             blocks: Positive integer, or a tuple of them (groups). Defaults to `1`.
-            initializer: Initializer of the weights, as in `keras.initializers.get`. Defaults to `None`: that of
-                the cell, or `"glorot_uniform"` without a cell.
-            regularizer: Regularizer of the weights. Defaults to `None`: that of the cell.
-            constraint: Constraint of the weights. Defaults to `None`: that of the cell. It applies to each matrix
-                of the equations, `[inputs, outputs]`, even if several are stored as one weight.
+            initializer: Initializer of the weights, as in `keras.initializers.get`. Defaults to `None`: the
+                initializer of the cell, or `"glorot_uniform"` without a cell.
+            regularizer: Regularizer of the weights. Defaults to `None`: the regularizer of the cell.
+            constraint: Constraint of the weights. Defaults to `None`: the constraint of the cell. It applies to
+                each matrix of the equations, `[inputs, outputs]`, even if several are stored as one weight.
             weight_normalization: Whether each column of a matrix is $g\\, v / \\lVert v \\rVert$ with learned $g$
                 and $v$; $g$ is initialized to $\\lVert v \\rVert$. Defaults to `False`.
             name: As in `keras.layers.Layer`.
@@ -76,7 +76,7 @@ class DropConnect(Full):
     Weights: as in `keras_adaptive_rnn.maps.Full`.
 
     Args:
-        rate: Float in `[0, 1)`. Defaults to `0.5`.
+        rate: Float in `[0, 1)`, fraction of the entries to drop. Defaults to `0.5`.
         variational: Whether to drop whole columns, that is outputs of the map, instead of single entries. Defaults to
             `False`. (With this option, the authors' code also drops in inference; this class does not.)
         seed: Integer seed of the masks, or `None` (default).
@@ -123,18 +123,18 @@ class DropConnect(Full):
         """A full matrix with some of its entries dropped during training: $y = x (W \\odot M)$.
 
         Args:
-            rate: Float in `[0, 1)`. Defaults to `0.5`.
+            rate: Float in `[0, 1)`, fraction of the entries to drop. Defaults to `0.5`.
             variational: Whether to drop whole columns, that is outputs of the map, instead of single entries.
                 Defaults to `False`. (With this option, the authors' code also drops in inference; this class does
                 not.)
             seed: Integer seed of the masks, or `None` (default).
             units: Positive integer, size of one output block; `None` leaves it to the cell.
             blocks: Positive integer, or a tuple of them (groups). Defaults to `1`.
-            initializer: Initializer of the weights, as in `keras.initializers.get`. Defaults to `None`: that of
-                the cell, or `"glorot_uniform"` without a cell.
-            regularizer: Regularizer of the weights. Defaults to `None`: that of the cell.
-            constraint: Constraint of the weights. Defaults to `None`: that of the cell. It applies to each matrix
-                of the equations, `[inputs, outputs]`, even if several are stored as one weight.
+            initializer: Initializer of the weights, as in `keras.initializers.get`. Defaults to `None`: the
+                initializer of the cell, or `"glorot_uniform"` without a cell.
+            regularizer: Regularizer of the weights. Defaults to `None`: the regularizer of the cell.
+            constraint: Constraint of the weights. Defaults to `None`: the constraint of the cell. It applies to
+                each matrix of the equations, `[inputs, outputs]`, even if several are stored as one weight.
             weight_normalization: Whether each column of a matrix is $g\\, v / \\lVert v \\rVert$ with learned $g$
                 and $v$; $g$ is initialized to $\\lVert v \\rVert$. Defaults to `False`.
             name: As in `keras.layers.Layer`.

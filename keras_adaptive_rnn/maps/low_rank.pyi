@@ -1,4 +1,4 @@
-"""Low-rank maps, with and without a diagonal, factors free or tied over the blocks."""
+"""Low-rank maps, with an optional diagonal, and with factors that the blocks may share."""
 
 from typing import Any
 
@@ -87,11 +87,11 @@ class LowRank(LinearMap):
             diagonal_initializer: Initializer of the diagonal. Defaults to `"zeros"`.
             units: Positive integer, size of one output block; `None` leaves it to the cell.
             blocks: Positive integer, or a tuple of them (groups). Defaults to `1`.
-            initializer: Initializer of the weights, as in `keras.initializers.get`. Defaults to `None`: that of
-                the cell, or `"glorot_uniform"` without a cell.
-            regularizer: Regularizer of the weights. Defaults to `None`: that of the cell.
-            constraint: Constraint of the weights. Defaults to `None`: that of the cell. It applies to each matrix
-                of the equations, `[inputs, outputs]`, even if several are stored as one weight.
+            initializer: Initializer of the weights, as in `keras.initializers.get`. Defaults to `None`: the
+                initializer of the cell, or `"glorot_uniform"` without a cell.
+            regularizer: Regularizer of the weights. Defaults to `None`: the regularizer of the cell.
+            constraint: Constraint of the weights. Defaults to `None`: the constraint of the cell. It applies to
+                each matrix of the equations, `[inputs, outputs]`, even if several are stored as one weight.
             weight_normalization: Whether each column of a matrix is $g\\, v / \\lVert v \\rVert$ with learned $g$
                 and $v$; $g$ is initialized to $\\lVert v \\rVert$. Defaults to `False`.
             name: As in `keras.layers.Layer`.

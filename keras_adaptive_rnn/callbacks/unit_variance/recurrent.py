@@ -177,21 +177,18 @@ def scale_deep(cell, inputs, states, run):
     if run.settings.orthogonal:
         for matrices in (*kernels, recurrent):
             matrices.make_orthonormal()
-    first = 0 if cell.reads_output else 1
-    old = list(states[first : first + cell.depth])[::-1]
-    products, bounded = cell.recurrent_products(old, False), is_bounded(cell)
-    h = skipped = inputs
-    for i in range(cell.depth):
-        product = cell.kernel_map(h) if i == 0 else cell.inner_map(h, i - 1)
-        ends_block = cell.skip_every and (i + 1) % cell.skip_every == 0
+    products, bounded = cell.recurrent_products(list(states[cell.layer_states])[::-1], False), is_bounded(cell)
+    outputs = [inputs]
+    for i, skip in enumerate(cell.skips()):
+        product = cell.kernel_map(inputs) if i == 0 else cell.inner_map(outputs[-1], i - 1)
 
         def affine(i=i, product=product):
             a = float(of_input[i]) * product + float(of_state[i]) * products[i]
             return cell.bias(a, row=i) if cell.use_bias else a
 
-        def activated(affine=affine, skipped=skipped, ends_block=ends_block):
+        def activated(affine=affine, skip=skip):
             h = cell.activation(affine())
-            return h + cell.skip_scale * skipped if ends_block and skipped.shape[-1] == cell.units else h
+            return h if skip is None else h + skip[1] * outputs[skip[0] + 1]
 
         def scale(factor, i=i):
             of_input[i] *= factor
@@ -201,8 +198,7 @@ def scale_deep(cell, inputs, states, run):
         factors = horizon_factors(run)
         of_input[i] *= factors[0]
         of_state[i] *= factors[1]
-        h = activated()
-        skipped = h if ends_block else skipped
+        outputs.append(activated())
     for matrices, scales in zip(kernels, (of_input[:1], of_input[1:]), strict=False):
         matrices.scale(scales)
     recurrent.scale(of_state)

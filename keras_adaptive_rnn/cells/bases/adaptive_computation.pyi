@@ -1,4 +1,4 @@
-"""What cells that decide how much to compute share."""
+"""Base classes of cells that decide how much to compute."""
 
 from typing import Any
 
@@ -6,32 +6,34 @@ from keras_adaptive_rnn._types import Initializer
 from keras_adaptive_rnn.cells.bases.cell import Cell
 
 def cast(x: Any, dtype: str = "float32") -> Any:
-    """Returns `ops.cast(x, dtype)`, which on PyTorch takes longer than a small product also for what is so already."""
+    """Returns `x` as `dtype`. On PyTorch, `ops.cast` takes longer than a small product even if it has nothing to do."""
 
 def straight_through(value: Any, estimate: Any) -> Any:
-    """Returns `value` exactly, whose gradient is that of `estimate`."""
+    """Returns exactly `value`, with the gradient of `estimate`."""
 
 def cond_rows(chosen: Any, function: Any, otherwise: Any, tensors: Any) -> Any:
-    """Returns `function(*tensors)` in the rows that are chosen, and `otherwise(*tensors)` in the others.
+    """Returns `function(*tensors)` for the chosen rows and `otherwise(*tensors)` for the others.
 
-    It runs `function` over none, a quarter, a half, three quarters or all of the rows, whichever just holds the chosen,
-    and `otherwise`, which should be cheap, over all of them; of a single row, one of the two.
+    `function` runs on none, a quarter, half, three quarters or all of the rows, whichever is just enough for the chosen
+    ones. `otherwise`, which should be cheap, runs on all rows. For a single row, only one of the two runs.
 
     Args:
         chosen: Boolean tensor `[batch, 1]`.
-        function, otherwise: Functions of tensors, which return a list of tensors.
+        function, otherwise: Functions that take tensors and return a list of tensors.
         tensors: List of tensors `[batch, ...]`.
+
+    Returns: List of tensors `[batch, ...]`.
     """
 
 class AdaptiveComputationCell(Cell):
-    """A cell that decides in each step how much to compute, by an affine map in float32 of what it reads.
+    """A cell that decides in each step how much to compute, by an affine map of its inputs and state in float32.
 
-    It hands the decision of each step to `emit_aux`: one for a step computed in full, zero for one that is not. Where
-    it adds to the loss (`adds_loss`), `keras_adaptive_rnn.layers.RNN` does so once a sequence with `sequence_loss`, and
-    `keras.layers.RNN`, which cannot, is refused.
+    It passes the decision of each step to `emit_aux`: one for a step that is computed in full, zero for one that is
+    not. If the decisions add to the loss (`adds_loss`), `keras_adaptive_rnn.layers.RNN` adds `sequence_loss` once per
+    sequence. `keras.layers.RNN` cannot do that, so the cell refuses to run in it.
 
     Args:
-        decision_initializer: Initializer of the map. Defaults to `"glorot_uniform"`.
+        decision_initializer: Initializer of the kernel of the map. Defaults to `"glorot_uniform"`.
         **kwargs: As in `keras_adaptive_rnn.cells.Cell`.
     """
 
@@ -54,10 +56,10 @@ class AdaptiveComputationCell(Cell):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """A cell that decides in each step how much to compute, by an affine map in float32 of what it reads.
+        """A cell that decides in each step how much to compute, by an affine map of its inputs and state in float32.
 
         Args:
-            decision_initializer: Initializer of the map. Defaults to `"glorot_uniform"`.
+            decision_initializer: Initializer of the kernel of the map. Defaults to `"glorot_uniform"`.
             dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
                 `0.0`.
             recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
@@ -71,24 +73,21 @@ class AdaptiveComputationCell(Cell):
         """
 
     def build_decision(self, inputs: Any, outputs: Any, bias: str = "zeros") -> None:
-        """Makes the map of `inputs` entries to `outputs`, `bias` being the initializer of its bias."""
+        """Creates the map from `inputs` to `outputs` entries; `bias` is the initializer of its bias."""
 
     def decision(self, *read: Any) -> Any:
-        """Returns the map, of float32, of tensors `[batch, size]`, joined."""
+        """Applies the map, in float32, to tensors `[batch, size]`, concatenated."""
 
     def prepare_sequence(self, kept: Any, batch_size: Any, training: bool | None) -> None: ...
     @property
     def skips_unneeded(self) -> Any:
         """Whether this step may skip computation whose result is unused."""
 
-    def loss_arguments(self) -> Any:
-        """Returns the arguments by which it adds to the loss, in words."""
-
 class ScheduledCell(Cell):
-    """A cell with numbers that a callback changes from epoch to epoch, those in `scheduled_names`.
+    """A cell with hyperparameters that a callback changes from epoch to epoch, listed in `scheduled_names`.
 
-    Each starts as the argument of its name, and is a weight that is not trained: compiled training reads variables
-    anew, and takes floats for constants.
+    Each is initialized to the argument of that name. It is a non-trainable weight, because compiled training would bake
+    a Python float in as a constant.
     """
 
     scheduled_names: Any
@@ -109,7 +108,7 @@ class ScheduledCell(Cell):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """A cell with numbers that a callback changes from epoch to epoch, those in `scheduled_names`.
+        """A cell with hyperparameters that a callback changes from epoch to epoch, listed in `scheduled_names`.
 
         Args:
             dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
@@ -126,4 +125,4 @@ class ScheduledCell(Cell):
 
     def build(self, input_shape: Any) -> None: ...
     def set_value(self, name: Any, value: Any) -> None:
-        """Sets a number of the cell; its attribute stays what it was made with."""
+        """Sets a scheduled value. The attribute of that name keeps the constructor argument."""

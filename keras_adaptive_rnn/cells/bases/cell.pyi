@@ -8,7 +8,7 @@ from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._keras import DropoutRNNCell
 
 class Cell(_arguments.Declared, DropoutRNNCell, keras.layers.Layer):
-    """A recurrent cell whose step is split in two: what needs no state, and the rest.
+    """A recurrent cell whose step is split into a part that does not need the state and the rest.
 
     A subclass writes the equations of one time step in two methods:
 
@@ -65,7 +65,7 @@ class Cell(_arguments.Declared, DropoutRNNCell, keras.layers.Layer):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """A recurrent cell whose step is split in two: what needs no state, and the rest.
+        """A recurrent cell whose step is split into a part that does not need the state and the rest.
 
         Args:
             dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
@@ -118,7 +118,7 @@ class Cell(_arguments.Declared, DropoutRNNCell, keras.layers.Layer):
         """Returns uniform numbers in [0, 1), `[batch, step_noise_sizes[name]]`, new ones at each count."""
 
     def prepare_sequence(self, kept: Any, batch_size: Any, training: bool | None) -> None:
-        """Draws the noise of a sequence. The parts of the cell draw and prepare theirs by themselves.
+        """Draws the noise of a sequence. The cells and maps inside the cell prepare themselves.
 
         Args:
             kept: Dict to fill, which `_sequence.kept_by(self)` returns for as long as the sequence lasts.
@@ -142,4 +142,4 @@ class Cell(_arguments.Declared, DropoutRNNCell, keras.layers.Layer):
     def get_initial_state(self, batch_size: Any = None) -> Any: ...
     @property
     def has_trainable_initial_state(self) -> Any:
-        """Whether any part of the initial state is trained, also in a cell inside this one."""
+        """Whether any part of the initial state is trained, here or in a cell inside this one."""

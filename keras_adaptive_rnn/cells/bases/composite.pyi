@@ -5,10 +5,10 @@ from typing import Any
 from keras_adaptive_rnn.cells.bases.cell import Cell
 
 class CompositeCell(Cell):
-    """A cell that makes several cells of one class and takes their arguments beside its own.
+    """A cell that creates several cells of one class and takes their arguments in addition to its own.
 
-    A subclass names the class in `takes_arguments_of` and makes the parts by `self.make(index, units)`. `first_part`
-    returns the one that stands for all in the config.
+    A subclass names the class in `takes_arguments_of` and creates the cells with `self.make(index, units)`.
+    `first_part` returns the cell that represents all of them in the config.
     """
 
     dropout: float
@@ -27,7 +27,7 @@ class CompositeCell(Cell):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """A cell that makes several cells of one class and takes their arguments beside its own.
+        """A cell that creates several cells of one class and takes their arguments in addition to its own.
 
         Args:
             dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
@@ -43,4 +43,4 @@ class CompositeCell(Cell):
         """
 
     def make(self, index: Any, units: Any, **changes: Any) -> Any:
-        """Returns the `index`-th part."""
+        """Creates the `index`-th cell."""

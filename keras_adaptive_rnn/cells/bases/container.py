@@ -15,9 +15,8 @@ class ContainerCell(Cell):
 
     own_states_before = 0
 
-    # A method, as Keras's files hold what is in properties that are lists.
     def inner_cells(self):
-        raise NotImplementedError
+        """Returns the inner cells. A method, because Keras saves what a property lists."""
 
     def build_inner(self, cell, input_shape):
         """Builds an inner cell unless it is built already."""

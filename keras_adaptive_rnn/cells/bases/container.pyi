@@ -41,9 +41,11 @@ class ContainerCell(Cell):
             trainable: As in `keras.layers.Layer`.
         """
 
-    def inner_cells(self) -> None: ...
+    def inner_cells(self) -> None:
+        """Returns the inner cells. A method, because Keras saves what a property lists."""
+
     def build_inner(self, cell: Any, input_shape: Any) -> None:
-        """Builds an inner cell, unless it is built."""
+        """Builds an inner cell unless it is built already."""
 
     def divide_states(self, states: Any) -> Any:
         """Returns the states of each inner cell, a list of lists."""

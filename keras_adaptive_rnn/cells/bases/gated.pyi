@@ -1,4 +1,4 @@
-"""What the cores share: gates over a map of the input, a map of the state and a bias."""
+"""The base class of gated cells: a map of the input, a map of the state and a bias."""
 
 from typing import Any
 
@@ -7,33 +7,32 @@ from keras_adaptive_rnn.cells.bases.cell import Cell
 from keras_adaptive_rnn.maps.base import LinearMap
 
 class GatedCell(Cell):
-    """A cell whose gates are affine in input and state: $a = x W + h U + b$, joined over the gates.
+    """A cell whose gates are affine in input and state: $a = x W + h U + b$, concatenated over the gates.
 
-    A subclass lists its gates (`gates`), and writes `update(a, states, training)`, which returns `output, states` of a
-    step from $a$.
+    A subclass lists its gates in `gates` and implements `update(a, states, training)`, which returns `output, states`
+    of a step from $a$.
 
-    Where the gates read different vectors, it writes `step` instead. `self.kernel_map` is $W$, `self.recurrent_map`
-    $U$ and `project` has already computed $x W + b$; `self.recurrent(h, training)` is $h U$. `groups` says how many
-    gates each recurrent product serves, and `self.recurrent(h, training, k)` serves group $k$.
+    If the gates read different vectors, it implements `step` instead. `self.kernel_map` is $W$, `self.recurrent_map` is
+    $U$, and `project` has already computed $x W + b$; `self.recurrent(h, training)` returns $h U$. `groups` lists how
+    many gates share each recurrent product, and `self.recurrent(h, training, k)` returns the product of group $k$.
 
-    Weights, in order: those of `kernel_map`, those of `recurrent_map`, `bias`, the gains of the norms. The trained
-    initial state comes before them all.
+    Weights, in order: the weights of `kernel_map`, the weights of `recurrent_map`, `bias`, and the gains of the layer
+    normalizations. A trained initial state comes before all of them.
 
     Args:
-        units: Positive integer, size of the output and of each gate.
-        activation: Activation of the new content. Defaults to `"tanh"`.
-        use_bias: Whether to add a bias. Defaults to `True`.
+        units: Positive integer, dimensionality of the output space and of each gate.
+        activation: Activation function of the candidate state. Defaults to `"tanh"`.
+        use_bias: Whether to use a bias. Defaults to `True`.
         kernel_initializer, recurrent_initializer, bias_initializer: Initializers of $W$, $U$, $b$. Default to
             `"glorot_uniform"`, `"orthogonal"` and `"zeros"`.
         kernel_regularizer, recurrent_regularizer, bias_regularizer: Regularizers, `None` by default.
         kernel_constraint, recurrent_constraint, bias_constraint: Constraints, `None` by default.
         kernel_map, recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
             `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-        layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a gain and no
-            centre, before they are added. Defaults to `False`.
+        layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain but no
+            offset, before they are added. Defaults to `False`.
         dropout, recurrent_dropout, seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
-        per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default) for one
-            mask that the gates share.
+        per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share one mask.
         name, dtype, trainable: As in `keras.layers.Layer`.
     """
 
@@ -94,12 +93,12 @@ class GatedCell(Cell):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """A cell whose gates are affine in input and state: $a = x W + h U + b$, joined over the gates.
+        """A cell whose gates are affine in input and state: $a = x W + h U + b$, concatenated over the gates.
 
         Args:
-            units: Positive integer, size of the output and of each gate.
-            activation: Activation of the new content. Defaults to `"tanh"`.
-            use_bias: Whether to add a bias. Defaults to `True`.
+            units: Positive integer, dimensionality of the output space and of each gate.
+            activation: Activation function of the candidate state. Defaults to `"tanh"`.
+            use_bias: Whether to use a bias. Defaults to `True`.
             kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
@@ -116,10 +115,10 @@ class GatedCell(Cell):
                 such as `LowRank(rank=24, diagonal=True)`.
             recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
                 `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            layer_normalization: Whether to normalise $x W$ and $h U$, each over all its gates together, with a
-                gain and no centre, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate drops its inputs and state by masks of its own; `False` (default)
-                for one mask that the gates share.
+            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
+                but no offset, before they are added. Defaults to `False`.
+            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
+                one mask.
             dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
                 `0.0`.
             recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
@@ -134,23 +133,23 @@ class GatedCell(Cell):
 
     def build(self, input_shape: Any) -> None: ...
     def build_maps(self) -> None:
-        """Makes the weights of $W$ and $U$."""
+        """Creates the weights of $W$ and $U$."""
 
     def make_norm(self, size: Any, center: bool = False) -> Any:
-        """Returns a built layer normalisation of `size` entries; the bias of the gates is the centre."""
+        """Returns a built layer normalization of `size` entries. The bias of the gates serves as its offset."""
 
     def bias_initializers(self) -> Any:
-        """The initializer of each gate's bias."""
+        """Returns the initializer of each gate's bias."""
 
     @property
     def noise_sizes(self) -> Any: ...
     def project(self, inputs: Any, training: bool | None = False) -> Any: ...
     def recurrent(self, h: Any, training: bool | None, group: int = 0) -> Any:
-        """Returns $h U$ for one group of gates: dropped out, multiplied, normalised."""
+        """Returns $h U$ for one group of gates, with dropout and layer normalization."""
 
     def step(self, projected: Any, states: Any, training: bool | None = False) -> Any: ...
     def update(self, a: Any, states: Any, training: bool | None) -> None:
-        """Returns `output, states` from the joined affine parts of the gates."""
+        """Returns `output, states` from the affine parts of the gates, concatenated."""
 
-    def split(self, joined: Any) -> Any:
-        """Returns the gates' pieces of a joined tensor."""
+    def split(self, a: Any) -> Any:
+        """Splits a tensor concatenated over the gates into one piece per gate."""

@@ -5,16 +5,16 @@ from typing import Any
 from keras_adaptive_rnn.cells.bases.container import ContainerCell
 
 class WrapperCell(ContainerCell):
-    """A cell around a cell, of ours, of Keras or of the user.
+    """A cell around one inner cell: ours, Keras's or the user's.
 
-    It hands on what the inner cell needs of the sequence (noise, prepared weights, initial state) and keeps the states
-    flat: the inner cell's first, the output first among them, then its own, whose sizes a subclass
-    names in `own_state_size`. A subclass writes `step` and calls `self.inner(inputs, states, training)` in it.
+    Its states are a flat list: the states of the inner cell, the output first, followed by states of its own, whose
+    sizes a subclass lists in `own_state_size`. A subclass implements `step`, which calls
+    `self.inner(inputs, states, training)`.
 
     Args:
         cell: The inner cell, with `state_size`; its first state must be its output.
-        dropout, recurrent_dropout, seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`; the dropout
-            is the modulator's, on what it reads, and the initial state covers the inner cell's states.
+        dropout, recurrent_dropout, seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`. Dropout
+            applies to what the wrapper reads, and the initial state includes the inner cell's states.
         name, dtype, trainable: As in `keras.layers.Layer`.
     """
 
@@ -40,7 +40,7 @@ class WrapperCell(ContainerCell):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """A cell around a cell, of ours, of Keras or of the user.
+        """A cell around one inner cell: ours, Keras's or the user's.
 
         Args:
             cell: The inner cell, with `state_size`; its first state must be its output.
@@ -59,13 +59,13 @@ class WrapperCell(ContainerCell):
     def inner_cells(self) -> Any: ...
     def build(self, input_shape: Any) -> None: ...
     def inner(self, inputs: Any, states: Any, training: bool | None) -> Any:
-        """Returns `output, states` of the inner cell for one step; `states` is a list."""
+        """Returns `output, states` of one step of the inner cell; `states` is a list."""
 
     def inner_project(self, inputs: Any, training: bool | None) -> Any:
-        """Returns what the inner cell can compute without its state."""
+        """Returns what the inner cell computes without its state."""
 
     def inner_step(self, projected: Any, states: Any, training: bool | None) -> Any:
-        """Returns `output, states` of the inner cell's step from what `inner_project` gave."""
+        """Returns `output, states` of one step of the inner cell from the result of `inner_project`."""
 
     @property
     def reads_output(self) -> Any: ...
