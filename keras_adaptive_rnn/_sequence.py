@@ -33,13 +33,9 @@ class Sequence:
     intermediates: list | None = None
 
 
-NO_SEQUENCE = Sequence()
-_current = ContextVar("sequence", default=NO_SEQUENCE)
-
-
-def current():
-    """Returns the pass that the calling thread runs; an empty one outside any pass."""
-    return _current.get()
+_current = ContextVar("sequence", default=Sequence())  # noqa: B039 - Nothing is written to this one.
+# Returns the pass that the calling thread runs; an empty one outside any pass.
+current = _current.get
 
 
 def kept_by(part):

@@ -9,6 +9,7 @@ from keras import ops
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import initializers
+from keras_adaptive_rnn._keras import layer_test_case
 from tests.table import LAYERS
 
 
@@ -162,7 +163,7 @@ def test_fixed_embedding(tmp_path):
 
 
 def test_fixed_embedding_conforms_to_keras():
-    keras_test = kar.testing.checks.layer_test_case().run_layer_test
+    keras_test = layer_test_case().run_layer_test
     keras_test(
         kar.FixedEmbedding,
         init_kwargs={"input_dim": 4, "output_dim": 3, "seed": 1},

@@ -133,12 +133,11 @@ class RNN(_arguments.Declared, keras.layers.RNN):
         self.input_spec = keras.layers.InputSpec(ndim=3)
         self._stateful_states = StatefulStates()
         self._tree = CellTree(self.cell)
-        if self._tree.parts:
-            _layers_of.setdefault(self.cell, weakref.WeakSet()).add(self)
+        self._fast_step = self._short_step
         # If the cell is not a layer, its variables are unknown.
-        is_layer = isinstance(self.cell, keras.layers.Layer)
-        short = self._short_step
-        self._fast_step = engine.compiled(short, self.cell, self._tree.is_traceable) if is_layer else short
+        if self._tree.parts:
+            self._fast_step = engine.compiled(self._short_step, self.cell, self._tree.is_traceable)
+            _layers_of.setdefault(self.cell, weakref.WeakSet()).add(self)
         self.return_decisions = _arguments.boolean("return_decisions", return_decisions)
         if return_decisions and not self._tree.deciding:
             raise ValueError(
@@ -155,6 +154,7 @@ class RNN(_arguments.Declared, keras.layers.RNN):
                 f"Layer '{self.name}' needs a known feature size, the last axis of its input. "
                 f"Received: input shape {tuple(sequences_shape)}"
             )
+        self._check_length(sequences_shape)
         if isinstance(self.cell, keras.layers.Layer) and not self.cell.built:
             self.cell.build((batch_size, features))
         self._tree = CellTree(self.cell)
@@ -167,6 +167,13 @@ class RNN(_arguments.Declared, keras.layers.RNN):
                     f"`batch_shape` to `keras.Input`. Received: input shape {tuple(sequences_shape)}"
                 )
             self._stateful_states.create(self, batch_size)
+
+    def _check_length(self, shape):
+        if self.unroll and shape[1] is None:
+            raise ValueError(
+                f"Layer '{self.name}' has unroll=True and needs a known number of steps. "
+                f"Received: input shape {tuple(shape)}"
+            )
 
     # States.
 
@@ -224,11 +231,7 @@ class RNN(_arguments.Declared, keras.layers.RNN):
         return engine.outside_compilers(super().__call__, *args, **kwargs)
 
     def call(self, sequences, initial_state=None, mask=None, training=False):
-        if self.unroll and sequences.shape[1] is None:
-            raise ValueError(
-                f"Layer '{self.name}' has unroll=True and needs a known number of steps. "
-                f"Received: input shape {tuple(sequences.shape)}"
-            )
+        self._check_length(sequences.shape)
         batch_size = ops.shape(sequences)[0]
         if self.stateful and sequences.shape[0] not in (None, self._stateful_states.batch_size):
             raise ValueError(
