@@ -46,7 +46,7 @@ def scan_taken_steps(cell, inputs, states, mask, options, wants_taken):
     states, reached, path = engine.ragged_scan(step, inputs, states, cell.skipped_steps(states)[:, 0], ends, collect)
     done = reached - cell.skipped_steps(states)[:, 0]
     states = cell.skip(states, (ends - done)[:, None])
-    held = mask is not None and options.zero_output_for_mask
+    held = mask is not None and options.zero_output_for_mask and inputs.shape[0] != 0
     output = ops.where(mask[-1], states[0], 0) if held else states[0]
     if not collect:
         return output, None, states, None
