@@ -32,7 +32,7 @@ class Case:
         return (scale * self.rng.normal(size=shape)).astype("float32")
 
     def _states(self, cell):
-        """Returns random states; those that are the cell's book-keeping are as the cell makes them."""
+        """Returns random states; bookkeeping states are those of `get_initial_state`."""
         initial = as_list(cell.get_initial_state(batch_size=self.batch))
         if any(isinstance(state, (list, tuple)) for state in initial):
             return [self.normal(tuple(state.shape), scale=0.5) for state in tree.flatten(initial)]
@@ -78,8 +78,8 @@ class Case:
         return ops.stack(outputs, axis=1), states
 
     def gradients(self, forward, variables):
-        """Returns loss and gradients, by weights, inputs and states, of `forward(inputs, states)`."""
-        # Every output counts differently: a loss that is symmetric in time hides steps in the wrong order.
+        """Returns the loss of `forward(inputs, states)` and its gradients by weights, inputs and states."""
+        # Every output has a weight of its own: a loss that is symmetric in time would hide steps in the wrong order.
         shape = (self.batch, self.time, self.output_size)
         weight = ops.convert_to_tensor(np.random.default_rng(7).normal(size=shape).astype("float32"))
 

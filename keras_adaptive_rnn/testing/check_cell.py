@@ -14,7 +14,7 @@ from keras_adaptive_rnn.testing.compare import close, run_keras_layer_test
 def check_cell(
     cell: keras.layers.Layer, input_shape: tuple[int, int, int], seed: int = 0, skip: Sequence[str] = ()
 ) -> None:
-    """Checks all that a Keras cell must do, on the backend in use, and says what it does not.
+    """Checks that a cell does everything a Keras cell must do, on the backend in use, and reports every failure.
 
     One call covers: the shapes, order and dtype of what a step returns; config and file round trips; agreement of a
     Python loop over the cell, `keras.layers.RNN` and `keras_adaptive_rnn.layers.RNN` in outputs, states and gradients,
@@ -40,7 +40,7 @@ def check_cell(
 
 
 def check_layer(layer: keras.layers.Layer, input_shape: tuple[int, int, int], seed: int = 0) -> None:
-    """Runs Keras's own `run_layer_test` on a recurrent layer, and checks that its config makes the same layer.
+    """Runs Keras's own `run_layer_test` on a recurrent layer, and checks that its config creates the same layer.
 
     Args:
         layer: The layer, an instance; copies of it are tested.

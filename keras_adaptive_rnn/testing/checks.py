@@ -1,4 +1,4 @@
-"""The checks of `check_cell`, one per function: `skip` takes its name, and a failure shows its first line.
+"""The checks of `check_cell`, one per function. `skip` takes their names, and a failure shows their first line.
 
 Every function of this module is a check.
 """
@@ -22,7 +22,7 @@ from keras_adaptive_rnn.testing.compare import close, require, require_dtype, ru
 
 
 def protocol(case):
-    """A step returns the output and a list of states, each [batch, size], in the compute dtype, output first."""
+    """A step returns the output and a list of states [batch, size] in the compute dtype; the first state is the output."""
     cell = case.cell()
     x, is_list = ops.convert_to_tensor(case.inputs), isinstance(cell.state_size, (list, tuple))
     sizes = tree.flatten(cell.state_size)
@@ -47,7 +47,7 @@ def protocol(case):
 
 
 def config(case):
-    """The config survives JSON and makes an equal cell."""
+    """The config survives JSON and creates an equal cell."""
     made = keras.saving.serialize_keras_object(case.copy())
     revived = keras.saving.deserialize_keras_object(json.loads(json.dumps(made)))
     again = keras.saving.serialize_keras_object(revived)
@@ -81,7 +81,7 @@ def loops_agree(case):
 
 
 def masks_and_directions(case):
-    """Our RNN agrees with keras.layers.RNN under masks, backwards, unrolled and without sequences."""
+    """Our RNN agrees with keras.layers.RNN with masks, backwards, unrolled, and without return_sequences."""
     ours, keras_ = case.cell(), case.cell()
     mask = case.rng.random((case.batch, case.time)) < 0.6
     mask[:, 0] = True
@@ -98,7 +98,7 @@ def masks_and_directions(case):
 
 
 def padding(case):
-    """Steps that are masked change nothing: left, right, in between, backwards, and all of them."""
+    """Masked steps change nothing: at the start, at the end, in between, backwards, and if all steps are masked."""
     layer = case.layer(RNN)
     plain = case.run(layer, states=case.states)
     noise = 1e3 * np.ones((case.batch, 2, case.features), "float32")
@@ -124,7 +124,7 @@ def padding(case):
 
 
 def noise(case):
-    """Noise is fresh for every batch, absent in inference, and nothing of it stays behind."""
+    """Noise is drawn anew for every batch, is absent in inference, and leaves nothing behind."""
     for rnn in (RNN, keras.layers.RNN):
         layer = case.layer(rnn)
         first, again = case.run(layer), case.run(layer)
@@ -139,7 +139,7 @@ def noise(case):
 
 
 def streaming(case):
-    """The steps of RNN.step give one pass, and a batch that does not match raises."""
+    """Calls of RNN.step compute what one pass computes, and states of another batch size raise."""
     layer = case.layer(RNN)
     states, outputs = None, []
     for t in range(case.time):
@@ -154,7 +154,7 @@ def streaming(case):
 
 
 def stateful(case):
-    """Two halves of a stateful layer give one pass, eagerly and in predict, and reset_state starts anew."""
+    """A stateful layer computes two halves like one pass, eagerly and in predict, and reset_state starts over."""
     halves = np.array_split(case.inputs, 2, axis=1)
     whole = case.run(case.layer(RNN))[0]
     layer = case.layer(RNN, stateful=True, return_state=False)
@@ -190,7 +190,7 @@ def wrappers(case):
 
 
 def mixed_precision(case):
-    """Under both mixed policies weights stay float32, what it computes is of the compute dtype and close."""
+    """Under both mixed policies, weights stay float32, and results have the compute dtype and are close."""
     expected = case.run(case.layer(RNN))
     for name, rnns in (("mixed_bfloat16", (RNN, keras.layers.RNN)), ("mixed_float16", (RNN,))):
         cell = case.cell(dtype=name)
@@ -208,7 +208,7 @@ def mixed_precision(case):
 
 
 def unknown_sizes(case):
-    """It takes symbolic inputs of unknown batch and time, and then batches of any size and length."""
+    """It accepts symbolic inputs of unknown batch size and length, and then any batch size and length."""
     inputs = keras.Input((None, case.features))
     layer = case.layer(RNN, return_state=False)
     outputs = layer(inputs)
@@ -221,7 +221,7 @@ def unknown_sizes(case):
 
 
 def training(case):
-    """fit of one batch changes every weight that has a gradient, and leaves finite numbers."""
+    """fit runs, and its losses and weights are finite."""
     model = keras.Sequential([keras.Input((None, case.features)), case.layer(RNN, return_state=False)])
     model.compile("sgd", "mse")
     targets = case.normal((case.batch, case.time, case.output_size))
@@ -231,7 +231,7 @@ def training(case):
 
 
 def saving(case):
-    """A model with it loads from its `.keras` file and computes the same, in our RNN and in Keras's."""
+    """A model with the cell loads from its `.keras` file and computes the same, in our RNN and in Keras's."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "model.keras"
         for rnn in (RNN, keras.layers.RNN):

@@ -1,4 +1,4 @@
-"""How the checks compare, and how they fail."""
+"""Comparisons and failures of the checks."""
 
 import keras
 import numpy as np
