@@ -22,7 +22,7 @@ from keras_adaptive_rnn.testing.compare import close, require, require_dtype, ru
 
 
 def protocol(case):
-    """A step returns the output and a list of states [batch, size] in the compute dtype; the first state is the output."""
+    """A step returns the output and a list of states [batch, size] in the compute dtype; state 0 is the output."""
     cell = case.cell()
     x, is_list = ops.convert_to_tensor(case.inputs), isinstance(cell.state_size, (list, tuple))
     sizes = tree.flatten(cell.state_size)
