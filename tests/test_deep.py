@@ -1,5 +1,7 @@
 """How a deep stack starts: unit variance at any depth, gradients through it, and the arguments that decide it."""
 
+import itertools
+
 import keras
 import numpy as np
 import pytest
@@ -61,14 +63,13 @@ def test_other_maps(make):
 
 
 # A homogeneous activation (ReLU) has no variance that it returns to: narrow stacks without skip connections drift.
-@pytest.mark.parametrize("activation", ["belu", "elu", "tanh"])
-@pytest.mark.parametrize("depth", [4, 24])
+@pytest.mark.parametrize(("depth", "activation"), dealt(itertools.product([4, 24], ["belu", "elu", "tanh"])))
 def test_a_stack_without_skip_connections_gets_there(depth, activation):
     layer = kar.DeepRNN(64, depth=depth, activation=activation, skip_every=None)
     assert_near_unit(deviations(layer, normal(16, 4 * depth, 64))[2 * depth :])
 
 
-@pytest.mark.parametrize("features", [2, 7, 200])
+@pytest.mark.parametrize("features", dealt([2, 7, 200]))
 def test_inputs_of_any_size(features):
     assert_near_unit(deviations(kar.DeepRNN(32, depth=12), normal(32, 30, features))[10:])
 
@@ -77,7 +78,7 @@ def test_it_stays_there():
     assert_near_unit(deviations(kar.DeepRNN(32, depth=36), normal(8, 300, 32)))
 
 
-@pytest.mark.parametrize("dtype", ["bfloat16", "mixed_bfloat16"])
+@pytest.mark.parametrize("dtype", dealt(["bfloat16", "mixed_bfloat16"]))
 def test_half_precision(dtype):
     assert_near_unit(deviations(kar.DeepRNN(32, depth=36, dtype=dtype), normal(8, 30, 32)))
 

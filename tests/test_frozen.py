@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from packaging.version import Version
 
+from tests.backends import dealt
 from tests.frozen.freeze import FOLDER, models
 
 
@@ -16,7 +17,7 @@ def test_everything_has_a_file():
     assert not missing, "run `python -m tests.frozen.freeze` and commit what it writes"
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.keras")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", dealt(sorted(FOLDER.glob("*.keras"))), ids=lambda path: path.stem)
 def test_a_frozen_file_loads(path):
     with zipfile.ZipFile(path) as file:
         written_by = json.loads(file.read("metadata.json"))["keras_version"]

@@ -19,7 +19,7 @@ from tests.table import LAYERS, MODELS
 
 BACKEND = keras.backend.backend()
 THREADS, CALLS, FEATURES = 8, 3, 4
-SIZES = [(1, 5), (3, 7), (2, 4), (4, 7)]
+SIZES = [(1, 5), (3, 7), (4, 7)]
 ROWS = {
     "keras_lstm": lambda: keras.layers.LSTM(4),
     "stack": lambda: kar.LSTM([4] * 3),
