@@ -22,7 +22,7 @@ TESTS = {
     "jax": ("jax", SUITE),
     "tensorflow": ("tensorflow", SUITE),
     "torch": ("torch", SUITE),
-    "optimized": ("jax", ["tests/test_compiled.py", "tests/test_rnn.py", "tests/test_deciding.py", *WORKERS]),
+    "optimized": ("jax", ["tests/test_compiled.py", *WORKERS]),
     # Each of these tests starts a process for every backend, so they run one by one.
     "cross": ("jax", ["tests/cross"]),
 }
