@@ -9,7 +9,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_adaptive_rnn._keras import AutocastScope, DropoutRNNCell
+from keras_adaptive_rnn._keras import AutocastScope, DropoutRNNCell, replaced
 
 KERAS_MASKS = ("_dropout_mask", "_recurrent_dropout_mask")
 
@@ -131,12 +131,5 @@ def _reset_keras_masks(cell):
 def _keras_masks(sequence):
     with contextlib.ExitStack() as stack:
         for cell in filter(_is_noisy_keras_cell, sequence.kept):
-            before = {name: getattr(cell, name, None) for name in KERAS_MASKS}
-            stack.callback(_set_attributes, cell, before)
-            _set_attributes(cell, sequence.kept[cell])
+            stack.enter_context(replaced(cell, **sequence.kept[cell]))
         yield
-
-
-def _set_attributes(layer, values):
-    for name, value in values.items():
-        setattr(layer, name, value)

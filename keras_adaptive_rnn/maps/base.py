@@ -164,9 +164,11 @@ class LinearMap(_arguments.Declared, keras.layers.Layer):
 
     def prepare_blocks(self, training):
         """Returns what `product_per_block` takes, with a leading axis of blocks in each tensor."""
+        raise NotImplementedError
 
     def narrow(self, prepared, inputs, units):
         """Restricts one group of `prepare` to the first `inputs` inputs and the first `units` units of each block."""
+        raise NotImplementedError
 
     def product(self, inputs, prepared):
         """Returns the product of `inputs` and one group of `prepare`."""

@@ -158,6 +158,7 @@ class GatedCell(Cell):
 
     def update(self, a, states, training):
         """Returns `output, states` from the affine parts of the gates, concatenated."""
+        raise NotImplementedError
 
     def split(self, a):
         """Splits a tensor concatenated over the gates into one piece per gate."""
