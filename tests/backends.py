@@ -1,12 +1,17 @@
-"""Which rows of a table a backend runs, where the rows are too long to run on all of them."""
+"""Which tests and rows a backend runs, where there are too many to run on all of them."""
 
 import keras
+import pytest
 
 PLACES = {"jax": 0, "tensorflow": 1, "torch": 2}
 
+# Marks a test, or as `pytestmark` a file, to run on PyTorch, which compiles nothing, and on one of the other backends.
+# Tests that are picked by name run on every backend.
+in_turns = pytest.mark.in_turns
+
 
 def dealt(rows):
-    """Returns the rows for this backend: all on PyTorch, which compiles nothing, a third on each of the others."""
+    """Returns the rows for this backend: all on PyTorch, a third on each of the others."""
     rows = list(rows)
     return rows if keras.backend.backend() == "torch" else dealt_once(rows)
 

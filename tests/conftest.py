@@ -5,6 +5,7 @@ import gc
 import os
 import pathlib
 import sys
+import zlib
 
 # Small graphs compiled once and run once: compiling them well costs more than it saves. The flags more than halve it.
 # They are for this process: `tests/cross/test_backends.py` starts others without them, and `tools/run_tests.py` sets
@@ -66,6 +67,25 @@ class _Bound:
 
 
 _bound = _Bound()
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "in_turns: runs on PyTorch and on one of the other backends")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leaves out the tests marked `in_turns` whose turn is the other backend's, unless tests were picked by name."""
+    turns = ["jax", "tensorflow"]
+    backend = keras.backend.backend()
+    if backend not in turns or config.option.keyword or any("::" in argument for argument in config.args):
+        return
+    others = [
+        item
+        for item in items
+        if item.get_closest_marker("in_turns") and turns[zlib.crc32(item.nodeid.encode()) % 2] != backend
+    ]
+    config.hook.pytest_deselected(items=others)
+    items[:] = [item for item in items if item not in set(others)]
 
 
 @pytest.fixture(autouse=True)

@@ -11,6 +11,9 @@ from keras import ops
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import activations
+from tests.backends import in_turns
+
+pytestmark = in_turns
 
 SAMPLES = 40_000
 BASES = {

@@ -10,8 +10,10 @@ from keras import ops, tree
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import analysis, engine, maps
 from keras_adaptive_rnn.initializers import SemiOrthogonal
-from tests.backends import dealt
+from tests.backends import dealt, in_turns
 from tests.table import CELLS, OPTIONS
+
+pytestmark = in_turns
 
 X = np.random.default_rng(0).normal(size=(2, 5, 4)).astype("float32")
 

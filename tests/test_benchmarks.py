@@ -7,12 +7,16 @@ import keras
 import numpy as np
 import pytest
 
+from tests.backends import in_turns
+
 pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 if not (pathlib.Path(__file__).parents[1] / "benchmarks").exists():
     pytest.skip("the benchmarks are not part of the source distribution", allow_module_level=True)
 
 from benchmarks import contenders, deep_stack, memory, plot, time_loop
+
+pytestmark = in_turns
 
 SIZES = {"units": 3, "batch": 2, "steps": 4}
 ARGUMENTS = [f"--{name}={size}" for name, size in SIZES.items()]

@@ -1,13 +1,13 @@
 """Every cell and layer does all that a good Keras cell must do: on PyTorch all, on the other backends in turns.
 
-Everywhere each cell keeps its protocol, its loop agrees with Keras's in values and gradients, padding changes nothing,
-and it computes in half precision.
+On JAX or on TensorFlow each cell keeps its protocol, its loop agrees with Keras's in values and gradients, padding
+changes nothing, and it computes in half precision.
 """
 
 import pytest
 
 from keras_adaptive_rnn.testing import check_cell, check_layer
-from tests.backends import dealt
+from tests.backends import dealt, in_turns
 from tests.table import CELLS, LAYERS, OPTIONS
 
 INPUT_SHAPE = (3, 5, 4)
@@ -25,6 +25,7 @@ AROUND = (
 )
 
 
+@in_turns
 @pytest.mark.parametrize("name", CELLS)
 def test_cell(name):
     check_cell(CELLS[name](), INPUT_SHAPE, skip=() if name in dealt(CELLS) else AROUND)

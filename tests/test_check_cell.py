@@ -8,6 +8,9 @@ from keras import ops
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn.testing import check_cell
 from keras_adaptive_rnn.testing.checks import CELL_CHECKS
+from tests.backends import in_turns
+
+pytestmark = in_turns
 
 
 @keras.saving.register_keras_serializable(package="tests")

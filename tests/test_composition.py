@@ -10,8 +10,10 @@ import pytest
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import maps
-from tests.backends import dealt
+from tests.backends import dealt, in_turns
 from tests.table import CELL_ROWS, OPTIONS
+
+pytestmark = in_turns
 
 UNITS = 4
 # Cells in one model: Keras takes longer around a model than the model.

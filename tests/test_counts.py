@@ -8,6 +8,9 @@ from keras import ops
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn.cells.bases.noise import DIGITS, next_digits
 from keras_adaptive_rnn.testing import given_noise
+from tests.backends import in_turns
+
+pytestmark = in_turns
 
 
 def built(cell, inputs=4):

@@ -9,7 +9,9 @@ from keras import ops
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import analysis, initializers, maps
-from tests.backends import dealt
+from tests.backends import dealt, in_turns
+
+pytestmark = in_turns
 
 
 def normal(*shape):

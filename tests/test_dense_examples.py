@@ -7,6 +7,10 @@ import pathlib
 import numpy as np
 import pytest
 
+from tests.backends import in_turns
+
+pytestmark = in_turns
+
 pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 FOLDER = pathlib.Path(__file__).parents[1] / "examples"

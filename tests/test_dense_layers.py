@@ -10,7 +10,10 @@ from keras import ops
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import initializers
 from keras_adaptive_rnn._keras import layer_test_case
+from tests.backends import in_turns
 from tests.table import LAYERS
+
+pytestmark = in_turns
 
 
 def run(layer, x, **arguments):

@@ -12,7 +12,9 @@ import pytest
 
 import keras_adaptive_rnn
 from keras_adaptive_rnn import _export
-from tests.backends import dealt
+from tests.backends import dealt, in_turns
+
+pytestmark = in_turns
 
 ROOT = pathlib.Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md"))]

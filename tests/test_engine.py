@@ -22,7 +22,7 @@ from keras_adaptive_rnn import engine
 from keras_adaptive_rnn._keras import flatten_layers, takes_training
 from keras_adaptive_rnn.engine import tuning
 from keras_adaptive_rnn.testing.case import Case
-from tests.backends import dealt
+from tests.backends import dealt, in_turns
 from tests.table import CELLS, OPTIONS
 
 # One weight for several rows of inputs: the blocks of an untied low-rank map share a factor.
@@ -76,6 +76,7 @@ def loss_and_gradients(cell, **kwargs):
     return [value, *(np.float32(0) if g is None else g for g in [*by_variable, *by_tensor])]
 
 
+@in_turns
 @pytest.mark.parametrize("name", NAMES)
 def test_gradients_formed_in_few_products_are_the_same(name, monkeypatch):
     formed = [loss_and_gradients(ALL[name], recompute=recompute) for recompute in (False, True)]
@@ -314,6 +315,7 @@ OF_KERAS = [
 ]
 
 
+@in_turns
 def test_without_private_names_of_keras_the_numbers_are_the_same():
     results = []
     for gone in ([], OF_KERAS):

@@ -8,6 +8,9 @@ import pytest
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import maps
+from tests.backends import in_turns
+
+pytestmark = in_turns
 
 X = np.ones((2, 5, 3), "float32")
 

@@ -7,6 +7,10 @@ import pathlib
 import keras
 import pytest
 
+from tests.backends import in_turns
+
+pytestmark = in_turns
+
 pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 PATH = pathlib.Path(__file__).parents[1] / "examples" / "char_language_model.py"

@@ -14,8 +14,10 @@ from keras import ops
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import activations, maps
 from keras_adaptive_rnn.callbacks import LSUV, lsuv
-from tests.backends import dealt
+from tests.backends import dealt, in_turns
 from tests.table import CELLS, LAYERS
+
+pytestmark = in_turns
 
 FOLDER = pathlib.Path(os.environ.get("KAR_GOLDEN_DIR", pathlib.Path(__file__).parent / "golden"))
 EXAMPLE = pathlib.Path(__file__).parents[1] / "examples" / "resnet_lsuv.py"

@@ -11,6 +11,9 @@ from keras import ops
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn.models import jumping
+from tests.backends import in_turns
+
+pytestmark = in_turns
 
 SIZES = {"vocabulary_size": 9, "embedding_units": 3, "classes": 2, "units": 4}
 JUMPS = {**SIZES, "read": 2, "max_jump": 4, "max_jumps": 2}

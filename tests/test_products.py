@@ -10,8 +10,10 @@ from keras import ops
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine
 from keras_adaptive_rnn.engine import tuning
-from tests.backends import dealt
+from tests.backends import dealt, in_turns
 from tests.table import CELLS
+
+pytestmark = in_turns
 
 BACKEND = importlib.import_module(f"keras_adaptive_rnn.engine.{keras.backend.backend()}")
 X = np.ones((2, 5, 4), "float32")

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import maps
-from tests.backends import dealt
+from tests.backends import dealt, in_turns
+
+pytestmark = in_turns
 
 # Other examples in every run: a failure prints `@reproduce_failure(...)`, which repeats it on any backend.
 EXAMPLES = int(os.environ.get("KAR_EXAMPLES", 8))
