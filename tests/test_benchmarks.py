@@ -14,7 +14,7 @@ pytest.importorskip("rich")
 if not (pathlib.Path(__file__).parents[1] / "benchmarks").exists():
     pytest.skip("the benchmarks are not part of the source distribution", allow_module_level=True)
 
-from benchmarks import contenders, deep_stack, memory, plot, time_loop
+from benchmarks import contenders, deep_stack, memory, plot, start_up, time_loop
 
 pytestmark = in_turns
 
@@ -90,3 +90,12 @@ def test_schedules_of_deep_stacks(tmp_path):
 def test_growth_of_memory():
     assert memory.growth({100: 300.0}) is None
     np.testing.assert_allclose(memory.growth({100: 300.0, 200: 350.0, 400: None}), 0.5)
+
+
+def test_start_up(tmp_path, capsys):
+    path = tmp_path / "rows.json"
+    start_up.main(["--cells=Elman", "--repeats=1", *ARGUMENTS, f"--json={path}"])
+    rows = json.loads(path.read_text())
+    assert [row["what"] for row in rows] == ["train", "predict"]
+    assert all(row["ratio"] > 0 and set(row["seconds"]) == {"ours", "keras"} for row in rows)
+    assert "Elman" in capsys.readouterr().out

@@ -255,12 +255,17 @@ def trained_and_predicted():
     return [*model.get_weights(), model.predict_on_batch(x)]
 
 
+@pytest.fixture(scope="module")
+def with_private_names():
+    with pytest.MonkeyPatch.context() as patch:
+        for bound in ("REORDERED_ENTRIES", "REORDERED_STEPS"):
+            patch.setattr(tuning, bound, 1)
+        yield trained_and_predicted()
+
+
 @pytest.mark.parametrize("name", PRIVATE)
-def test_without_a_private_name_the_numbers_are_the_same(name, monkeypatch):
-    for bound in ("REORDERED_ENTRIES", "REORDERED_STEPS"):
-        monkeypatch.setattr(tuning, bound, 1)
+def test_without_a_private_name_the_numbers_are_the_same(name, with_private_names, monkeypatch):
     internals = importlib.import_module(f"keras_adaptive_rnn.engine._{keras.backend.backend()}_internals")
-    expected = trained_and_predicted()
     path, _, last = name.rpartition(".")
     with monkeypatch.context() as gone:
         if path == "torch.ops.mkldnn":
@@ -276,7 +281,7 @@ def test_without_a_private_name_the_numbers_are_the_same(name, monkeypatch):
     finally:
         importlib.reload(internals)
     assert len(warned) == 1
-    for a, b in zip(expected, found, strict=True):
+    for a, b in zip(with_private_names, found, strict=True):
         np.testing.assert_allclose(b, a, rtol=1e-5, atol=1e-6)
 
 
