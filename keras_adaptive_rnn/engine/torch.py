@@ -272,6 +272,11 @@ def preferred_schedules(depth, weights, rows, training):
 inference = eager = torch.no_grad
 
 
+def replica():
+    distributed = torch.distributed
+    return distributed.get_rank() if distributed.is_available() and distributed.is_initialized() else 0
+
+
 # The graph of a loop would hold every step: minutes of compiling for a few dozen steps.
 @torch.compiler.disable
 def outside_compilers(function, *args, **kwargs):
