@@ -126,6 +126,12 @@ class Engine(Protocol):
         noise of the whole batch.
         """
 
+    def how_to_pad(self, sequences):
+        """Returns the lines that turn sequences `x` of unequal lengths into a padded `x` and its `mask`.
+
+        `None` if `sequences` is no tensor of unequal lengths, such as a `tf.RaggedTensor`.
+        """
+
     def outside_compilers(self, function, *args, **kwargs):
         """Returns `function(*args, **kwargs)`, which `torch.compile` does not compile."""
 

@@ -296,6 +296,10 @@ def replica():
     return 0
 
 
+def how_to_pad(sequences):
+    return None
+
+
 def outside_compilers(function, *args, **kwargs):
     return function(*args, **kwargs)
 
