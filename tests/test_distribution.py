@@ -3,6 +3,8 @@
 import json
 import os
 import pathlib
+import re
+import runpy
 import subprocess
 import sys
 
@@ -58,6 +60,37 @@ def test_kernels_and_their_moments_are_divided(found):
     assert all(share in (0.5, 1) for share in shares.values())
     # Each kernel and its two moments: of the Mogrifier four, of the adaptive LSTM two.
     assert sum(share == 0.5 for share in shares.values()) == 3 * (4 + 2)
+
+
+# The page.
+
+PAGE = (ROOT / "docs" / "distribution.md").read_text()
+SCRIPTS = dict(re.findall(r"```python title=(\w+\.py)\n(.*?)```", PAGE, flags=re.DOTALL))
+COMMANDS = {
+    "jax": f"XLA_FLAGS={FLAGS} python train_jax.py",
+    "tensorflow": "python train_tensorflow.py --virtual",
+    "torch": "torchrun --standalone --nproc-per-node=2 train_torch.py",
+}
+
+
+def test_the_script_of_the_page_on_several_devices_and_on_one(tmp_path, monkeypatch, capfd):
+    command = COMMANDS[BACKEND]
+    assert f"`{command}`" in PAGE
+    script = tmp_path / f"train_{BACKEND}.py"
+    script.write_text(SCRIPTS[script.name])
+    # Of this environment, as if it were activated.
+    path = f"{pathlib.Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
+    subprocess.run(command, shell=True, cwd=tmp_path, env=environment, check=True)
+    several = float(capfd.readouterr().out.splitlines()[-1])
+    # One process, for `torch.distributed`.
+    for name, value in {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "localhost", "MASTER_PORT": "0"}.items():
+        monkeypatch.setenv(name, value)
+    runpy.run_path(str(script))
+    np.testing.assert_allclose(several, float(capfd.readouterr().out.splitlines()[-1]), rtol=1e-5)
+
+
+# Layouts.
 
 
 def mesh():
