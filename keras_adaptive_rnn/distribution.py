@@ -5,10 +5,10 @@ import keras
 # What cells multiply by, and the axis that has their units: the maps of a cell, the gates that a Mogrifier applies to
 # its input and to its state, and the kernels of Keras's cells. Thin factors of low-rank maps and policies stay whole.
 UNITS_AXIS = {
-    r"(?!.*/policy/)(.*/)?((kernel|recurrent|inner)_map|(input|state)_factor)/kernel": 1,
-    r"(.*/)?gate_\d*[13579]/kernel": 0,
-    r"(.*/)?gate_\d*[02468]/kernel": 1,
-    r"(.*/)?(lstm|gru|simple_rnn)_cell(_\d+)?/(recurrent_)?kernel": 1,
+    r"^(?!.*/policy/)(.*/)?((kernel|recurrent|inner)_map|(input|state)_factor)/kernel$": 1,
+    r"^(.*/)?gate_\d*[13579]/kernel$": 0,
+    r"^(.*/)?gate_\d*[02468]/kernel$": 1,
+    r"^(.*/)?(lstm|gru|simple_rnn)_cell(_\d+)?/(recurrent_)?kernel$": 1,
 }
 
 
@@ -18,8 +18,8 @@ def layout_map(
     """Returns a `keras.distribution.LayoutMap` that divides the kernels of recurrent cells among devices.
 
     Each device gets a part of the units, or of the joint units of all gates, whose number must be a multiple of the
-    devices along `model_dim_name`. All other weights are copied to each device, unless you add a layout. Keras matches
-    paths with `re.fullmatch`, and divides weights on JAX only.
+    devices along `model_dim_name`. All other weights are copied to each device, unless you add a layout. The keys are
+    regular expressions of paths. Keras divides weights on JAX only.
 
     Args:
         device_mesh: `keras.distribution.DeviceMesh`.
