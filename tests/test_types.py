@@ -22,9 +22,10 @@ pytestmark = pytest.mark.skipif(
 ROOT = pathlib.Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 PUBLIC = [cls for cls in _export.PUBLIC if cls.__module__.startswith("keras_adaptive_rnn.")]
+MODULES = (kar.activations, kar.analysis, kar.callbacks, kar.datasets, kar.distribution, kar.initializers, kar.models)
 FUNCTIONS = [
     getattr(module, name)
-    for module in (kar.activations, kar.analysis, kar.callbacks, kar.datasets, kar.initializers, kar.models)
+    for module in MODULES
     for name in getattr(module, "__all__", dir(module))
     if getattr(getattr(module, name), "__module__", "").startswith("keras_adaptive_rnn.")
 ]
@@ -126,7 +127,7 @@ def errors(tmp_path_factory):
     folder = tmp_path_factory.mktemp("types")
     settings = folder / "mypy.ini"
     untyped = "[mypy-keras.*]\nignore_missing_imports = True"
-    skipped = "[mypy-jax.*,jaxlib.*,tensorflow.*,torch.*]\nfollow_imports = skip"
+    skipped = "[mypy-jax.*,jaxlib.*,optax.*,tensorflow.*,torch.*]\nfollow_imports = skip\nignore_missing_imports = True"
     # Errors in the package itself are those of `make lint`.
     inside = "[mypy-keras_adaptive_rnn.*,tests.*]\nfollow_imports = silent\nfollow_imports_for_stubs = True"
     settings.write_text(f"[mypy]\ndisallow_untyped_calls = True\n{untyped}\n{skipped}\n{inside}\n")

@@ -14,7 +14,7 @@ import keras
 
 from keras_adaptive_rnn.engine.options import Options
 
-__all__ = ["Engine", "Options", "gradients"]
+__all__ = ["Engine", "Options", "SeedGenerator", "gradients"]
 
 
 class Engine(Protocol):
@@ -119,6 +119,19 @@ class Engine(Protocol):
     def eager(self):
         """Returns a context in which operations on constants have values, also while a function is being traced."""
 
+    def replica(self):
+        """Returns the number of the replica that runs this, an integer or a scalar tensor; 0 if there is only one.
+
+        Replicas are those of `tf.distribute` and the processes of `torch.distributed`. On JAX, one program draws the
+        noise of the whole batch.
+        """
+
+    def how_to_pad(self, sequences):
+        """Returns the lines that turn sequences `x` of unequal lengths into a padded `x` and its `mask`.
+
+        `None` if `sequences` is no tensor of unequal lengths, such as a `tf.RaggedTensor`.
+        """
+
     def outside_compilers(self, function, *args, **kwargs):
         """Returns `function(*args, **kwargs)`, which `torch.compile` does not compile."""
 
@@ -147,6 +160,17 @@ def _backend():
             f"keras_adaptive_rnn runs on the Keras backends jax, tensorflow and torch. Received: {name}"
         )
     return importlib.import_module(f"keras_adaptive_rnn.engine.{name}")
+
+
+class SeedGenerator(keras.random.SeedGenerator):
+    """Keras's `SeedGenerator`, whose noise differs between the replicas of a model; that of the first is Keras's."""
+
+    def next(self, ordered=True):
+        seed, replica = super().next(ordered), _backend().replica()
+        if isinstance(replica, int) and replica == 0:
+            return seed
+        # On PyTorch, Keras adds the number of earlier draws to the seed, so the seeds of replicas are far apart.
+        return seed + keras.ops.cast(replica, seed.dtype) * keras.ops.convert_to_tensor([7_368_787, 0], seed.dtype)
 
 
 def gradients(function, variables, tensors, compiled=False):

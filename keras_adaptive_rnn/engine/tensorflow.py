@@ -500,6 +500,17 @@ inference = contextlib.nullcontext
 eager = tf.init_scope
 
 
+def replica():
+    context = tf.distribute.get_replica_context()
+    return context.replica_id_in_sync_group if context and context.num_replicas_in_sync > 1 else 0
+
+
+def how_to_pad(sequences):
+    if isinstance(sequences, tf.RaggedTensor):
+        return ["mask = tf.sequence_mask(x.row_lengths())", "x = x.to_tensor()"]
+    return None
+
+
 def outside_compilers(function, *args, **kwargs):
     return function(*args, **kwargs)
 

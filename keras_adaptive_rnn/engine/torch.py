@@ -272,6 +272,21 @@ def preferred_schedules(depth, weights, rows, training):
 inference = eager = torch.no_grad
 
 
+def replica():
+    distributed = torch.distributed
+    return distributed.get_rank() if distributed.is_available() and distributed.is_initialized() else 0
+
+
+def how_to_pad(sequences):
+    if isinstance(sequences, torch.nn.utils.rnn.PackedSequence):
+        pad = ["x, lengths = torch.nn.utils.rnn.pad_packed_sequence(x, batch_first=True)"]
+    elif isinstance(sequences, torch.Tensor) and sequences.is_nested:
+        pad = ["lengths = torch.tensor([len(row) for row in x.unbind()])", "x = torch.nested.to_padded_tensor(x, 0.0)"]
+    else:
+        return None
+    return [*pad, "mask = torch.arange(x.shape[1]) < lengths[:, None]"]
+
+
 # The graph of a loop would hold every step: minutes of compiling for a few dozen steps.
 @torch.compiler.disable
 def outside_compilers(function, *args, **kwargs):

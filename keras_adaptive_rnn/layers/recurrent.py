@@ -6,7 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, cells
+from keras_adaptive_rnn import _arguments, cells, engine
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn.cells.bases.any_cell import sibling
 from keras_adaptive_rnn.loop.rnn import RNN
@@ -343,7 +343,7 @@ class AdaptiveLayer(CellLayer, cell_class=cells.AdaptiveLSTMCell):
     def __init__(self, *, output_dropout: float = 0.0, **kwargs):
         super().__init__(**kwargs)
         self.output_dropout = _arguments.rate("output_dropout", output_dropout)
-        self.output_noise = keras.random.SeedGenerator(self.seed)
+        self.output_noise = engine.SeedGenerator(self.seed)
 
     def make_cell(self, units=None, **kwargs):
         cls = type(self)

@@ -10,6 +10,7 @@ from keras import ops, tree
 from keras_adaptive_rnn import _arguments, _sequence, engine
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._keras import AutocastScope, get_mask, takes_training
+from keras_adaptive_rnn._state_dict import LoadsByPlace
 from keras_adaptive_rnn._types import Regularizer, Tensor
 from keras_adaptive_rnn.cells.bases.any_cell import as_list, initial_states, output_size
 from keras_adaptive_rnn.cells.bases.cell import Cell
@@ -23,7 +24,7 @@ _layers_of = weakref.WeakKeyDictionary()
 
 
 @export
-class RNN(_arguments.Declared, keras.layers.RNN):
+class RNN(_arguments.Declared, LoadsByPlace, keras.layers.RNN):
     """Runs a cell over a sequence, like `keras.layers.RNN`, but faster and with the same results on every backend.
 
     It accepts any cell that `keras.layers.RNN` accepts. For cells of this package, it computes whatever does not depend
@@ -77,6 +78,7 @@ class RNN(_arguments.Declared, keras.layers.RNN):
         a tuple of the output and each state; with `return_decisions`, also `[batch, time]` for each cell that decides.
 
     Raises:
+        TypeError: The sequences have unequal lengths, like a `tf.RaggedTensor`; the message says how to pad and mask.
         ValueError: `return_decisions` is set but no cell decides, the cell cannot run with the given `schedule`, the
             input does not have rank 3, its feature size has changed, `initial_state` does not fit, or the batch size of
             a stateful layer is unknown or has changed.
@@ -227,8 +229,16 @@ class RNN(_arguments.Declared, keras.layers.RNN):
 
     # The pass over a sequence.
 
-    def __call__(self, *args, **kwargs):
-        return engine.outside_compilers(super().__call__, *args, **kwargs)
+    def __call__(self, sequences, *args, **kwargs):
+        how_to_pad = engine.how_to_pad(sequences)
+        if how_to_pad or "lengths" in kwargs:
+            how_to_pad = how_to_pad or ["mask = keras.ops.arange(x.shape[1]) < keras.ops.reshape(lengths, (-1, 1))"]
+            raise TypeError(
+                f"Layer '{self.name}' expected a tensor (batch, time, features), and a mask if lengths are unequal. "
+                f"Received: {'`lengths`' if 'lengths' in kwargs else type(sequences).__name__}. To pad and mask:\n\n"
+                + "".join(f"    {line}\n" for line in [*how_to_pad, "layer(x, mask=mask)"])
+            )
+        return engine.outside_compilers(super().__call__, sequences, *args, **kwargs)
 
     def call(self, sequences, initial_state=None, mask=None, training=False):
         self._check_length(sequences.shape)

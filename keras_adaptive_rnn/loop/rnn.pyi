@@ -5,9 +5,10 @@ from typing import Any
 import keras
 
 from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn._state_dict import LoadsByPlace
 from keras_adaptive_rnn._types import Regularizer, Tensor
 
-class RNN(_arguments.Declared, keras.layers.RNN):
+class RNN(_arguments.Declared, LoadsByPlace, keras.layers.RNN):
     """Runs a cell over a sequence, like `keras.layers.RNN`, but faster and with the same results on every backend.
 
     It accepts any cell that `keras.layers.RNN` accepts. For cells of this package, it computes whatever does not depend
@@ -61,6 +62,7 @@ class RNN(_arguments.Declared, keras.layers.RNN):
         a tuple of the output and each state; with `return_decisions`, also `[batch, time]` for each cell that decides.
 
     Raises:
+        TypeError: The sequences have unequal lengths, like a `tf.RaggedTensor`; the message says how to pad and mask.
         ValueError: `return_decisions` is set but no cell decides, the cell cannot run with the given `schedule`, the
             input does not have rank 3, its feature size has changed, `initial_state` does not fit, or the batch size of
             a stateful layer is unknown or has changed.
@@ -148,7 +150,7 @@ class RNN(_arguments.Declared, keras.layers.RNN):
 
     def save_own_variables(self, store: Any) -> None: ...
     def load_own_variables(self, store: Any) -> None: ...
-    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __call__(self, sequences: Any, *args: Any, **kwargs: Any) -> Any: ...
     def call(
         self, sequences: Any, initial_state: Any = None, mask: Any = None, training: bool | None = False
     ) -> Any: ...

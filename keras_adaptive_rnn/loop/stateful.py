@@ -1,5 +1,7 @@
 """The states of stateful layers."""
 
+import itertools
+
 import keras
 from keras import ops, tree
 
@@ -18,8 +20,12 @@ class StatefulStates:
     def create(self, layer, batch_size):
         """Creates the variables for batches of `batch_size`."""
         self.batch_size = batch_size
+        # Names differ, as PyTorch's `state_dict` holds one tensor a name.
+        places = itertools.count()
         self.states = tree.map_structure(
-            lambda value: keras.Variable(value, trainable=False, dtype=layer.variable_dtype, name="state"),
+            lambda value: keras.Variable(
+                value, trainable=False, dtype=layer.variable_dtype, name=f"state_{next(places)}"
+            ),
             layer.get_initial_state(batch_size),
         )
         if getattr(layer.cell, "has_trainable_initial_state", False):

@@ -8,10 +8,11 @@ from keras import ops, tree
 from keras_adaptive_rnn import _arguments, _sequence, initializers
 from keras_adaptive_rnn._keras import AutocastScope
 from keras_adaptive_rnn._products import matmul, override_matmul
+from keras_adaptive_rnn._state_dict import LoadsByPlace
 from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
 
 
-class LinearMap(_arguments.Declared, keras.layers.Layer):
+class LinearMap(_arguments.Declared, LoadsByPlace, keras.layers.Layer):
     r"""A linear map $y = x W$ for any leading axes. Subclasses define how $W$ is parameterized.
 
     The output is `blocks` concatenated pieces of `units` entries, one for each gate of a cell. If the gates of a cell
@@ -225,12 +226,12 @@ class LinearMap(_arguments.Declared, keras.layers.Layer):
     def call(self, inputs, group=0, training=False, per_block=False):
         prepared = _sequence.kept_by(self).get("blocks" if per_block else "groups")
         if prepared is not None:
-            return self._apply(inputs, prepared[group], per_block)
+            return self._multiply(inputs, prepared[group], per_block)
         prepare = self._prepare_per_block if per_block else self._prepare
         with override_matmul(None):
-            return self._apply(inputs, prepare(training)[group], per_block)
+            return self._multiply(inputs, prepare(training)[group], per_block)
 
-    def _apply(self, inputs, prepared, per_block):
+    def _multiply(self, inputs, prepared, per_block):
         if not per_block:
             return self.product(inputs, prepared)
         # `[..., blocks, inputs]`: one batched product for all blocks.

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, _sequence, initializers
+from keras_adaptive_rnn import _arguments, _sequence, engine, initializers
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn.maps.base import LinearMap, narrow_blocks
 
@@ -90,7 +90,7 @@ class DropConnect(Full):
         self.rate = _arguments.rate("rate", rate)
         self.variational = _arguments.boolean("variational", variational)
         self.seed = _arguments.integer("seed", seed, minimum=0, optional=True)
-        self.seed_generator = keras.random.SeedGenerator(seed)
+        self.seed_generator = engine.SeedGenerator(seed)
 
     def draw_noise(self):
         return {"mask": self._draw()} if self.rate > 0 else {}

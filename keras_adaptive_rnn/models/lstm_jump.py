@@ -109,7 +109,7 @@ class LSTMJump(TextClassifier):
         self.entropy_weight = _arguments.number("entropy_weight", entropy_weight, minimum=0)
         self.reward_trains_reader = _arguments.boolean("reward_trains_reader", reward_trains_reader)
         self.seed = _arguments.integer("seed", seed, minimum=0, optional=True)
-        self.seed_generator = keras.random.SeedGenerator(seed)
+        self.seed_generator = engine.SeedGenerator(seed)
         self.embedding = keras.layers.Embedding(
             self.vocabulary_size, self.embedding_units, name="embedding", dtype=self.dtype_policy
         )

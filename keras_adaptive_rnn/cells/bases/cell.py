@@ -3,12 +3,13 @@
 import keras
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, _sequence
+from keras_adaptive_rnn import _arguments, _sequence, engine
 from keras_adaptive_rnn._keras import DropoutRNNCell, flatten_layers
+from keras_adaptive_rnn._state_dict import LoadsByPlace
 from keras_adaptive_rnn.cells.bases.noise import uniform
 
 
-class Cell(_arguments.Declared, DropoutRNNCell, keras.layers.Layer):
+class Cell(_arguments.Declared, LoadsByPlace, DropoutRNNCell, keras.layers.Layer):
     r"""A recurrent cell whose step is split into a part that does not need the state and the rest.
 
     A subclass writes the equations of one time step in two methods:
@@ -67,7 +68,7 @@ class Cell(_arguments.Declared, DropoutRNNCell, keras.layers.Layer):
         self.recurrent_dropout = _arguments.rate("recurrent_dropout", recurrent_dropout)
         self.seed = _arguments.integer("seed", seed, minimum=0, optional=True)
         self.trainable_initial_state = _arguments.boolean("trainable_initial_state", trainable_initial_state)
-        self.seed_generator = keras.random.SeedGenerator(seed)
+        self.seed_generator = engine.SeedGenerator(seed)
         self.input_size = None
 
     # The equations.

@@ -1,0 +1,54 @@
+"""Which weights `keras.distribution.ModelParallel` divides among devices."""
+
+import keras
+
+# What cells multiply by, and the axis that has their units: the maps of a cell, the gates that a Mogrifier applies to
+# its input and to its state, and the kernels of Keras's cells. Thin factors of low-rank maps and policies stay whole.
+UNITS_AXIS = {
+    r"^(?!.*/policy/)(.*/)?((kernel|recurrent|inner)_map|(input|state)_factor)/kernel$": 1,
+    r"^(.*/)?gate_\d*[13579]/kernel$": 0,
+    r"^(.*/)?gate_\d*[02468]/kernel$": 1,
+    r"^(.*/)?(lstm|gru|simple_rnn)_cell(_\d+)?/(recurrent_)?kernel$": 1,
+}
+
+
+def layout_map(
+    device_mesh: keras.distribution.DeviceMesh, model_dim_name: str = "model"
+) -> keras.distribution.LayoutMap:
+    """Returns a `keras.distribution.LayoutMap` that divides the kernels of recurrent cells among devices.
+
+    Each device gets a part of the units, or of the joint units of all gates, whose number must be a multiple of the
+    devices along `model_dim_name`. All other weights are copied to each device, unless you add a layout. The keys are
+    regular expressions of paths. Keras divides weights on JAX only.
+
+    Args:
+        device_mesh: `keras.distribution.DeviceMesh`.
+        model_dim_name: Name of the axis of `device_mesh` along which kernels are divided. Defaults to `"model"`.
+
+    Returns: A `keras.distribution.LayoutMap`, to which you may add layouts.
+
+    Raises:
+        TypeError: `device_mesh` is not a `keras.distribution.DeviceMesh`.
+        ValueError: `device_mesh` has no axis `model_dim_name`.
+
+    Example:
+
+    >>> mesh = keras.distribution.DeviceMesh((1, 1), ("batch", "model"), ["cpu:0"])
+    >>> layouts = keras_adaptive_rnn.distribution.layout_map(mesh)
+    >>> layouts["embedding/embeddings"] = (None, "model")
+    >>> layouts["mogrifier/mogrifier_cell/lstm_cell/recurrent_map/kernel"].axes
+    (None, 'model')
+    """
+    if not isinstance(device_mesh, keras.distribution.DeviceMesh):
+        raise TypeError(
+            f"Argument `device_mesh` must be a `keras.distribution.DeviceMesh`. Received: device_mesh={device_mesh!r}"
+        )
+    if model_dim_name not in device_mesh.axis_names:
+        raise ValueError(
+            "Argument `model_dim_name` must be the name of an axis of `device_mesh`, one of "
+            f"{', '.join(map(repr, device_mesh.axis_names))}. Received: model_dim_name={model_dim_name!r}"
+        )
+    layouts = keras.distribution.LayoutMap(device_mesh)
+    for pattern, axis in UNITS_AXIS.items():
+        layouts[pattern] = (None, model_dim_name) if axis else (model_dim_name, None)
+    return layouts
