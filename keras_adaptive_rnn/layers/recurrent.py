@@ -6,7 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, cells
+from keras_adaptive_rnn import _arguments, cells, initializers
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._saving import restored
 from keras_adaptive_rnn.cells.bases.any_cell import sibling
@@ -344,7 +344,7 @@ class AdaptiveLayer(CellLayer, cell_class=cells.AdaptiveLSTMCell):
     def __init__(self, *, output_dropout: float = 0.0, **kwargs):
         super().__init__(**kwargs)
         self.output_dropout = _arguments.rate("output_dropout", output_dropout)
-        self.output_noise = keras.random.SeedGenerator(self.seed)
+        self.output_noise = keras.random.SeedGenerator(initializers.drawn_seed(self.seed))
 
     def make_cell(self, units=None, **kwargs):
         cls = type(self)

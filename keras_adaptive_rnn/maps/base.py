@@ -6,7 +6,7 @@ import keras
 from keras import ops, tree
 
 from keras_adaptive_rnn import _arguments, _sequence, initializers
-from keras_adaptive_rnn._keras import AutocastScope
+from keras_adaptive_rnn._keras import AutocastScope, delete_variable
 from keras_adaptive_rnn._products import matmul, override_matmul
 from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
 from keras_adaptive_rnn.maps.quantization import dequantized, quantized
@@ -203,7 +203,7 @@ class LinearMap(_arguments.Declared, keras.layers.Layer):
     def quantized_build(self, values, mode, config=None):
         """Replaces each matrix by the weights `values[name]`, a dict of arrays by suffix."""
         for name in self.matrix_shapes:
-            delattr(self, name)
+            delete_variable(self, name)
             for suffix, value in values[name].items():
                 weight = self.add_weight(
                     name=name + suffix,

@@ -90,7 +90,7 @@ class DropConnect(Full):
         self.rate = _arguments.rate("rate", rate)
         self.variational = _arguments.boolean("variational", variational)
         self.seed = _arguments.integer("seed", seed, minimum=0, optional=True)
-        self.seed_generator = keras.random.SeedGenerator(seed)
+        self.seed_generator = keras.random.SeedGenerator(initializers.drawn_seed(seed))
 
     def draw_noise(self):
         return {"mask": self._draw()} if self.rate > 0 else {}

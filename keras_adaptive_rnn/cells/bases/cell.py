@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, _sequence
+from keras_adaptive_rnn import _arguments, _sequence, initializers
 from keras_adaptive_rnn._keras import DropoutRNNCell, flatten_layers
 from keras_adaptive_rnn.cells.bases.noise import uniform
 
@@ -67,7 +67,8 @@ class Cell(_arguments.Declared, DropoutRNNCell, keras.layers.Layer):
         self.recurrent_dropout = _arguments.rate("recurrent_dropout", recurrent_dropout)
         self.seed = _arguments.integer("seed", seed, minimum=0, optional=True)
         self.trainable_initial_state = _arguments.boolean("trainable_initial_state", trainable_initial_state)
-        self.seed_generator = keras.random.SeedGenerator(seed)
+        # With a seed of its own, as Keras's dropout on PyTorch ignores the state of a generator without one.
+        self.seed_generator = keras.random.SeedGenerator(initializers.drawn_seed(seed))
         self.input_size = None
 
     # The equations.
