@@ -102,7 +102,7 @@ def test_matrices_are_small_and_close(mode, rng):
     groups = {"int8": [before], "int4": np.split(before, [128, 256])}[mode]
     steps = [np.ptp(g, axis=0) / 15 if mode == "int4" else np.abs(g).max(axis=0) / 127 for g in groups]
     for rows, step in zip(np.split(after - before, np.cumsum([len(g) for g in groups])[:-1]), steps, strict=True):
-        # With a zero, which is rounded too, as Keras's int4 has it.
+        # Keras's int4 rounds the zero, too.
         assert (np.abs(rows) <= (1.6 if mode == "int4" else 0.51) * step).all()
 
 

@@ -158,7 +158,8 @@ class LinearMap(_arguments.Declared, keras.layers.Layer):
         value = ops.convert_to_tensor(getattr(self, name))
         if self.quantization_mode:
             scale, zero = (getattr(self, f"{name}_{suffix}", None) for suffix in ("scale", "zero"))
-            value = dequantized(value, self.matrix_shapes[name], self.quantization_mode, scale, zero)
+            mode, config = self.quantization_mode, self.quantization_config
+            value = dequantized(value, self.matrix_shapes[name], mode, config, scale, zero)
         return ops.cast(value, self.compute_dtype)
 
     # Quantization, as in `keras.layers.Dense`, of the weights alone.

@@ -18,10 +18,10 @@ def quantized(matrix, mode, config=None):
     *leading, rows, columns = matrix.shape
     # Keras quantizes matrices of two axes.
     flat = ops.reshape(ops.moveaxis(ops.cast(matrix, "float32"), -2, 0), (rows, -1))
-    block = getattr(config, "block_size", None) or -1
-    if mode == "int4" and block > 0:
-        of_blocks = keras.quantizers.abs_max_quantize_grouped_with_zero_point
-        values, scale, zero = of_blocks(flat, block_size=block, to_numpy=True)
+    block_size = getattr(config, "block_size", None) or -1
+    if mode == "int4" and block_size > 0:
+        in_blocks = keras.quantizers.abs_max_quantize_grouped_with_zero_point
+        values, scale, zero = in_blocks(flat, block_size=block_size, to_numpy=True)
     else:
         value_range = (-8, 7) if mode == "int4" else (-127, 127)
         quantizer = getattr(config, "weight_quantizer", None)
@@ -38,18 +38,13 @@ def quantized(matrix, mode, config=None):
     return {"": values, "_scale": shaped(scale), **({} if zero is None else {"_zero": shaped(zero)})}
 
 
-def dequantized(values, shape, mode, scale, zero=None):
+def dequantized(values, shape, mode, config, scale, zero=None):
     """Returns the float32 matrix of `shape` for which the weights of `quantized` stand."""
     rows, columns = shape[-2:]
     if mode == "int4":
         values = keras.quantizers.unpack_int4(values, columns, axis=-1)
-    values = ops.cast(values, "float32")
-    if zero is not None:
-        values = values - _for_rows(ops.cast(zero, "float32"), rows)
-    return values * _for_rows(ops.convert_to_tensor(scale), rows)
-
-
-def _for_rows(of_groups, rows):
-    """Returns `[..., rows, columns]` from `[..., groups, columns]`; one group is left to broadcast."""
-    groups = of_groups.shape[-2]
-    return of_groups if groups == 1 else ops.repeat(of_groups, -(-rows // groups), axis=-2)[..., :rows, :]
+    values, scale = ops.cast(values, "float32"), ops.convert_to_tensor(scale)
+    if zero is None:
+        return values * scale
+    scale, zero = (ops.repeat(each, config.block_size, axis=-2)[..., :rows, :] for each in (scale, zero))
+    return (values - ops.cast(zero, "float32")) * scale
