@@ -199,7 +199,8 @@ class RNN(_arguments.Declared, keras.layers.RNN):
         self._stateful_states.save(store)
 
     def load_own_variables(self, store):
-        super().load_own_variables({name: store[name] for name in store.keys() if not name.startswith("carried_")})
+        names = [name for name in list(store.keys()) if not name.startswith("carried_")]
+        super().load_own_variables({name: store[name] for name in names})
         self._stateful_states.load(self, store)
 
     def _nest(self, states):
