@@ -12,6 +12,7 @@ from typing import Protocol
 
 import keras
 
+from keras_adaptive_rnn import initializers
 from keras_adaptive_rnn.engine.options import Options
 
 __all__ = ["Engine", "Options", "SeedGenerator", "gradients"]
@@ -164,6 +165,10 @@ def _backend():
 
 class SeedGenerator(keras.random.SeedGenerator):
     """Keras's `SeedGenerator`, whose noise differs between the replicas of a model; that of the first is Keras's."""
+
+    def __init__(self, seed=None):
+        # Keras's dropout on PyTorch ignores the state of a generator that was made without a seed.
+        super().__init__(initializers.drawn_seed(seed))
 
     def next(self, ordered=True):
         seed, replica = super().next(ordered), _backend().replica()

@@ -518,8 +518,9 @@ def outside_compilers(function, *args, **kwargs):
 def compiled(function, layer, is_traceable):
     lock = threading.Lock()
 
-    @functools.cache
-    def graph():
+    @functools.lru_cache(maxsize=1)
+    def graph(variables):
+        # A graph reads the variables with which it was traced: quantization replaces them.
         # With XLA if Keras's `jit_compile="auto"` would use it, which is not known before the layer is built.
         return tf.function(function, jit_compile=model_supports_jit(layer))
 
@@ -528,7 +529,7 @@ def compiled(function, layer, is_traceable):
             return function(*args)
         # One function for all threads: it locks its own tracing.
         with lock:
-            run = graph()
+            run = graph(tuple(map(id, layer.variables)))
         return run(*args)
 
     return call

@@ -8,6 +8,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments, cells, engine
 from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn._saving import restored
 from keras_adaptive_rnn.cells.bases.any_cell import sibling
 from keras_adaptive_rnn.loop.rnn import RNN
 
@@ -112,7 +113,7 @@ class CellLayer(RNN):
 
     @classmethod
     def from_config(cls, config, custom_objects=None):
-        return cls(**_arguments.renamed(cls, config))
+        return restored(lambda own: cls(**own), _arguments.renamed(cls, config))
 
 
 class CuDNNArgument(CellLayer):

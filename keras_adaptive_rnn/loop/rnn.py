@@ -201,6 +201,8 @@ class RNN(_arguments.Declared, LoadsByPlace, keras.layers.RNN):
         self._stateful_states.save(store)
 
     def load_own_variables(self, store):
+        names = [name for name in list(store.keys()) if not name.startswith("carried_")]
+        super().load_own_variables({name: store[name] for name in names})
         self._stateful_states.load(self, store)
 
     def _nest(self, states):

@@ -43,6 +43,8 @@ class LinearMap(_arguments.Declared, LoadsByPlace, keras.layers.Layer):
     constraint: Any
     weight_normalization: bool
     supports_masking: bool
+    matrix_shapes: Any
+    quantization_config: Any
     name: Any
     dtype_policy: Any
     input_spec: Any
@@ -102,8 +104,39 @@ class LinearMap(_arguments.Declared, LoadsByPlace, keras.layers.Layer):
 
     def build(self, input_shape: Any) -> None: ...
     def add_kernel(self, name: Any, shape: Any, copies: int = 1) -> Any:
-        """Creates a weight `[copies, *shape]`, each copy initialized by itself; `shape` if there is one copy."""
+        """Creates a weight `[copies, *shape]`, each copy initialized by itself; `shape` if there is one copy.
 
+        The map keeps it as an attribute of this name, and reads it with `matrix(name)`.
+        """
+
+    def matrix(self, name: Any) -> Any:
+        """Returns the value of a weight made by `add_kernel`, in the compute dtype, dequantized if it is quantized."""
+
+    @property
+    def quantization_mode(self) -> Any:
+        """`"int8"` or `"int4"` after `quantize`, else `None`. The dtype policy stays that of the cell."""
+
+    def quantize(self, mode: Any = None, type_check: bool = True, config: Any = None) -> None:
+        """Stores the matrices as integers, each with a scale for every column; they are no longer trained.
+
+        `keras.Model.quantize` calls it on every map of a model. Products, activations, diagonals and gains stay
+        floating-point.
+
+        Args:
+            mode: `"int8"` or `"int4"`. Defaults to `None`: that of `config`.
+            type_check: Whether to refuse maps of other packages. Defaults to `True`.
+            config: A `keras.quantizers.QuantizationConfig`. Of it, only the weights' part is used: `weight_quantizer`,
+                and the `block_size` of int4. Defaults to `None`: that of `mode`.
+
+        Raises:
+            ValueError: The map is not built, or already quantized, or `mode` is unknown to Keras.
+            NotImplementedError: `mode` is another one of Keras's, or the map is of another package.
+        """
+
+    def quantized_build(self, values: Any, mode: Any, config: Any = None) -> None:
+        """Replaces each matrix by the weights `values[name]`, a dict of arrays by suffix."""
+
+    def quantized_call(self, *args: Any, **kwargs: Any) -> Any: ...
     def add_gain(self, name: Any, kernel: Any) -> Any:
         """Creates the trained norms of the columns of `kernel`."""
 

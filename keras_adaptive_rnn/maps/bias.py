@@ -43,6 +43,9 @@ class Bias(keras.layers.Layer):
             constraint=self.constraint,
         )
 
+    def quantize(self, mode=None, type_check=True, config=None):
+        """Does nothing: as in Keras's layers, a bias stays as it is."""
+
     def prepare_sequence(self, kept, batch_size, training):
         if training is not None:
             kept["rows"] = self._values()

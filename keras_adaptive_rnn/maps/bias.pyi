@@ -50,6 +50,9 @@ class Bias(keras.layers.Layer):
         """
 
     def build(self, input_shape: Any = None) -> None: ...
+    def quantize(self, mode: Any = None, type_check: bool = True, config: Any = None) -> None:
+        """Does nothing: as in Keras's layers, a bias stays as it is."""
+
     def prepare_sequence(self, kept: Any, batch_size: Any, training: bool | None) -> None: ...
     def narrowed(self, inputs: Any, units: Any) -> Any:
         """See `LinearMap.narrowed`; `inputs` is ignored."""

@@ -41,7 +41,7 @@ class Full(LinearMap):
             self.gain = self.add_gain("gain", self.kernel)
 
     def effective_kernel(self, training):
-        kernel = ops.cast(self.kernel, self.compute_dtype)
+        kernel = self.matrix("kernel")
         return self.normalized(kernel, ops.cast(self.gain, self.compute_dtype)) if self.weight_normalization else kernel
 
     def prepare(self, training):
@@ -99,7 +99,7 @@ class DropConnect(Full):
         given = _sequence.current().given.get(self)
         if given:
             return ops.convert_to_tensor(given["rate"], dtype=self.compute_dtype)
-        inputs, outputs = self.kernel.shape
+        inputs, outputs = self.matrix_shapes["kernel"]
         ones = ops.ones((1 if self.variational else inputs, outputs), dtype=self.compute_dtype)
         return keras.random.dropout(ones, self.rate, seed=self.seed_generator)
 

@@ -96,7 +96,7 @@ class LowRank(LinearMap):
 
     def _factors(self):
         """Returns right and left, each `[blocks, ., .]`; right without the first axis if the blocks share it."""
-        right, left = ops.cast(self.right, self.compute_dtype), ops.cast(self.left, self.compute_dtype)
+        right, left = self.matrix("right"), self.matrix("left")
         if self.weight_normalization:
             right, left = self.normalized(right), self.normalized(left, ops.cast(self.gain, self.compute_dtype))
         if len(left.shape) == 2:

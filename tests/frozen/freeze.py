@@ -21,6 +21,7 @@ def models():
     cells = CELLS | OPTIONS
     layers = {f"cell_{name}": lambda make=make: kar.RNN(make(), return_sequences=True) for name, make in cells.items()}
     layers |= {f"layer_{name}": make for name, make in LAYERS.items()}
+    layers |= {f"{mode}_mogrifier": lambda: kar.layers.Mogrifier([7, 7], rank=3) for mode in ("int8", "int4")}
     return layers | {f"model_{name}": make for name, make in MODELS.items()}
 
 
@@ -37,6 +38,8 @@ def freeze():
         else:
             model = keras.Sequential([keras.Input((None, INPUT_SHAPE[-1])), make()])
         model.set_weights([0.3 * rng.normal(size=w.shape) for w in model.weights])
+        if name.startswith("int"):
+            model.quantize(name[:4])
         model.save(path)
         np.savez(path.with_suffix(".npz"), inputs=inputs, outputs=model.predict(inputs, verbose=0))
         print(f"froze {path.name}")

@@ -104,15 +104,16 @@ def lsuv(
 class LSUV(keras.callbacks.Callback):
     r"""Scales each layer to unit variance when `fit` starts: `keras_adaptive_rnn.callbacks.lsuv` as a callback.
 
-    It runs only in the first `fit` that it is passed to, so that a second one resumes training. Do not call the model
-    in another thread while it runs.
+    It runs only in the first `fit` that it is passed to, and only if the optimizer has not taken a step yet, so that a
+    second `fit` resumes training, also in another process, after `keras.callbacks.BackupAndRestore`. Do not call the
+    model in another thread while it runs.
 
     Args:
         data, orthogonal, activated, tolerance, max_iterations, horizon, ddof, seed, verbose: As in
             `keras_adaptive_rnn.callbacks.lsuv`.
 
     Attributes:
-        scaled: What `lsuv` returned; `None` before the first `fit`.
+        scaled: What `lsuv` returned; `None` before the first `fit`, and empty if that resumes training.
 
     Raises:
         ValueError, TypeError: As in `keras_adaptive_rnn.callbacks.lsuv`.
@@ -155,7 +156,8 @@ class LSUV(keras.callbacks.Callback):
 
     def on_train_begin(self, logs=None):
         if self.scaled is None:
-            self.scaled = self.initialize(self.model)
+            is_resumed = int(keras.ops.convert_to_numpy(self.model.optimizer.iterations)) > 0
+            self.scaled = [] if is_resumed else self.initialize(self.model)
 
     def initialize(self, model):
         """Scales the layers of a model and returns the list of `Scaled`."""

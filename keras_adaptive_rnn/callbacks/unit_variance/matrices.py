@@ -24,7 +24,8 @@ def own_kernels(layer):
 
 def is_known_map(linear_map):
     """Returns whether the matrices of a map are trained, and stored in a known way."""
-    return isinstance(linear_map, (maps.Full, maps.LowRank)) and linear_map.trainable
+    is_frozen = not linear_map.trainable or linear_map.quantization_mode
+    return isinstance(linear_map, (maps.Full, maps.LowRank)) and not is_frozen
 
 
 class LayerMatrices:

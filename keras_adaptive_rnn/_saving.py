@@ -1,0 +1,77 @@
+"""What Keras does not save of a layer: its random generators, and which of the layers inside it are quantized."""
+
+import functools
+
+import keras
+
+from keras_adaptive_rnn._keras import flatten_layers
+
+
+class Saved:
+    """Mixin of a layer whose files and config hold these, too."""
+
+    # Keras tracks the states of generators as variables, but leaves them out of files.
+
+    def _generators(self):
+        found = {name: value for name, value in vars(self).items() if isinstance(value, keras.random.SeedGenerator)}
+        return {f"{name}_state": generator.state for name, generator in found.items()}
+
+    def save_own_variables(self, store):
+        super().save_own_variables(store)
+        for name, state in self._generators().items():
+            store[name] = state
+
+    def load_own_variables(self, store):
+        generators = self._generators()
+        names = list(store.keys())
+        super().load_own_variables({name: store[name] for name in names if name not in generators})
+        # Older files hold no states: the generators start from their seeds.
+        for name in generators.keys() & names:
+            generators[name].assign(store[name])
+
+    # Keras keeps the mode of a quantized layer in its dtype policy, where a layer that makes its parts does not look.
+
+    def get_config(self):
+        modes = [_mode(part) for part in _quantizable(self)]
+        return {**super().get_config(), **({"quantized": modes} if any(modes) else {})}
+
+    @classmethod
+    def from_config(cls, config, *args, **kwargs):
+        return restored(lambda own: super(Saved, cls).from_config(own, *args, **kwargs), config)
+
+
+def restored(make, config):
+    """Returns the layer `make(config)`, whose parts will be quantized as `config` says once they are built."""
+    modes = config.get("quantized")
+    layer = make({name: value for name, value in config.items() if name != "quantized"})
+    if modes is not None:
+        _quantize_when_built(layer, modes)
+    return layer
+
+
+def _quantizable(layer):
+    """Returns the layers inside `layer`, itself included, that Keras can quantize, in a fixed order."""
+    plain = keras.layers.Layer.quantized_build
+    return [part for part in flatten_layers(layer) if type(part).quantized_build is not plain]
+
+
+def _mode(part):
+    """Returns how a layer is quantized, for a config; `None` if it is not."""
+    if not part.quantization_mode:
+        return None
+    config = getattr(part, "quantization_config", None)
+    return {"mode": part.quantization_mode, "config": keras.saving.serialize_keras_object(config)}
+
+
+def _quantize_when_built(layer, modes):
+    build = layer.build
+
+    @functools.wraps(build)
+    def build_and_quantize(*args, **kwargs):
+        build(*args, **kwargs)
+        for part, mode in zip(_quantizable(layer), modes, strict=True):
+            if mode is not None and not part.quantization_mode:
+                config = keras.saving.deserialize_keras_object(mode["config"])
+                part.quantize(mode["mode"], **({} if config is None else {"config": config}))
+
+    layer.build = build_and_quantize
