@@ -6,6 +6,7 @@ The devices must be made before the first operation, hence a process of its own.
 `RANK` says which one, and they meet in FOLDER.
 """
 
+import datetime
 import json
 import os
 import pathlib
@@ -26,7 +27,7 @@ def make_model(batch_size, noise):
     layers = [
         kar.Mogrifier(8, rounds=2, dropout=noise, stateful=True, return_sequences=True, seed=1),
         # Wide enough for PyTorch to form the gradient of a kernel once for many steps.
-        kar.AdaptiveLSTM(110, policy_units=4),
+        kar.LSTM(110),
         keras.layers.Dense(1),
     ]
     return keras.Sequential([keras.Input((5, 4), batch_size=batch_size), *layers])
@@ -103,7 +104,13 @@ def run_torch(folder):
         return model, torch.stack(losses)
 
     found = {"one": outcome(*train(lambda model: model, slice(None)))}
-    torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=DEVICES)
+    torch.distributed.init_process_group(
+        "gloo",
+        init_method=f"file://{folder}/meeting",
+        timeout=datetime.timedelta(minutes=2),
+        rank=rank,
+        world_size=DEVICES,
+    )
     part = BATCH // DEVICES
     model, losses = train(torch.nn.parallel.DistributedDataParallel, slice(rank * part, (rank + 1) * part))
     torch.distributed.all_reduce(losses)
@@ -122,4 +129,4 @@ def run_torch(folder):
 
 if __name__ == "__main__":
     run = {"jax": run_jax, "tensorflow": run_tensorflow, "torch": run_torch}[keras.backend.backend()]
-    pathlib.Path(sys.argv[1], f"found_{os.environ.get('RANK', 0)}.json").write_text(json.dumps(run(sys.argv[1])))
+    pathlib.Path(sys.argv[1], "found.json").write_text(json.dumps(run(sys.argv[1])))
