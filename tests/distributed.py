@@ -39,14 +39,16 @@ def outcome(model, losses):
 
 def fit(batch_size, noise, epochs=2):
     model = make_model(batch_size, noise)
-    model.compile(keras.optimizers.Adam(0.01), "mse")
+    # With a small epsilon, Adam makes much of gradients that are all rounding.
+    model.compile(keras.optimizers.Adam(0.01, epsilon=1e-3), "mse")
     history = model.fit(X, Y, batch_size=BATCH, epochs=epochs, shuffle=False, verbose=0)
     return model, outcome(model, history.history["loss"])
 
 
 def noise_layer():
+    # Of all replicas, which without a seed draw the same one.
     keras.utils.set_random_seed(0)
-    return kar.LSTM(4, dropout=0.5, seed=1)
+    return kar.LSTM(4, dropout=0.5)
 
 
 def run_jax(_):
@@ -92,7 +94,7 @@ def run_torch(folder):
     def train(wrap, rows):
         model = make_model(BATCH // (DEVICES if rows != slice(None) else 1), 0.0)
         wrapped = wrap(model)
-        optimizer = torch.optim.Adam(wrapped.parameters(), lr=0.01)
+        optimizer = torch.optim.Adam(wrapped.parameters(), lr=0.01, eps=1e-3)
         losses = []
         for k in range(0, 2 * len(X), BATCH):
             x, y = (torch.tensor(array[k % len(X) :][:BATCH][rows]) for array in (X, Y))

@@ -13,6 +13,7 @@ from typing import Protocol
 import keras
 
 from keras_adaptive_rnn.engine.options import Options
+from keras_adaptive_rnn.initializers import drawn_seed
 
 __all__ = ["Engine", "Options", "SeedGenerator", "gradients"]
 
@@ -164,6 +165,10 @@ def _backend():
 
 class SeedGenerator(keras.random.SeedGenerator):
     """Keras's `SeedGenerator`, whose noise differs between the replicas of a model; that of the first is Keras's."""
+
+    def __init__(self, seed=None, **kwargs):
+        # With a seed of its own: Keras's dropout on PyTorch ignores the state of a generator without one.
+        super().__init__(drawn_seed(seed), **kwargs)
 
     def next(self, ordered=True):
         seed, replica = super().next(ordered), _backend().replica()
