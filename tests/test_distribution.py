@@ -13,53 +13,61 @@ import numpy as np
 import pytest
 
 import keras_adaptive_rnn as kar
+from tests import distributed
 
 ROOT = pathlib.Path(__file__).parent.parent
 BACKEND = keras.backend.backend()
 FLAGS = "--xla_force_host_platform_device_count=4"
 
 
-def started(command, **environment):
-    """Starts a process that has several devices."""
-    environment = {**os.environ, "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} {FLAGS}", **environment}
-    return subprocess.Popen(command, env=environment, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+def found_on_several_devices(folder, monkeypatch):
+    """Returns what `tests/distributed.py` finds in another process, on PyTorch the second of two, and in this one."""
+    flags = f"{os.environ.get('XLA_FLAGS', '')} {FLAGS}"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.distributed", folder],
+        env={**os.environ, "XLA_FLAGS": flags, "RANK": "1"},
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    here = []
+    if BACKEND == "torch":
+        monkeypatch.setenv("RANK", "0")
+        here.append(distributed.run_torch(folder))
+    error = process.communicate()[1]
+    assert process.returncode == 0, error
+    return [*here, json.loads((folder / "found.json").read_text())]
 
 
-@pytest.fixture(scope="session")
-def found(tmp_path_factory):
-    """What each process has found, from `tests/distributed.py`."""
-    folder = tmp_path_factory.mktemp("devices")
-    ranks = "01" if BACKEND == "torch" else "0"
-    processes = [started([sys.executable, "-m", "tests.distributed", folder], RANK=rank) for rank in ranks]
-    errors = [process.communicate()[1] for process in processes]
-    assert not any(process.returncode for process in processes), errors
-    return [json.loads((folder / f"found_{rank}.json").read_text()) for rank in ranks]
+def test_several_devices(tmp_path, monkeypatch):
+    """In one test, as its processes take longer than all that is asked of them."""
+    for found in found_on_several_devices(tmp_path, monkeypatch):
+        for way in ("data", *(["model"] if BACKEND == "jax" else [])):
+            is_the_same_training(found[way], found["one"])
+        noise_differs_and_repeats(*found["noise"])
+        if BACKEND == "jax":
+            kernels_and_their_moments_are_divided(found["shards"])
 
 
-@pytest.mark.parametrize("way", ["data", *(["model"] if BACKEND == "jax" else [])])
-def test_training_on_several_devices_is_training_on_one(found, way):
+def is_the_same_training(several, one):
     """Of a model with carried states; on JAX with noise, too."""
-    for one, several in ((each["one"], each[way]) for each in found):
-        np.testing.assert_allclose(several["losses"], one["losses"], rtol=1e-5)
-        for a, b in zip(several["weights"], one["weights"], strict=True):
-            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(several["losses"], one["losses"], rtol=1e-5)
+    for a, b in zip(several["weights"], one["weights"], strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
 
 
-def test_noise_differs_between_replicas_and_repeats_with_the_seed(found):
-    for first, again in (each["noise"] for each in found):
-        assert first == again
-        assert not np.isclose(first[0], first[1]).any()
+def noise_differs_and_repeats(first, again):
+    """Between replicas, which read the same; with the seed."""
+    assert first == again
+    assert not np.isclose(first[0], first[1]).any()
 
 
-@pytest.mark.skipif(BACKEND != "jax", reason="Keras divides weights on JAX only")
-def test_kernels_and_their_moments_are_divided(found):
-    shares = found[0]["shards"]
-    divided = {path.rsplit("_cell", 1)[-1] for path, share in shares.items() if share == 0.5}
-    kernels = ("kernel_map", "recurrent_map", "gate_1", "gate_2")
-    assert all(any(kernel in path for path in divided) for kernel in kernels)
+def kernels_and_their_moments_are_divided(shares):
+    divided = [path for path, share in shares.items() if share == 0.5]
     assert all(share in (0.5, 1) for share in shares.values())
-    # Each kernel and its two moments: of the Mogrifier four, of the adaptive LSTM two.
-    assert sum(share == 0.5 for share in shares.values()) == 3 * (4 + 2)
+    # Each kernel and its two moments: of the Mogrifier four, of the LSTM two.
+    assert len(divided) == 3 * (4 + 2)
+    assert all(any(name in path for path in divided) for name in ("kernel_map", "recurrent_map", "gate_1", "gate_2"))
 
 
 # The page.

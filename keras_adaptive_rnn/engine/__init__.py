@@ -12,8 +12,8 @@ from typing import Protocol
 
 import keras
 
-from keras_adaptive_rnn import initializers
 from keras_adaptive_rnn.engine.options import Options
+from keras_adaptive_rnn.initializers import drawn_seed
 
 __all__ = ["Engine", "Options", "SeedGenerator", "gradients"]
 
@@ -166,9 +166,9 @@ def _backend():
 class SeedGenerator(keras.random.SeedGenerator):
     """Keras's `SeedGenerator`, whose noise differs between the replicas of a model; that of the first is Keras's."""
 
-    def __init__(self, seed=None):
-        # Keras's dropout on PyTorch ignores the state of a generator that was made without a seed.
-        super().__init__(initializers.drawn_seed(seed))
+    def __init__(self, seed=None, **kwargs):
+        # With a seed of its own: Keras's dropout on PyTorch ignores the state of a generator without one.
+        super().__init__(drawn_seed(seed), **kwargs)
 
     def next(self, ordered=True):
         seed, replica = super().next(ordered), _backend().replica()
