@@ -8,7 +8,7 @@ import pytest
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import layers, maps
-from tests.backends import dealt_once
+from tests.backends import dealt, dealt_once
 from tests.frozen.freeze import FOLDER
 from tests.table import CELLS, OPTIONS
 
@@ -66,7 +66,7 @@ LAYERS = {
 }
 
 
-@pytest.mark.parametrize(("name", "make"), LAYERS.items())
+@pytest.mark.parametrize(("name", "make"), dealt(LAYERS.items()))
 def test_layers_are_quantized_cloned_and_trained(name, make, rng, tmp_path):
     model = sequential(make())
     x = rng.normal(size=(2, 3, 5)).astype("float32")

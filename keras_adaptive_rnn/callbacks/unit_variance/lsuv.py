@@ -104,16 +104,15 @@ def lsuv(
 class LSUV(keras.callbacks.Callback):
     r"""Scales each layer to unit variance when `fit` starts: `keras_adaptive_rnn.callbacks.lsuv` as a callback.
 
-    It runs only in the first `fit` that it is passed to, and only if the optimizer has not taken a step yet, so that a
-    second `fit` resumes training, also in another process, after `keras.callbacks.BackupAndRestore`. Do not call the
-    model in another thread while it runs.
+    It runs only in the first `fit` that it is passed to, so that a second one resumes training. It does not run either
+    if `keras.callbacks.BackupAndRestore` has restored the model. Do not call the model in another thread while it runs.
 
     Args:
         data, orthogonal, activated, tolerance, max_iterations, horizon, ddof, seed, verbose: As in
             `keras_adaptive_rnn.callbacks.lsuv`.
 
     Attributes:
-        scaled: What `lsuv` returned; `None` before the first `fit`, and empty if that resumes training.
+        scaled: What `lsuv` returned; `None` before the first `fit`, and empty if that restored a backup.
 
     Raises:
         ValueError, TypeError: As in `keras_adaptive_rnn.callbacks.lsuv`.
@@ -154,10 +153,19 @@ class LSUV(keras.callbacks.Callback):
         _arguments.integer("seed", self.seed, minimum=0, optional=True)
         self.data = as_batch(self.data)
 
+    def set_model(self, model):
+        super().set_model(model)
+        # Callbacks get the model before training begins, which is when a backup is restored.
+        self._steps_before = self._steps_taken()
+
+    def _steps_taken(self):
+        optimizer = getattr(self.model, "optimizer", None)
+        return None if optimizer is None else int(keras.ops.convert_to_numpy(optimizer.iterations))
+
     def on_train_begin(self, logs=None):
         if self.scaled is None:
-            is_resumed = int(keras.ops.convert_to_numpy(self.model.optimizer.iterations)) > 0
-            self.scaled = [] if is_resumed else self.initialize(self.model)
+            is_restored = self._steps_taken() != self._steps_before
+            self.scaled = [] if is_restored else self.initialize(self.model)
 
     def initialize(self, model):
         """Scales the layers of a model and returns the list of `Scaled`."""
