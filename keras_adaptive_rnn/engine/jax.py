@@ -30,7 +30,8 @@ def scan(step, inputs, states, output, mask, options):
 
     with _scope():
         carry, xs = (output, states), (inputs, mask)
-        if options.unroll or not options.differentiable:
+        # A file that is exported cannot hold a gradient of our own.
+        if options.unroll or not options.differentiable or not options.training:
             (output, states), outputs = lax.scan(body, carry, xs, unroll=options.unroll)
         elif options.recompute:
             (output, states), outputs = recomputed_scan(body, carry, xs)
@@ -248,7 +249,11 @@ def value_with_gradient_of(short, whole):
     if internals.jaxpr_as_fun is None:
         return whole()
     with _scope():
-        (short, short_constants), (whole, whole_constants) = _pure(short), _pure(whole)
+        pure, whole_constants = _pure(whole)
+        if any(not isinstance(size, int) for constant in whole_constants for size in constant.shape):
+            # A file for batches of any size: few formats can hold a choice of rows, or a gradient of our own.
+            return whole()
+        (short, short_constants), whole = _pure(short), pure
     floats, fixed = _divided([*short_constants, *whole_constants])
     count = len(short_constants)
 
@@ -277,7 +282,16 @@ def while_loop(condition, body, tensors, maximum_iterations, is_traceable):
 
 
 def switch(index, functions, operands):
-    return jax.lax.switch(index, functions, *operands)
+    # Not `lax.switch`: a file in ONNX knows only conditionals.
+    if len(functions) == 1:
+        return functions[0](*operands)
+    half = len(functions) // 2
+    return lax.cond(
+        index < half,
+        lambda *operands: switch(index, functions[:half], operands),
+        lambda *operands: switch(index - half, functions[half:], operands),
+        *operands,
+    )
 
 
 def should_hoist(weights, rows, training):

@@ -140,6 +140,12 @@ def batched_loop(body, xs, carry, length, reads_output, options):
     if not weights.kernels_of_products:
         carry, _, _, outputs = loop(body, _reader(xs, length), carry, length, options.return_sequences)
         return carry, outputs
+    if not internals.could_possibly_record():
+        # A file that is exported cannot hold a gradient of our own.
+        carry, _, _, outputs = loop(
+            body, lambda t: [x[t] for x in xs], carry, length, options.return_sequences, form=weights.form
+        )
+        return carry, outputs
     keep = slice(0 if reads_output else 1, None)
     recompute = options.recompute or not options.training
     size = tuning.RECOMPUTED_STEPS if recompute else tuning.BACKWARD_STEPS
@@ -387,7 +393,10 @@ def without_gradient(structure, reason):
 
     @tf.custom_gradient
     def same(*tensors):
-        def gradient(*_):
+        def gradient(*gradients):
+            if internals.in_save_context():
+                # A file holds every gradient, whether anyone will ask for it or not.
+                return [d * float("nan") for d in gradients]
             raise NotImplementedError(reason)
 
         return [tf.identity(tensor) for tensor in tensors], gradient
@@ -480,8 +489,15 @@ def while_loop(condition, body, tensors, maximum_iterations, is_traceable):
 
 
 def switch(index, functions, operands):
-    functions = [functools.partial(function, *operands) for function in functions]
-    return tf.cond(index > 0, *reversed(functions)) if len(functions) == 2 else tf.switch_case(index, functions)
+    # Not `tf.switch_case`: ONNX, OpenVINO and LiteRT know only conditionals.
+    if len(functions) == 1:
+        return functions[0](*operands)
+    half = len(functions) // 2
+    return tf.cond(
+        index < half,
+        lambda: switch(index, functions[:half], operands),
+        lambda: switch(index - half, functions[half:], operands),
+    )
 
 
 def should_hoist(weights, rows, training):
