@@ -90,7 +90,8 @@ def loop(body, read, carry, length, return_sequences, start=0, keep=slice(0), ev
     # The loop writes these and does not read them, so its gradient need not keep them.
     before = [_array_of(c, (length + every - 2) // every + 1) for c in carry[keep]]
     products = [_array_of(e, length) for e in made]
-    outputs = _array_of(carry[0], length if return_sequences else 0)
+    # No array that no step writes to: a file in ONNX could not hold it.
+    outputs = [_array_of(carry[0], length)] if return_sequences else []
 
     def one(t, carry, before, products, outputs):
         formed = []
@@ -105,7 +106,7 @@ def loop(body, read, carry, length, return_sequences, start=0, keep=slice(0), ev
         place = (t + every - 1) // every if every > 1 else t
         before = [array.write(place, c) for array, c in zip(before, carry[keep], strict=True)]
         products = [array.write(t, e) for array, e in zip(products, formed, strict=True)]
-        return t + 1, new, before, products, outputs.write(t, new[0]) if return_sequences else outputs
+        return t + 1, new, before, products, [array.write(t, new[0]) for array in outputs]
 
     _, carry, before, products, outputs = tf.while_loop(
         lambda t, *_: t < length,
@@ -115,7 +116,7 @@ def loop(body, read, carry, length, return_sequences, start=0, keep=slice(0), ev
         parallel_iterations=32,
         swap_memory=True,
     )
-    return carry, before, products, outputs.stack() if return_sequences else None
+    return carry, before, products, outputs[0].stack() if return_sequences else None
 
 
 def in_halves(a, kernel):
@@ -455,27 +456,34 @@ def ragged_scan(step, inputs, states, times, ends, collect):
     length, batch_size = tf.unstack(tf.shape(inputs)[:2])
     rows = tf.range(batch_size)
     flat = tf.reshape(inputs, (-1, inputs.shape[-1]))
-    path = []
-    if collect:
-        # An entry that is never written reads as zero. Times are stored relative to the end, where zero is no visit.
-        path = [_array_of(x, length + 1).write(0, x) for x in (states[0], tf.zeros_like(times))]
+    start = states[0], times
+    path = [_array_of(x, length) for x in start] if collect else []
 
     def body(k, states, times, path):
         new, ahead = step(tf.gather(flat, tf.minimum(times, length - 1) * batch_size + rows), states)
         active = times < ends
         new = shaped_like(states, [tf.where(active[:, None], a, b) for a, b in zip(new, states, strict=True)])
         if collect:
+            # An entry that is never written reads as zero. Times are stored relative to the end, where zero is no
+            # visit.
             now = new[0], tf.where(active, times - length, 0)
             path = [array.write(k, x) for array, x in zip(path, now, strict=True)]
-        return k + 1, new, tf.where(active, times + ahead, times), path
+        (ahead,) = shaped_like([times], [tf.where(active, times + ahead, times)])
+        return k + 1, new, ahead, path
 
     _, states, times, path = tf.while_loop(
         lambda k, states, times, path: tf.reduce_any(times < ends),
         body,
-        (tf.constant(1), states, times, path),
+        (tf.constant(0), states, times, path),
         maximum_iterations=length,
     )
-    return states, times, (path[0].stack(), path[1].stack() + length) if collect else None
+    if not collect:
+        return states, times, None
+    # Not written into the arrays, as ONNX has no other arrays than those of which each iteration adds an entry.
+    outputs, visited = (
+        tf.concat([x[None], array.stack()], 0) for x, array in zip((start[0], tf.zeros_like(times)), path, strict=True)
+    )
+    return states, times, (outputs, visited + length)
 
 
 def value_with_gradient_of(short, whole):
