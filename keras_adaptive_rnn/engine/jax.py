@@ -30,8 +30,7 @@ def scan(step, inputs, states, output, mask, options):
 
     with _scope():
         carry, xs = (output, states), (inputs, mask)
-        # A file that is exported cannot hold a gradient of our own.
-        if options.unroll or not options.differentiable or not options.training:
+        if options.unroll or not options.differentiable or _is_exported(carry, xs):
             (output, states), outputs = lax.scan(body, carry, xs, unroll=options.unroll)
         elif options.recompute:
             (output, states), outputs = recomputed_scan(body, carry, xs)
@@ -250,8 +249,7 @@ def value_with_gradient_of(short, whole):
         return whole()
     with _scope():
         pure, whole_constants = _pure(whole)
-        if any(not isinstance(size, int) for constant in whole_constants for size in constant.shape):
-            # A file for batches of any size: few formats can hold a choice of rows, or a gradient of our own.
+        if _is_exported(whole_constants):
             return whole()
         (short, short_constants), whole = _pure(short), pure
     floats, fixed = _divided([*short_constants, *whole_constants])
@@ -266,6 +264,14 @@ def value_with_gradient_of(short, whole):
 
     run.defvjp(forward, lambda pull, gradients: (*pull(gradients), None))
     return run(floats, fixed)
+
+
+def _is_exported(*tensors):
+    """Returns whether a function is traced for a file that takes tensors of any size.
+
+    Few formats can hold a choice of rows, or a gradient of our own, whose products depend on the number of rows.
+    """
+    return any(not isinstance(size, int) for tensor in jax.tree.leaves(tensors) for size in tensor.shape)
 
 
 def _on_cpu():
