@@ -36,7 +36,7 @@ def export(model, path, format, shape, dtype="float32"):
 
         options["dynamic_shapes"] = {k: torch.export.Dim(f"size_{k}") for k, n in enumerate(shape) if n is None}
     signature = [keras.InputSpec(shape=shape, dtype=dtype)]
-    model.export(path, format=format, verbose=False, input_signature=signature, **options)
+    model.export(str(path), format=format, verbose=False, input_signature=signature, **options)
 
 
 def run(path, format, x):

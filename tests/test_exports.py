@@ -1,6 +1,7 @@
 """Files of every format that `model.export` writes compute what `predict` does; what a file cannot hold is refused."""
 
 import itertools
+import logging
 
 import keras
 import numpy as np
@@ -24,6 +25,14 @@ FORMATS = {
     "jax": {"tf_saved_model": (None, None), "onnx": (None, None)},
     "torch": {"torch": (None, 5), "onnx": (None, 5), "openvino": (None, 5)},
 }[BACKEND]
+
+
+@pytest.fixture(autouse=True)
+def _no_logs():
+    """PyTorch logs every step of an export for whoever records it, which takes much longer than the export."""
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)
 
 
 def model_of(layers, steps=None, batch=None):
@@ -114,7 +123,7 @@ def test_a_file_refuses_another_length(format, tmp_path):
     path = tmp_path / f"model{exporting.SUFFIXES[format]}"
     exporting.export(model_of([kar.LSTM([4] * 3, return_sequences=True)]), path, format, (None, 5, FEATURES))
     for x in (inputs(2, 4), inputs(1, 10)):
-        with pytest.raises(Exception, match=r"(?i)reshape|shape"):
+        with pytest.raises(Exception, match="(?i)shape|dimensions"):
             exporting.run(path, format, x)
 
 
@@ -123,7 +132,7 @@ def test_what_pytorch_cannot_export_is_refused(tmp_path):
     path = tmp_path / "model.pt2"
     with pytest.raises(RuntimeError, match="is stateful, and a file that PyTorch exports keeps no states"):
         model_of([kar.LSTM(4, stateful=True)], steps=5, batch=2).export(path, format="torch", verbose=False)
-    jump = kar.models.LSTMJump(vocabulary_size=9, embedding_units=3, classes=2, units=4)
+    jump = kar.models.LSTMJump(vocabulary_size=9, embedding_units=3, classes=2, units=4, read=2, max_jump=3, max_jumps=2)
     jump(np.ones((2, 6), "int32"))
     with pytest.raises(RuntimeError, match="decides where to read next cannot be exported"):
         exporting.export(jump, path, "torch", (None, 6), "int32")
