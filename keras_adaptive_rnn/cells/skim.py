@@ -221,12 +221,12 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
         """Returns the states after the small cell has skimmed one token."""
         sizes = as_list(self.small_cell.state_size)
         own = [states[place][:, :size] for place, size in zip(self._places, sizes, strict=True)]
-        inputs = ops.concatenate([inputs, states[0][:, sizes[0] :]], axis=-1)
+        inputs = ops.concatenate([inputs, states[0][:, sizes[0] :]], axis=1)
         inputs = project(self.small_cell, inputs, training, self.compute_dtype)
         _, own = step(self.small_cell, inputs, own, training, self.compute_dtype)
         new = list(states)
         for place, state in zip(self._places, own, strict=True):
-            new[place] = ops.concatenate([state, states[place][:, state.shape[-1] :]], axis=-1)
+            new[place] = ops.concatenate([state, states[place][:, state.shape[-1] :]], axis=1)
         return new
 
     def _read(self, projected, states, training):

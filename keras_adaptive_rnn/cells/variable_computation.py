@@ -184,7 +184,7 @@ class VariableComputationCell(ScheduledCell, AdaptiveComputationCell, GatedCell)
             def of_first(x, h, e_x, e):
                 with _sequence.changed(kept={**kept, **kept[self]["narrowed"][k]}):
                     new = self._update(x[:, :inputs], h[:, :units], e_x[:, :inputs], e[:, :units], False)
-                return [ops.concatenate([new, h[:, units:]], axis=-1)]
+                return [ops.concatenate([new, h[:, units:]], axis=1)]
 
             return of_first
 

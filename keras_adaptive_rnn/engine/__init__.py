@@ -114,6 +114,15 @@ class Engine(Protocol):
             training: Whether the loop runs in training.
         """
 
+    def exported_steps(self, sequences):
+        """Returns how many steps a file holds to which a model is being exported, which is every step on PyTorch.
+
+        `None` if no model is being exported, or if the file holds a loop; 0 if the number is unknown.
+
+        Args:
+            sequences: Tensor `[batch, time, features]`.
+        """
+
     def inference(self):
         """Returns a context in which nothing is kept for a gradient, so that a loop over steps grows no graph."""
 

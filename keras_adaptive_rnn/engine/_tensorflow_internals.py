@@ -13,4 +13,8 @@ could_possibly_record = optional(
 enclosing_xla_context = optional(
     "tensorflow.__internal__.get_enclosing_xla_context", "training with XLA is slower", lambda: None
 )
+# Whether a SavedModel is being written, which traces all gradients.
+in_save_context = optional(
+    "tensorflow.python.saved_model.save_context.in_save_context", "adaptive cells cannot be exported", lambda: False
+)
 FuncGraph = optional("tensorflow.__internal__.FuncGraph", "training is slower")

@@ -30,7 +30,7 @@ def scan(step, inputs, states, output, mask, options):
 
     with _scope():
         carry, xs = (output, states), (inputs, mask)
-        if options.unroll or not options.differentiable:
+        if options.unroll or not options.differentiable or _is_exported(carry, xs):
             (output, states), outputs = lax.scan(body, carry, xs, unroll=options.unroll)
         elif options.recompute:
             (output, states), outputs = recomputed_scan(body, carry, xs)
@@ -248,7 +248,10 @@ def value_with_gradient_of(short, whole):
     if internals.jaxpr_as_fun is None:
         return whole()
     with _scope():
-        (short, short_constants), (whole, whole_constants) = _pure(short), _pure(whole)
+        pure, whole_constants = _pure(whole)
+        if _is_exported(whole_constants):
+            return whole()
+        (short, short_constants), whole = _pure(short), pure
     floats, fixed = _divided([*short_constants, *whole_constants])
     count = len(short_constants)
 
@@ -261,6 +264,14 @@ def value_with_gradient_of(short, whole):
 
     run.defvjp(forward, lambda pull, gradients: (*pull(gradients), None))
     return run(floats, fixed)
+
+
+def _is_exported(*tensors):
+    """Returns whether a function is traced for a file that takes tensors of any size.
+
+    Few formats can hold a choice of rows, or a gradient of our own, whose products depend on the number of rows.
+    """
+    return any(not isinstance(size, int) for tensor in jax.tree.leaves(tensors) for size in tensor.shape)
 
 
 def _on_cpu():
@@ -277,7 +288,16 @@ def while_loop(condition, body, tensors, maximum_iterations, is_traceable):
 
 
 def switch(index, functions, operands):
-    return jax.lax.switch(index, functions, *operands)
+    # Not `lax.switch`: a file in ONNX knows only conditionals.
+    if len(functions) == 1:
+        return functions[0](*operands)
+    half = len(functions) // 2
+    return lax.cond(
+        index < half,
+        lambda *operands: switch(index, functions[:half], operands),
+        lambda *operands: switch(index - half, functions[half:], operands),
+        *operands,
+    )
 
 
 def should_hoist(weights, rows, training):
@@ -286,6 +306,10 @@ def should_hoist(weights, rows, training):
 
 def preferred_schedules(depth, weights, rows, training):
     return ["layers"]
+
+
+def exported_steps(sequences):
+    return None
 
 
 inference = contextlib.nullcontext

@@ -90,7 +90,8 @@ def loop(body, read, carry, length, return_sequences, start=0, keep=slice(0), ev
     # The loop writes these and does not read them, so its gradient need not keep them.
     before = [_array_of(c, (length + every - 2) // every + 1) for c in carry[keep]]
     products = [_array_of(e, length) for e in made]
-    outputs = _array_of(carry[0], length if return_sequences else 0)
+    # No array that no step writes to: a file in ONNX could not hold it.
+    outputs = [_array_of(carry[0], length)] if return_sequences else []
 
     def one(t, carry, before, products, outputs):
         formed = []
@@ -105,7 +106,7 @@ def loop(body, read, carry, length, return_sequences, start=0, keep=slice(0), ev
         place = (t + every - 1) // every if every > 1 else t
         before = [array.write(place, c) for array, c in zip(before, carry[keep], strict=True)]
         products = [array.write(t, e) for array, e in zip(products, formed, strict=True)]
-        return t + 1, new, before, products, outputs.write(t, new[0]) if return_sequences else outputs
+        return t + 1, new, before, products, [array.write(t, new[0]) for array in outputs]
 
     _, carry, before, products, outputs = tf.while_loop(
         lambda t, *_: t < length,
@@ -115,7 +116,7 @@ def loop(body, read, carry, length, return_sequences, start=0, keep=slice(0), ev
         parallel_iterations=32,
         swap_memory=True,
     )
-    return carry, before, products, outputs.stack() if return_sequences else None
+    return carry, before, products, outputs[0].stack() if return_sequences else None
 
 
 def in_halves(a, kernel):
@@ -139,6 +140,12 @@ def batched_loop(body, xs, carry, length, reads_output, options):
     weights = Weights(body, xs, carry)
     if not weights.kernels_of_products:
         carry, _, _, outputs = loop(body, _reader(xs, length), carry, length, options.return_sequences)
+        return carry, outputs
+    if not internals.could_possibly_record():
+        # A file that is exported cannot hold a gradient of our own.
+        carry, _, _, outputs = loop(
+            body, lambda t: [x[t] for x in xs], carry, length, options.return_sequences, form=weights.form
+        )
         return carry, outputs
     keep = slice(0 if reads_output else 1, None)
     recompute = options.recompute or not options.training
@@ -387,7 +394,10 @@ def without_gradient(structure, reason):
 
     @tf.custom_gradient
     def same(*tensors):
-        def gradient(*_):
+        def gradient(*gradients):
+            if internals.in_save_context():
+                # A file holds every gradient, whether anyone will ask for it or not.
+                return [d * float("nan") for d in gradients]
             raise NotImplementedError(reason)
 
         return [tf.identity(tensor) for tensor in tensors], gradient
@@ -446,27 +456,34 @@ def ragged_scan(step, inputs, states, times, ends, collect):
     length, batch_size = tf.unstack(tf.shape(inputs)[:2])
     rows = tf.range(batch_size)
     flat = tf.reshape(inputs, (-1, inputs.shape[-1]))
-    path = []
-    if collect:
-        # An entry that is never written reads as zero. Times are stored relative to the end, where zero is no visit.
-        path = [_array_of(x, length + 1).write(0, x) for x in (states[0], tf.zeros_like(times))]
+    start = states[0], times
+    path = [_array_of(x, length) for x in start] if collect else []
 
     def body(k, states, times, path):
         new, ahead = step(tf.gather(flat, tf.minimum(times, length - 1) * batch_size + rows), states)
         active = times < ends
         new = shaped_like(states, [tf.where(active[:, None], a, b) for a, b in zip(new, states, strict=True)])
         if collect:
+            # An entry that is never written reads as zero. Times are stored relative to the end, where zero is no
+            # visit.
             now = new[0], tf.where(active, times - length, 0)
             path = [array.write(k, x) for array, x in zip(path, now, strict=True)]
-        return k + 1, new, tf.where(active, times + ahead, times), path
+        (ahead,) = shaped_like([times], [tf.where(active, times + ahead, times)])
+        return k + 1, new, ahead, path
 
     _, states, times, path = tf.while_loop(
         lambda k, states, times, path: tf.reduce_any(times < ends),
         body,
-        (tf.constant(1), states, times, path),
+        (tf.constant(0), states, times, path),
         maximum_iterations=length,
     )
-    return states, times, (path[0].stack(), path[1].stack() + length) if collect else None
+    if not collect:
+        return states, times, None
+    # Not written into the arrays, as ONNX has no other arrays than those of which each iteration adds an entry.
+    outputs, visited = (
+        tf.concat([x[None], array.stack()], 0) for x, array in zip((start[0], tf.zeros_like(times)), path, strict=True)
+    )
+    return states, times, (outputs, visited + length)
 
 
 def value_with_gradient_of(short, whole):
@@ -480,8 +497,15 @@ def while_loop(condition, body, tensors, maximum_iterations, is_traceable):
 
 
 def switch(index, functions, operands):
-    functions = [functools.partial(function, *operands) for function in functions]
-    return tf.cond(index > 0, *reversed(functions)) if len(functions) == 2 else tf.switch_case(index, functions)
+    # Not `tf.switch_case`: ONNX, OpenVINO and LiteRT know only conditionals.
+    if len(functions) == 1:
+        return functions[0](*operands)
+    half = len(functions) // 2
+    return tf.cond(
+        index < half,
+        lambda: switch(index, functions[:half], operands),
+        lambda: switch(index - half, functions[half:], operands),
+    )
 
 
 def should_hoist(weights, rows, training):
@@ -494,6 +518,10 @@ def should_hoist(weights, rows, training):
 
 def preferred_schedules(depth, weights, rows, training):
     return ["layers"] if depth >= tuning.LAYERED_DEPTH else []
+
+
+def exported_steps(sequences):
+    return None
 
 
 inference = contextlib.nullcontext

@@ -18,9 +18,12 @@ from keras_adaptive_rnn.engine.torch_trace import Traced, one_operation
 
 def scan(step, inputs, states, output, mask, options):
     step = masked(step, options.zero_output_for_mask)
-    flat_inputs = tree.flatten(inputs)
-    length, count = flat_inputs[0].shape[0], len(flat_inputs)
-    xs = list(zip(*map(torch.unbind, flat_inputs if mask is None else [*flat_inputs, mask]), strict=True))
+    sequences = [*tree.flatten(inputs), *([] if mask is None else [mask])]
+    length, count = len(sequences[0]), len(sequences) - (mask is not None)
+    if torch.jit.is_tracing():
+        # The graph holds so many steps: a sequence of another length must fail, not lose its end.
+        sequences = [x.reshape(length, *x.shape[1:]) for x in sequences]
+    xs = list(zip(*map(torch.unbind, sequences), strict=True))
 
     def flat_step(*tensors):
         now = tree.pack_sequence_as(inputs, list(tensors[:count]))
@@ -42,10 +45,11 @@ def scan(step, inputs, states, output, mask, options):
         weights = [variable.value for variable in options.variables if variable.trainable]
         output = output + sum(weight.flatten()[:0].sum() for weight in weights)
     products = Products(length)
-    traced = Traced(flat_step) if options.is_traceable and length >= tuning.TRACED_STEPS else flat_step
+    traces = options.is_traceable and length >= tuning.TRACED_STEPS and not is_exporting()
+    traced = Traced(flat_step) if traces else flat_step
     # The first step is not recomputed: the trace is made in it.
     carry, outputs = run(0, 1, output, *tree.flatten(states))
-    recompute = options.recompute and torch.is_grad_enabled()
+    recompute = options.recompute and torch.is_grad_enabled() and not is_exporting()
     for start in range(1, length, tuning.RECOMPUTED_STEPS if recompute else max(1, length)):
         if recompute:
             carry, more = checkpoint(
@@ -85,7 +89,8 @@ class Products:
     def __call__(self, inputs, kernel):
         if inputs.dtype != kernel.dtype:
             return keras.ops.matmul(inputs, kernel)
-        if kernel.numel() < tuning.DEFERRED_GRADIENT_ENTRIES or internals.current_backward_pass is None:
+        is_small = kernel.numel() < tuning.DEFERRED_GRADIENT_ENTRIES
+        if is_small or internals.current_backward_pass is None or is_exporting():
             return torch.matmul(inputs, kernel)
         return one_operation(self.form, (inputs, kernel), inputs, kernel)
 
@@ -239,6 +244,11 @@ def ragged_scan(step, inputs, states, times, ends, collect):
 
 @torch.compiler.disable
 def while_loop(condition, body, tensors, maximum_iterations, is_traceable):
+    if is_exporting():
+        raise ValueError(
+            "On PyTorch, a model that decides where to read next cannot be exported, since the file holds the same steps "
+            "for every input. Save the model as a `.keras` file, load that on TensorFlow or JAX, and export it there."
+        )
     run, done = Traced(body) if is_traceable else body, 0
     while done < maximum_iterations and condition(*tensors):
         tensors, done = run(*tensors), done + 1
@@ -255,7 +265,7 @@ def switch(index, functions, operands):
 
 
 def value_with_gradient_of(short, whole):
-    return whole() if torch.is_grad_enabled() else short()
+    return whole() if torch.is_grad_enabled() or is_exporting() else short()
 
 
 def should_hoist(weights, rows, training):
@@ -267,6 +277,19 @@ def preferred_schedules(depth, weights, rows, training):
     if not small:
         return ["layers"]
     return ["wavefront", "layers"] if depth >= tuning.WAVEFRONT_DEPTH else ["layers"] if training else []
+
+
+def exported_steps(sequences):
+    if torch.jit.is_tracing():
+        return int(sequences.shape[1])
+    if is_exporting():
+        return sequences.shape[1] if isinstance(sequences.shape[1], int) else 0
+    return None
+
+
+def is_exporting():
+    """Returns whether the operations are recorded for a file, without knowing the values of their inputs."""
+    return torch.jit.is_tracing() or torch.compiler.is_compiling()
 
 
 inference = eager = torch.no_grad

@@ -135,6 +135,7 @@ class RNN(_arguments.Declared, LoadsByPlace, keras.layers.RNN):
         self.input_spec = keras.layers.InputSpec(ndim=3)
         self._stateful_states = StatefulStates()
         self._tree = CellTree(self.cell)
+        self._built_length = None
         self._fast_step = self._short_step
         # If the cell is not a layer, its variables are unknown.
         if self._tree.parts:
@@ -150,7 +151,7 @@ class RNN(_arguments.Declared, LoadsByPlace, keras.layers.RNN):
         self._check_schedule()
 
     def build(self, sequences_shape, initial_state_shape=None):
-        batch_size, _, features = sequences_shape
+        batch_size, self._built_length, features = sequences_shape
         if features is None:
             raise ValueError(
                 f"Layer '{self.name}' needs a known feature size, the last axis of its input. "
@@ -175,6 +176,25 @@ class RNN(_arguments.Declared, LoadsByPlace, keras.layers.RNN):
             raise ValueError(
                 f"Layer '{self.name}' has unroll=True and needs a known number of steps. "
                 f"Received: input shape {tuple(shape)}"
+            )
+
+    def _check_export(self, sequences):
+        steps = engine.exported_steps(sequences)
+        if steps is None:
+            return
+        elsewhere = "save the model as a `.keras` file, load that on TensorFlow or JAX, and export it there"
+        if self.stateful:
+            raise ValueError(
+                f"Layer '{self.name}' is stateful, and a file that PyTorch exports keeps no states. Make the layer with "
+                f"stateful=False, or {elsewhere}."
+            )
+        # Keras traces an unknown length as a single step.
+        if not steps or (steps == 1 and self._built_length is None):
+            raise ValueError(
+                f"Layer '{self.name}' needs a known number of steps to be exported on PyTorch, where a file holds every "
+                "step. Give `export` the shape of the input, as in "
+                f"`input_signature=[keras.InputSpec(shape=(None, 20, {sequences.shape[2]}), dtype='float32')]`, export a "
+                f"single step with `keras_adaptive_rnn.export_step`, or {elsewhere}."
             )
 
     # States.
@@ -244,6 +264,7 @@ class RNN(_arguments.Declared, LoadsByPlace, keras.layers.RNN):
 
     def call(self, sequences, initial_state=None, mask=None, training=False):
         self._check_length(sequences.shape)
+        self._check_export(sequences)
         batch_size = ops.shape(sequences)[0]
         if self.stateful and sequences.shape[0] not in (None, self._stateful_states.batch_size):
             raise ValueError(
@@ -326,7 +347,9 @@ class RNN(_arguments.Declared, LoadsByPlace, keras.layers.RNN):
             if not differentiable and scans_taken_steps(self.cell):
                 return scan_taken_steps(self.cell, sequences, states, mask, options, bool(collected))
             first_output = self._first_output(states)
-            schedule = self.running_schedule(sequences.shape[1], training) if differentiable else "steps"
+            # While a model is exported, an unknown size is a symbol on JAX and PyTorch.
+            rows = sequences.shape[1] if isinstance(sequences.shape[1], int) else None
+            schedule = self.running_schedule(rows, training) if differentiable else "steps"
             if schedule != "steps":
                 stack = schedules.layer_stack(self.cell, training)
                 arguments = (stack, sequences, states, first_output, mask, options)
@@ -334,7 +357,7 @@ class RNN(_arguments.Declared, LoadsByPlace, keras.layers.RNN):
             hoist = (
                 differentiable
                 and isinstance(self.cell, Cell)
-                and engine.should_hoist(self.cell.count_params(), sequences.shape[1], training)
+                and engine.should_hoist(self.cell.count_params(), rows, training)
             )
             inputs, step = self._split_cell(sequences, training, hoist)
             return decisions.scan(collected, step, inputs, states, first_output, mask, options)

@@ -1,0 +1,238 @@
+"""Exports every layer and model in every format, runs the files, and writes what came of it to `docs/exports.md`.
+
+    python -m benchmarks.exports
+    python -m benchmarks.exports --rows mogrifier skip --backends tensorflow --formats onnx --again
+
+The rows are the layers and models of `tests/table.py`, some of them in `keras.layers.Bidirectional`, in a stack and
+behind a mask, and `keras.layers.LSTM` for comparison. A file passes if its own runtime computes what `predict` does, to
+1e-5, for two batch sizes and, where it takes any length, for two lengths.
+
+Each cell of the table runs in a process of its backend, which is ended if it takes too long, and started again if it
+crashes. Results are kept in `benchmarks/exports.json` as they come, so that a run that was stopped goes on.
+"""
+
+import argparse
+import importlib.metadata
+import itertools
+import json
+import multiprocessing
+import os
+import pathlib
+import re
+import tempfile
+
+from rich.progress import track
+
+from benchmarks import rows as files
+
+PAGE = pathlib.Path("docs/exports.md")
+KEY = ("row", "backend", "format", "length")
+BEGIN, END = "<!-- Written by `python -m benchmarks.exports` -->", "<!-- End of what is written -->"
+BATCHES, LENGTHS, FEATURES, TOLERANCE = (2, 3), (5, 8), 4, 1e-5
+FORMATS = {
+    "tensorflow": ["tf_saved_model", "onnx", "litert", "openvino"],
+    "jax": ["tf_saved_model", "onnx", "openvino"],
+    "torch": ["onnx", "openvino", "torch", "tf_saved_model"],
+}
+# What Keras writes for none of our layers, nor for its own: two rows show it.
+FOR_NO_LAYER, SHOWN = [("jax", "openvino"), ("torch", "tf_saved_model")], ("keras.layers.LSTM", "mogrifier")
+PACKAGES = {
+    "keras": "Keras",
+    "tensorflow": "TensorFlow",
+    "jax": "JAX",
+    "torch": "PyTorch",
+    "onnxruntime": "ONNX Runtime",
+    "tf2onnx": "tf2onnx",
+    "jax2onnx": "jax2onnx",
+    "onnxscript": "ONNX Script",
+    "openvino": "OpenVINO",
+    "ai-edge-litert": "LiteRT",
+}
+
+
+def makers():
+    """Returns functions that make the layers or the model of each row, by name."""
+    import keras
+
+    import keras_adaptive_rnn as kar
+    from tests.table import LAYERS, MODELS
+
+    return {
+        "keras.layers.LSTM": lambda: [keras.layers.LSTM(4, return_sequences=True)],
+        **{name: lambda make=make: [make()] for name, make in LAYERS.items()},
+        "bidirectional": lambda: [keras.layers.Bidirectional(kar.Mogrifier(4, return_sequences=True))],
+        "stack": lambda: [kar.LSTM([4] * 3, connection="skip", return_sequences=True)],
+        "masking": lambda: [keras.layers.Masking(), kar.GRU(4, return_sequences=True), kar.Mogrifier(4)],
+        "skip_sequences": lambda: [kar.Skip(kar.GRUCell(4), return_sequences=True)],
+        **{f"models.{name}": make for name, make in MODELS.items()},
+    }
+
+
+def outcome(name, format, length):
+    """Returns what came of one cell of the table: `(result, message)`."""
+    import keras
+    import numpy as np
+
+    from tests import exporting
+
+    keras.utils.set_random_seed(0)
+    rng, made = np.random.default_rng(0), makers()[name]()
+    is_model = isinstance(made, keras.Model)
+    steps, lengths = (None, LENGTHS) if length == "unknown" else (LENGTHS[0], LENGTHS[:1])
+    # A file in LiteRT holds a batch of one size, like that of `keras.layers.LSTM`.
+    batches = BATCHES if format == "litert" else [None]
+
+    def inputs(batch, steps):
+        x = rng.integers(0, 9, (batch, steps)) if is_model else rng.normal(size=(batch, steps, FEATURES))
+        x[0, :2] = 0
+        return x.astype("int32" if is_model else "float32")
+
+    model = made if is_model else keras.Sequential([keras.Input((steps, FEATURES)), *made])
+    if is_model:
+        model(inputs(2, LENGTHS[0]))
+    model.set_weights([0.5 * rng.normal(size=w.shape) for w in model.weights])
+    difference = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for size in batches:
+            path = os.path.join(folder, f"model_{size}{exporting.SUFFIXES[format]}")
+            shape = (size, steps) if is_model else (size, steps, FEATURES)
+            try:
+                exporting.export(model, path, format, shape, "int32" if is_model else "float32")
+            except Exception as error:
+                # Our own errors say where to export instead.
+                refused = "and export it there" in str(error)
+                return "refused" if refused else "fails", f"{type(error).__name__}: {error}"
+            for batch, steps_now in itertools.product(BATCHES if size is None else [size], lengths):
+                x = inputs(batch, steps_now)
+                try:
+                    found = exporting.run(path, format, x)
+                except Exception as error:
+                    return "fails", f"in its runtime, for {list(x.shape)}: {type(error).__name__}: {error}"
+                expected = model.predict(x, verbose=0)
+                if found.shape != expected.shape:
+                    return "wrong", f"of shape {list(found.shape)} for {list(x.shape)}"
+                difference = max(difference, float(np.abs(found - expected).max(initial=0)))
+    return "passes" if difference <= TOLERANCE else "wrong", f"{difference:.1e}"
+
+
+def work(connection):
+    while (job := connection.recv()) is not None:
+        connection.send(outcome(*job))
+
+
+class Worker:
+    """A process of a backend that runs one cell of the table at a time."""
+
+    def __init__(self, backend):
+        self.backend, self.process = backend, None
+
+    def start(self):
+        os.environ.update(KERAS_BACKEND=self.backend, TF_CPP_MIN_LOG_LEVEL="3")
+        context = multiprocessing.get_context("spawn")
+        self.connection, other = context.Pipe()
+        self.process, self.count = context.Process(target=work, args=(other,), daemon=True), 0
+        self.process.start()
+        other.close()
+
+    def run(self, job, seconds):
+        if self.process is None:
+            self.start()
+        self.connection.send(job)
+        try:
+            result = self.connection.recv() if self.connection.poll(seconds) else ("fails", f"no end in {seconds} s")
+        except EOFError:
+            result = "fails", "the process crashed"
+        self.count += 1
+        # What is compiled stays in memory for ever.
+        if "process" in result[1] or "no end" in result[1] or self.count == 40:
+            self.stop()
+        return result
+
+    def stop(self):
+        if self.process is not None:
+            self.process.kill()
+            self.process.join()
+            self.process = None
+
+
+def jobs(arguments):
+    for length, backend, name in itertools.product(arguments.lengths, arguments.backends, arguments.rows or makers()):
+        for format in FORMATS[backend]:
+            if format in arguments.formats and ((backend, format) not in FOR_NO_LAYER or name in SHOWN):
+                yield name, backend, format, length
+
+
+def short(message):
+    """Returns the part of a message that says what is wrong, on one line and without the names of layers."""
+    # Keras adds the arguments, and the names of temporary files differ from run to run.
+    text = re.sub(r"\x1b\[\dm|Arguments received by.*|/tmp/\S+", "", message, flags=re.DOTALL)
+    text = re.sub(r".*(?=Layer '\w+' (needs|is stateful)|On PyTorch, )", "", text, flags=re.DOTALL)
+    text = re.sub(r"(?<=Layer ')\w+|(?<=_)\d+\b", "...", " ".join(text.split()))
+    return text if len(text) < 300 else f"{text[:300]} ..."
+
+
+def table(results):
+    """Returns the results as tables in Markdown, with a note for each kind of failure."""
+    notes, lines = {}, []
+    for length in ("fixed", "unknown"):
+        of_length = {key: row for key, row in results.items() if key[3] == length}
+        columns = [(b, f) for b, formats in FORMATS.items() for f in formats]
+        names = list(dict.fromkeys(key[0] for key in of_length))
+        lines += ["", f"### {'A fixed length' if length == 'fixed' else 'Any length'}", ""]
+        lines += [f"| | {' | '.join(f'{b}, {f}' for b, f in columns)} |", "| --- |" + " --- |" * len(columns)]
+        for name in names:
+            cells = []
+            for column in columns:
+                row = of_length.get((name, *column, length)) or of_length.get((SHOWN[1], *column, length))
+                if row is None:
+                    cells.append("")
+                    continue
+                text = row["result"]
+                if text != "passes":
+                    note = row["note"]
+                    text += f" [{notes.setdefault(note, len(notes) + 1)}]"
+                cells.append(text)
+            lines.append(f"| `{name}` | {' | '.join(cells)} |")
+    lines += ["", *(f"{number}. {note}" for note, number in notes.items())]
+    versions = {package: version(package) for package in PACKAGES}
+    lines += ["", "Run with " + ", ".join(f"{PACKAGES[p]} {v}" for p, v in versions.items() if v) + "."]
+    return "\n".join(lines)
+
+
+def version(package):
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def write_page(results):
+    head, rest = PAGE.read_text().split(BEGIN)
+    PAGE.write_text(f"{head}{BEGIN}\n{table(results)}\n\n{END}{rest.split(END)[1]}")
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", nargs="+", help="names of layers and models; all by default")
+    parser.add_argument("--backends", nargs="+", choices=FORMATS, default=list(FORMATS))
+    every = sorted(set(itertools.chain(*FORMATS.values())))
+    parser.add_argument("--formats", nargs="+", choices=every, default=every)
+    parser.add_argument("--lengths", nargs="+", choices=["unknown", "fixed"], default=["unknown", "fixed"])
+    parser.add_argument("--seconds", type=float, default=240, help="after which a cell of the table has failed")
+    parser.add_argument("--json", type=pathlib.Path, default=pathlib.Path("benchmarks/exports.json"))
+    parser.add_argument("--again", action="store_true", help="run what has a result, too")
+    arguments = parser.parse_args(arguments)
+    known = {} if arguments.again else files.read(arguments.json, KEY)
+    left = [job for job in jobs(arguments) if job not in known]
+    workers = {backend: Worker(backend) for backend in FORMATS}
+    for name, backend, format, length in track(left, description="Exports"):
+        result, message = workers[backend].run((name, format, length), arguments.seconds)
+        row = dict(zip(KEY, (name, backend, format, length), strict=True))
+        files.add(arguments.json, KEY, [{**row, "result": result, "note": short(message)}])
+    for worker in workers.values():
+        worker.stop()
+    write_page(files.read(arguments.json, KEY))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,180 @@
+"""Files of every format that `model.export` writes compute what `predict` does; what a file cannot hold is refused."""
+
+import itertools
+import logging
+
+import keras
+import numpy as np
+import pytest
+
+import keras_adaptive_rnn as kar
+from tests import exporting
+
+# Converters warn of themselves.
+pytestmark = pytest.mark.filterwarnings("ignore")
+BACKEND = keras.backend.backend()
+FEATURES = 3
+# With the sizes of a batch and of a sequence that a file takes. `benchmarks/exports.py` tries every layer.
+FORMATS = {
+    "tensorflow": {
+        "tf_saved_model": (None, None),
+        "onnx": (None, None),
+        "openvino": (None, None),
+        "litert": (2, None),
+    },
+    "jax": {"tf_saved_model": (None, None), "onnx": (None, None)},
+    "torch": {"torch": (None, 5), "onnx": (None, 5), "openvino": (None, 5)},
+}[BACKEND]
+
+
+@pytest.fixture(autouse=True)
+def _no_logs():
+    """PyTorch logs every step of an export for whoever records it, which takes much longer than the export."""
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)
+
+
+def model_of(layers, steps=None, batch=None):
+    """Returns a model of layers with weights with which cells decide now this, now that."""
+    model = keras.Sequential([keras.Input((steps, FEATURES), batch_size=batch), *layers])
+    rng = np.random.default_rng(0)
+    model.set_weights([0.5 * rng.normal(size=w.shape) for w in model.weights])
+    return model
+
+
+def inputs(batch, steps):
+    return np.random.default_rng(batch * steps).normal(size=(batch, steps, FEATURES)).astype("float32")
+
+
+def several():
+    return [
+        keras.layers.Bidirectional(kar.Mogrifier(4, return_sequences=True)),
+        kar.LSTM([4] * 3, connection="residual", return_sequences=True),
+        kar.Skip(kar.GRUCell(4), return_sequences=True),
+    ]
+
+
+# Wide enough for gradients of our own, and the cells that choose among rows.
+DECIDING = {
+    "wide": lambda: [kar.LSTM(128)],
+    "skim": lambda: [kar.Skim(kar.GRUCell(4), kar.GRUCell(2))],
+    "variable_computation": lambda: [kar.VariableComputation(4, return_sequences=True)],
+}
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_file_computes_what_predict_does(format, tmp_path):
+    check(model_of(several()), format, tmp_path)
+
+
+@pytest.mark.parametrize("name", DECIDING)
+def test_a_file_needs_no_gradient_and_no_choice_of_ours(name, tmp_path):
+    check(model_of(DECIDING[name]()), next(iter(FORMATS)), tmp_path)
+
+
+def check(model, format, folder):
+    missing = exporting.missing(format)
+    if missing:
+        pytest.skip(f"not installed: {', '.join(missing)}")
+    batch, steps = FORMATS[format]
+    path = folder / f"model{exporting.SUFFIXES[format]}"
+    exporting.export(model, path, format, (batch, steps, FEATURES))
+    for rows, length in itertools.product((2, 3) if batch is None else [batch], (5, 7) if steps is None else [steps]):
+        x = inputs(rows, length)
+        np.testing.assert_allclose(
+            exporting.run(path, format, x), model.predict(x, verbose=0), rtol=1e-5, atol=1e-5, err_msg=f"{x.shape}"
+        )
+
+
+@pytest.mark.skipif(BACKEND != "tensorflow", reason="LiteRT files of Keras are written on TensorFlow")
+def test_without_sequences_a_litert_file_takes_any_batch_and_length(tmp_path):
+    if exporting.missing("litert"):
+        pytest.skip("not installed: ai_edge_litert")
+    model, path = model_of([kar.Mogrifier(4)]), tmp_path / "model.tflite"
+    exporting.export(model, path, "litert", (None, None, FEATURES))
+    for x in (inputs(1, 4), inputs(3, 6)):
+        np.testing.assert_allclose(exporting.run(path, "litert", x), model.predict(x, verbose=0), rtol=1e-5, atol=1e-5)
+
+
+on_torch = pytest.mark.skipif(BACKEND != "torch", reason="only files of PyTorch hold every step")
+LENGTH = r"needs a known number of steps.*input_signature=\[keras.InputSpec\(shape=\(None, 20, 3\)"
+
+
+@on_torch
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("layers", [several, lambda: [kar.Skip(kar.GRUCell(4))]])
+def test_an_unknown_length_is_refused(format, layers, tmp_path):
+    path = tmp_path / f"model{exporting.SUFFIXES[format]}"
+    with pytest.raises((ValueError, RuntimeError), match=LENGTH):
+        exporting.export(model_of(layers()), path, format, (None, None, FEATURES))
+    assert not path.exists()
+    if format == "torch":
+        with pytest.raises(RuntimeError, match=LENGTH):
+            model_of(layers()).export(path, format="torch", verbose=False)
+
+
+@on_torch
+@pytest.mark.parametrize("format", ["onnx", "openvino"])
+def test_a_file_refuses_another_length(format, tmp_path):
+    if exporting.missing(format):
+        pytest.skip(f"not installed: {exporting.missing(format)}")
+    # A stack runs layer by layer, and would take the first steps of a longer sequence without this.
+    path = tmp_path / f"model{exporting.SUFFIXES[format]}"
+    exporting.export(model_of([kar.LSTM([4] * 3, return_sequences=True)]), path, format, (None, 5, FEATURES))
+    for x in (inputs(2, 4), inputs(1, 10)):
+        with pytest.raises(Exception, match="(?i)shape|dimensions"):
+            exporting.run(path, format, x)
+
+
+@on_torch
+def test_what_pytorch_cannot_export_is_refused(tmp_path):
+    path = tmp_path / "model.pt2"
+    with pytest.raises(RuntimeError, match="is stateful, and a file that PyTorch exports keeps no states"):
+        model_of([kar.LSTM(4, stateful=True)], steps=5, batch=2).export(path, format="torch", verbose=False)
+    jump = kar.models.LSTMJump(vocabulary_size=9, embedding_units=3, classes=2, units=4, read=2, max_jump=3, max_jumps=2)
+    jump(np.ones((2, 6), "int32"))
+    with pytest.raises(RuntimeError, match="decides where to read next cannot be exported"):
+        exporting.export(jump, path, "torch", (None, 6), "int32")
+
+
+def test_an_unknown_format_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="format"):
+        model_of([kar.LSTM(4)]).export(tmp_path / "model", format="pickle")
+
+
+@pytest.mark.skipif(BACKEND != "tensorflow", reason="only TensorFlow traces a graph before its gradient is asked for")
+def test_a_graph_that_was_traced_without_a_tape_has_a_gradient():
+    import tensorflow as tf
+
+    found = []
+    for rnn in (kar.RNN, keras.layers.RNN):
+        layer, x = rnn(kar.LSTMCell(4), return_sequences=True), tf.constant(inputs(2, 5))
+        layer.build(x.shape)
+        layer.set_weights([np.full(w.shape, 0.1) for w in layer.weights])
+        graph = tf.function(lambda x, layer=layer: layer(x, training=True))
+        graph(x)
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(graph(x) ** 2)
+        found.append(tape.gradient(loss, [w.value for w in layer.trainable_weights]))
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.skipif(BACKEND != "tensorflow", reason="gradients of a file that TensorFlow writes")
+def test_the_gradients_in_a_file_are_right_or_nan(tmp_path):
+    """Those of a cell that skips what it need not compute were not computed."""
+    import tensorflow as tf
+
+    for layers, is_known in (([kar.LSTM(4)], True), ([kar.Skip(kar.GRUCell(4))], False)):
+        model, x = model_of(layers), tf.constant(inputs(2, 5))
+        model.export(tmp_path / "model", verbose=False)
+        loaded = tf.saved_model.load(tmp_path / "model")
+        gradients = []
+        for function in (loaded.serve, lambda x, model=model: model(x, training=True)):
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = function(x)
+            gradients.append(tape.gradient(y, x).numpy())
+        expected = gradients[1] if is_known else np.full_like(gradients[1], np.nan)
+        np.testing.assert_allclose(gradients[0], expected, rtol=1e-4, atol=1e-6)
