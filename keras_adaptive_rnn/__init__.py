@@ -14,6 +14,7 @@ from keras_adaptive_rnn import (
 )
 from keras_adaptive_rnn.cells import *
 from keras_adaptive_rnn.layers import *
+from keras_adaptive_rnn.one_step import export_step, step_model
 
 __version__ = "0.1.0"
 
@@ -23,10 +24,12 @@ __all__ = [
     "callbacks",
     "cells",
     "datasets",
+    "export_step",
     "initializers",
     "layers",
     "maps",
     "models",
+    "step_model",
     "testing",
 ]
 __all__ += layers.__all__

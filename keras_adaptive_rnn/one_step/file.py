@@ -1,0 +1,102 @@
+"""A model of one time step as a file."""
+
+import pathlib
+import tempfile
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+
+from keras_adaptive_rnn import _arguments, engine
+from keras_adaptive_rnn.one_step.model import step_model
+
+# What Keras writes for a model with several inputs and outputs.
+FORMATS = {
+    "tensorflow": ("tf_saved_model", "litert", "onnx", "openvino"),
+    "jax": ("tf_saved_model", "onnx"),
+    "torch": ("onnx", "openvino", "torch"),
+}
+
+
+def export_step(
+    model: keras.Model,
+    filepath: str | pathlib.Path,
+    format: str = "tf_saved_model",
+    batch_size: int = 1,
+    *,
+    time_distributed: Sequence[keras.Layer | type[keras.Layer]] = (),
+    verbose: bool | None = None,
+    **kwargs: Any,
+) -> None:
+    """Writes."""
+    offered = FORMATS[keras.backend.backend()]
+    if format not in offered:
+        raise ValueError(
+            f"Argument `format` must be one of {', '.join(map(repr, offered))} on the {keras.backend.backend()} backend. "
+            f"Received: format={format!r}. For the formats of another backend, load the model's `.keras` file there."
+        )
+    step = step_model(model, batch_size, time_distributed=time_distributed)
+    # In alphabetical order, in which every exporter goes through a dict.
+    signature = {name: keras.InputSpec(x.dtype, x.shape, name=name) for name, x in sorted(step.input.items())}
+    if format == "openvino":
+        _export_openvino(step, str(filepath), signature, verbose, kwargs)
+        return
+    if format == "litert":
+        kwargs = {**engine.litert_builtins(), **kwargs}
+    step.export(str(filepath), format, verbose=verbose, input_signature=[signature], **kwargs)
+    if format == "onnx":
+        _mend_onnx(str(filepath), list(step.output))
+
+
+def _mend_onnx(filepath, names):
+    """Gives the outputs of an ONNX file these names and this order, which not every exporter does."""
+    import onnx
+
+    model = onnx.load(filepath)
+    graph = model.graph
+    outputs = {output.name: output for output in graph.output}
+    if set(outputs) != set(names):
+        outputs = dict(zip(sorted(names), graph.output, strict=True))
+        for name, output in outputs.items():
+            graph.node.append(onnx.helper.make_node("Identity", [output.name], [name]))
+            output.name = name
+    ordered = [onnx.ValueInfoProto.FromString(outputs[name].SerializeToString()) for name in names]
+    del graph.output[:]
+    graph.output.extend(ordered)
+    # tf2onnx 1.17 writes `x @ w + d * y` as a `Gemm` whose `beta` is the vector `d`, but ONNX allows a number only.
+    for node in list(graph.node):
+        for beta in [a for a in node.attribute if node.op_type == "Gemm" and a.type == onnx.AttributeProto.FLOATS]:
+            name = f"{node.name}_{beta.name}"
+            graph.initializer.append(onnx.helper.make_tensor(name, onnx.TensorProto.FLOAT, [len(beta.floats)], beta.floats))
+            scaled = onnx.helper.make_node("Mul", [node.input[2], name], [f"{name}_scaled"])
+            graph.node.insert(list(graph.node).index(node), scaled)
+            node.input[2] = scaled.output[0]
+            node.attribute.remove(beta)
+    onnx.save(model, filepath)
+
+
+def _export_openvino(step, filepath, signature, verbose, kwargs):
+    """Writes an OpenVINO file, and the names of inputs and outputs that Keras leaves out."""
+    import openvino
+
+    is_torch = keras.backend.backend() == "torch"
+    names = list(step.output)
+    if is_torch:
+        # PyTorch's tracer does not return dicts.
+        step = keras.Model([step.input[name] for name in signature], list(step.output.values()))
+    with tempfile.TemporaryDirectory() as folder:
+        input_signature = [list(signature.values()) if is_torch else signature]
+        step.export(f"{folder}/step.xml", "openvino", verbose=verbose, input_signature=input_signature, **kwargs)
+        written = openvino.Core().read_model(f"{folder}/step.xml")
+        found = names if is_torch else []
+        for result in written.get_results():
+            source, name = result.input_value(0), result.get_friendly_name()
+            if not is_torch:
+                # A state that never changes is known by its name as an input.
+                found += [name if name in names else f"next_{source.get_node().get_friendly_name()}"]
+            # What is an output and a state, or does not change, would be one tensor with one of its names.
+            result.input(0).replace_source_output(openvino.opset16.identity(source).output(0))
+        written.validate_nodes_and_infer_types()
+        for port, name in zip([*written.inputs, *written.outputs], [*signature, *found], strict=True):
+            port.tensor.set_names({name})
+        openvino.save_model(written, filepath, compress_to_fp16=False)
