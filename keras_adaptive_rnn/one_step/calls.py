@@ -60,7 +60,7 @@ class Call:
             raise self._refused("reads the sequence backwards too")
         elif timed.isdisjoint(map(id, self.inputs + self.outputs)):
             return
-        elif len({x.shape[1] for x in self.inputs}) > 1 or len({len(x.shape) for x in _tensors(self.args)}) > 1:
+        elif not self._has_one_time():
             raise self._refused("joins tensors of which not all have the same axis of time")
         elif not (
             any(operation is each or (isinstance(each, type) and isinstance(operation, each)) for each in declared)
@@ -69,6 +69,12 @@ class Call:
             raise self._refused(
                 "is not known to compute each time step by itself; if it does, pass it in `time_distributed`"
             )
+
+    def _has_one_time(self):
+        ranks = {len(x.shape) for x in _tensors(self.args)}
+        lengths = {x.shape[1] for x in self.inputs}
+        # A single step would be broadcast to all others.
+        return len(ranks) == 1 and (len(lengths) == 1 or (len(lengths - {None}) == 1 and 1 not in lengths))
 
     def _check_recurrent(self):
         layer = self.operation

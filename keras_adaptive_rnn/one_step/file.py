@@ -28,12 +28,42 @@ def export_step(
     verbose: bool | None = None,
     **kwargs: Any,
 ) -> None:
-    """Writes."""
-    offered = FORMATS[keras.backend.backend()]
-    if format not in offered:
+    """Writes a single time step of a model to a file, for loops in other programs.
+
+    The file holds `keras_adaptive_rnn.step_model(model, batch_size)`, which describes its inputs and outputs. They have
+    the same names in every format. The graph has no loop, no control flow and known shapes; a LiteRT file holds builtin
+    operations only. The states before the first step are zeros. The guide `docs/one_step.md` shows the loop around it
+    for each runtime.
+
+    | format | runs in | written on | needs |
+    | --- | --- | --- | --- |
+    | `"tf_saved_model"` | TensorFlow | TensorFlow, JAX | `tensorflow` |
+    | `"litert"` | LiteRT | TensorFlow | |
+    | `"onnx"` | ONNX Runtime, also in browsers | TensorFlow, JAX, PyTorch | `onnx`, and `tf2onnx`, `jax2onnx` or `onnxscript` |
+    | `"openvino"` | OpenVINO | TensorFlow, PyTorch | `openvino` |
+    | `"torch"` | PyTorch | PyTorch | |
+
+    Args:
+        model, batch_size, time_distributed: As in `keras_adaptive_rnn.step_model`.
+        filepath: Path of the file. It must end in `.tflite` for LiteRT, `.xml` for OpenVINO and `.pt2` for PyTorch.
+        format: One of the formats that the backend writes. Defaults to `"tf_saved_model"`.
+        verbose: Whether to print a message, as in `keras.Model.export`. Defaults to `None`.
+        **kwargs: Further arguments of `keras.Model.export` for this format, such as `opset_version`.
+
+    Raises:
+        ValueError: `format` is unknown, or not one that the backend writes; or as in `keras_adaptive_rnn.step_model`.
+        TypeError: As in `keras_adaptive_rnn.step_model`.
+
+    Example:
+
+    >>> model = keras.Sequential([keras.Input((None, 3)), keras_adaptive_rnn.Mogrifier(8), keras.layers.Dense(1)])
+    >>> keras_adaptive_rnn.export_step(model, "step.onnx", format="onnx")  # doctest: +SKIP
+    """
+    backend = keras.backend.backend()
+    if format not in FORMATS[backend]:
         raise ValueError(
-            f"Argument `format` must be one of {', '.join(map(repr, offered))} on the {keras.backend.backend()} backend. "
-            f"Received: format={format!r}. For the formats of another backend, load the model's `.keras` file there."
+            f"Argument `format` must be one of {', '.join(map(repr, FORMATS[backend]))} on the {backend} backend; for "
+            f"another format, load the model from its `.keras` file on another backend. Received: format={format!r}"
         )
     step = step_model(model, batch_size, time_distributed=time_distributed)
     # In alphabetical order, in which every exporter goes through a dict.

@@ -13,43 +13,43 @@ from keras_adaptive_rnn.one_step.recurrent_step import RecurrentStep
 def step_model(
     model: keras.Model, batch_size: int = 1, *, time_distributed: Sequence[keras.Layer | type[keras.Layer]] = ()
 ) -> keras.Model:
-    """Returns a model of one time step, with the layers of a model of sequences and therefore with their weights.
+    """Returns a model of a single time step, made of the layers of a model of sequences.
 
-    It takes the input of one step and the states, and returns the output of this step and the next states, as dicts:
+    The model takes the inputs of one step and the states, and returns the outputs and the next states, as dicts:
 
-    - `"inputs"` `[batch_size, ...]`, the input without its axis of time: `[batch_size, features]`, or
-      `[batch_size]` for tokens; of a model with several inputs, each by its name.
-    - `"state_0"`, `"state_1"`, ...: the states of all recurrent layers, in the order of the layers. **Zeros before the
-      first step**, also where initial states are trained: the model adds these.
-    - `"output"` `[batch_size, ...]`, without the axis of time; of a model with several outputs, each by its name.
-    - `"next_state_0"`, ...: the states to pass to the next step.
+    - `"inputs"`: `[batch_size, features]`, or `[batch_size]` if `model` reads tokens: the input of `model` without the
+      axis of time. If `model` has several inputs, each keeps its own name.
+    - `"state_0"`, `"state_1"`, ...: the states of the recurrent layers, layer by layer, each `[batch_size, size]`. They
+      are **zeros before the first step**, whatever the layers start from: initial states that are not zero, such as
+      trained ones, are part of the model.
+    - `"output"`: the output of `model` without the axis of time; `"output_0"`, `"output_1"`, ... if there are several.
+    - `"next_state_0"`, `"next_state_1"`, ...: the states to pass to the next step.
 
-    The outputs of `T` steps are those of `model.predict`; if `model` returns only the last one, that of step `t` is its
-    output for the first `t` steps. There is no loop in the model, and all shapes are known. Cells that decide how much
-    to compute compute every step in full.
+    The outputs of the steps are those of `model.predict`. If `model` returns only its last output, the output of step
+    $t$ is that of a sequence of $t$ steps. The model shares its weights with `model`, has no loop, and all of its shapes
+    are known. Cells that decide how much to compute run in full. A masked step keeps all states, as in `predict`.
 
-    `model` is a `Sequential` or functional model, also with such models inside. Its recurrent layers may be
-    those of `keras_adaptive_rnn` and of Keras. What they read must be computed step by step: by `Dense`, `Embedding`,
-    `Masking`, activations, dropout, normalization and merging layers, operations such as `x + y`, `TimeDistributed`,
-    and the feed-forward layers of `keras_adaptive_rnn`. What reads a single vector, such as the last output, may be any
-    layer. A masked step keeps the states.
+    `model` consists of recurrent layers (those of `keras_adaptive_rnn`, `keras.layers.LSTM`, `GRU`, `SimpleRNN` and
+    `RNN`), layers that compute each time step by itself (`Dense`, `Embedding`, `Masking`, `TimeDistributed`,
+    activations, dropout, normalization, merging layers, the feed-forward layers of `keras_adaptive_rnn`), operations
+    such as `x + y`, and models of all these. Layers that read a vector, such as the last output, may be any.
 
     Args:
-        model: A built `Sequential` or functional model with a recurrent layer.
-        batch_size: Positive integer, how many sequences are read side by side. Defaults to `1`.
-        time_distributed: Layers, or classes of layers, that are not known to Keras, and that compute each time step by
-            itself. Defaults to none.
+        model: A `keras.Sequential` or functional model whose input shape is known.
+        batch_size: Positive integer, the number of sequences that are read side by side. Defaults to `1`.
+        time_distributed: List of layers of your own, or of their classes, that compute each time step by itself.
+            Defaults to none.
 
     Raises:
-        ValueError: A layer of `model` cannot run one step at a time; the message names it. Or `model` has no recurrent
-            layer, or is not built, or is neither `Sequential` nor functional.
-        TypeError: `batch_size` is no integer.
+        ValueError: `model` has no recurrent layer, a layer that cannot run one step at a time, which the message names,
+            or no known input shape; or `batch_size` is not positive.
+        TypeError: `batch_size` is not an integer, or `time_distributed` holds something else than layers.
 
     Example:
 
     >>> model = keras.Sequential([keras.Input((None, 3)), keras_adaptive_rnn.Mogrifier(8), keras.layers.Dense(1)])
     >>> step = keras_adaptive_rnn.step_model(model)
-    >>> states = {f"state_{k}": np.zeros((1, 8)) for k in range(2)}
+    >>> states = {"state_0": np.zeros((1, 8)), "state_1": np.zeros((1, 8))}
     >>> for x in np.ones((5, 1, 3)):
     ...     outputs = step.predict_on_batch({"inputs": x, **states})
     ...     states = {name: outputs[f"next_{name}"] for name in states}
@@ -97,8 +97,9 @@ def step_model(
 def _declared(layers):
     """Returns `time_distributed` as a tuple, or raises an error."""
     layers = tuple(layers) if isinstance(layers, (list, tuple)) else (layers,)
-    if not all(isinstance(each, keras.Layer) or issubclass(type(each), type) and issubclass(each, keras.Layer) for each in layers):
+    if not all(isinstance(each, keras.Layer) or (isinstance(each, type) and issubclass(each, keras.Layer)) for each in layers):
         raise TypeError(
-            f"Argument `time_distributed` must be a list of layers or of classes of layers. Received: {layers!r}"
+            "Argument `time_distributed` must be a list of layers, or of classes of layers. "
+            f"Received: time_distributed={layers!r}"
         )
     return layers
