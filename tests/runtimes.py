@@ -41,7 +41,7 @@ def _onnx(path):
 def _openvino(path):
     import openvino
 
-    compiled = openvino.Core().compile_model(path, "CPU", {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1})
+    compiled = openvino.Core().compile_model(path, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
 
     def run(feeds):
         results = compiled(feeds)
@@ -57,7 +57,9 @@ def _torch(path):
 
     def run(feeds):
         with torch.no_grad():
-            return {name: x.numpy() for name, x in step({name: torch.from_numpy(x) for name, x in feeds.items()}).items()}
+            return {
+                name: x.numpy() for name, x in step({name: torch.from_numpy(x) for name, x in feeds.items()}).items()
+            }
 
     return run
 

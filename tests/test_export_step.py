@@ -85,7 +85,9 @@ TOKENS = np.array([[0, 0, 1, 2, 0, 3], [4, 5, 0, 0, 1, 0]], "int32")
 
 def branches():
     inputs = keras.Input((6, 4))
-    inner = keras.Sequential([keras.Input((None, 4)), layers.Dense(4, activation=kar.activations.belu), kar.GRU(4, return_sequences=True)])
+    inner = keras.Sequential(
+        [keras.Input((None, 4)), layers.Dense(4, activation=kar.activations.belu), kar.GRU(4, return_sequences=True)]
+    )
     first, second = inner(inputs), inner(inputs * 2)
     x = layers.Concatenate()([layers.LayerNormalization()(first + inputs), layers.BatchNormalization()(second)])
     x = kar.Bipolar("elu")(layers.Dropout(0.5)(layers.Conv1D(4, 1)(x)))
@@ -229,7 +231,10 @@ REFUSED = {
         ["layer 'pool'", "GlobalMaxPooling1D"],
     ),
     "repeated": (lambda: sequential(layers.GRU(3), layers.RepeatVector(2, name="copies"), layers.GRU(3)), ["'copies'"]),
-    "both directions": (lambda: sequential(layers.Bidirectional(kar.LSTM(3), name="both")), ["layer 'both'", "backwards"]),
+    "both directions": (
+        lambda: sequential(layers.Bidirectional(kar.LSTM(3), name="both")),
+        ["layer 'both'", "backwards"],
+    ),
     "backwards": (lambda: sequential(kar.LSTM(3, go_backwards=True, name="back")), ["layer 'back'", "backwards"]),
     "stateful": (
         lambda: keras.Sequential([keras.Input(batch_shape=(2, 5, 4)), kar.LSTM(3, stateful=True, name="kept")]),
@@ -238,7 +243,10 @@ REFUSED = {
     "initial state": (with_initial_state, ["layer 'decoder'", "`initial_state`"]),
     "two lengths": (with_broadcast, ["layer 'joined'", "axis of time"]),
     "positions": (with_positions, ["operation 'add", "(2, 5, 4) for one"]),
-    "mask over an unknown cell": (lambda: sequential(layers.Masking(), kar.RNN(OwnCell(), name="own")), ["'own'", "OwnCell"]),
+    "mask over an unknown cell": (
+        lambda: sequential(layers.Masking(), kar.RNN(OwnCell(), name="own")),
+        ["'own'", "OwnCell"],
+    ),
     "nothing recurrent": (lambda: sequential(layers.Dense(3)), ["recurrent layer"]),
     "no shape": (lambda: keras.Sequential([kar.LSTM(3)]), ["input shape"]),
     "own call": (OwnModel, ["`keras.Sequential` or functional"]),

@@ -43,7 +43,7 @@ class Call:
         for old, new in zip(self.outputs, tree.flatten(results), strict=True):
             expected = (new.shape[0], 1, *old.shape[2:]) if id(old) in timed else (new.shape[0], *old.shape[1:])
             if tuple(new.shape) != expected:
-                raise self._refused(f"returns the shape {tuple(new.shape)} for one time step")
+                raise self.refused(f"returns the shape {tuple(new.shape)} for one time step")
         return {id(old): new for old, new in zip(self.outputs, tree.flatten(results), strict=True)}
 
     def check(self, timed, declared):
@@ -57,16 +57,16 @@ class Call:
         if self.is_recurrent:
             self._check_recurrent()
         elif isinstance(operation, keras.layers.Bidirectional):
-            raise self._refused("reads the sequence backwards too")
+            raise self.refused("reads the sequence backwards too")
         elif timed.isdisjoint(map(id, self.inputs + self.outputs)):
             return
         elif not self._has_one_time():
-            raise self._refused("joins tensors of which not all have the same axis of time")
+            raise self.refused("joins tensors of which not all have the same axis of time")
         elif not (
             any(operation is each or (isinstance(each, type) and isinstance(operation, each)) for each in declared)
             or is_time_distributed(operation, len(self.inputs[0].shape))
         ):
-            raise self._refused(
+            raise self.refused(
                 "is not known to compute each time step by itself; if it does, pass it in `time_distributed`"
             )
 
@@ -79,22 +79,23 @@ class Call:
     def _check_recurrent(self):
         layer = self.operation
         if layer.stateful:
-            raise self._refused(
+            raise self.refused(
                 "is stateful, while the states of a step go in and come out; set its attribute `stateful` to False first"
             )
         if layer.go_backwards:
-            raise self._refused("reads the sequence backwards")
+            raise self.refused("reads the sequence backwards")
         if len(self.args[0].shape) != 3 or type(layer).call.__module__.split(".")[0] not in PURE:
-            raise self._refused("is recurrent in a way of its own")
+            raise self.refused("is recurrent in a way of its own")
         if any(x is not None for x in (*self.args[1:], self.kwargs.get("initial_state"))):
-            raise self._refused(
+            raise self.refused(
                 "is called with `initial_state`; build the model without it, from the same layers, and pass these "
                 "states to the first step"
             )
         if self.kwargs.get("training"):
-            raise self._refused("is called with `training=True`, and a step computes inference")
+            raise self.refused("is called with `training=True`, and a step computes inference")
 
-    def _refused(self, reason):
+    def refused(self, reason):
+        """Returns an error that names the layer."""
         kind = "layer" if isinstance(self.operation, keras.Layer) else "operation"
         return ValueError(
             "Argument `model` must run one time step at a time. Received: a model whose "

@@ -69,7 +69,9 @@ def export_step(
     # In alphabetical order, in which every exporter goes through a dict.
     signature = {name: keras.InputSpec(x.dtype, x.shape, name=name) for name, x in sorted(step.input.items())}
     if format == "openvino":
-        _export_openvino(step, str(filepath), signature, verbose, kwargs)
+        _export_openvino(step, str(filepath), signature, **kwargs)
+        if verbose is not False:
+            print(f"Saved OpenVINO IR at '{filepath}'.")
         return
     if format == "litert":
         kwargs = {**engine.litert_builtins(), **kwargs}
@@ -97,7 +99,9 @@ def _mend_onnx(filepath, names):
     for node in list(graph.node):
         for beta in [a for a in node.attribute if node.op_type == "Gemm" and a.type == onnx.AttributeProto.FLOATS]:
             name = f"{node.name}_{beta.name}"
-            graph.initializer.append(onnx.helper.make_tensor(name, onnx.TensorProto.FLOAT, [len(beta.floats)], beta.floats))
+            graph.initializer.append(
+                onnx.helper.make_tensor(name, onnx.TensorProto.FLOAT, [len(beta.floats)], beta.floats)
+            )
             scaled = onnx.helper.make_node("Mul", [node.input[2], name], [f"{name}_scaled"])
             graph.node.insert(list(graph.node).index(node), scaled)
             node.input[2] = scaled.output[0]
@@ -105,7 +109,7 @@ def _mend_onnx(filepath, names):
     onnx.save(model, filepath)
 
 
-def _export_openvino(step, filepath, signature, verbose, kwargs):
+def _export_openvino(step, filepath, signature, **kwargs):
     """Writes an OpenVINO file, and the names of inputs and outputs that Keras leaves out."""
     import openvino
 
@@ -116,7 +120,7 @@ def _export_openvino(step, filepath, signature, verbose, kwargs):
         step = keras.Model([step.input[name] for name in signature], list(step.output.values()))
     with tempfile.TemporaryDirectory() as folder:
         input_signature = [list(signature.values()) if is_torch else signature]
-        step.export(f"{folder}/step.xml", "openvino", verbose=verbose, input_signature=input_signature, **kwargs)
+        step.export(f"{folder}/step.xml", "openvino", verbose=False, input_signature=input_signature, **kwargs)
         written = openvino.Core().read_model(f"{folder}/step.xml")
         found = names if is_torch else []
         for result in written.get_results():
@@ -129,4 +133,5 @@ def _export_openvino(step, filepath, signature, verbose, kwargs):
         written.validate_nodes_and_infer_types()
         for port, name in zip([*written.inputs, *written.outputs], [*signature, *found], strict=True):
             port.tensor.set_names({name})
+        written.reshape({name: list(spec.shape) for name, spec in signature.items()})
         openvino.save_model(written, filepath, compress_to_fp16=False)

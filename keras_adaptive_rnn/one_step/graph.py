@@ -13,7 +13,9 @@ from keras_adaptive_rnn.one_step.recurrent_step import RecurrentStep
 
 # Layers that compute each time step by itself, unless they work along the axis of time.
 BY_STEP = (
-    keras.layers.Activation, keras.layers.ActivityRegularization, keras.layers.Add,
+    keras.layers.Activation,
+    keras.layers.ActivityRegularization,
+    keras.layers.Add,
 )
 
 
@@ -30,6 +32,7 @@ def step_model(model: keras.Model, batch_size: int = 1, *, time_distributed: Seq
 @dataclasses.dataclass
 class Call:
     """A call of a layer, or of an operation such as `x + y`, in a functional model."""
+
     operation: Any
     args: tuple
     kwargs: dict

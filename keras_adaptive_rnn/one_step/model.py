@@ -6,8 +6,9 @@ import keras
 from keras import ops
 
 from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn._keras import get_mask
 from keras_adaptive_rnn.one_step.calls import calls_of, timed_tensors
-from keras_adaptive_rnn.one_step.recurrent_step import RecurrentStep
+from keras_adaptive_rnn.one_step.recurrent_step import RecurrentStep, outputs_its_state
 
 
 def step_model(
@@ -78,7 +79,13 @@ def step_model(
                 keras.Input(batch_shape=zeros.shape, dtype=zeros.dtype, name=f"state_{k}")
                 for k, zeros in enumerate(step.zero_states(batch_size), len(states))
             ]
-            results, after = step(args[0], before, mask=kwargs.get("mask"))
+            mask = kwargs.get("mask", get_mask(args[0]))
+            if mask is not None and not outputs_its_state(call.operation.cell):
+                raise call.refused(
+                    f"is masked and has a {type(call.operation.cell).__name__}, whose first state is not known to be its "
+                    "output, which a masked step repeats"
+                )
+            results, after = step(args[0], before, mask=mask)
             states, next_states = states + before, next_states + after
         else:
             results = call.operation(*args, **kwargs)
@@ -97,7 +104,9 @@ def step_model(
 def _declared(layers):
     """Returns `time_distributed` as a tuple, or raises an error."""
     layers = tuple(layers) if isinstance(layers, (list, tuple)) else (layers,)
-    if not all(isinstance(each, keras.Layer) or (isinstance(each, type) and issubclass(each, keras.Layer)) for each in layers):
+    if not all(
+        isinstance(each, keras.Layer) or (isinstance(each, type) and issubclass(each, keras.Layer)) for each in layers
+    ):
         raise TypeError(
             "Argument `time_distributed` must be a list of layers, or of classes of layers. "
             f"Received: time_distributed={layers!r}"

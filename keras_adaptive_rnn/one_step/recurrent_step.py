@@ -4,7 +4,6 @@ import keras
 from keras import ops, tree
 
 from keras_adaptive_rnn import _sequence
-from keras_adaptive_rnn._keras import get_mask
 from keras_adaptive_rnn.cells.bases.any_cell import is_traceable
 from keras_adaptive_rnn.cells.bases.cell import Cell
 from keras_adaptive_rnn.engine.masking import masked
@@ -25,7 +24,7 @@ class RecurrentStep(keras.layers.Wrapper):
     Call arguments:
         inputs: Tensor `[batch, 1, features]`.
         states: Flat list of tensors `[batch, size]`, the states of the cell.
-        mask: Boolean tensor `[batch, 1]`, or `None` (default).
+        mask: Boolean tensor `[batch, 1]`, or `None` (default). Only for a layer whose cell `outputs_its_state`.
 
     Returns: `results, states`: a list of what `layer` returns for this step, its states excepted, and the next states.
     """
@@ -51,13 +50,6 @@ class RecurrentStep(keras.layers.Wrapper):
 
     def call(self, inputs, states, mask=None):
         layer, loop = self.layer, self._loop()
-        mask = get_mask(inputs) if mask is None else mask
-        if mask is not None and not _outputs_its_state(layer.cell):
-            raise ValueError(
-                f"Layer '{layer.name}' is masked, and its masked steps repeat the previous output, which is no state of "
-                f"its cell, as far as is known of a {type(layer.cell).__name__}. Remove the mask, or use a cell of "
-                "`keras_adaptive_rnn` or of Keras."
-            )
         if not self.starts_at_zero:
             initial = tree.flatten(loop.get_initial_state(inputs.shape[0]))
             states = [state + first for state, first in zip(states, initial, strict=True)]
@@ -78,8 +70,8 @@ class RecurrentStep(keras.layers.Wrapper):
         return previous_mask if self.layer.return_sequences else None
 
 
-def _outputs_its_state(cell):
+def outputs_its_state(cell):
     """Returns whether the first state of `cell`, or of the highest cell in Keras's stacks, is known to be its output."""
     if isinstance(cell, keras.layers.StackedRNNCells):
-        return _outputs_its_state(cell.cells[-1])
+        return outputs_its_state(cell.cells[-1])
     return isinstance(cell, Cell) or type(cell) in KERAS_CELLS
