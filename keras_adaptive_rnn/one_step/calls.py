@@ -39,7 +39,7 @@ class Call:
         )
 
     def values(self, results, timed):
-        """Returns the values of the outputs in one step, by their IDs, or raises an error if their shapes do not fit."""
+        """Returns the outputs in one step by the IDs of those in a sequence, or raises an error if a shape is wrong."""
         for old, new in zip(self.outputs, tree.flatten(results), strict=True):
             expected = (new.shape[0], 1, *old.shape[2:]) if id(old) in timed else (new.shape[0], *old.shape[1:])
             if tuple(new.shape) != expected:
@@ -80,7 +80,7 @@ class Call:
         layer = self.operation
         if layer.stateful:
             raise self.refused(
-                "is stateful, while the states of a step go in and come out; set its attribute `stateful` to False first"
+                "is stateful, while the states of a step go in and out; set its attribute `stateful` to False first"
             )
         if layer.go_backwards:
             raise self.refused("reads the sequence backwards")
@@ -148,7 +148,7 @@ def _collect(model, inputs, calls):
 
 
 def timed_tensors(calls):
-    """Returns the IDs of the tensors that have an axis of time: what recurrent layers read, and what is joined to it."""
+    """Returns the IDs of the tensors with an axis of time: what recurrent layers read, and all that is joined to it."""
     timed = set()
     while True:
         count = len(timed)

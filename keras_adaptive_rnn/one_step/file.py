@@ -7,7 +7,7 @@ from typing import Any
 
 import keras
 
-from keras_adaptive_rnn import _arguments, engine
+from keras_adaptive_rnn import engine
 from keras_adaptive_rnn.one_step.model import step_model
 
 # What Keras writes for a model with several inputs and outputs.
@@ -35,13 +35,11 @@ def export_step(
     operations only. The states before the first step are zeros. The guide `docs/one_step.md` shows the loop around it
     for each runtime.
 
-    | format | runs in | written on | needs |
-    | --- | --- | --- | --- |
-    | `"tf_saved_model"` | TensorFlow | TensorFlow, JAX | `tensorflow` |
-    | `"litert"` | LiteRT | TensorFlow | |
-    | `"onnx"` | ONNX Runtime, also in browsers | TensorFlow, JAX, PyTorch | `onnx`, and `tf2onnx`, `jax2onnx` or `onnxscript` |
-    | `"openvino"` | OpenVINO | TensorFlow, PyTorch | `openvino` |
-    | `"torch"` | PyTorch | PyTorch | |
+    - `"tf_saved_model"`: on TensorFlow and JAX;
+    - `"litert"`: on TensorFlow;
+    - `"onnx"`: on TensorFlow (needs `tf2onnx`), JAX (`jax2onnx`) and PyTorch (`onnx` and `onnxscript`);
+    - `"openvino"`: on TensorFlow and PyTorch (needs `openvino`);
+    - `"torch"`, a `torch.export` program: on PyTorch.
 
     Args:
         model, batch_size, time_distributed: As in `keras_adaptive_rnn.step_model`.

@@ -27,7 +27,7 @@ def step_model(
     - `"next_state_0"`, `"next_state_1"`, ...: the states to pass to the next step.
 
     The outputs of the steps are those of `model.predict`. If `model` returns only its last output, the output of step
-    $t$ is that of a sequence of $t$ steps. The model shares its weights with `model`, has no loop, and all of its shapes
+    $t$ is that of a sequence of $t$ steps. The model shares its weights with `model`, has no loop, and all its shapes
     are known. Cells that decide how much to compute run in full. A masked step keeps all states, as in `predict`.
 
     `model` consists of recurrent layers (those of `keras_adaptive_rnn`, `keras.layers.LSTM`, `GRU`, `SimpleRNN` and
@@ -65,7 +65,13 @@ def step_model(
         call.check(timed, declared)
     if not any(call.is_recurrent for call in calls):
         raise ValueError(f"Argument `model` must have a recurrent layer. Received: model={model!r}")
-    feeds, values, steps, states, next_states = {}, {}, {}, [], []
+    feeds, fetches = _one_step(inputs, calls, outputs, timed, batch_size)
+    return keras.Model(feeds, fetches, name=f"{model.name}_step")
+
+
+def _one_step(inputs, calls, outputs, timed, batch_size):
+    """Returns the inputs and the outputs of one step, by name. Inside, a sequence is one of a single step."""
+    feeds, fetches, values, steps, states, next_states = {}, {}, {}, {}, [], []
     for x in inputs:
         name = "inputs" if len(inputs) == 1 else x.name
         shape = x.shape[2:] if id(x) in timed else x.shape[1:]
@@ -82,8 +88,8 @@ def step_model(
             mask = kwargs.get("mask", get_mask(args[0]))
             if mask is not None and not outputs_its_state(call.operation.cell):
                 raise call.refused(
-                    f"is masked and has a {type(call.operation.cell).__name__}, whose first state is not known to be its "
-                    "output, which a masked step repeats"
+                    f"is masked and has a {type(call.operation.cell).__name__}, whose first state is not known to be "
+                    "its output, which a masked step repeats"
                 )
             results, after = step(args[0], before, mask=mask)
             states, next_states = states + before, next_states + after
@@ -92,13 +98,12 @@ def step_model(
         values |= call.values(results, timed)
     if any(state.name in feeds for state in states):
         raise ValueError(f"Argument `model` must have inputs of other names than the states. Received: {list(feeds)}")
-    fetches = {}
     for k, x in enumerate(outputs):
         name = "output" if len(outputs) == 1 else f"output_{k}"
         fetches[name] = ops.squeeze(values[id(x)], 1) if id(x) in timed else values[id(x)]
     feeds |= {state.name: state for state in states}
     fetches |= {f"next_state_{k}": state for k, state in enumerate(next_states)}
-    return keras.Model(feeds, fetches, name=f"{model.name}_step")
+    return feeds, fetches
 
 
 def _declared(layers):

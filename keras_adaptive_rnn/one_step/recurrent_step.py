@@ -71,7 +71,7 @@ class RecurrentStep(keras.layers.Wrapper):
 
 
 def outputs_its_state(cell):
-    """Returns whether the first state of `cell`, or of the highest cell in Keras's stacks, is known to be its output."""
+    """Returns whether the first state of a cell, or of the highest cell in Keras's stack, is known to be its output."""
     if isinstance(cell, keras.layers.StackedRNNCells):
         return outputs_its_state(cell.cells[-1])
     return isinstance(cell, Cell) or type(cell) in KERAS_CELLS

@@ -6,24 +6,24 @@ from keras_adaptive_rnn import layers
 from keras_adaptive_rnn._keras import flatten_layers
 
 # Those with an axis do unless it is that of time or of the batch.
+KERAS_LAYERS = (
+    "Activation ActivityRegularization Add AlphaDropout Average BatchNormalization Concatenate Conv1D Dense "
+    "Discretization Dropout ELU Embedding GaussianDropout GaussianNoise Identity LayerNormalization LeakyReLU Masking "
+    "Maximum Minimum Multiply Normalization PReLU RMSNormalization ReLU Rescaling Softmax SpatialDropout1D Subtract "
+    "TimeDistributed UnitNormalization"
+)
 LAYERS = {
-    *(keras.layers.Activation, keras.layers.ELU, keras.layers.LeakyReLU, keras.layers.PReLU, keras.layers.ReLU),
-    *(keras.layers.Softmax, keras.layers.Conv1D, keras.layers.Dense, keras.layers.Embedding, keras.layers.Identity),
-    *(keras.layers.Masking, keras.layers.TimeDistributed, keras.layers.ActivityRegularization),
-    *(keras.layers.AlphaDropout, keras.layers.Dropout, keras.layers.GaussianDropout, keras.layers.GaussianNoise),
-    *(keras.layers.SpatialDropout1D, keras.layers.BatchNormalization, keras.layers.LayerNormalization),
-    *(keras.layers.RMSNormalization, keras.layers.UnitNormalization, keras.layers.Normalization),
-    *(keras.layers.Rescaling, keras.layers.Discretization, keras.layers.Add, keras.layers.Average),
-    *(keras.layers.Concatenate, keras.layers.Maximum, keras.layers.Minimum, keras.layers.Multiply),
-    *(keras.layers.Subtract, layers.AdaptiveDense, layers.Bipolar, layers.CReLU, layers.FixedEmbedding),
+    *(getattr(keras.layers, name) for name in KERAS_LAYERS.split()),
+    *(layers.AdaptiveDense, layers.Bipolar, layers.CReLU, layers.FixedEmbedding),
     *(layers.Highway, layers.Maxout, layers.OPLU),
 }
 # Classes of `keras.ops`, as called on the tensors of a functional model: `x + y` is an `Add`.
-OPERATIONS = set(
-    "Abs Absolute Add All Any Cast Clip Concatenate Divide Elu Equal Exp Gelu Glu Greater GreaterEqual HardSigmoid HardSilu "
-    "HardTanh LeakyRelu Less LessEqual Log LogSigmoid LogSoftmax LogicalAnd LogicalNot LogicalOr Max Maximum Mean Min "
-    "Minimum Multiply Negative Normalize NotEqual OnesLike Power Reciprocal Relu Relu6 Round Rsqrt Selu Sigmoid Sign "
-    "Silu Softmax Softplus Softsign Split Sqrt Square StopGradient Subtract Sum Tanh TrueDivide Where ZerosLike".split()
+OPERATIONS = (
+    "Abs Absolute Add All Any Cast Clip Concatenate Divide Elu Equal Exp ExpandDims Gelu Glu Greater GreaterEqual "
+    "HardSigmoid HardSilu HardTanh LeakyRelu Less LessEqual Log LogSigmoid LogSoftmax LogicalAnd LogicalNot "
+    "LogicalOr Max Maximum Mean Min Minimum Multiply Negative Normalize NotEqual OnesLike Power Reciprocal Relu "
+    "Relu6 Round Rsqrt Selu Sigmoid Sign Silu Softmax Softplus Softsign Split Sqrt Square StopGradient Subtract "
+    "Sum Tanh TrueDivide Where ZerosLike"
 )
 
 
@@ -35,7 +35,7 @@ def is_time_distributed(operation, rank):
         rank: The number of axes of the tensor `[batch, time, ...]` that it reads.
     """
     if not isinstance(operation, keras.Layer):
-        is_known = type(operation).__module__.startswith("keras.") and type(operation).__name__ in OPERATIONS
+        is_known = type(operation).__module__.startswith("keras.") and type(operation).__name__ in OPERATIONS.split()
         return is_known and _keeps_axes(operation, rank)
     if type(operation) is keras.layers.TimeDistributed:
         return True
@@ -50,5 +50,7 @@ def _keeps_axes(operation, rank):
         return operation.kernel_size == operation.strides == (1,) and operation.data_format == "channels_last"
     if not hasattr(operation, "axis"):
         return True
+    if type(operation).__name__ == "ExpandDims":
+        rank += 1
     axes = operation.axis if isinstance(operation.axis, (list, tuple)) else [operation.axis]
     return all(axis is not None and axis % rank > 1 for axis in axes)
