@@ -54,6 +54,8 @@ from keras_adaptive_rnn.layers.recurrent import (
     Zoneout,
 )
 from keras_adaptive_rnn.loop.rnn import RNN
+from keras_adaptive_rnn.one_step.file import export_step
+from keras_adaptive_rnn.one_step.model import step_model
 
 __version__: str = "0.1.0"
 __all__ = [
@@ -108,9 +110,11 @@ __all__ = [
     "callbacks",
     "cells",
     "datasets",
+    "export_step",
     "initializers",
     "layers",
     "maps",
     "models",
+    "step_model",
     "testing",
 ]

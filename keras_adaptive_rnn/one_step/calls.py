@@ -134,6 +134,10 @@ def _collect(model, inputs, calls):
         )
     values = dict(zip(map(id, functional.inputs), inputs, strict=True))
     for operation, args, kwargs, outputs in calls_in(functional):
+        if not args:
+            raise Call(operation, args, kwargs, outputs).refused(
+                "takes its input by name; pass it as the first argument"
+            )
         if tree.flatten(kwargs.get("mask")) == tree.flatten(tree.map_structure(get_mask, args[0])):
             # Keras passes the mask of a tensor; it will do so again.
             kwargs = {name: value for name, value in kwargs.items() if name != "mask"}
