@@ -19,7 +19,7 @@ class RecurrentStep(keras.layers.Wrapper):
         states: Flat list of tensors `[batch, size]`, the states of the cell.
         mask: Boolean tensor `[batch, 1]`, or `None` (default). Only for a layer whose cell `outputs_its_state`.
 
-    Returns: `results, states`: a list of what `layer` returns for this step, its states excepted, and the next states.
+    Returns: `results, states`: a list of what `layer` returns for a sequence of this step, and the next states.
     """
 
     supports_masking: bool
