@@ -90,18 +90,18 @@ def measured(model, format, sequence, steps):
 
 
 def report(path):
-    rows = read(path, KEY).values()
-    columns = list(dict.fromkeys((row["backend"], row["format"]) for row in rows if "microseconds" in row))
+    rows = read(path, KEY)
+    columns = list(dict.fromkeys((backend, format) for backend, format, layer in rows if layer in LAYERS))
     print(f"| layer | {' | '.join(f'{format}, {backend}' for backend, format in columns)} |")
     print(f"| --- |{' ---: |' * len(columns)}")
     for layer in LAYERS:
-        found = {(row["backend"], row["format"]): row for row in rows if row["layer"] == layer}
-        cells = [f"{found[c]['bytes'] / 1000:,.0f} kB, {found[c]['microseconds']:,.0f} µs" for c in columns]
+        found = [rows.get((*column, layer)) for column in columns]
+        cells = [f"{row['bytes'] / 1000:,.0f} kB, {row['microseconds']:,.0f} µs" if row else "" for row in found]
         print(f"| `{layer}` | {' | '.join(cells)} |")
-    print(f"\nLargest difference from `predict`: {max(row['difference'] for row in rows):.1e}")
-    for row in rows:
-        if "microseconds" not in row:
-            print(f"{row['layer']}: {row['format']} written on {row['backend']}, {row['difference']:.1e}")
+    for (backend, format, layer), row in rows.items():
+        if layer not in LAYERS:
+            print(f"{layer}: {format} written on {backend}, {row['difference']:.1e}")
+    print(f"largest difference from `predict`: {max(row['difference'] for row in rows.values()):.1e}")
 
 
 def main(arguments=None):
