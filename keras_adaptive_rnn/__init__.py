@@ -15,6 +15,7 @@ from keras_adaptive_rnn import (
 )
 from keras_adaptive_rnn.cells import *
 from keras_adaptive_rnn.layers import *
+from keras_adaptive_rnn.one_step import export_step, step_model
 
 __version__ = "0.1.0"
 
@@ -25,10 +26,12 @@ __all__ = [
     "cells",
     "datasets",
     "distribution",
+    "export_step",
     "initializers",
     "layers",
     "maps",
     "models",
+    "step_model",
     "testing",
 ]
 __all__ += layers.__all__

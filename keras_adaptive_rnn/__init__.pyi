@@ -55,6 +55,8 @@ from keras_adaptive_rnn.layers.recurrent import (
     Zoneout,
 )
 from keras_adaptive_rnn.loop.rnn import RNN
+from keras_adaptive_rnn.one_step.file import export_step
+from keras_adaptive_rnn.one_step.model import step_model
 
 __version__: str = "0.1.0"
 __all__ = [
@@ -110,9 +112,11 @@ __all__ = [
     "cells",
     "datasets",
     "distribution",
+    "export_step",
     "initializers",
     "layers",
     "maps",
     "models",
+    "step_model",
     "testing",
 ]

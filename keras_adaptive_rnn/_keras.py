@@ -68,6 +68,16 @@ def flatten_layers(layer, include_self=True, recursive=True):
     return list(found.values())[0 if include_self else 1 :]
 
 
+def calls_in(model):
+    """Returns the calls that make up a functional model, in order: `(operation, args, kwargs, list of outputs)`."""
+    if not hasattr(model, "_nodes_by_depth"):
+        raise NotImplementedError(
+            f"The installed version of Keras, {keras.__version__}, does not show a model's graph."
+        )
+    nodes = [node for depth in sorted(model._nodes_by_depth, reverse=True) for node in model._nodes_by_depth[depth]]
+    return [(n.operation, n.arguments.args, n.arguments.kwargs, n.outputs) for n in nodes if not n.is_input]
+
+
 @contextlib.contextmanager
 def replaced(layer, **attributes):
     """Replaces attributes of a layer inside the block, hidden from Keras, which would track them."""

@@ -156,6 +156,9 @@ class Engine(Protocol):
             is_traceable: Whether it is known to apply the same operations every time. If not, PyTorch runs it as it is.
         """
 
+    def litert_builtins(self):
+        """Returns the arguments of `keras.Model.export` for LiteRT files of builtin operations. Only on TensorFlow."""
+
 
 def __getattr__(name):
     if name not in vars(Engine):

@@ -572,3 +572,7 @@ def gradients(function, variables, tensors, compiled):
         return value, *tape.gradient(value, [values, list(tensors)])
 
     return (tf.function(run) if compiled else run)(*map(tf.convert_to_tensor, tensors))
+
+
+def litert_builtins():
+    return {"target_spec": {"supported_ops": [tf.lite.OpsSet.TFLITE_BUILTINS]}}

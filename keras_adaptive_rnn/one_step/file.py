@@ -1,0 +1,135 @@
+"""A model of one time step as a file."""
+
+import pathlib
+import tempfile
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+
+from keras_adaptive_rnn import engine
+from keras_adaptive_rnn.one_step.model import step_model
+
+# What Keras writes for a model with several inputs and outputs.
+FORMATS = {
+    "tensorflow": ("tf_saved_model", "litert", "onnx", "openvino"),
+    "jax": ("tf_saved_model", "onnx"),
+    "torch": ("onnx", "openvino", "torch"),
+}
+
+
+def export_step(
+    model: keras.Model,
+    filepath: str | pathlib.Path,
+    format: str = "tf_saved_model",
+    batch_size: int = 1,
+    *,
+    time_distributed: Sequence[keras.Layer | type[keras.Layer]] = (),
+    verbose: bool | None = None,
+    **kwargs: Any,
+) -> None:
+    """Writes a single time step of a model to a file, for loops in other programs.
+
+    The file holds `keras_adaptive_rnn.step_model(model, batch_size)`, which describes its inputs and outputs. They have
+    the same names in every format. The graph has no loop, no control flow and known shapes; a LiteRT file holds builtin
+    operations only. The states before the first step are zeros. The guide `docs/one_step.md` shows the loop around it
+    for each runtime.
+
+    - `"tf_saved_model"`: on TensorFlow and JAX;
+    - `"litert"`: on TensorFlow;
+    - `"onnx"`: on TensorFlow (needs `tf2onnx`), JAX (`jax2onnx`) and PyTorch (`onnx` and `onnxscript`);
+    - `"openvino"`: on TensorFlow and PyTorch (needs `openvino`);
+    - `"torch"`, a `torch.export` program: on PyTorch.
+
+    Args:
+        model, batch_size, time_distributed: As in `keras_adaptive_rnn.step_model`.
+        filepath: Path of the file. It must end in `.tflite` for LiteRT, `.xml` for OpenVINO and `.pt2` for PyTorch.
+        format: One of the formats that the backend writes. Defaults to `"tf_saved_model"`.
+        verbose: Whether to print a message, as in `keras.Model.export`. Defaults to `None`.
+        **kwargs: Further arguments of `keras.Model.export` for this format, such as `opset_version`.
+
+    Raises:
+        ValueError: `format` is unknown, or not one that the backend writes; or as in `keras_adaptive_rnn.step_model`.
+        TypeError: As in `keras_adaptive_rnn.step_model`.
+
+    Example:
+
+    >>> model = keras.Sequential([keras.Input((None, 3)), keras_adaptive_rnn.Mogrifier(8), keras.layers.Dense(1)])
+    >>> keras_adaptive_rnn.export_step(model, "step.onnx", format="onnx")  # doctest: +SKIP
+    """
+    backend = keras.backend.backend()
+    if format not in FORMATS[backend]:
+        raise ValueError(
+            f"Argument `format` must be one of {', '.join(map(repr, FORMATS[backend]))} on the {backend} backend; for "
+            f"another format, load the model from its `.keras` file on another backend. Received: format={format!r}"
+        )
+    step = step_model(model, batch_size, time_distributed=time_distributed)
+    # In alphabetical order, in which every exporter goes through a dict.
+    signature = {name: keras.InputSpec(x.dtype, x.shape, name=name) for name, x in sorted(step.input.items())}
+    if format == "openvino":
+        _export_openvino(step, str(filepath), signature, **kwargs)
+        if verbose is not False:
+            print(f"Saved OpenVINO IR at '{filepath}'.")
+        return
+    if format == "litert":
+        kwargs = {**engine.litert_builtins(), **kwargs}
+    step.export(str(filepath), format, verbose=verbose, input_signature=[signature], **kwargs)
+    if format == "onnx":
+        _mend_onnx(str(filepath), list(step.output))
+
+
+def _mend_onnx(filepath, names):
+    """Gives the outputs of an ONNX file these names and this order, which not every exporter does."""
+    import onnx
+
+    model = onnx.load(filepath)
+    graph = model.graph
+    outputs = {output.name: output for output in graph.output}
+    if set(outputs) != set(names):
+        outputs = dict(zip(sorted(names), graph.output, strict=True))
+        for name, output in outputs.items():
+            graph.node.append(onnx.helper.make_node("Identity", [output.name], [name]))
+            output.name = name
+    ordered = [onnx.ValueInfoProto.FromString(outputs[name].SerializeToString()) for name in names]
+    del graph.output[:]
+    graph.output.extend(ordered)
+    # tf2onnx 1.17 writes `x @ w + d * y` as a `Gemm` whose `beta` is the vector `d`, but ONNX allows a number only.
+    for node in list(graph.node):
+        for beta in [a for a in node.attribute if node.op_type == "Gemm" and a.type == onnx.AttributeProto.FLOATS]:
+            name = f"{node.name}_{beta.name}"
+            graph.initializer.append(
+                onnx.helper.make_tensor(name, onnx.TensorProto.FLOAT, [len(beta.floats)], beta.floats)
+            )
+            scaled = onnx.helper.make_node("Mul", [node.input[2], name], [f"{name}_scaled"])
+            graph.node.insert(list(graph.node).index(node), scaled)
+            node.input[2] = scaled.output[0]
+            node.attribute.remove(beta)
+    onnx.save(model, filepath)
+
+
+def _export_openvino(step, filepath, signature, **kwargs):
+    """Writes an OpenVINO file, and the names of inputs and outputs that Keras leaves out."""
+    import openvino
+
+    is_torch = keras.backend.backend() == "torch"
+    names = list(step.output)
+    if is_torch:
+        # PyTorch's tracer does not return dicts.
+        step = keras.Model([step.input[name] for name in signature], list(step.output.values()))
+    with tempfile.TemporaryDirectory() as folder:
+        input_signature = [list(signature.values()) if is_torch else signature]
+        step.export(f"{folder}/step.xml", "openvino", verbose=False, input_signature=input_signature, **kwargs)
+        written = openvino.Core().read_model(f"{folder}/step.xml")
+        found = names if is_torch else []
+        for result in written.get_results():
+            source, name = result.input_value(0), result.get_friendly_name()
+            if not is_torch:
+                # A state that never changes is known by its name as an input.
+                found += [name if name in names else f"next_{source.get_node().get_friendly_name()}"]
+            # What is an output and a state, or does not change, would be one tensor with one of its names.
+            result.input(0).replace_source_output(openvino.opset16.identity(source).output(0))
+        written.validate_nodes_and_infer_types()
+        for port, name in zip([*written.inputs, *written.outputs], [*signature, *found], strict=True):
+            port.tensor.set_names({name})
+        written.reshape({name: list(spec.shape) for name, spec in signature.items()})
+        openvino.save_model(written, filepath, compress_to_fp16=False)

@@ -1,0 +1,276 @@
+"""A single time step as a model and as a file: loops around it compute what `predict` does."""
+
+import pathlib
+import re
+
+import keras
+import numpy as np
+import pytest
+from keras import layers, ops
+
+import keras_adaptive_rnn as kar
+from keras_adaptive_rnn.one_step.file import FORMATS
+from tests import runtimes, table
+from tests.backends import dealt
+
+BACKEND = keras.backend.backend()
+PAGE = pathlib.Path(__file__).parents[1] / "docs" / "one_step.md"
+
+
+def perturbed(model, rng):
+    """Moves all weights of a model away from zeros and ones, trained initial states included."""
+    for weight in model.weights:
+        if weight.dtype == "float32":
+            weight.assign(ops.convert_to_numpy(weight) + rng.normal(scale=0.3, size=weight.shape))
+    return model
+
+
+def assert_steps_equal_predict(model, sequence, run, states):
+    expected = keras.tree.flatten(model.predict(sequence, batch_size=len(sequence), verbose=0))
+    outputs = runtimes.read(run, sequence, states)
+    names = ["output"] if len(expected) == 1 else [f"output_{k}" for k in range(len(expected))]
+    for name, whole in zip(names, expected, strict=True):
+        steps = outputs[name] if outputs[name].ndim == whole.ndim else outputs[name][:, -1]
+        np.testing.assert_allclose(steps, whole, atol=1e-5, err_msg=name)
+
+
+def assert_step_model_equals(model, sequence, **options):
+    step = kar.step_model(model, len(sequence), **options)
+    assert_steps_equal_predict(model, sequence, step.predict_on_batch, runtimes.zero_states(step))
+
+
+# Models.
+
+
+def made(make):
+    made = make()
+    return made if isinstance(made, layers.RNN) else kar.RNN(made, return_sequences=True)
+
+
+STEPPED = {
+    **{name: make for name, make in table.LAYERS.items() if isinstance(make(), layers.RNN)},
+    **{f"{name}_cell": make for name, make in table.CELLS.items()},
+    "keras_lstm": lambda: layers.LSTM(4, return_sequences=True),
+    "keras_gru": lambda: layers.GRU(4, reset_after=False),
+    "keras_simple_rnn": lambda: layers.SimpleRNN(4),
+    "keras_stack": lambda: layers.RNN([layers.GRUCell(3), layers.LSTMCell(4)], return_sequences=True),
+    "stack": lambda: kar.Mogrifier([3, 4], return_sequences=True),
+    "decisions": lambda: kar.Skip(kar.GRUCell(4), return_sequences=True, return_state=True, return_decisions=True),
+}
+
+
+@pytest.mark.parametrize("name", dealt(STEPPED))
+def test_every_recurrent_layer(name, rng):
+    inputs = keras.Input((None, 3))
+    model = perturbed(keras.Model(inputs, made(STEPPED[name])(inputs)), rng)
+    assert_step_model_equals(model, rng.normal(size=(2, 5, 3)).astype("float32"))
+
+
+def masked_stack():
+    return keras.Sequential(
+        [
+            keras.Input((None,), dtype="int32"),
+            layers.Embedding(6, 3, mask_zero=True),
+            kar.Mogrifier(4, trainable_initial_state=True, return_sequences=True),
+            kar.Skip(kar.LowRankGRUCell(3, rank=2), return_sequences=True),
+            layers.TimeDistributed(layers.Dense(4)),
+            kar.Zoneout(3, return_sequences=True, zero_output_for_mask=True),
+            layers.LSTM(3),
+        ]
+    )
+
+
+TOKENS = np.array([[0, 0, 1, 2, 0, 3], [4, 5, 0, 0, 1, 0]], "int32")
+
+
+def branches():
+    inputs = keras.Input((6, 4))
+    inner = keras.Sequential(
+        [keras.Input((None, 4)), layers.Dense(4, activation=kar.activations.belu), kar.GRU(4, return_sequences=True)]
+    )
+    first, second = inner(inputs), inner(inputs * 2)
+    x = layers.Concatenate()([layers.LayerNormalization()(first + inputs), layers.BatchNormalization()(second)])
+    x = kar.Bipolar("elu")(layers.Dropout(0.5)(layers.Conv1D(4, 1)(x)))
+    output, h, c = layers.LSTM(4, return_state=True)(x)
+    image = layers.Flatten()(layers.Conv1D(2, 3)(layers.Reshape((4, 1))(output)))
+    return keras.Model(inputs, [layers.Dense(2)(layers.Concatenate()([image, h, c])), layers.Softmax()(x)])
+
+
+def test_masks_and_trained_initial_states(rng):
+    assert_step_model_equals(perturbed(masked_stack(), rng), TOKENS)
+
+
+def test_a_graph_with_models_inside(rng):
+    assert_step_model_equals(perturbed(branches(), rng), rng.normal(size=(2, 6, 4)).astype("float32"))
+
+
+def test_a_mask_as_an_input(rng):
+    inputs, mask = keras.Input((None, 3), name="x"), keras.Input((None,), dtype="bool", name="mask")
+    model = keras.Model([inputs, mask], kar.LSTM(4)(inputs, mask=mask))
+    step = kar.step_model(model, 2)
+    x, kept = rng.normal(size=(2, 5, 3)).astype("float32"), rng.random((2, 5)) > 0.5
+    states = runtimes.zero_states(step)
+    for t in range(5):
+        outputs = step.predict_on_batch({"x": x[:, t], "mask": kept[:, t], **states})
+        states = {name: outputs[f"next_{name}"] for name in states}
+    np.testing.assert_allclose(outputs["output"], model.predict([x, kept], verbose=0), atol=1e-5)
+
+
+def test_a_step_model_shares_its_weights_and_can_be_saved(tmp_path, rng):
+    model = keras.Sequential([keras.Input((None, 3)), kar.LSTM(4, trainable_initial_state=True)])
+    step = kar.step_model(model)
+    perturbed(model, rng)
+    step.save(tmp_path / "step.keras")
+    loaded = keras.models.load_model(tmp_path / "step.keras")
+    x = rng.normal(size=(1, 5, 3)).astype("float32")
+    for each in (step, loaded):
+        assert_steps_equal_predict(model, x, each.predict_on_batch, runtimes.zero_states(step))
+
+
+class Doubled(layers.Layer):
+    def call(self, inputs):
+        return 2 * inputs
+
+
+def test_a_layer_that_is_declared(rng):
+    layer = Doubled()
+    model = keras.Sequential([keras.Input((None, 3)), layer, kar.LSTM(4)])
+    for declared in ([Doubled], [layer]):
+        assert_step_model_equals(model, rng.normal(size=(2, 5, 3)).astype("float32"), time_distributed=declared)
+
+
+# Files.
+
+
+def needs(format):
+    if format == "onnx":
+        pytest.importorskip({"jax": "jax2onnx", "tensorflow": "tf2onnx", "torch": "onnxscript"}[BACKEND])
+        pytest.importorskip("onnxruntime")
+    if format in ("litert", "openvino"):
+        pytest.importorskip({"litert": "ai_edge_litert", "openvino": "openvino"}[format])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("format", FORMATS[BACKEND])
+def test_a_file(format, tmp_path, rng):
+    needs(format)
+    model = perturbed(masked_stack(), rng)
+    path = tmp_path / f"step{runtimes.SUFFIXES[format]}"
+    kar.export_step(model, path, format, batch_size=2, verbose=False)
+    states = runtimes.zero_states(kar.step_model(model, 2))
+    run = runtimes.load(path, format)
+    assert_steps_equal_predict(model, TOKENS, run, states)
+    # Another batch size; the message is that of the runtime.
+    with pytest.raises(Exception, match=r"(?i)shape|dimensions|size|num_input_elements"):
+        run({"inputs": TOKENS[:1, 0], **{name: state[:1] for name, state in states.items()}})
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("format", FORMATS[BACKEND])
+def test_the_loops_of_the_guide(format, tmp_path, monkeypatch):
+    needs(format)
+    monkeypatch.chdir(tmp_path)
+    (model,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
+    loops = re.findall(r"```py\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
+    (loop,) = [loop for loop in loops if f'format="{format}"' in loop]
+    names = {}
+    exec(model + loop, names)
+    expected = names["model"].predict(names["sequence"], verbose=0)[:, -1]
+    np.testing.assert_allclose(np.asarray(names["outputs"]["output"]), expected, atol=1e-5)
+
+
+# Errors.
+
+
+def sequential(*found):
+    return keras.Sequential([keras.Input((5, 4)), *found])
+
+
+class OwnModel(keras.Model):
+    def call(self, inputs):
+        return inputs
+
+
+def with_initial_state():
+    inputs = keras.Input((5, 4))
+    _, h, c = layers.LSTM(3, return_state=True, name="encoder")(inputs)
+    return keras.Model(inputs, kar.LSTM(3, name="decoder")(inputs, initial_state=[h, c]))
+
+
+def with_broadcast():
+    inputs, one = keras.Input((5, 4)), keras.Input((1, 4))
+    return keras.Model([inputs, one], kar.LSTM(3)(layers.Add(name="joined")([inputs, one])))
+
+
+def with_positions():
+    inputs = keras.Input((5, 4))
+    return keras.Model(inputs, kar.LSTM(3)(inputs + np.ones((5, 4), "float32")))
+
+
+class OwnCell(layers.Layer):
+    state_size, output_size = [4], 2
+
+    def build(self, input_shape):
+        self.kernel = self.add_weight(shape=(input_shape[-1], 4))
+
+    def call(self, inputs, states):
+        h = states[0] + inputs @ self.kernel
+        return h[:, :2], [h]
+
+
+# A model that cannot run one step at a time, and words that the message must hold.
+REFUSED = {
+    "unknown": (lambda: sequential(Doubled(name="mine"), kar.LSTM(3)), ["layer 'mine'", "Doubled", "time_distributed"]),
+    "convolution": (lambda: sequential(layers.Conv1D(3, 2, name="conv"), kar.LSTM(3)), ["layer 'conv'", "Conv1D"]),
+    "flatten": (lambda: sequential(layers.Reshape((4, 5), name="turn"), kar.LSTM(3)), ["layer 'turn'", "Reshape"]),
+    "softmax over time": (lambda: sequential(layers.Softmax(1, name="soft"), kar.LSTM(3)), ["layer 'soft'", "Softmax"]),
+    "slope for each step": (lambda: sequential(layers.PReLU(name="slopes"), kar.LSTM(3)), ["layer 'slopes'", "PReLU"]),
+    "pooling": (
+        lambda: sequential(kar.LSTM(3, return_sequences=True), layers.GlobalMaxPooling1D(name="pool")),
+        ["layer 'pool'", "GlobalMaxPooling1D"],
+    ),
+    "repeated": (lambda: sequential(layers.GRU(3), layers.RepeatVector(2, name="copies"), layers.GRU(3)), ["'copies'"]),
+    "both directions": (
+        lambda: sequential(layers.Bidirectional(kar.LSTM(3), name="both")),
+        ["layer 'both'", "backwards"],
+    ),
+    "backwards": (lambda: sequential(kar.LSTM(3, go_backwards=True, name="back")), ["layer 'back'", "backwards"]),
+    "stateful": (
+        lambda: keras.Sequential([keras.Input(batch_shape=(2, 5, 4)), kar.LSTM(3, stateful=True, name="kept")]),
+        ["layer 'kept'", "stateful", "to False"],
+    ),
+    "initial state": (with_initial_state, ["layer 'decoder'", "`initial_state`"]),
+    "two lengths": (with_broadcast, ["layer 'joined'", "axis of time"]),
+    "positions": (with_positions, ["operation 'add", "(2, 5, 4) for one"]),
+    "mask over an unknown cell": (
+        lambda: sequential(layers.Masking(), kar.RNN(OwnCell(), name="own")),
+        ["'own'", "OwnCell"],
+    ),
+    "nothing recurrent": (lambda: sequential(layers.Dense(3)), ["recurrent layer"]),
+    "no shape": (lambda: keras.Sequential([kar.LSTM(3)]), ["input shape"]),
+    "own call": (OwnModel, ["`keras.Sequential` or functional"]),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_models_that_are_refused(name):
+    make, words = REFUSED[name]
+    with pytest.raises(ValueError, match=r"`model`|Layer '") as error:
+        kar.step_model(make(), 2)
+    assert all(word in str(error.value) for word in words), error.value
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"format": "h5"}, ValueError, ["`format`", "format='h5'", *map(repr, FORMATS[BACKEND])]),
+        ({"batch_size": 0}, ValueError, ["`batch_size`", "batch_size=0", "at least 1"]),
+        ({"batch_size": None}, TypeError, ["`batch_size`", "batch_size=None", "integer"]),
+        ({"time_distributed": ["dense"]}, TypeError, ["`time_distributed`", "'dense'"]),
+    ],
+)
+def test_bad_arguments(arguments, error, words, tmp_path):
+    with pytest.raises(error) as raised:
+        kar.export_step(sequential(kar.LSTM(3)), tmp_path / "step", **{"format": FORMATS[BACKEND][0], **arguments})
+    assert all(word in str(raised.value) for word in words), raised.value
+    assert not list(tmp_path.iterdir())
