@@ -14,7 +14,6 @@ crashes. Results are kept in `benchmarks/exports.json` as they come, so that a r
 import argparse
 import importlib.metadata
 import itertools
-import json
 import multiprocessing
 import os
 import pathlib

@@ -123,7 +123,7 @@ def test_a_file_refuses_another_length(format, tmp_path):
     path = tmp_path / f"model{exporting.SUFFIXES[format]}"
     exporting.export(model_of([kar.LSTM([4] * 3, return_sequences=True)]), path, format, (None, 5, FEATURES))
     for x in (inputs(2, 4), inputs(1, 10)):
-        with pytest.raises(Exception, match="(?i)shape|dimensions"):
+        with pytest.raises(Exception, match=r"(?i)shape|dimensions"):
             exporting.run(path, format, x)
 
 
@@ -132,7 +132,9 @@ def test_what_pytorch_cannot_export_is_refused(tmp_path):
     path = tmp_path / "model.pt2"
     with pytest.raises(RuntimeError, match="is stateful, and a file that PyTorch exports keeps no states"):
         model_of([kar.LSTM(4, stateful=True)], steps=5, batch=2).export(path, format="torch", verbose=False)
-    jump = kar.models.LSTMJump(vocabulary_size=9, embedding_units=3, classes=2, units=4, read=2, max_jump=3, max_jumps=2)
+    jump = kar.models.LSTMJump(
+        vocabulary_size=9, embedding_units=3, classes=2, units=4, read=2, max_jump=3, max_jumps=2
+    )
     jump(np.ones((2, 6), "int32"))
     with pytest.raises(RuntimeError, match="decides where to read next cannot be exported"):
         exporting.export(jump, path, "torch", (None, 6), "int32")
@@ -176,5 +178,7 @@ def test_the_gradients_in_a_file_are_right_or_nan(tmp_path):
                 tape.watch(x)
                 y = function(x)
             gradients.append(tape.gradient(y, x).numpy())
-        expected = gradients[1] if is_known else np.full_like(gradients[1], np.nan)
-        np.testing.assert_allclose(gradients[0], expected, rtol=1e-4, atol=1e-6)
+        if is_known:
+            np.testing.assert_allclose(*gradients, rtol=1e-4, atol=1e-6)
+        else:
+            assert np.isnan(gradients[0]).any(axis=(1, 2)).all()

@@ -246,8 +246,9 @@ def ragged_scan(step, inputs, states, times, ends, collect):
 def while_loop(condition, body, tensors, maximum_iterations, is_traceable):
     if is_exporting():
         raise ValueError(
-            "On PyTorch, a model that decides where to read next cannot be exported, since the file holds the same steps "
-            "for every input. Save the model as a `.keras` file, load that on TensorFlow or JAX, and export it there."
+            "On PyTorch, a model that decides where to read next cannot be exported, since the file holds the same "
+            "steps for every input. Save the model as a `.keras` file, load that on TensorFlow or JAX, and export it "
+            "there."
         )
     run, done = Traced(body) if is_traceable else body, 0
     while done < maximum_iterations and condition(*tensors):

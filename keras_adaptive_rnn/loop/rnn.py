@@ -185,16 +185,16 @@ class RNN(_arguments.Declared, LoadsByPlace, keras.layers.RNN):
         elsewhere = "save the model as a `.keras` file, load that on TensorFlow or JAX, and export it there"
         if self.stateful:
             raise ValueError(
-                f"Layer '{self.name}' is stateful, and a file that PyTorch exports keeps no states. Make the layer with "
-                f"stateful=False, or {elsewhere}."
+                f"Layer '{self.name}' is stateful, and a file that PyTorch exports keeps no states. Make the layer "
+                f"with stateful=False, or {elsewhere}."
             )
         # Keras traces an unknown length as a single step.
         if not steps or (steps == 1 and self._built_length is None):
             raise ValueError(
-                f"Layer '{self.name}' needs a known number of steps to be exported on PyTorch, where a file holds every "
-                "step. Give `export` the shape of the input, as in "
-                f"`input_signature=[keras.InputSpec(shape=(None, 20, {sequences.shape[2]}), dtype='float32')]`, export a "
-                f"single step with `keras_adaptive_rnn.export_step`, or {elsewhere}."
+                f"Layer '{self.name}' needs a known number of steps to be exported on PyTorch, where a file holds "
+                "every step. Give `export` the shape of the input, as in "
+                f"`input_signature=[keras.InputSpec(shape=(None, 20, {sequences.shape[2]}), dtype='float32')]`, export "
+                f"a single step with `keras_adaptive_rnn.export_step`, or {elsewhere}."
             )
 
     # States.
