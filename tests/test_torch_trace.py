@@ -168,6 +168,14 @@ def test_each_function_of_a_choice_is_called_once():
     assert (less.calls, more.calls) == (1, 1)
 
 
+def test_a_choice_that_returns_what_it_is_given_is_still_a_choice():
+    kept, swapped = (lambda a, b: [a, a]), (lambda a, b: [a + b, b])
+    repeated = Traced(lambda a, b: kar.engine.switch(ops.cast(ops.sum(b) > 0, "int32"), [kept, swapped], [a, b]))
+    for b in (-B, B, -B * 2):
+        for x, y in zip(repeated(A, b), [A + b, b] if b.sum() > 0 else [A, A], strict=True):
+            assert torch.equal(x, y)
+
+
 GENERATOR = torch.Generator()
 
 

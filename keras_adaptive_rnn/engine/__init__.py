@@ -157,7 +157,7 @@ class Engine(Protocol):
         """
 
     def litert_builtins(self):
-        """Returns the arguments of `keras.Model.export` for LiteRT files of builtin operations. Only on TensorFlow."""
+        """Returns the arguments of `keras.Model.export` for LiteRT files of builtin operations."""
 
 
 def __getattr__(name):

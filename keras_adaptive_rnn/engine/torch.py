@@ -13,7 +13,7 @@ from keras_adaptive_rnn._products import override_matmul
 from keras_adaptive_rnn.engine import _torch_internals as internals
 from keras_adaptive_rnn.engine import tuning
 from keras_adaptive_rnn.engine.masking import masked
-from keras_adaptive_rnn.engine.torch_trace import Traced, one_operation
+from keras_adaptive_rnn.engine.torch_trace import Traced, distinct, one_operation
 
 
 def scan(step, inputs, states, output, mask, options):
@@ -260,7 +260,8 @@ def switch(index, functions, operands):
     functions = [Traced(function) for function in functions]
 
     def chosen(index, *operands):
-        return functions[int(index)](*operands)
+        # A tracer would take a result that is an operand here for that operand in every call.
+        return distinct(functions[int(index)](*operands), operands)
 
     return one_operation(chosen, (index, *operands), index, *operands)
 
@@ -379,3 +380,7 @@ def gradients(function, variables, tensors, compiled):
     wanted = [v.value for v in variables] + tensors
     found = torch.autograd.grad(value, wanted, allow_unused=True)
     return value, found[: len(variables)], found[len(variables) :]
+
+
+def litert_builtins():
+    return {}

@@ -84,7 +84,7 @@ class Tracer(TorchFunctionMode):
     def __init__(self, tensors):
         super().__init__()
         # One tensor in two places may be two tensors in the next call.
-        self.arguments = [t.view_as(t) if any(t is u for u in tensors[:k]) else t for k, t in enumerate(tensors)]
+        self.arguments = distinct(tensors)
         self.gradient = torch.is_grad_enabled()
         self.complete, self.level = True, internals.maybe_current_level()
         self.lines = []
@@ -205,6 +205,12 @@ def tensors_in(values):
         elif isinstance(value, slice):
             found += tensors_in((value.start, value.stop, value.step))
     return found
+
+
+def distinct(tensors, others=()):
+    """Returns the tensors, with a view for each that is one of `others`, or of those before it."""
+    known = [*others, *tensors]
+    return [t.view_as(t) if any(t is u for u in known[: len(others) + k]) else t for k, t in enumerate(tensors)]
 
 
 def one_operation(function, tensors, *args):
