@@ -10,6 +10,8 @@ from keras_adaptive_rnn.testing import check_cell, check_layer
 from tests.backends import dealt, in_turns
 from tests.table import CELLS, LAYERS, OPTIONS
 
+pytestmark = in_turns
+
 INPUT_SHAPE = (3, 5, 4)
 # What is Keras's and our RNN's part more than the cell's.
 AROUND = (
@@ -25,7 +27,6 @@ AROUND = (
 )
 
 
-@in_turns
 @pytest.mark.parametrize("name", CELLS)
 def test_cell(name):
     check_cell(CELLS[name](), INPUT_SHAPE, skip=() if name in dealt(CELLS) else AROUND)

@@ -14,6 +14,7 @@ import pytest
 
 import keras_adaptive_rnn as kar
 from tests import distributed
+from tests.backends import in_turns
 
 ROOT = pathlib.Path(__file__).parent.parent
 BACKEND = keras.backend.backend()
@@ -81,6 +82,7 @@ COMMANDS = {
 }
 
 
+@in_turns
 def test_the_script_of_the_page_on_several_devices_and_on_one(tmp_path, monkeypatch, capfd):
     command = COMMANDS[BACKEND]
     assert f"`{command}`" in PAGE

@@ -11,7 +11,7 @@ from keras import layers, ops
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn.one_step.file import FORMATS
 from tests import runtimes, table
-from tests.backends import dealt
+from tests.backends import dealt, in_turns
 
 BACKEND = keras.backend.backend()
 PAGE = pathlib.Path(__file__).parents[1] / "docs" / "one_step.md"
@@ -252,6 +252,7 @@ REFUSED = {
 }
 
 
+@in_turns
 @pytest.mark.parametrize("name", REFUSED)
 def test_models_that_are_refused(name):
     make, words = REFUSED[name]

@@ -11,7 +11,7 @@ from keras import ops
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import _export, engine
-from tests.backends import dealt
+from tests.backends import dealt, in_turns
 from tests.table import CELLS, LAYERS, OPTIONS
 
 BACKEND = keras.backend.backend()
@@ -232,6 +232,7 @@ def test_unequal_lengths_are_refused_with_lines_that_pad_and_mask(form):
     assert_lines_work(raised.value, layer, expected, x=x)
 
 
+@in_turns
 def test_lengths_are_refused_with_lines_that_mask():
     layer, x = kar.Mogrifier(4), X[:2, :3]
     expected = [array(layer(X[k : k + 1, :length]))[0] for k, length in enumerate((3, 2))]
@@ -250,6 +251,7 @@ def assert_lines_work(error, layer, expected, **names):
 # Copies and sharing.
 
 
+@in_turns
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
 def test_a_copy_predicts_the_same_and_trains_by_itself(copied):
     model = make_model()
@@ -262,6 +264,7 @@ def test_a_copy_predicts_the_same_and_trains_by_itself(copied):
     np.testing.assert_array_equal(array(model(X)), expected)
 
 
+@in_turns
 def test_a_clone_has_weights_of_its_own():
     model = make_model()
     clone = keras.models.clone_model(model)
@@ -275,6 +278,7 @@ def gradients(function, variables):
     return engine.gradients(function, variables, [])[1]
 
 
+@in_turns
 @pytest.mark.parametrize("shared", ["layer", "cell"])
 def test_a_layer_called_twice_and_a_cell_in_two_layers(shared, tmp_path):
     """Its gradient is the sum of both uses, and a file keeps what is shared."""
@@ -325,6 +329,7 @@ def test_fit_is_that_of_keras_loop(name):
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
 
 
+@in_turns
 def test_a_loss_scale_saves_gradients_from_vanishing():
     """The smallest float16 is 6e-8."""
     keras.utils.set_random_seed(0)
@@ -340,6 +345,7 @@ def test_a_loss_scale_saves_gradients_from_vanishing():
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:keras_tuner")
+@in_turns
 def test_a_tuner_searches_layers_and_sizes(tmp_path):
     keras_tuner = pytest.importorskip("keras_tuner")
 

@@ -8,9 +8,11 @@ import pytest
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import layers, maps
-from tests.backends import dealt, dealt_once
+from tests.backends import dealt, dealt_once, in_turns
 from tests.frozen.freeze import FOLDER
 from tests.table import CELLS, OPTIONS
+
+pytestmark = in_turns
 
 MODES = ("int8", "int4")
 

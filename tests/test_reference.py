@@ -10,6 +10,7 @@ import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import maps
 from keras_adaptive_rnn.testing import given_noise
 from tests import reference as ref
+from tests.backends import in_turns
 from tests.table import adaptive, references
 
 # The adaptations that the table does not run over a sequence, some without the bias. They differ within one step.
@@ -84,6 +85,7 @@ def check_run(cell, reference, rng, states=None, training=False):
         close(ours, theirs, f"state {k}")
 
 
+@in_turns
 @pytest.mark.parametrize("name", ROWS)
 def test_cell_is_its_equations(name, rng):
     make, reference = ROWS[name]
@@ -92,6 +94,7 @@ def test_cell_is_its_equations(name, rng):
     check_run(cell, reference, rng)
 
 
+@in_turns
 @pytest.mark.parametrize("options", OTHER_ADAPTATIONS, ids=lambda options: "_".join(map(str, options.values())))
 @pytest.mark.parametrize(("make", "core"), [(kar.AdaptiveLSTMCell, ref.lstm), (kar.AdaptiveRNNCell, ref.elman)])
 def test_adaptation_is_its_equation(make, core, options, rng):
