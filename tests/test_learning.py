@@ -14,7 +14,7 @@ import keras_adaptive_rnn as kar
 from tests.backends import dealt_once
 from tests.table import CELL_ROWS
 
-LENGTH, BATCH, STEPS_A_ROUND, SOLVED = 50, 64, 25, 0.01
+LENGTH, BATCH, STEPS_A_ROUND, SOLVED = 30, 64, 25, 0.01
 SEEDS = (1, 4, 0)
 ROWS = {name: row.learns for name, row in CELL_ROWS.items() if row.learns}
 
