@@ -72,9 +72,7 @@ _bound = _Bound()
 
 
 def pytest_configure(config):
-    config.addinivalue_line(
-        "markers", "in_turns: JAX and TensorFlow each run a third of the rows"
-    )
+    config.addinivalue_line("markers", "in_turns: JAX and TensorFlow each run a third of the rows")
 
 
 def pytest_collection_modifyitems(config, items):

@@ -1,7 +1,7 @@
 """Every cell and layer does all that a good Keras cell must do: on PyTorch all, on the other backends in turns.
 
-A cell keeps its protocol, its loop agrees with Keras's in values and gradients, padding changes nothing, and it computes
-in half precision.
+A cell keeps its protocol, its loop agrees with Keras's in values and gradients, padding changes nothing, and it
+computes in half precision.
 """
 
 import pytest
