@@ -14,12 +14,12 @@ from tests import exporting
 pytestmark = pytest.mark.filterwarnings("ignore")
 BACKEND = keras.backend.backend()
 FEATURES = 3
-# With the sizes of a batch and of a sequence that a file takes. `benchmarks/exports.py` tries every layer.
+# With the sizes of a batch and of a sequence that a file takes. `benchmarks/exports.py` tries every layer, and OpenVINO
+# on TensorFlow, too.
 FORMATS = {
     "tensorflow": {
         "tf_saved_model": (None, None),
         "onnx": (None, None),
-        "openvino": (None, None),
         "litert": (2, None),
     },
     "jax": {"tf_saved_model": (None, None), "onnx": (None, None)},
