@@ -22,7 +22,7 @@ import numpy as np
 import keras_adaptive_rnn as kar
 from benchmarks.rows import add, read
 from keras_adaptive_rnn.one_step.file import FORMATS
-from tests import runtimes
+from tests import exporting, runtimes
 
 KEY = ("backend", "format", "layer")
 UNITS = 256
@@ -82,7 +82,7 @@ def microseconds(run, sequence, states, steps):
 
 def measured(model, format, sequence, steps):
     with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / f"step{runtimes.SUFFIXES[format]}"
+        path = pathlib.Path(folder) / f"step{exporting.SUFFIXES[format]}"
         kar.export_step(model, path, format, verbose=False)
         run, states = runtimes.load(path, format), runtimes.zero_states(kar.step_model(model))
         row = {"bytes": size_of(path), "difference": difference(model, run, sequence, states)}

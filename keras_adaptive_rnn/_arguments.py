@@ -12,12 +12,13 @@ import keras
 
 from keras_adaptive_rnn import activations
 from keras_adaptive_rnn._saving import Saved
+from keras_adaptive_rnn._state_dict import LoadsByPlace
 
 # What `keras.layers.Layer` itself takes, and every layer of ours passes on.
 LAYER_ARGUMENTS = ("name", "dtype", "trainable")
 
 
-class Declared(Saved):
+class Declared(Saved, LoadsByPlace):
     """Mixin of a layer whose arguments are declared once, as parameters of `__init__`.
 
     That declaration serves the signature, the config, `repr` and the error messages. `__init__` passes on what it does

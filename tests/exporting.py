@@ -5,6 +5,8 @@ import importlib.util
 import keras
 import numpy as np
 
+from keras_adaptive_rnn import engine
+
 # How the name of a file ends.
 SUFFIXES = {"tf_saved_model": "", "litert": ".tflite", "onnx": ".onnx", "openvino": ".xml", "torch": ".pt2"}
 # What writes and runs a format, besides the backend.
@@ -24,13 +26,17 @@ def missing(format):
     return [name for name in needed if importlib.util.find_spec(name) is None]
 
 
+def skip_without(format):
+    """Skips a test if `missing(format)`."""
+    import pytest
+
+    if missing(format):
+        pytest.skip(f"not installed: {', '.join(missing(format))}")
+
+
 def export(model, path, format, shape, dtype="float32"):
     """Exports a model for inputs of `shape`; LiteRT files hold builtin operations only."""
-    options = {}
-    if format == "litert":
-        import tensorflow as tf
-
-        options["target_spec"] = {"supported_ops": [tf.lite.OpsSet.TFLITE_BUILTINS]}
+    options = engine.litert_builtins() if format == "litert" else {}
     if format == "torch" and None in shape:
         import torch
 

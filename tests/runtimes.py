@@ -2,8 +2,6 @@
 
 import numpy as np
 
-SUFFIXES = {"tf_saved_model": "", "litert": ".tflite", "onnx": ".onnx", "openvino": ".xml", "torch": ".pt2"}
-
 
 def load(path, format):
     """Returns a function from a dict of arrays to a dict of arrays, which runs a file in its own runtime."""

@@ -10,7 +10,7 @@ from keras import layers, ops
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn.one_step.file import FORMATS
-from tests import runtimes, table
+from tests import exporting, runtimes, table
 from tests.backends import dealt, in_turns
 
 BACKEND = keras.backend.backend()
@@ -145,20 +145,12 @@ def test_a_layer_that_is_declared(rng):
 RUN = [format for format in FORMATS[BACKEND] if (BACKEND, format) != ("tensorflow", "openvino")]
 
 
-def needs(format):
-    if format == "onnx":
-        pytest.importorskip({"jax": "jax2onnx", "tensorflow": "tf2onnx", "torch": "onnxscript"}[BACKEND])
-        pytest.importorskip("onnxruntime")
-    if format in ("litert", "openvino"):
-        pytest.importorskip({"litert": "ai_edge_litert", "openvino": "openvino"}[format])
-
-
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("format", RUN)
 def test_a_file(format, tmp_path, rng):
-    needs(format)
+    exporting.skip_without(format)
     model = perturbed(masked_stack(), rng)
-    path = tmp_path / f"step{runtimes.SUFFIXES[format]}"
+    path = tmp_path / f"step{exporting.SUFFIXES[format]}"
     kar.export_step(model, path, format, batch_size=2, verbose=False)
     states = runtimes.zero_states(kar.step_model(model, 2))
     run = runtimes.load(path, format)
@@ -171,7 +163,7 @@ def test_a_file(format, tmp_path, rng):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("format", RUN)
 def test_the_loops_of_the_guide(format, tmp_path, monkeypatch):
-    needs(format)
+    exporting.skip_without(format)
     monkeypatch.chdir(tmp_path)
     (model,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
     loops = re.findall(r"```py\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)

@@ -74,9 +74,7 @@ def test_a_file_needs_no_gradient_and_no_choice_of_ours(name, tmp_path):
 
 
 def check(model, format, folder):
-    missing = exporting.missing(format)
-    if missing:
-        pytest.skip(f"not installed: {', '.join(missing)}")
+    exporting.skip_without(format)
     batch, steps = FORMATS[format]
     path = folder / f"model{exporting.SUFFIXES[format]}"
     exporting.export(model, path, format, (batch, steps, FEATURES))
@@ -89,8 +87,7 @@ def check(model, format, folder):
 
 @pytest.mark.skipif(BACKEND != "tensorflow", reason="LiteRT files of Keras are written on TensorFlow")
 def test_without_sequences_a_litert_file_takes_any_batch_and_length(tmp_path):
-    if exporting.missing("litert"):
-        pytest.skip("not installed: ai_edge_litert")
+    exporting.skip_without("litert")
     model, path = model_of([kar.Mogrifier(4)]), tmp_path / "model.tflite"
     exporting.export(model, path, "litert", (None, None, FEATURES))
     for x in (inputs(1, 4), inputs(3, 6)):
@@ -117,8 +114,7 @@ def test_an_unknown_length_is_refused(format, layers, tmp_path):
 @on_torch
 @pytest.mark.parametrize("format", ["onnx", "openvino"])
 def test_a_file_refuses_another_length(format, tmp_path):
-    if exporting.missing(format):
-        pytest.skip(f"not installed: {exporting.missing(format)}")
+    exporting.skip_without(format)
     # A stack runs layer by layer, and would take the first steps of a longer sequence without this.
     path = tmp_path / f"model{exporting.SUFFIXES[format]}"
     exporting.export(model_of([kar.LSTM([4] * 3, return_sequences=True)]), path, format, (None, 5, FEATURES))

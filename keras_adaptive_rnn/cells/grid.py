@@ -5,7 +5,6 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments, maps
 from keras_adaptive_rnn._export import export
-from keras_adaptive_rnn._state_dict import LoadsByPlace
 from keras_adaptive_rnn.cells.bases.any_cell import sibling
 from keras_adaptive_rnn.cells.bases.composite import CompositeCell
 from keras_adaptive_rnn.cells.lstm import LSTMCell
@@ -123,7 +122,7 @@ class GridLSTMCell(CompositeCell):
 
 
 @export
-class GridLSTMBlock(_arguments.Declared, LoadsByPlace, keras.layers.Layer):
+class GridLSTMBlock(_arguments.Declared, keras.layers.Layer):
     r"""An N-dimensional grid LSTM block: one LSTM per dimension, each of which reads all hidden vectors.
 
     $$H = [h_1; \dots; h_N], \qquad h'_k, m'_k = \mathrm{LSTM}(H, m_k, W_k) \;\text{ for } k = 1, \dots, N$$

@@ -5,7 +5,6 @@ from typing import Any
 import keras
 
 from keras_adaptive_rnn import _arguments
-from keras_adaptive_rnn._state_dict import LoadsByPlace
 from keras_adaptive_rnn._types import Activation, Constraint, Initializer, Regularizer
 from keras_adaptive_rnn.cells.bases.composite import CompositeCell
 from keras_adaptive_rnn.maps.base import LinearMap
@@ -173,7 +172,7 @@ class GridLSTMCell(CompositeCell):
     def project(self, inputs: Any, training: bool | None = False) -> Any: ...
     def step(self, projected: Any, states: Any, training: bool | None = False) -> Any: ...
 
-class GridLSTMBlock(_arguments.Declared, LoadsByPlace, keras.layers.Layer):
+class GridLSTMBlock(_arguments.Declared, keras.layers.Layer):
     """An N-dimensional grid LSTM block: one LSTM per dimension, each of which reads all hidden vectors.
 
     $$H = [h_1; \\dots; h_N], \\qquad h'_k, m'_k = \\mathrm{LSTM}(H, m_k, W_k) \\;\\text{ for } k = 1, \\dots, N$$

@@ -5,10 +5,9 @@ from typing import Any
 import keras
 
 from keras_adaptive_rnn import _arguments
-from keras_adaptive_rnn._state_dict import LoadsByPlace
 from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
 
-class FeedForward(_arguments.Declared, LoadsByPlace, keras.layers.Layer):
+class FeedForward(_arguments.Declared, keras.layers.Layer):
     """A layer that accepts any leading axes, treats all positions alike, and passes masks through.
 
     Args:

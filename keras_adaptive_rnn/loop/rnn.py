@@ -10,7 +10,6 @@ from keras import ops, tree
 from keras_adaptive_rnn import _arguments, _sequence, engine
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._keras import AutocastScope, get_mask, takes_training
-from keras_adaptive_rnn._state_dict import LoadsByPlace
 from keras_adaptive_rnn._types import Regularizer, Tensor
 from keras_adaptive_rnn.cells.bases.any_cell import as_list, initial_states, output_size
 from keras_adaptive_rnn.cells.bases.cell import Cell
@@ -24,7 +23,7 @@ _layers_of = weakref.WeakKeyDictionary()
 
 
 @export
-class RNN(_arguments.Declared, LoadsByPlace, keras.layers.RNN):
+class RNN(_arguments.Declared, keras.layers.RNN):
     """Runs a cell over a sequence, like `keras.layers.RNN`, but faster and with the same results on every backend.
 
     It accepts any cell that `keras.layers.RNN` accepts. For cells of this package, it computes whatever does not depend

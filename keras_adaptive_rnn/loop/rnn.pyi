@@ -5,10 +5,9 @@ from typing import Any
 import keras
 
 from keras_adaptive_rnn import _arguments
-from keras_adaptive_rnn._state_dict import LoadsByPlace
 from keras_adaptive_rnn._types import Regularizer, Tensor
 
-class RNN(_arguments.Declared, LoadsByPlace, keras.layers.RNN):
+class RNN(_arguments.Declared, keras.layers.RNN):
     """Runs a cell over a sequence, like `keras.layers.RNN`, but faster and with the same results on every backend.
 
     It accepts any cell that `keras.layers.RNN` accepts. For cells of this package, it computes whatever does not depend

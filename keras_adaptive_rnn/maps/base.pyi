@@ -5,10 +5,9 @@ from typing import Any
 import keras
 
 from keras_adaptive_rnn import _arguments
-from keras_adaptive_rnn._state_dict import LoadsByPlace
 from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
 
-class LinearMap(_arguments.Declared, LoadsByPlace, keras.layers.Layer):
+class LinearMap(_arguments.Declared, keras.layers.Layer):
     """A linear map $y = x W$ for any leading axes. Subclasses define how $W$ is parameterized.
 
     The output is `blocks` concatenated pieces of `units` entries, one for each gate of a cell. If the gates of a cell

@@ -6,12 +6,11 @@ import keras
 from keras import ops
 
 from keras_adaptive_rnn import _arguments
-from keras_adaptive_rnn._state_dict import LoadsByPlace
 from keras_adaptive_rnn.cells import LSTMCell
 from keras_adaptive_rnn.cells.bases import any_cell
 
 
-class TextClassifier(_arguments.Declared, LoadsByPlace, keras.Model):
+class TextClassifier(_arguments.Declared, keras.Model):
     """Base class of models that classify a sequence of tokens with a recurrent cell.
 
     Args:

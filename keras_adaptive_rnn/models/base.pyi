@@ -5,9 +5,8 @@ from typing import Any
 import keras
 
 from keras_adaptive_rnn import _arguments
-from keras_adaptive_rnn._state_dict import LoadsByPlace
 
-class TextClassifier(_arguments.Declared, LoadsByPlace, keras.Model):
+class TextClassifier(_arguments.Declared, keras.Model):
     """Base class of models that classify a sequence of tokens with a recurrent cell.
 
     Args:

@@ -6,9 +6,8 @@ import keras
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._keras import DropoutRNNCell
-from keras_adaptive_rnn._state_dict import LoadsByPlace
 
-class Cell(_arguments.Declared, LoadsByPlace, DropoutRNNCell, keras.layers.Layer):
+class Cell(_arguments.Declared, DropoutRNNCell, keras.layers.Layer):
     """A recurrent cell whose step is split into a part that does not need the state and the rest.
 
     A subclass writes the equations of one time step in two methods:
