@@ -1,7 +1,7 @@
 """What a compiler makes of the loop: `predict` and `fit` of a model compute what eager calls compute.
 
-On JAX and TensorFlow XLA compiles all of it; PyTorch runs its recorded steps. `tools/run_tests.py` runs this file once
-more on JAX with XLA's optimiser on, which the other tests do without.
+On JAX and TensorFlow XLA compiles all of it; PyTorch runs its recorded steps. `tools/run_tests.py` runs this file on
+JAX with XLA's optimiser on, which the other tests do without.
 """
 
 import os
@@ -68,12 +68,13 @@ def test_the_optimiser_is_on_where_it_should_be():
 def test_predict_computes_what_a_call_computes(name):
     model, data = parts(name)
     eager = numpy(model([keras.ops.convert_to_tensor(array) for array in data]))
-    found = compiled(model).predict(data, batch_size=BATCH, verbose=0)
+    compiled(model)
+    found = model.predict(data, batch_size=BATCH, verbose=0)
     for k, (ours, theirs) in enumerate(zip(found, eager, strict=True)):
         np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5, err_msg=f"output {k}")
     # The mask and the initial state were read.
-    unmasked = compiled(model).predict([data[0], np.ones_like(MASK), *data[2:]], batch_size=BATCH, verbose=0)
-    from_zeros = compiled(model).predict([*data[:2], *map(np.zeros_like, data[2:])], batch_size=BATCH, verbose=0)
+    unmasked = model.predict([data[0], np.ones_like(MASK), *data[2:]], batch_size=BATCH, verbose=0)
+    from_zeros = model.predict([*data[:2], *map(np.zeros_like, data[2:])], batch_size=BATCH, verbose=0)
     assert np.abs(unmasked[0] - eager[0]).max() > 1e-3
     assert np.abs(from_zeros[0] - eager[0]).max() > 1e-3
 

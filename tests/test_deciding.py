@@ -248,13 +248,10 @@ def test_inference_leaves_out_what_is_not_needed(name, options, rng, monkeypatch
     x[rng.random((9, 12)) < 0.3] = 0
     x[0] = 0
 
-    def run(batch_size):
-        model.predict_function = None
-        return model.predict(x, batch_size=batch_size, verbose=0)
-
-    short = [run(8), run(1)]
+    short = [model.predict(x, batch_size=size, verbose=0) for size in (8, 1)]
     monkeypatch.setattr(kar.RNN, "_may_skip_unneeded", lambda self: False)
-    whole = run(9)
+    model.predict_function = None
+    whole = model.predict(x, verbose=0)
     for found in short:
         for ours, theirs in zip(found, whole, strict=True):
             np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)

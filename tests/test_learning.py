@@ -1,9 +1,10 @@
-"""Every cell learns: it solves the adding problem over 50 steps, within a stated number of training steps.
+"""Every cell learns: it solves the adding problem over 30 steps, within a stated number of training steps.
 
 A sequence holds numbers in [0, 1) and two marks, one in each half; the target is the sum of the marked numbers. Whoever
 ignores the sequence has a mean squared error of 1/6; solved is below 0.01 on sequences that were never seen. The data
 are the same on every backend; the first weights are not, so every cell has about twice the steps that it needed, and
-three starts. Each learns on one backend: that all compute the same is shown elsewhere.
+three starts. All learn on JAX, which trains fastest, and two on the other backends: that all compute the same is shown
+elsewhere.
 """
 
 import keras
@@ -11,12 +12,12 @@ import numpy as np
 import pytest
 
 import keras_adaptive_rnn as kar
-from tests.backends import dealt_once
 from tests.table import CELL_ROWS
 
 LENGTH, BATCH, STEPS_A_ROUND, SOLVED = 30, 64, 25, 0.01
 SEEDS = (1, 4, 0)
 ROWS = {name: row.learns for name, row in CELL_ROWS.items() if row.learns}
+NAMES = ROWS if keras.backend.backend() == "jax" else ["mogrifier_low_rank", "skip"]
 
 
 def sequences(count, seed):
@@ -51,7 +52,7 @@ def train(row, seed):
     return history.history["val_loss"]
 
 
-@pytest.mark.parametrize("name", dealt_once(ROWS))
+@pytest.mark.parametrize("name", NAMES)
 def test_it_learns_to_add(name):
     # A start may stay on the plateau of 1/6 for long, and where the roundings of a processor lead, nobody knows.
     errors = []

@@ -16,6 +16,7 @@ import pytest
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import _export
 from keras_adaptive_rnn.cells import Cell
+from tests.backends import in_turns
 
 ROOT = pathlib.Path(__file__).parent.parent
 PACKAGE = ROOT / "keras_adaptive_rnn"
@@ -67,6 +68,7 @@ def test_only_one_file_reaches_into_keras():
     assert importers("keras.src", "keras._tf_keras") == {"_keras.py"}
 
 
+@in_turns
 def test_importing_it_chooses_and_imports_no_backend():
     """Beyond the one that Keras chooses and imports."""
     show = f"; import os, sys; print(os.getenv('KERAS_BACKEND'), [m for m in {BACKENDS} if m in sys.modules])"

@@ -119,7 +119,7 @@ def test_a_model_serves_many_threads(name, rng):
 
 
 @pytest.mark.skipif(BACKEND == "jax", reason="JAX compiles an eager call anew each time, for a minute in eight threads")
-@pytest.mark.parametrize("name", EVERYWHERE)
+@pytest.mark.parametrize("name", dealt(EVERYWHERE))
 def test_eager_calls_in_many_threads(name, rng):
     layer = ROWS[name]()
     data = inputs(rng)

@@ -472,7 +472,8 @@ def ragged_scan(step, inputs, states, times, ends, collect):
         return k + 1, new, ahead, path
 
     _, states, times, path = tf.while_loop(
-        lambda k, states, times, path: tf.reduce_any(times < ends),
+        # One step even if all rows are masked: an array without any entry does not know their number.
+        lambda k, states, times, path: (k < 1) | tf.reduce_any(times < ends),
         body,
         (tf.constant(0), states, times, path),
         maximum_iterations=length,
