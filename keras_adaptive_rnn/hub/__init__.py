@@ -1,0 +1,16 @@
+"""Recurrent language models and text classifiers for KerasHub (needs `pip install "keras_adaptive_rnn[hub]"`)."""
+
+from keras_adaptive_rnn.hub.backbone import RecurrentBackbone
+from keras_adaptive_rnn.hub.causal_lm import RecurrentCausalLM
+from keras_adaptive_rnn.hub.preprocessor import RecurrentCausalLMPreprocessor, RecurrentTextClassifierPreprocessor
+from keras_adaptive_rnn.hub.streams import streams
+from keras_adaptive_rnn.hub.tokenizer import VocabularyTokenizer
+
+__all__ = [
+    "RecurrentBackbone",
+    "RecurrentCausalLM",
+    "RecurrentCausalLMPreprocessor",
+    "RecurrentTextClassifierPreprocessor",
+    "VocabularyTokenizer",
+    "streams",
+]
