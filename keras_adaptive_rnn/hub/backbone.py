@@ -37,8 +37,8 @@ class RecurrentBackbone(keras_hub.models.Backbone):
         recompute, schedule: As in `keras_adaptive_rnn.layers.RNN`.
         bidirectional: Whether every layer reads in both directions, in a `keras.layers.Bidirectional`. This is for
             classifiers; a language model must not read ahead. Defaults to `False`.
-        dtype: Dtype policy of all layers and cells, as a string or a `keras.DTypePolicy`. `None` (default) means that of
-            each cell, and Keras's global policy for all else.
+        dtype: Dtype policy of all layers and cells, as a string or a `keras.DTypePolicy`. `None` (default) means that
+            of each cell, and Keras's global policy for all else.
         name, trainable: As in `keras.Model`.
 
     Call arguments:
@@ -108,7 +108,8 @@ class RecurrentBackbone(keras_hub.models.Backbone):
         ]
         if bidirectional:
             layers = [
-                keras.layers.Bidirectional(layer, dtype=dtype, name=f"bidirectional_{k}") for k, layer in enumerate(layers)
+                keras.layers.Bidirectional(layer, dtype=dtype, name=f"bidirectional_{k}")
+                for k, layer in enumerate(layers)
             ]
 
         # The functional model.
@@ -134,7 +135,7 @@ class RecurrentBackbone(keras_hub.models.Backbone):
         self.recompute, self.schedule, self.bidirectional = recompute, schedule, bidirectional
 
     def get_initial_states(self, batch_size: int) -> list[list[Tensor]]:
-        """Returns the states before the first token: for each layer, a list of the states of its cell, `[batch, size]`."""
+        """Returns the states before the first token, a list for each layer of its cell's states `[batch, size]`."""
         self._check_reads_forwards()
         return [as_list(layer.get_initial_state(batch_size)) for layer in self.recurrent_layers]
 

@@ -1,5 +1,7 @@
 """A recurrent language model that trains on texts and writes them."""
 
+import os
+import pathlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,13 +12,13 @@ from keras import ops
 from keras_adaptive_rnn import engine
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Tensor
-from keras_adaptive_rnn.hub import generation, streams
+from keras_adaptive_rnn.hub import generation, presets, streams
 from keras_adaptive_rnn.hub.backbone import RecurrentBackbone
 from keras_adaptive_rnn.hub.preprocessor import RecurrentCausalLMPreprocessor
 
 
 @export
-class RecurrentCausalLM(keras_hub.models.CausalLM):
+class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
     r"""A recurrent language model, which learns to predict the next token, and writes.
 
     $$p(w_{t+1} \mid w_1, \ldots, w_t) = \mathrm{softmax}(h_t E^\top)$$
@@ -33,8 +35,8 @@ class RecurrentCausalLM(keras_hub.models.CausalLM):
 
     Args:
         backbone: A `keras_adaptive_rnn.hub.RecurrentBackbone`.
-        preprocessor: A `keras_adaptive_rnn.hub.RecurrentCausalLMPreprocessor`, or `None` (default): the model then reads
-            and writes token ids.
+        preprocessor: A `keras_adaptive_rnn.hub.RecurrentCausalLMPreprocessor`, or `None` (default): the model then
+            reads and writes token ids.
         name, trainable: As in `keras.Model`.
 
     Call arguments:
@@ -72,13 +74,13 @@ class RecurrentCausalLM(keras_hub.models.CausalLM):
                 "Argument `backbone` must not be bidirectional, as a language model must not read the token that it "
                 f"predicts. Received: {backbone.name}"
             )
-        tokenizer = getattr(preprocessor, "tokenizer", None)
+        tokenizer: Any = getattr(preprocessor, "tokenizer", None)
         # A tokenizer of a preset gets its vocabulary later.
         known = getattr(tokenizer, "vocabulary", None) is not None
         if known and tokenizer.vocabulary_size() > backbone.vocabulary_size:
             raise ValueError(
-                f"Argument `backbone` must have at least as many tokens as the tokenizer, {tokenizer.vocabulary_size()}. "
-                f"Received: a backbone with vocabulary_size={backbone.vocabulary_size}"
+                f"Argument `backbone` must have at least as many tokens as the tokenizer, "
+                f"{tokenizer.vocabulary_size()}. Received: a backbone with vocabulary_size={backbone.vocabulary_size}"
             )
         self.backbone, self.preprocessor = backbone, preprocessor
         self.head = None
@@ -140,8 +142,8 @@ class RecurrentCausalLM(keras_hub.models.CausalLM):
             cache: The states before it.
             compute_head: Whether to compute logits. Defaults to `True`.
 
-        Returns: `logits, hidden, cache`: `[batch, 1, vocabulary_size]` or `None`, `[batch, 1, size]`, and the states after
-            the token, in the structure, shapes and dtypes of `cache`.
+        Returns: `logits, hidden, cache`: `[batch, 1, vocabulary_size]` or `None`, `[batch, 1, size]`, and the states
+            after the token, in the structure, shapes and dtypes of `cache`.
         """
         hidden, cache = self.backbone.step(ops.squeeze(token_ids, 1), cache)
         hidden = ops.expand_dims(hidden, 1)
@@ -230,6 +232,26 @@ class RecurrentCausalLM(keras_hub.models.CausalLM):
         """
         return streams.fit_streams(self, text, batch_size, steps, epochs, validation, callbacks, **kwargs)
 
+    # Presets.
+
+    def save_to_preset(
+        self, preset_dir: str | os.PathLike, max_shard_size: float | None = 10, *, card: dict | None = None
+    ) -> None:
+        """Writes a folder that `from_preset` loads, with a model card in `README.md`.
+
+        Args:
+            preset_dir: Path of the folder.
+            max_shard_size: As in `keras_hub.models.Task.save_to_preset`.
+            card: Dict of what the model card should say beside what the model knows: `"data"`, `"license"`,
+                `"perplexity"` and `"training"`, each a string or a number. Defaults to `None`: nothing.
+
+        Raises:
+            ValueError: `card` has other keys.
+        """
+        presets.check_card(card)
+        super().save_to_preset(str(preset_dir), max_shard_size)
+        (pathlib.Path(preset_dir) / "README.md").write_text(presets.model_card(self, card or {}), encoding="utf-8")
+
     # Writing.
 
     @engine.without_autograph
@@ -255,12 +277,12 @@ class RecurrentCausalLM(keras_hub.models.CausalLM):
 
         Args:
             inputs: A string, or a list of strings of any lengths; or token ids, a list of lists, or a dict of
-                `"token_ids"` and `"padding_mask"` padded on the right to the length to write to. An empty prompt needs a
-                start token, or `states`.
-            max_length: Number of tokens to write to, prompt included. `None` (default) means the `sequence_length` of the
-                preprocessor, and for a dict of token ids its length.
-            stop_token_ids: Tokens at which a row ends, a list of integers; `"auto"` (default) means the end token of the
-                tokenizer, if it has one; `None` means no such token.
+                `"token_ids"` and `"padding_mask"` padded on the right to the length to write to. An empty prompt needs
+                a start token, or `states`.
+            max_length: Number of tokens to write to, prompt included. `None` (default) means the `sequence_length` of
+                the preprocessor, and for a dict of token ids its length.
+            stop_token_ids: Tokens at which a row ends, a list of integers; `"auto"` (default) means the end token of
+                the tokenizer, if it has one; `None` means no such token.
             strip_prompt: Whether to return only what is new. Defaults to `False`.
             states: What `read`, or an earlier `generate`, has returned for the texts that the prompts continue: nothing
                 is read twice. Defaults to `None`.
@@ -269,8 +291,8 @@ class RecurrentCausalLM(keras_hub.models.CausalLM):
         Returns: A string, or a list of strings; for token ids, a dict of arrays `"token_ids"` and `"padding_mask"`.
 
         Raises:
-            ValueError: A prompt is empty, or as long as `max_length`; there is no length to write to; or the batch sizes
-                of prompts and `states` differ.
+            ValueError: A prompt is empty, or as long as `max_length`; there is no length to write to; or the batch
+                sizes of prompts and `states` differ.
         """
         generate = self.make_generate_function()
         prompts = generation.prompts_of(self, inputs, states)

@@ -1,8 +1,8 @@
 """How a recurrent language model reads prompts and writes on from them.
 
 KerasHub's samplers hold the loop. Each of its turns reads the token before `index`; a row whose prompt goes on beyond
-that has its next token kept instead of one drawn. A state must not read a token twice, so what is read before the loop is
-the first `index - 1` tokens, `index` being the length of the shortest prompt.
+that has its next token kept instead of one drawn. A state must not read a token twice, so what is read before the loop
+is the first `index - 1` tokens, `index` being the length of the shortest prompt.
 """
 
 import functools
@@ -30,8 +30,8 @@ def check_sampler(sampler):
     """Raises if a recurrent model cannot write with this sampler."""
     if sampler == "speculative" or isinstance(sampler, getattr(keras_hub.samplers, "SpeculativeSampler", ())):
         raise ValueError(
-            "Argument `sampler` must not be speculative: it drops tokens that the model has read already, and a recurrent "
-            f"state cannot forget them. Received: sampler={sampler!r}"
+            "Argument `sampler` must not be speculative: it drops tokens that the model has read already, and a "
+            f"recurrent state cannot forget them. Received: sampler={sampler!r}"
         )
     if getattr(sampler, "return_all_beams", False):
         raise ValueError(
@@ -49,8 +49,8 @@ class Prompts(NamedTuple):
     Attributes:
         rows: The token ids of each prompt, as lists.
         kind: How the prompts were given: `"string"`, `"strings"` or `"ids"`.
-        before: How many tokens each row begins with that the user has not given: a start token, or the last token of what
-            was read before, which no state contains yet.
+        before: How many tokens each row begins with that the user has not given: a start token, or the last token of
+            what was read before, which no state contains yet.
         cache: The states before the first token, or `None`.
         width: The length of a padded batch of ids, or `None`.
     """
@@ -112,8 +112,7 @@ def _tokenized(lm, inputs):
         return [[int(token) for token in row] for row in rows], "ids"
     if lm.preprocessor is None:
         raise ValueError(
-            "Argument `inputs` must be token ids, as the model has no preprocessor. "
-            f"Received: inputs={inputs!r}"
+            f"Argument `inputs` must be token ids, as the model has no preprocessor. Received: inputs={inputs!r}"
         )
     tokenizer = lm.preprocessor.tokenizer
     found = [[int(token) for token in ops.convert_to_numpy(tokenizer(row))] for row in rows]
@@ -128,8 +127,8 @@ def _warn_of_unknown(tokenizer, texts, rows):
     count = sum(row.count(unknown) - text.count(token) for text, row in zip(texts, rows, strict=True))
     if count > 0:
         warnings.warn(
-            f"The vocabulary lacks {count} of the {sum(map(len, rows))} tokens of the prompts; the model reads {token!r} "
-            "in their place.",
+            f"The vocabulary lacks {count} of the {sum(map(len, rows))} tokens of the prompts; the model reads "
+            f"{token!r} in their place.",
             stacklevel=4,
         )
 
@@ -149,8 +148,8 @@ def length_to_write_to(lm, prompts, max_length):
     longest = max(map(len, prompts.rows))
     if longest >= length:
         raise ValueError(
-            f"Argument `max_length` must be larger than the longest prompt, which has {longest} tokens. To write on from a "
-            f"text of any length, `read` it first, and pass `states`. Received: max_length={length}"
+            f"Argument `max_length` must be larger than the longest prompt, which has {longest} tokens. To write on "
+            f"from a text of any length, `read` it first, and pass `states`. Received: max_length={length}"
         )
     return length
 
@@ -213,7 +212,11 @@ def by_bucket(lm, function):
         groups = [np.flatnonzero(lengths == n) for n in np.unique(lengths)] if by_length else [np.arange(len(mask))]
         found = []
         for rows in groups:
-            group = keras.tree.map_structure(lambda x, rows=rows: ops.take(x, rows, axis=0), inputs) if by_length else inputs
+            group = (
+                keras.tree.map_structure(lambda x, rows=rows: ops.take(x, rows, axis=0), inputs)
+                if by_length
+                else inputs
+            )
             index, length = int(lengths[rows].min()), mask.shape[1]
             if index > 1:
                 size = min(bucket(index - 1), length)
@@ -289,8 +292,8 @@ def stream(lm, prompt, max_length=None, stop_token_ids="auto", states=None):
         )
     if isinstance(lm.sampler, (keras_hub.samplers.BeamSampler, keras_hub.samplers.ContrastiveSampler)):
         raise ValueError(
-            "Argument `sampler` of `compile` must choose one token after another, such as 'top_k', to stream text: beam and "
-            f"contrastive search may still change what they have written. Received: sampler={lm.sampler!r}"
+            "Argument `sampler` of `compile` must choose one token after another, such as 'top_k', to stream text: "
+            f"beam and contrastive search may still change what they have written. Received: sampler={lm.sampler!r}"
         )
     prompts = prompts_of(lm, prompt, states)
     max_length = length_to_write_to(lm, prompts, max_length)

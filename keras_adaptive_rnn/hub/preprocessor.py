@@ -62,7 +62,8 @@ class RecurrentTextClassifierPreprocessor(keras_hub.models.TextClassifierPreproc
         x: A string, or a list of strings.
         y, sample_weight: Labels and their weights, which are passed on. Default to `None`.
 
-    Returns: `x`, a dict of `"token_ids"` and `"padding_mask"`; with labels, `x, y`; with weights, `x, y, sample_weight`.
+    Returns: `x`, a dict of `"token_ids"` and `"padding_mask"`; with labels, `x, y`; with weights, `x, y,
+    sample_weight`.
 
     Example:
 

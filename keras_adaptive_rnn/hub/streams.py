@@ -1,6 +1,5 @@
 """Training on one long text, whose states are carried from segment to segment."""
 
-import inspect
 from typing import Any
 
 import keras
@@ -15,9 +14,9 @@ from keras_adaptive_rnn.layers import RNN
 def streams(ids: Any, batch_size: int, steps: int) -> tuple[np.ndarray, np.ndarray]:
     """Cuts a text into parallel streams for a stateful model.
 
-    The text is cut into `batch_size` parts of equal length, and these into segments of `steps` tokens; what is left at the
-    end is dropped. Row $k B + b$ is segment $k$ of part $b$ of $B$, so that with `shuffle=False` each sample of a batch
-    goes on where the same sample of the batch before has ended.
+    The text is cut into `batch_size` parts of equal length, and these into segments of `steps` tokens; what is left at
+    the end is dropped. Row $k B + b$ is segment $k$ of part $b$ of $B$, so that with `shuffle=False` each sample of a
+    batch goes on where the same sample of the batch before has ended.
 
     Args:
         ids: Token ids, an integer array `[tokens]`.
@@ -128,7 +127,9 @@ def _compiled(lm, batch_size):
     )
     known = [id(variable) for variable in lm.trainable_variables]
     if [id(variable) for variable in model.trainable_variables] != known:
-        raise RuntimeError("The streaming model orders its variables unlike the language model, and the optimizer by them.")
+        raise RuntimeError(
+            "The streaming model orders its variables unlike the language model, and the optimizer by them."
+        )
     return model
 
 
@@ -138,7 +139,9 @@ def _segments(lm, text, batch_size, steps, name):
         return text
     if isinstance(text, str):
         if lm.preprocessor is None:
-            raise ValueError(f"Argument `{name}` must be token ids, as the model has no preprocessor. Received: a string")
+            raise ValueError(
+                f"Argument `{name}` must be token ids, as the model has no preprocessor. Received: a string"
+            )
         text = lm.preprocessor.tokenizer(text)
     return Segments(text, batch_size, steps)
 
@@ -151,4 +154,6 @@ def fit_streams(lm, text, batch_size, steps, epochs, validation, callbacks, **kw
         validation = _segments(lm, validation, batch_size, steps, "validation")
     model = _compiled(lm, batch_size)
     callbacks = [ResetStates(), *(callbacks or [])]
+    # Keras would shuffle the batches.
+    kwargs["shuffle"] = False
     return model.fit(dataset, epochs=epochs, validation_data=validation, callbacks=callbacks, **kwargs)

@@ -29,15 +29,16 @@ class VocabularyTokenizer(keras_hub.tokenizers.Tokenizer):
     r"""Splits a text into characters, or into the words of a closed vocabulary.
 
     Characters are Unicode code points, line breaks and spaces included, so that `detokenize(tokenize(text)) == text` as
-    long as the vocabulary has every character. Words are what ASCII white space separates. Where words have an `end_token`,
-    such as `"<eos>"` in the Penn Treebank, it stands for each line break.
+    long as the vocabulary has every character. Words are what ASCII white space separates. Where words have an
+    `end_token`, such as `"<eos>"` in the Penn Treebank, it stands for each line break.
 
     Padding needs no token of its own, since a mask says what is padding: unless `pad_token` is given, padding has the
     id of `unknown_token`, and a vocabulary of 10,000 words makes 10,000 logits.
 
     Args:
-        vocabulary: List of distinct strings; the id of a token is its place. A path of a JSON file that holds such a list
-            is read. `None` (default) only makes sense when the vocabulary is loaded afterwards, as by `from_preset`.
+        vocabulary: List of distinct strings; the id of a token is its place. A path of a JSON file that holds such a
+            list is read. `None` (default) only makes sense when the vocabulary is loaded afterwards, as by
+            `from_preset`.
         split: `"character"` (default) or `"word"`.
         unknown_token: The token that is read in place of every token that the vocabulary lacks. It must be in the
             vocabulary. `None` (default) means `"\ufffd"` for characters and `"<unk>"` for words.
@@ -116,7 +117,7 @@ class VocabularyTokenizer(keras_hub.tokenizers.Tokenizer):
         _arguments.integer("min_count", min_count)
         _arguments.integer("max_size", max_size, minimum=2, optional=True)
         empty = cls(None, split, unknown_token, end_token, start_token, pad_token, **kwargs)
-        counts = collections.Counter()
+        counts: collections.Counter[str] = collections.Counter()
         for part in [text] if isinstance(text, str) else text:
             counts.update(empty._tokens(part))
         if not counts:
@@ -202,7 +203,10 @@ class VocabularyTokenizer(keras_hub.tokenizers.Tokenizer):
             return _tensorflow.tokenize(inputs, self)
         if isinstance(inputs, (str, bytes)):
             return self._tokenize(inputs)
-        return [self._tokenize(text).tolist() for text in inputs]
+        texts = ops.convert_to_numpy(inputs).tolist() if hasattr(inputs, "dtype") else inputs
+        if not isinstance(texts, (list, tuple)) or not all(isinstance(text, (str, bytes)) for text in texts):
+            raise ValueError(f"Argument `inputs` must be a string or a list of strings. Received: inputs={inputs!r}")
+        return [self._tokenize(text).tolist() for text in texts]
 
     # KerasHub's own turns strings into tensors of TensorFlow.
     def call(self, inputs, *args, training=None, **kwargs):
