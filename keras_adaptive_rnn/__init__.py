@@ -11,6 +11,7 @@ from keras_adaptive_rnn import (
     layers,
     maps,
     models,
+    optimizers,
     testing,
 )
 from keras_adaptive_rnn.cells import *
@@ -31,6 +32,7 @@ __all__ = [
     "layers",
     "maps",
     "models",
+    "optimizers",
     "step_model",
     "testing",
 ]
