@@ -1,5 +1,7 @@
 """The recurrent network of a language model or classifier, from token ids to hidden states."""
 
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 import keras
@@ -9,8 +11,8 @@ from keras import ops
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Tensor
-from keras_adaptive_rnn.cells.bases.any_cell import as_list, output_size
-from keras_adaptive_rnn.layers import RNN
+from keras_adaptive_rnn.cells.bases.any_cell import as_list
+from keras_adaptive_rnn.layers import RNN, ActivationRegularization, TiedEmbedding
 from keras_adaptive_rnn.loop import schedules
 
 
@@ -26,15 +28,19 @@ class RecurrentBackbone(keras_hub.models.Backbone):
         vocabulary_size: Positive integer, number of tokens.
         embedding_dim: Positive integer, size of the embedding of a token.
         cells: List of recurrent cells, one a layer, the lowest first: of this package, of Keras, or of the user.
-        tie_weights: Whether a language model computes its logits with the matrix of the embedding, $x^L_t E^\top$. The
-            last cell's output must then have the size of the embedding. Defaults to `True`; otherwise, a
-            `keras.layers.Dense` with a bias computes them.
+        tie_weights: Whether a language model computes its logits with the matrix of the embedding, $x^L_t E^\top + b$.
+            Defaults to `True`; otherwise, a layer of its own computes them.
         embedding_dropout: Number in [0, 1), the rate at which units of the embedding are dropped, the same ones in all
             steps of a sequence. Defaults to 0.
         output_dropout: Number in [0, 1), the same for the outputs of the last cell. Defaults to 0. Between the layers,
             cells have a `dropout` of their own.
         logit_soft_cap: Positive number $c$: logits $z$ of a language model become $c \tanh(z / c)$. Defaults to `None`.
         recompute, schedule: As in `keras_adaptive_rnn.layers.RNN`.
+        word_dropout: Number in [0, 1), the rate at which words are dropped, as in
+            `keras_adaptive_rnn.layers.TiedEmbedding`. Defaults to 0.
+        activation_regularization, temporal_regularization: Non-negative numbers, $\alpha$ and $\beta$ of
+            `keras_adaptive_rnn.layers.ActivationRegularization` on the outputs of the last cell. Default to 0; in
+            AWD-LSTM they are 2 and 1.
         bidirectional: Whether every layer reads in both directions, in a `keras.layers.Bidirectional`. This is for
             classifiers; a language model must not read ahead. Defaults to `False`.
         dtype: Dtype policy of all layers and cells, as a string or a `keras.DTypePolicy`. `None` (default) means that
@@ -49,7 +55,7 @@ class RecurrentBackbone(keras_hub.models.Backbone):
         `bidirectional`. At padding they repeat the last hidden state.
 
     Raises:
-        ValueError: An argument is out of range, or the sizes of `cells` and embedding do not meet.
+        ValueError: An argument is out of range, or `cells` holds something else than cells, or a cell twice.
 
     Example:
 
@@ -76,6 +82,10 @@ class RecurrentBackbone(keras_hub.models.Backbone):
         logit_soft_cap: float | None = None,
         recompute: bool = False,
         schedule: str = "auto",
+        *,
+        word_dropout: float = 0.0,
+        activation_regularization: float = 0.0,
+        temporal_regularization: float = 0.0,
         bidirectional: bool = False,
         dtype: Any = None,
         **kwargs,
@@ -83,25 +93,37 @@ class RecurrentBackbone(keras_hub.models.Backbone):
         vocabulary_size = _arguments.integer("vocabulary_size", vocabulary_size)
         embedding_dim = _arguments.integer("embedding_dim", embedding_dim)
         tie_weights = _arguments.boolean("tie_weights", tie_weights)
-        embedding_dropout = _arguments.rate("embedding_dropout", embedding_dropout)
-        output_dropout = _arguments.rate("output_dropout", output_dropout)
         logit_soft_cap = _arguments.number("logit_soft_cap", logit_soft_cap, positive=True, optional=True)
         recompute = _arguments.boolean("recompute", recompute)
         schedule = _arguments.choice("schedule", schedule, schedules.SCHEDULES)
         bidirectional = _arguments.boolean("bidirectional", bidirectional)
+        rates = {"embedding_dropout": embedding_dropout, "output_dropout": output_dropout, "word_dropout": word_dropout}
+        rates = {name: _arguments.rate(name, rate) for name, rate in rates.items()}
+        penalties = {
+            "activation_regularization": _arguments.number(
+                "activation_regularization", activation_regularization, minimum=0
+            ),
+            "temporal_regularization": _arguments.number("temporal_regularization", temporal_regularization, minimum=0),
+        }
         cells = _checked_cells(cells, dtype)
-        size = output_size(cells[-1])
-        if tie_weights and not bidirectional and size != embedding_dim:
-            raise ValueError(
-                "Argument `embedding_dim` must be the output size of the last cell with `tie_weights=True`. Give that "
-                "cell `units` (or `projection_units`, if it has them) of this size, or set `tie_weights=False`. "
-                f"Received: embedding_dim={embedding_dim}, and a last cell of output size {size}"
-            )
 
-        # Layers. They are kept under the names that KerasHub's own backbones have for them.
-        self.token_embedding = keras.layers.ReversibleEmbedding(
-            vocabulary_size, embedding_dim, logit_soft_cap=logit_soft_cap, dtype=dtype, name="token_embedding"
+        self.token_embedding = TiedEmbedding(
+            vocabulary_size,
+            embedding_dim,
+            rates["word_dropout"],
+            # Without tied weights, the layer that computes the logits has the bias.
+            use_bias=tie_weights,
+            dtype=dtype,
+            name="token_embedding",
         )
+        # A layer for each rate, also of zero: a generator of random numbers more would change the order of the weights.
+        self.embedding_dropped = keras.layers.SpatialDropout1D(
+            rates["embedding_dropout"], dtype=dtype, name="embedding_dropped"
+        )
+        self.output_dropped = keras.layers.SpatialDropout1D(rates["output_dropout"], dtype=dtype, name="output_dropped")
+        self.regularization = None
+        if any(penalties.values()):
+            self.regularization = ActivationRegularization(*penalties.values(), dtype=dtype, name="regularization")
         options = {"return_sequences": True, "recompute": recompute, "schedule": schedule, "dtype": dtype}
         layers = [
             RNN(cell, **options, return_state=not bidirectional, name=f"recurrent_{k}") for k, cell in enumerate(cells)
@@ -111,28 +133,38 @@ class RecurrentBackbone(keras_hub.models.Backbone):
                 keras.layers.Bidirectional(layer, dtype=dtype, name=f"bidirectional_{k}")
                 for k, layer in enumerate(layers)
             ]
+        self.recurrent_layers = layers
 
-        # The functional model.
         token_ids = keras.Input((None,), dtype="int32", name="token_ids")
         padding_mask = keras.Input((None,), dtype="int32", name="padding_mask")
         mask = ops.cast(padding_mask, "bool")
-        x = self.token_embedding(token_ids)
-        if embedding_dropout:
-            x = keras.layers.SpatialDropout1D(embedding_dropout, dtype=dtype, name="embedding_dropout")(x)
-        for layer in layers:
+
+        def run(layer, x):
             x = layer(x, mask=mask)
-            x = x if bidirectional else x[0]
-        if output_dropout:
-            x = keras.layers.SpatialDropout1D(output_dropout, dtype=dtype, name="output_dropout")(x)
-        x = Unmasked(dtype=dtype, name="unmasked")(x)
+            return x if bidirectional else x[0]
+
+        x = Unmasked(dtype=dtype, name="unmasked")(self.hidden_states(token_ids, run))
         inputs = {"token_ids": token_ids, "padding_mask": padding_mask}
         super().__init__(inputs=inputs, outputs=x, dtype=dtype, **kwargs)
 
-        self.recurrent_layers = layers
-        self.vocabulary_size, self.embedding_dim = vocabulary_size, embedding_dim
-        self.tie_weights, self.logit_soft_cap = tie_weights, logit_soft_cap
-        self.embedding_dropout, self.output_dropout = embedding_dropout, output_dropout
-        self.recompute, self.schedule, self.bidirectional = recompute, schedule, bidirectional
+        self.vocabulary_size, self.embedding_dim, self.tie_weights = vocabulary_size, embedding_dim, tie_weights
+        self.logit_soft_cap, self.recompute, self.schedule = logit_soft_cap, recompute, schedule
+        self.bidirectional = bidirectional
+        for name, value in {**rates, **penalties}.items():
+            setattr(self, name, value)
+
+    def hidden_states(self, token_ids: Tensor, run: Callable) -> Tensor:
+        """Returns the hidden states `[batch, time, size]` of tokens `[batch, time]`.
+
+        Args:
+            token_ids: Integers `[batch, time]`.
+            run: Function of a recurrent layer and its input that returns its output.
+        """
+        x = self.embedding_dropped(self.token_embedding(token_ids))
+        for layer in self.recurrent_layers:
+            x = run(layer, x)
+        dropped = self.output_dropped(x)
+        return dropped if self.regularization is None else self.regularization(dropped, x)
 
     def get_initial_states(self, batch_size: int) -> list[list[Tensor]]:
         """Returns the states before the first token, a list for each layer of its cell's states `[batch, size]`."""
@@ -151,11 +183,15 @@ class RecurrentBackbone(keras_hub.models.Backbone):
             structure and dtypes of `states`.
         """
         self._check_reads_forwards()
-        x, after = self.token_embedding(token_ids), []
-        for layer, before in zip(self.recurrent_layers, states, strict=True):
-            x, *found = layer(x, initial_state=before, mask=mask)
-            after.append(_like(found, before))
-        return x, after
+        before, after = iter(states), []
+
+        def run(layer, x):
+            first = next(before)
+            x, *last = layer(x, initial_state=first, mask=mask)
+            after.append(_like(last, first))
+            return x
+
+        return self.hidden_states(token_ids, run), after
 
     def step(self, token_ids: Tensor, states: list) -> tuple[Tensor, list]:
         """Reads one token of each row, in inference.
@@ -183,8 +219,10 @@ class RecurrentBackbone(keras_hub.models.Backbone):
 
     def get_config(self):
         config = super().get_config()
-        names = "vocabulary_size embedding_dim tie_weights embedding_dropout output_dropout logit_soft_cap recompute"
-        own = {name: getattr(self, name) for name in (*names.split(), "schedule", "bidirectional")}
+        names = [
+            name for name in inspect.signature(RecurrentBackbone).parameters if name not in ("cells", "dtype", "kwargs")
+        ]
+        own = {name: getattr(self, name) for name in names}
         layers = [layer.forward_layer if self.bidirectional else layer for layer in self.recurrent_layers]
         return {**config, **own, "cells": [keras.saving.serialize_keras_object(layer.cell) for layer in layers]}
 

@@ -9,21 +9,23 @@ import keras
 import keras_hub
 from keras import ops
 
-from keras_adaptive_rnn import engine
+from keras_adaptive_rnn import _arguments, engine
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Tensor
 from keras_adaptive_rnn.hub import generation, presets, streams
 from keras_adaptive_rnn.hub.backbone import RecurrentBackbone
 from keras_adaptive_rnn.hub.preprocessor import RecurrentCausalLMPreprocessor
+from keras_adaptive_rnn.layers import MixtureOfSoftmaxes
 
 
 @export
 class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
     r"""A recurrent language model, which learns to predict the next token, and writes.
 
-    $$p(w_{t+1} \mid w_1, \ldots, w_t) = \mathrm{softmax}(h_t E^\top)$$
+    $$p(w_{t+1} \mid w_1, \ldots, w_t) = \mathrm{softmax}(h_t E^\top + b)$$
 
-    $h_t$ is the output of the backbone and $E$ its embedding; without tied weights, a dense layer computes the logits.
+    $h_t$ is the output of the backbone and $E$ its embedding; without tied weights, a `keras.layers.Dense` computes the
+    logits.
 
     It trains on separate texts with `fit`, and on one long text, whose states are carried from segment to segment, with
     `fit_streams`: the same weights, in either order. `generate` writes with any sampler of KerasHub but the speculative
@@ -37,6 +39,9 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
         backbone: A `keras_adaptive_rnn.hub.RecurrentBackbone`.
         preprocessor: A `keras_adaptive_rnn.hub.RecurrentCausalLMPreprocessor`, or `None` (default): the model then
             reads and writes token ids.
+        experts: Positive integer, number of softmaxes that `keras_adaptive_rnn.layers.MixtureOfSoftmaxes` mixes.
+            Defaults to 1: one softmax.
+        expert_dropout: Number in [0, 1), its dropout. Defaults to 0.
         name, trainable: As in `keras.Model`.
 
     Call arguments:
@@ -45,7 +50,8 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
     Returns: Logits `[batch, time, vocabulary_size]`.
 
     Raises:
-        ValueError: The backbone is bidirectional, or has fewer tokens than the tokenizer.
+        ValueError: The backbone is bidirectional, or has fewer tokens than the tokenizer; with tied weights and one
+            softmax, the last cell's output has another size than the embedding.
 
     Example:
 
@@ -66,7 +72,9 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
     backbone_cls = RecurrentBackbone
     preprocessor_cls = RecurrentCausalLMPreprocessor
 
-    def __init__(self, backbone: Any, preprocessor: Any = None, **kwargs):
+    def __init__(
+        self, backbone: Any, preprocessor: Any = None, experts: int = 1, expert_dropout: float = 0.0, **kwargs
+    ):
         if not isinstance(backbone, RecurrentBackbone):
             raise TypeError(f"Argument `backbone` must be a RecurrentBackbone. Received: backbone={backbone!r}")
         if backbone.bidirectional:
@@ -82,22 +90,37 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
                 f"Argument `backbone` must have at least as many tokens as the tokenizer, "
                 f"{tokenizer.vocabulary_size()}. Received: a backbone with vocabulary_size={backbone.vocabulary_size}"
             )
+        experts = _arguments.integer("experts", experts)
+        expert_dropout = _arguments.rate("expert_dropout", expert_dropout)
+        size, embedding, policy = backbone.output.shape[-1], backbone.token_embedding, backbone.dtype_policy
+        if experts == 1 and backbone.tie_weights and size != embedding.units:
+            raise ValueError(
+                "Argument `backbone` must have an `embedding_dim` of the output size of its last cell with "
+                "`tie_weights=True`: give that cell `units` (or `projection_units`, if it has them) of this size, or "
+                f"set `tie_weights=False`. Received: embedding_dim={embedding.units}, and a last cell of size {size}"
+            )
         self.backbone, self.preprocessor = backbone, preprocessor
         self.head = None
-        if not backbone.tie_weights:
-            self.head = keras.layers.Dense(backbone.vocabulary_size, dtype=backbone.dtype_policy, name="head")
+        if experts > 1:
+            matrix = embedding if backbone.tie_weights else backbone.vocabulary_size
+            self.head = MixtureOfSoftmaxes(experts, matrix, expert_dropout, dtype=policy, name="head")
+        elif not backbone.tie_weights:
+            self.head = keras.layers.Dense(backbone.vocabulary_size, dtype=policy, name="head")
         outputs = self.logits(backbone(backbone.input))
         super().__init__(inputs=backbone.input, outputs=outputs, **kwargs)
+        self.experts, self.expert_dropout = experts, expert_dropout
         # Each is compiled once a shape, outside of what `fit` and `generate` compile.
         self.step_compiled = engine.compiled(self._step, self, is_traceable=False)
         self.read_compiled = engine.compiled(self._read, self, is_traceable=False)
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Returns the logits `[..., vocabulary_size]` of hidden states `[..., size]`."""
-        if self.head is None:
-            return self.backbone.token_embedding(hidden, reverse=True)
-        logits, cap = self.head(hidden), self.backbone.logit_soft_cap
+        embedding, cap = self.backbone.token_embedding, self.backbone.logit_soft_cap
+        logits = embedding(hidden, reverse=True) if self.head is None else self.head(hidden)
         return logits if cap is None else cap * ops.tanh(logits / cap)
+
+    def get_config(self):
+        return {**super().get_config(), "experts": self.experts, "expert_dropout": self.expert_dropout}
 
     def compile(
         self,

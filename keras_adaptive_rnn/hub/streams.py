@@ -8,6 +8,8 @@ import numpy as np
 from keras import ops
 
 from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn.callbacks import StreamStates
+from keras_adaptive_rnn.datasets import TokenStream
 from keras_adaptive_rnn.layers import RNN
 
 
@@ -35,55 +37,27 @@ def streams(ids: Any, batch_size: int, steps: int) -> tuple[np.ndarray, np.ndarr
     >>> x.tolist()
     [[0, 1, 2], [6, 7, 8], [3, 4, 5], [9, 10, 11]]
     """
-    dataset = Segments(ids, batch_size, steps)
-    x, y = zip(*(dataset[k] for k in range(len(dataset))), strict=True)
+    stream = _stream(ids, batch_size, steps)
+    x, y = zip(*stream, strict=True)
     return np.concatenate(x), np.concatenate(y)
 
 
-class Segments(keras.utils.PyDataset):
-    """The batches of `streams`, cut from an array that may be larger than memory."""
-
-    def __init__(self, ids, batch_size, steps):
-        super().__init__()
-        self.batch_size, self.steps = _arguments.integer("batch_size", batch_size), _arguments.integer("steps", steps)
-        self.ids = _checked_ids(ids)
-        self.segments = (len(self.ids) - 1) // (batch_size * steps)
-        if not self.segments:
-            raise ValueError(
-                f"The text must have at least batch_size * steps + 1 = {batch_size * steps + 1:,} tokens. "
-                f"Received: {len(self.ids):,} tokens, batch_size={batch_size}, steps={steps}"
-            )
-
-    def __len__(self):
-        return self.segments
-
-    def __getitem__(self, index):
-        starts = (np.arange(self.batch_size) * self.segments + index) * self.steps
-        rows = np.stack([self.ids[start : start + self.steps + 1] for start in starts]).astype("int32")
-        return rows[:, :-1], rows[:, 1:]
-
-
-def _checked_ids(ids):
+def _stream(ids, batch_size, steps):
+    """Returns a stream of segments of `steps` tokens, without what is left at the end."""
+    batch_size, steps = _arguments.integer("batch_size", batch_size), _arguments.integer("steps", steps)
     ids = ids if isinstance(ids, np.ndarray) else ops.convert_to_numpy(ids)
     if ids.ndim != 1 or ids.dtype.kind not in "iu":
         raise ValueError(
-            f"Argument `ids` must be an array of integers (tokens,). Received: shape {ids.shape}, dtype {ids.dtype}"
+            "The text must be a string or token ids, an array of integers (tokens,). "
+            f"Received: shape {ids.shape}, dtype {ids.dtype}"
         )
-    return ids
-
-
-class ResetStates(keras.callbacks.Callback):
-    """Resets the states where the text begins again, and around validation."""
-
-    def _reset(self, logs=None):
-        for layer in self.model.layers:
-            if getattr(layer, "stateful", False):
-                layer.reset_state()
-
-    def on_epoch_begin(self, epoch, logs=None):
-        self._reset()
-
-    on_test_begin = on_test_end = _reset
+    segments = (len(ids) // batch_size - 1) // steps
+    if segments < 1:
+        raise ValueError(
+            f"The text must have at least batch_size * (steps + 1) = {batch_size * (steps + 1):,} tokens. "
+            f"Received: {len(ids):,} tokens, batch_size={batch_size}, steps={steps}"
+        )
+    return TokenStream(ids[: batch_size * (segments * steps + 1)], batch_size, steps, spread=0, half=0)
 
 
 class BitsPerCharacter(keras_hub.metrics.Perplexity):
@@ -95,19 +69,15 @@ class BitsPerCharacter(keras_hub.metrics.Perplexity):
 
 def streaming_model(lm: Any, batch_size: int) -> keras.Model:
     """Returns a plain `keras.Model` with the weights of a language model, which carries states from batch to batch."""
-    backbone = lm.backbone
-    token_ids = keras.Input((None,), batch_size=batch_size, dtype="int32", name="token_ids")
-    x = backbone.token_embedding(token_ids)
-    dropouts = {layer.name: layer for layer in backbone.layers if isinstance(layer, keras.layers.SpatialDropout1D)}
-    if "embedding_dropout" in dropouts:
-        x = dropouts["embedding_dropout"](x)
-    for layer in backbone.recurrent_layers:
+
+    def run(layer, x):
         # The same cell in a layer of its own, which has states of its own.
         options = {name: getattr(layer, name) for name in ("name", "recompute", "schedule")}
-        x = RNN(layer.cell, return_sequences=True, stateful=True, dtype=layer.dtype_policy, **options)(x)
-    if "output_dropout" in dropouts:
-        x = dropouts["output_dropout"](x)
-    model = keras.Model(token_ids, lm.logits(x), name=f"{lm.name}_streaming")
+        return RNN(layer.cell, return_sequences=True, stateful=True, dtype=layer.dtype_policy, **options)(x)
+
+    token_ids = keras.Input((None,), batch_size=batch_size, dtype="int32", name="token_ids")
+    logits = lm.logits(lm.backbone.hidden_states(token_ids, run))
+    model = keras.Model(token_ids, logits, name=f"{lm.name}_streaming")
     model.trainable = lm.trainable
     return model
 
@@ -133,27 +103,28 @@ def _compiled(lm, batch_size):
     return model
 
 
-def _segments(lm, text, batch_size, steps, name):
-    """Returns the `keras.utils.PyDataset` of a text, of ids, or the one that is given."""
+def _stream_of(lm, text, batch_size, steps, name):
+    """Returns the stream that is given, or one of a string or of token ids."""
     if isinstance(text, keras.utils.PyDataset):
         return text
     if isinstance(text, str):
         if lm.preprocessor is None:
             raise ValueError(
-                f"Argument `{name}` must be token ids, as the model has no preprocessor. Received: a string"
+                f"Argument `{name}` must be token ids, as the model has no preprocessor. Received: {text!r}"
             )
         text = lm.preprocessor.tokenizer(text)
-    return Segments(text, batch_size, steps)
+    return _stream(text, batch_size, steps)
 
 
 def fit_streams(lm, text, batch_size, steps, epochs, validation, callbacks, **kwargs):
     if "shuffle" in kwargs or "x" in kwargs:
         raise TypeError("`fit_streams` takes no `shuffle`, as segments follow each other, and no `x`: pass `text`.")
-    dataset = _segments(lm, text, batch_size, steps, "text")
+    stream = _stream_of(lm, text, batch_size, steps, "text")
+    batch_size = stream[0][0].shape[0]
     if validation is not None:
-        validation = _segments(lm, validation, batch_size, steps, "validation")
+        validation = _stream_of(lm, validation, batch_size, steps, "validation")
     model = _compiled(lm, batch_size)
-    callbacks = [ResetStates(), *(callbacks or [])]
-    # Keras would shuffle the batches.
-    kwargs["shuffle"] = False
-    return model.fit(dataset, epochs=epochs, validation_data=validation, callbacks=callbacks, **kwargs)
+    # A stream of unequal segments scales the learning rate by their lengths.
+    states = StreamStates(stream if isinstance(stream, TokenStream) and not stream.is_fixed else None)
+    callbacks = [states, *(callbacks or [])]
+    return model.fit(stream, epochs=epochs, validation_data=validation, callbacks=callbacks, shuffle=False, **kwargs)

@@ -108,6 +108,16 @@ class RecurrentTextClassifier(HeadInPreset, keras_hub.models.TextClassifier):
         super().__init__(inputs=backbone.input, outputs=x, **kwargs)
         self.num_classes, self.pooling, self.dropout, self.activation = num_classes, pooling, dropout, activation
 
+    # Tied weights have a bias of the logits of tokens, which this model does not compute.
+
+    @property
+    def trainable_variables(self):
+        return [v for v in super().trainable_variables if v is not self.backbone.token_embedding.bias]
+
+    @property
+    def trainable_weights(self):
+        return [v for v in super().trainable_weights if v is not self.backbone.token_embedding.bias]
+
     def get_config(self):
         config = super().get_config()
         own = {name: getattr(self, name) for name in ("num_classes", "pooling", "dropout")}
