@@ -27,6 +27,10 @@ def close(ours, theirs, what="", tolerance=1e-5):
     )
 
 
+def numpy(x):
+    return np.array(ops.convert_to_numpy(x))
+
+
 def float32(*arrays):
     return [array.astype("float32") for array in arrays]
 
@@ -41,7 +45,7 @@ def test_activation_regularization(name, arrays, meta):
     ar, tar = (kar.ActivationRegularization(*factors) for factors in ((config["alpha"], 0), (0, config["beta"])))
 
     def penalty(layer, raw):
-        layer(raw * mask, raw, training=True)
+        layer(raw * ops.convert_to_tensor(mask), raw, training=True)
         return layer.losses[0]
 
     losses, gradients = zip(*(_value_and_gradient(lambda x, a=a: penalty(a, x), raw) for a in (ar, tar)), strict=True)
@@ -73,6 +77,10 @@ def test_word_dropout(name, arrays, meta):
         value, (gradient,), _ = engine.gradients(loss, layer.trainable_variables, [])
     close(value, arrays["loss"], "loss")
     close(gradient, arrays["g.w.embeddings"], "gradient")
+
+
+def one_bias_lstm(read):
+    return [read("weight_ih").T, read("weight_hh").T, read("bias")]
 
 
 # Whole language models of PyTorch, in one pass.
@@ -119,7 +127,7 @@ class TorchModel:
         pairs = [(self.embedding.embeddings, read("embeddings"))]
         for k, rnn in enumerate(self.rnns):
             inside = read.inside(f"layer{k}.")
-            weights = torch_lstm(inside) if "bias_ih" in inside else torch_lstm(inside, biases=("bias",))
+            weights = torch_lstm(inside) if "bias_ih" in inside else one_bias_lstm(inside)
             pairs += zip(rnn.cell.weights, weights, strict=True)
         pairs.append((self.output.bias, read("decoder.bias")))
         if self.output is not self.embedding:
@@ -135,7 +143,7 @@ class TorchModel:
 
     def mask(self, place, rate):
         kept = self.arrays.get(f"aux.mask_keep_{place}")
-        return 1.0 if kept is None else (kept / (1 - rate)).astype("float32")
+        return 1.0 if kept is None else ops.convert_to_tensor((kept / (1 - rate)).astype("float32"))
 
     def rate(self, *names):
         return next((self.config[name] for name in names if name in self.config), 0.0)
@@ -143,10 +151,9 @@ class TorchModel:
     @contextlib.contextmanager
     def given_masks(self):
         """Puts the given masks in the place of random ones."""
-        word = np.broadcast_to(self.mask("word", self.rate("dropoute", "dropout")), (len(self.arrays["w.embeddings"]), 1))
         with contextlib.ExitStack() as stack:
-            draw = lambda: ops.convert_to_tensor(*float32(word[:, 0]))  # noqa: E731
-            stack.enter_context(replaced(self.embedding, draw_factors=draw))
+            word = self.mask("word", self.rate("dropoute", "dropout")) * ops.ones((len(self.arrays["w.embeddings"]), 1))
+            stack.enter_context(replaced(self.embedding, draw_factors=lambda: word[:, 0]))
             if self.mixture is not None:
                 latent = self.mask("latent", self.rate("dropout"))
                 stack.enter_context(replaced(self.mixture, draw_factors=lambda shape: latent))
@@ -339,7 +346,7 @@ def test_awd_training(name, arrays, meta):
         read = Reader({k: v if epoch is None else v[epoch] for k, v in arrays.items() if k.startswith(prefix)}, prefix, False)
         weights = [read("embeddings"), read("decoder.bias")]
         for k in range(len(rnns)):
-            weights += torch_lstm(read.inside(f"layer{k}."), biases=("bias",))
+            weights += one_bias_lstm(read.inside(f"layer{k}."))
         return weights
 
     variables = [embedding.embeddings, embedding.bias, *(w for rnn in rnns for w in rnn.cell.weights)]
@@ -481,7 +488,7 @@ def test_lamb_language_model(name, arrays, meta):
     def forward(temperature=1.0):
         outputs, *last = model.rnn(model.embedding(arrays["aux.source"]), initial_state=states, mask=mask, training=True)
         logits = model.logits(norm(outputs, outputs, mask=mask, training=True))
-        xe = -ops.sum(ops.log_softmax(temperature * logits, axis=-1) * targets, axis=-1) * mask.astype("float32")
+        xe = -ops.sum(ops.log_softmax(temperature * logits, axis=-1) * targets, axis=-1) * ops.cast(mask, "float32")
         return logits, last, xe
 
     def loss():
@@ -490,7 +497,8 @@ def test_lamb_language_model(name, arrays, meta):
         return ops.mean(ops.sum(xe, axis=1)) + config["l2_penalty"] * l2 + norm.losses[0]
 
     logits, last, xe = forward()
-    close(ops.where(mask[..., None], logits, 0), np.where(mask[..., None], arrays["y"], 0), "logits")
+    log_p = numpy(ops.log_softmax(ops.stop_gradient(logits), axis=-1))
+    close(np.where(mask[..., None], log_p, 0), np.where(mask[..., None], arrays["y"], 0), "log probabilities")
     close(xe, arrays["xe"] * mask, "cross entropy")
     close(forward(config["eval_temperature"])[2], arrays["xe_temperature"] * mask, "at a temperature")
     for state, ours in zip(names, last, strict=True):
@@ -529,19 +537,14 @@ class GivenValues(keras.callbacks.Callback):
 class GivenBatches(keras.utils.PyDataset):
     def __init__(self, source, target, turns):
         super().__init__()
-        self.source, self.target, self.steps, self.turn = source.astype("int32"), target.astype("int32"), len(source) // turns, 0
+        self.source, self.target = source.astype("int32"), target.astype("int32")
+        self.steps, self.turn = len(source) // turns, 0
 
     def __len__(self):
         return self.steps
 
     def __getitem__(self, index):
         return self.source[self.turn * self.steps + index], self.target[self.turn * self.steps + index]
-
-    def on_epoch_begin(self):
-        self.started = True
-
-    def on_epoch_end(self):
-        self.turn += int(getattr(self, "started", False))
 
 
 @golden("lamb_training")
@@ -568,12 +571,14 @@ def test_lamb_training(name, arrays, meta):
         latest=config["trigger_averaging_at_the_latest"],
         restore_best_weights=False,
     )
+    batches = GivenBatches(arrays["aux.source"], arrays["aux.target"], config["turns"])
+    turns = keras.callbacks.LambdaCallback(on_epoch_begin=lambda epoch, logs: setattr(batches, "turn", epoch))
     run = network.fit(
-        GivenBatches(arrays["aux.source"], arrays["aux.target"], config["turns"]),
+        batches,
         shuffle=False,
         epochs=config["turns"],
         verbose=0,
-        callbacks=[GivenValues(arrays["valid_xe"][1:]), trigger, recorder],
+        callbacks=[turns, GivenValues(arrays["valid_xe"][1:]), trigger, recorder],
     )
     # Turn 0 is the evaluation before any training.
     np.testing.assert_array_equal(run.history["averaging"], arrays["averaging"][1:])
