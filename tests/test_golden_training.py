@@ -45,14 +45,22 @@ def test_activation_regularization(name, arrays, meta):
     ar, tar = (kar.ActivationRegularization(*factors) for factors in ((config["alpha"], 0), (0, config["beta"])))
 
     def penalty(layer, raw):
-        layer(raw * ops.convert_to_tensor(mask), raw, training=True)
-        return layer.losses[0]
+        return added_loss(layer, raw * ops.convert_to_tensor(mask), raw)[1]
 
     losses, gradients = zip(*(_value_and_gradient(lambda x, a=a: penalty(a, x), raw) for a in (ar, tar)), strict=True)
     close(losses[0], arrays["activation_regularization"], "AR")
     close(losses[1], arrays["temporal_activation_regularization"], "TAR")
     close(sum(losses), arrays["loss"], "loss")
     close(sum(gradients), arrays[f"g.raw{last}"], "gradient")
+
+
+def added_loss(layer, *inputs, **arguments):
+    """Returns what a layer returns in training, and what it adds to the loss."""
+    added = []
+    # In a function that JAX differentiates, a layer has no `losses`.
+    with replaced(layer, add_loss=added.append):
+        output = layer(*inputs, **arguments, training=True)
+    return output, added[0]
 
 
 def _value_and_gradient(function, array):
@@ -173,9 +181,9 @@ class TorchModel:
             last += ends
             place = "output" if rnn is self.rnns[-1] else f"layer{k}"
             x = raw * self.mask(place, self.rate("dropout") if place == "output" else self.rate("dropouth", "dropout"))
-        x = self.regularization(x, raw, training=True)
+        x, penalty = added_loss(self.regularization, x, raw)
         logits = self.mixture(x, training=True) if self.mixture is not None else self.output(x, reverse=True)
-        return logits, last, self.regularization.losses[0]
+        return logits, last, penalty
 
 
 # Where PyTorch's padding index, -1 there, has stopped the gradient of the last word.
@@ -359,8 +367,11 @@ def test_awd_training(name, arrays, meta):
     metric = keras.metrics.SparseCategoricalCrossentropy(from_logits=True, name="xe")
     model.compile(optimizer, mean, weighted_metrics=[metric])
 
-    # JAX compiles once a length, so there all segments are padded to one, and masked.
-    padded = int(arrays["lengths"].max()) if keras.backend.backend() == "jax" else None
+    # JAX compiles once a length, and TensorFlow takes two segments of one length for the shape of all: there all segments
+    # are padded to one length, and masked.
+    backend, starts = keras.backend.backend(), arrays["lengths"][:, :2]
+    pads = backend == "jax" or (backend == "tensorflow" and (starts[:, 0] == starts[:, 1]).any())
+    padded = int(arrays["lengths"].max()) if pads else None
     valid = arrays["valid_tokens"]
     lacking = -len(valid) % len(rows)
     valid = np.pad(valid, [(0, lacking), (0, 0)])
@@ -487,16 +498,17 @@ def test_lamb_language_model(name, arrays, meta):
 
     def forward(temperature=1.0):
         outputs, *last = model.rnn(model.embedding(arrays["aux.source"]), initial_state=states, mask=mask, training=True)
-        logits = model.logits(norm(outputs, outputs, mask=mask, training=True))
+        outputs, penalty = added_loss(norm, outputs, outputs, mask=mask)
+        logits = model.logits(outputs)
         xe = -ops.sum(ops.log_softmax(temperature * logits, axis=-1) * targets, axis=-1) * ops.cast(mask, "float32")
-        return logits, last, xe
+        return logits, last, xe, penalty
 
     def loss():
-        _, _, xe = forward()
+        *_, xe, penalty = forward()
         l2 = 0.5 * sum(ops.sum(ops.square(variable)) for variable in model.variables)
-        return ops.mean(ops.sum(xe, axis=1)) + config["l2_penalty"] * l2 + norm.losses[0]
+        return ops.mean(ops.sum(xe, axis=1)) + config["l2_penalty"] * l2 + penalty
 
-    logits, last, xe = forward()
+    logits, last, xe, _ = forward()
     log_p = numpy(ops.log_softmax(ops.stop_gradient(logits), axis=-1))
     close(np.where(mask[..., None], log_p, 0), np.where(mask[..., None], arrays["y"], 0), "log probabilities")
     close(xe, arrays["xe"] * mask, "cross entropy")

@@ -585,8 +585,8 @@ class States(keras.callbacks.Callback):
         self.test.append(self._states())
 
 
-# Keras's own stateful layers cannot be trained on PyTorch: they assign in place what the gradient needs.
-@pytest.mark.parametrize("theirs", [False] if keras.backend.backend() == "torch" else [False, True])
+# In `fit`, Keras's own stateful layers fail on PyTorch, and on JAX they lose their states.
+@pytest.mark.parametrize("theirs", [False, True] if keras.backend.backend() == "tensorflow" else [False])
 def test_states_are_carried_within_an_epoch(theirs):
     ids = np.arange(42) % 7
     stream = kar.datasets.TokenStream(ids, 2, steps=5, spread=0, half=0)
