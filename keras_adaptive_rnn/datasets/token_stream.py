@@ -41,7 +41,7 @@ class TokenStream(keras.utils.PyDataset):
 
     Attributes:
         lengths: Integers, the lengths of the segments of this epoch.
-        epoch: Integer, the number of the epoch; another one draws other lengths. Keras adds one at the end of each.
+        epoch: Integer, the number of the epoch, which goes up by itself; assigning another one draws its lengths.
 
     Items: `x, y`, int32 arrays `[batch_size, length]`.
 
@@ -100,7 +100,8 @@ class TokenStream(keras.utils.PyDataset):
             raise ValueError(f"Argument `ids` must have no negative tokens. Received: {ids.min()}")
         self.rows = ids[: self.batch_size * row].reshape(self.batch_size, row).astype("int32")
         self.largest = int(self.rows.max())
-        self._in_epoch, self._furthest = False, -1
+        self._in_epoch = self._at_end = False
+        self._furthest = -1
         self.epoch = 0
 
     def _bounds(self):
@@ -175,15 +176,16 @@ class TokenStream(keras.utils.PyDataset):
             )
         # Never set back: at the start of an epoch, TensorFlow may still be reading ahead in the one before.
         self._furthest = max(self._furthest, index)
+        self._at_end = index == len(self) - 1
         start = int(self.lengths[:index].sum())
         stop = start + int(self.lengths[index])
         return self.rows[:, start:stop], self.rows[:, start + 1 : stop + 1]
 
     def on_epoch_begin(self):
-        self._in_epoch = True
+        self._in_epoch, self._at_end = True, False
 
     def on_epoch_end(self):
-        # Keras calls it before the first epoch, too.
-        if self._in_epoch:
-            self._in_epoch = False
+        # Keras calls it before the first epoch, too, when it has read no more than the first segments.
+        if self._in_epoch and self._at_end:
             self.epoch += 1
+        self._in_epoch = self._at_end = False

@@ -112,7 +112,7 @@ class MixtureOfSoftmaxes(FeedForward):
     def call(self, inputs, training=False):
         latent = ops.tanh(ops.matmul(inputs, self.latent_kernel) + self.latent_bias)
         if training and self.dropout:
-            latent *= self.draw_factors(ops.shape(latent))
+            latent = latent * self.draw_factors(ops.shape(latent))
         log_priors = ops.log_softmax(ops.matmul(inputs, self.prior_kernel), axis=-1)
         # One expert after the other: all at once would need `experts` times the memory of the output, also in inference.
         mixed = None

@@ -107,7 +107,7 @@ class TiedEmbedding(FeedForward):
             tokens = ops.cast(inputs, "int32")
             vectors = ops.cast(ops.take(self.embeddings, tokens, axis=0), self.compute_dtype)
             if training and self.word_dropout:
-                vectors *= ops.expand_dims(ops.take(self.draw_factors(), tokens, axis=0), -1)
+                vectors = vectors * ops.expand_dims(ops.take(self.draw_factors(), tokens, axis=0), -1)
             return vectors
         logits = ops.matmul(
             ops.cast(inputs, self.compute_dtype), ops.transpose(ops.cast(self.embeddings, self.compute_dtype))

@@ -71,6 +71,12 @@ class Averaged(keras.optimizers.Optimizer):
         super().__init__(learning_rate=0.0, name=name)
         self.inner_optimizer, self.skip = inner, skip
         self._notes = _Notes()
+        # Made here, so that averaging can be switched on before the optimizer is built.
+        self.averaging, self.count, self.swapped = (
+            self.add_variable((), aggregation="only_first_replica", name=variable)
+            for variable in ("averaging", "count", "swapped")
+        )
+        self.averages = []
 
     @property
     def notes(self) -> dict[str, np.ndarray]:
@@ -80,10 +86,6 @@ class Averaged(keras.optimizers.Optimizer):
     def build(self, variables):
         self.inner_optimizer.build(variables)
         super().build(variables)
-        self.averaging, self.count, self.swapped = (
-            self.add_variable((), aggregation="only_first_replica", name=name)
-            for name in ("averaging", "count", "swapped")
-        )
         self.averages = self.add_optimizer_variables(variables, "average")
 
     def apply(self, grads, trainable_variables=None):
@@ -96,13 +98,13 @@ class Averaged(keras.optimizers.Optimizer):
         if before is not None:
             # Accumulated gradients change the weights, and this count, in some of the calls only.
             step = step * ops.cast(inner.iterations != before, step.dtype)
-        count = self.count + step
+        count = self.count.value + step
         self.count.assign(count)
         share = step / ops.maximum(count - self.skip, 1)
         for weight, average in self._pairs():
             # Without `where`, a weight that is not finite would stay in the average for ever.
-            mean = average + (weight - average) * ops.cast(share, average.dtype)
-            average.assign(ops.where(step > 0, mean, average))
+            old, share_of = average.value, ops.cast(share, average.dtype)
+            average.assign(ops.where(step > 0, old + (weight.value - old) * share_of, old))
 
     def _pairs(self):
         """Returns the weights and their averages; a weight that its gradient overwrites has none."""
