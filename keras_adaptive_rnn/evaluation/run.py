@@ -7,23 +7,22 @@ import numpy as np
 from keras import ops, tree
 
 from keras_adaptive_rnn._keras import flatten_layers, replaced
-from keras_adaptive_rnn.initializers import drawn_seed
 from keras_adaptive_rnn.loop.rnn import RNN
 from keras_adaptive_rnn.loop.stateful import StatefulStates
 from keras_adaptive_rnn.maps import DropConnect
 
-# The attributes that hold a probability of noise; a `ZoneoutCell` has a list of them.
+# The attributes that hold a rate of dropout.
 RATES = (
     "rate",
     "dropout",
     "recurrent_dropout",
     "update_dropout",
     "policy_dropout",
-    "block_dropout",
     "output_dropout",
     "word_dropout",
-    "_rates",
 )
+# Those of noise whose expectation, which inference takes, depends on the rate; a `ZoneoutCell` has a list of them.
+FIXED = ("block_dropout", "_rates")
 # Noise that all rows of a batch share: rows are no independent samples of it.
 SHARED = ("word_dropout", "block_dropout")
 
@@ -122,7 +121,7 @@ def noisy_parts(model):
     """Returns the rates of all noise in a model, a list of `(layer, attribute, value)`."""
     found = []
     for layer in flatten_layers(model):
-        for name in RATES:
+        for name in (*RATES, *FIXED):
             value = vars(layer).get(name)
             values = value if isinstance(value, (list, tuple)) else [value]
             if any(isinstance(v, (int, float)) and not isinstance(v, bool) and 0 < v < 1 for v in values):
@@ -155,17 +154,17 @@ def sampling(model, parts, scale, seed):
     layers = flatten_layers(model)
     generators = [g for layer in layers for g in vars(layer).values() if isinstance(g, keras.random.SeedGenerator)]
     before = [ops.convert_to_numpy(generator.state.value) for generator in generators]
-    random = np.random.default_rng(drawn_seed(None) if seed is None else seed)
+    random = np.random.default_rng(seed)
     with contextlib.ExitStack() as stack:
         for layer, name, value in parts:
-            many = isinstance(value, (list, tuple))
-            scaled = [v * scale for v in value] if many else value * scale
-            if name != "stddev" and max(scaled if many else [scaled]) >= 1:
+            if name in FIXED:
+                continue
+            if name != "stddev" and value * scale >= 1:
                 raise ValueError(
                     f"Argument `dropout_scale` must leave every rate below 1. Received: dropout_scale={scale}, with "
                     f"{name}={value} in layer '{layer.name}'"
                 )
-            stack.enter_context(replaced(layer, **{name: scaled}))
+            stack.enter_context(replaced(layer, **{name: value * scale}))
         for layer in layers:
             if isinstance(layer, keras.layers.BatchNormalization):
                 stack.enter_context(replaced(layer, call=_without_training(layer.call)))
@@ -176,6 +175,20 @@ def sampling(model, parts, scale, seed):
         finally:
             for generator, state in zip(generators, before, strict=True):
                 generator.state.assign(state)
+
+
+def mixtures(model):
+    """Returns the mixtures of softmaxes in a model: their temperature is not that of what they return."""
+    return [layer for layer in flatten_layers(model) if {"experts", "temperature"} <= vars(layer).keys()]
+
+
+@contextlib.contextmanager
+def heated(layers, temperature):
+    """A context in which the temperatures of layers are multiplied by a number."""
+    with contextlib.ExitStack() as stack:
+        for layer in layers:
+            stack.enter_context(replaced(layer, temperature=layer.temperature * temperature))
+        yield
 
 
 def _without_training(call):

@@ -13,14 +13,15 @@ LOGITS = 2**26
 class Scores(keras.Model):
     """The log-probabilities of the targets at each temperature, `[rows, samples, steps, temperatures]`."""
 
-    def __init__(self, model, temperatures, samples=1, training=False):
-        super().__init__(name=model.name)
-        self.model, self.samples, self.training = model, samples, training
+    def __init__(self, model, temperatures, samples=1, noisy=False):
+        super().__init__()
+        # Not `training`, a name that PyTorch's modules use.
+        self.model, self.samples, self.noisy = model, samples, noisy
         self.temperatures = tuple(temperatures)
         self.built = True
 
     def call(self, inputs, training=None):
-        logits = ops.cast(_logits(self.model, inputs["ids"], self.samples, self.training), "float32")
+        logits = ops.cast(_logits(self.model, inputs["ids"], self.samples, self.noisy), "float32")
         targets = ops.cast(inputs["targets"], "int32")[..., None]
         targets = ops.tile(targets, (self.samples, 1, 1)) if self.samples > 1 else targets
         hit = ops.take_along_axis(logits, targets, axis=-1)[..., 0]
@@ -31,13 +32,14 @@ class Scores(keras.Model):
 class _LogProbabilities(keras.Model):
     """The log-probabilities of all classes, `[rows, samples, steps, classes]`."""
 
-    def __init__(self, model, samples=1, training=False):
-        super().__init__(name=model.name)
-        self.model, self.samples, self.training = model, samples, training
+    def __init__(self, model, samples=1, noisy=False):
+        super().__init__()
+        # Not `training`, a name that PyTorch's modules use.
+        self.model, self.samples, self.noisy = model, samples, noisy
         self.built = True
 
     def call(self, ids, training=None):
-        logits = ops.cast(_logits(self.model, ids, self.samples, self.training), "float32")
+        logits = ops.cast(_logits(self.model, ids, self.samples, self.noisy), "float32")
         return _by_row(ops.log_softmax(logits, axis=-1), self.samples)
 
 
@@ -99,21 +101,24 @@ def _passed(scores, text, steps, verbose):
     return found.reshape(*found.shape[:3], -1)[..., : text.count].astype("float64")
 
 
-def sampled(model, text, steps, temperatures, samples, average, parts, classes, verbose):
-    """Returns log-probabilities `[temperatures, rows, tokens]` of an average over passes with noise."""
+def sampled(model, text, steps, temperatures, samples, average, parts, classes, is_noisy, verbose):
+    """Returns log-probabilities `[temperatures, rows, tokens]` of an average over passes, with noise if `is_noisy`."""
     rows = run.rows_are_samples(parts)
     at_once = max(1, min(samples, LOGITS // (text.batch_size * steps * classes))) if rows else 1
     groups = -(-samples // at_once)
     at_once = -(-samples // groups)
     states = run.OwnStates(model, text.batch_size * at_once)
     if average == "arithmetic":
-        return _mean_of_passes(model, text, steps, temperatures, samples, at_once, states, verbose)
-    return _mean_of_segments(model, text, steps, temperatures, samples, at_once, states, average, verbose)
+        passes = Scores(model, temperatures, at_once, is_noisy)
+        return _mean_of_passes(passes, text, steps, samples, at_once, states, verbose)
+    noisy, own = _LogProbabilities(model, at_once, is_noisy), run.OwnStates(model, text.batch_size)
+    plain = _LogProbabilities(model)
+    return _mean_of_segments(noisy, plain, text, steps, temperatures, samples, at_once, states, own, average, verbose)
 
 
-def _mean_of_passes(model, text, steps, temperatures, samples, at_once, states, verbose):
+def _mean_of_passes(scores, text, steps, samples, at_once, states, verbose):
     """Every pass carries states of its own through the whole text."""
-    scores, mean = Scores(model, temperatures, at_once, training=True), Mean(1.0)
+    mean = Mean(1.0)
     bar = keras.utils.Progbar(samples, verbose=int(bool(verbose)), unit_name="sample")
     with states:
         for done in range(0, samples, at_once):
@@ -124,10 +129,8 @@ def _mean_of_passes(model, text, steps, temperatures, samples, at_once, states, 
     return mean.value()
 
 
-def _mean_of_segments(model, text, steps, temperatures, samples, at_once, states, average, verbose):
+def _mean_of_segments(noisy, plain, text, steps, temperatures, samples, at_once, states, own, average, verbose):
     """Every segment starts from the states of a pass without noise, and its distributions are averaged."""
-    noisy, plain = _LogProbabilities(model, at_once, training=True), _LogProbabilities(model)
-    own = run.OwnStates(model, text.batch_size)
     ids, targets = text.segments(steps, pad=True)
     columns, count = [], len(ids) // text.batch_size
     bar = keras.utils.Progbar(count, verbose=int(bool(verbose)), unit_name="segment")

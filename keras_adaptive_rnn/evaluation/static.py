@@ -9,6 +9,7 @@ from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn.evaluation import run, scores
 from keras_adaptive_rnn.evaluation.perplexity import Evaluation
 from keras_adaptive_rnn.evaluation.text import Text, check_steps
+from keras_adaptive_rnn.initializers import drawn_seed
 
 
 def evaluate(
@@ -41,8 +42,11 @@ def evaluate(
       of a pass without dropout.
     - a number $r$, the power mean: $p_n \propto \big(\frac1S \sum_s (p_n^s)^r\big)^{t / r}$, states as before.
 
-    All noise of the layers is on: dropout of every kind, zoneout, and Gaussian noise. Batch normalization is not, and
-    cells that decide how much to compute decide as in training. Where each row of a batch draws a mask of its own,
+    In a mixture of softmaxes, $t$ multiplies the logits of each softmax.
+
+    All noise of the layers is on: dropout of every kind and Gaussian noise, both scaled, and at their own rates zoneout
+    and stochastic depth, whose expectation depends on the rate. Batch normalization is in inference mode, and cells
+    that decide how much to compute decide as in training. With `dropout_scale=0`, all noise is off. Where each row of a batch draws a mask of its own,
     many samples run as the rows of one batch; weight dropout and word dropout have one mask a batch, and run sample by
     sample.
 
@@ -116,16 +120,33 @@ def log_probabilities(
     steps = min(steps, text.count)
     classes = run.vocabulary_size(model, run.OwnStates(model, batch_size), batch_size, steps)
     text.check_vocabulary(classes)
-    if not samples:
-        return scores.static(model, text, steps, temperatures, int(verbose))
-    parts = run.noisy_parts(model)
-    if not parts:
+    parts = run.noisy_parts(model) if samples else []
+    if samples and not parts:
         raise ValueError(
             f"Argument `samples` must be 0 for a model without dropout, whose passes are all alike. "
             f"Received: samples={samples}, model='{model.name}'"
         )
-    with run.sampling(model, parts, dropout_scale, seed):
-        return scores.sampled(model, text, steps, temperatures, samples, average, parts, classes, verbose)
+    # All temperatures see the same noise.
+    seed = drawn_seed(seed)
+
+    def passes(temperatures):
+        if not samples:
+            return scores.static(model, text, steps, temperatures, int(verbose))
+        is_noisy = dropout_scale > 0
+        with run.sampling(model, parts, dropout_scale, seed):
+            return scores.sampled(
+                model, text, steps, temperatures, samples, average, parts, classes, is_noisy, verbose
+            )
+
+    mixtures = run.mixtures(model)
+    if not mixtures or temperatures == [1.0]:
+        return passes(temperatures)
+    # The temperature acts inside each softmax of a mixture, so each needs a pass of its own.
+    columns = []
+    for t in temperatures:
+        with run.heated(mixtures, t):
+            columns.append(passes([1.0]))
+    return np.concatenate(columns)
 
 
 def _check_average(average):
