@@ -10,6 +10,9 @@ import numpy as np
 
 from keras_adaptive_rnn import _arguments
 
+# Steps without a better loss after which a probe stops.
+PATIENCE = 30
+
 
 class TokenPMI(NamedTuple):
     """A token that is typical of a label.
@@ -106,8 +109,8 @@ def partial_input_probe(
     y: Sequence[Hashable],
     *,
     folds: int = 5,
-    epochs: int = 50,
-    learning_rate: float = 0.5,
+    steps: int = 200,
+    learning_rate: float = 0.2,
     min_count: int = 2,
     seed: int = 0,
     verbose: bool = True,
@@ -122,8 +125,8 @@ def partial_input_probe(
         x_part: A sequence of texts, each a sequence of tokens: strings, or integers.
         y: The label of each text.
         folds: Integer of at least 2. Defaults to `5`.
-        epochs: Positive integer, how long to train at most. Defaults to `50`.
-        learning_rate: Positive number, of Adam. Defaults to `0.5`.
+        steps: Positive integer, how many steps to train at most, each on all texts. Defaults to `200`.
+        learning_rate: Positive number, of Adam. Defaults to `0.2`.
         min_count: Positive integer: rarer tokens are taken as one. Defaults to `2`.
         seed: Non-negative integer, of the folds. Defaults to `0`.
         verbose: Whether to show progress. Defaults to `True`.
@@ -147,7 +150,7 @@ def partial_input_probe(
     Reference: Gururangan et al., Annotation Artifacts in Natural Language Inference Data (2018), sections 2 and 4;
     Joulin et al., Bag of Tricks for Efficient Text Classification (2017), for the classifier.
     """
-    folds, epochs = _arguments.integer("folds", folds, minimum=2), _arguments.integer("epochs", epochs)
+    folds, steps = _arguments.integer("folds", folds, minimum=2), _arguments.integer("steps", steps)
     learning_rate = _arguments.number("learning_rate", learning_rate, positive=True)
     min_count, seed = _arguments.integer("min_count", min_count), _arguments.integer("seed", seed, minimum=0)
     _arguments.boolean("verbose", verbose)
@@ -162,60 +165,54 @@ def partial_input_probe(
     ids, size = _padded(texts, min_count)
     targets = np.array([classes.index(label) for label in labels])
     predicted = np.zeros(len(texts), "int64")
-    probe = _Probe(size, len(classes), learning_rate)
     random = np.random.default_rng(seed)
     places = np.array_split(random.permutation(len(texts)), folds)
     bar = keras.utils.Progbar(folds, verbose=int(verbose), unit_name="fold")
     for k in range(folds):
         others = np.concatenate([fold for j, fold in enumerate(places) if j != k])
-        probe.train(ids[others], targets[others], epochs)
-        predicted[places[k]] = probe.guess(ids[places[k]])
+        vectors = _trained(ids[others], targets[others], len(classes), size, steps, learning_rate)
+        predicted[places[k]] = _log_p(vectors, ids[places[k]]).argmax(axis=-1)
         bar.update(k + 1)
     is_right = predicted == targets
     majority = float(np.bincount(targets).max() / len(targets))
-    return PartialInputProbe(float(is_right.mean()), majority, [classes[c] for c in predicted], np.flatnonzero(~is_right))
+    return PartialInputProbe(
+        float(is_right.mean()), majority, [classes[c] for c in predicted], np.flatnonzero(~is_right)
+    )
 
 
-class _Probe:
-    """A softmax over the mean of the vectors of a text's tokens, compiled once for all folds."""
+def _trained(ids, targets, classes, size, steps, rate):
+    """Returns the vectors `[size, classes]` of a bag of words, trained by Adam until a tenth is predicted no better."""
+    shares = np.bincount(targets, minlength=classes) + 1
+    # The mean of vectors that all hold the logarithms of the shares is those logarithms.
+    vectors = np.tile(np.log(shares / shares.sum()), (size, 1))
+    held = max(1, len(ids) // 10)
+    ids, targets, held_ids, held_targets = ids[held:], targets[held:], ids[:held], targets[:held]
+    is_token = ids > 0
+    weights = 1 / is_token.sum(axis=1)
+    tokens, counts = ids[is_token], is_token.sum(axis=1)
+    best, found, since = np.inf, vectors, 0
+    first, second = np.zeros_like(vectors), np.zeros_like(vectors)
+    for step in range(1, steps + 1):
+        wrong = np.exp(_log_p(vectors, ids))
+        wrong[np.arange(len(ids)), targets] -= 1
+        shared = np.repeat(wrong * weights[:, None] / len(ids), counts, axis=0)
+        gradient = np.stack([np.bincount(tokens, column, minlength=size) for column in shared.T], axis=1)
+        first, second = 0.9 * first + 0.1 * gradient, 0.999 * second + 0.001 * gradient**2
+        vectors = vectors - rate * (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
+        loss = -np.mean(_log_p(vectors, held_ids)[np.arange(held), held_targets])
+        best, found, since = (loss, vectors, 0) if loss < best else (best, found, since + 1)
+        if since >= PATIENCE:
+            break
+    return found
 
-    # Rows of a batch; all batches have as many, so few shapes are compiled.
-    ROWS = 32
 
-    def __init__(self, size, classes, learning_rate):
-        ids = keras.Input((None,), dtype="int32")
-        # Token 0 is padding.
-        self._embedding = keras.layers.Embedding(size, classes, mask_zero=True)
-        self._model = keras.Model(ids, keras.layers.GlobalAveragePooling1D()(self._embedding(ids)))
-        loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-        self._model.compile(keras.optimizers.Adam(learning_rate), loss)
-        self._model.optimizer.build(self._model.trainable_variables)
-        self._first = [keras.ops.convert_to_numpy(v.value) for v in self._variables()]
-        self._classes = classes
-
-    def _variables(self):
-        return [*self._model.trainable_variables, *self._model.optimizer.variables]
-
-    def train(self, ids, targets, epochs):
-        for variable, value in zip(self._variables(), self._first, strict=True):
-            variable.assign(value)
-        shares = np.bincount(targets, minlength=self._classes) + 1
-        # The mean of vectors that all hold the logarithms of the shares is those logarithms.
-        self._embedding.embeddings.assign(np.tile(np.log(shares / shares.sum()), (self._embedding.input_dim, 1)))
-        held = max(1, len(ids) // 10)
-        stop = keras.callbacks.EarlyStopping("val_loss", patience=5, restore_best_weights=True)
-        self._model.fit(
-            ids[held:],
-            targets[held:],
-            batch_size=self.ROWS,
-            epochs=epochs,
-            validation_data=(ids[:held], targets[:held]),
-            callbacks=[stop],
-            verbose=0,
-        )
-
-    def guess(self, ids):
-        return np.asarray(self._model.predict(ids, batch_size=self.ROWS, verbose=0)).argmax(axis=-1)
+def _log_p(vectors, ids):
+    """Returns the log-probabilities of texts, `[texts, classes]`."""
+    is_token = ids > 0
+    # Token by token, as vectors of all tokens at once would be many times the texts.
+    logits = sum(vectors[column] * here[:, None] for column, here in zip(ids.T, is_token.T, strict=True))
+    logits = logits / is_token.sum(axis=1, keepdims=True)
+    return logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
 
 
 def _padded(texts, min_count):
@@ -247,5 +244,7 @@ def _labels(name: str, value: Any, count: int) -> list:
     if isinstance(value, (str, bytes)) or not hasattr(value, "__len__") or np.ndim(np.asarray(value)) != 1:
         raise TypeError(f"Argument `{name}` must be a sequence of labels. Received: a {type(value).__name__}")
     if len(value) != count or count == 0:
-        raise ValueError(f"Argument `{name}` must hold a label for each text. Received: {len(value)}, for {count} texts")
+        raise ValueError(
+            f"Argument `{name}` must hold a label for each text. Received: {len(value)}, for {count} texts"
+        )
     return value.tolist() if isinstance(value, np.ndarray) else list(value)

@@ -90,7 +90,7 @@ class _Clamped(keras.Model):
     """A model in which the units of a layer are held at given values where a mask is zero, at every time step."""
 
     def __init__(self, model, layer, values=None):
-        super().__init__(name=model.name)
+        super().__init__(name="clamped")
         self.model, self.layer, self.values = model, layer, values
         self.built = True
 

@@ -61,9 +61,7 @@ def _copied(model, batch_size):
         # Keras asks for a layer once for every call of it.
         if id(layer) not in copies:
             is_model = isinstance(layer, keras.Model) and getattr(layer, "inputs", None)
-            copies[id(layer)] = (
-                _copied(layer, batch_size) if is_model else type(layer).from_config(layer.get_config())
-            )
+            copies[id(layer)] = _copied(layer, batch_size) if is_model else type(layer).from_config(layer.get_config())
         return copies[id(layer)]
 
     return keras.models.clone_model(model, input_tensors=inputs, clone_function=copied)

@@ -17,7 +17,7 @@ class _Quiet(keras.Model):
     """A model that trains without dropout, added losses or regularizers: on the cross entropy of a segment alone."""
 
     def __init__(self, model, reduction):
-        super().__init__(name=model.name)
+        super().__init__(name="quiet")
         self.model, self.reduction = model, reduction
         self.perplexity = Perplexity()
         self.built = True
@@ -52,7 +52,10 @@ class _Quiet(keras.Model):
         return Evaluation.of(total, text.batch_size * text.count), segments
 
     def _total(self):
-        return sum(sign * float(ops.convert_to_numpy(v)) for sign, v in ((1, self.perplexity.total), (-1, self.perplexity.lost)))
+        return sum(
+            sign * float(ops.convert_to_numpy(v))
+            for sign, v in ((1, self.perplexity.total), (-1, self.perplexity.lost))
+        )
 
 
 def dynamic_evaluate(

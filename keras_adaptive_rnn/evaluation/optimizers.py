@@ -19,7 +19,7 @@ class SquaredGradients(keras.optimizers.Optimizer):
     def update_step(self, gradient, variable, learning_rate):
         place = self._get_variable_index(variable)
         # Added to zeros, a sparse gradient becomes dense, and what it says twice of one row adds up.
-        gradient = ops.add(ops.zeros_like(variable), ops.cast(gradient, variable.dtype))
+        gradient = ops.add(ops.zeros(variable.shape, variable.dtype), ops.cast(gradient, variable.dtype))
         self.assign_add(self._sums[place], ops.square(gradient))
 
     def root_means(self, count):
@@ -58,6 +58,6 @@ class Adapting(keras.optimizers.Optimizer):
 
     def update_step(self, gradient, variable, learning_rate):
         k = self._get_variable_index(variable)
-        gradient = ops.add(ops.zeros_like(variable), ops.cast(gradient, variable.dtype))
+        gradient = ops.add(ops.zeros(variable.shape, variable.dtype), ops.cast(gradient, variable.dtype))
         step = ops.cast(learning_rate, variable.dtype) * gradient / self._rms[k]
         self.assign_add(variable, self._pulls[k] * (self._first[k] - variable) - step)

@@ -14,7 +14,7 @@ class Scores(keras.Model):
     """The log-probabilities of the targets at each temperature, `[rows, samples, steps, temperatures]`."""
 
     def __init__(self, model, temperatures, samples=1, noisy=False):
-        super().__init__()
+        super().__init__(name="scores")
         # Not `training`, a name that PyTorch's modules use.
         self.model, self.samples, self.noisy = model, samples, noisy
         self.temperatures = tuple(temperatures)
@@ -33,7 +33,7 @@ class _LogProbabilities(keras.Model):
     """The log-probabilities of all classes, `[rows, samples, steps, classes]`."""
 
     def __init__(self, model, samples=1, noisy=False):
-        super().__init__()
+        super().__init__(name="log_probabilities")
         # Not `training`, a name that PyTorch's modules use.
         self.model, self.samples, self.noisy = model, samples, noisy
         self.built = True

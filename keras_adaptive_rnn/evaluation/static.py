@@ -134,9 +134,7 @@ def log_probabilities(
             return scores.static(model, text, steps, temperatures, int(verbose))
         is_noisy = dropout_scale > 0
         with run.sampling(model, parts, dropout_scale, seed):
-            return scores.sampled(
-                model, text, steps, temperatures, samples, average, parts, classes, is_noisy, verbose
-            )
+            return scores.sampled(model, text, steps, temperatures, samples, average, parts, classes, is_noisy, verbose)
 
     mixtures = run.mixtures(model)
     if not mixtures or temperatures == [1.0]:
