@@ -21,7 +21,7 @@ from tests.backends import in_turns
 ROOT = pathlib.Path(__file__).parent.parent
 PACKAGE = ROOT / "keras_adaptive_rnn"
 BACKENDS = ("jax", "tensorflow", "torch")
-NAMESPACES = (kar, kar.cells, kar.datasets, kar.layers, kar.maps, kar.models)
+NAMESPACES = (kar, kar.analysis, kar.cells, kar.datasets, kar.evaluation, kar.layers, kar.maps, kar.models)
 # Tests define and register cells of their own.
 PUBLIC = [cls for cls in _export.PUBLIC if cls.__module__.startswith("keras_adaptive_rnn.")]
 
@@ -80,8 +80,9 @@ def test_importing_it_chooses_and_imports_no_backend():
 
 @pytest.mark.parametrize("cls", PUBLIC, ids=lambda cls: cls.__name__)
 def test_a_public_class_is_in_its_namespace(cls):
-    if issubclass(cls, (kar.maps.LinearMap, keras.Model)):
-        namespace = kar.models if issubclass(cls, keras.Model) else kar.maps
+    room = cls.__module__.split(".")[1]
+    if room not in ("cells", "layers", "loop"):
+        namespace = getattr(kar, room)
         assert getattr(namespace, cls.__name__) is cls
         assert cls.__name__ in namespace.__all__
     else:
