@@ -80,7 +80,9 @@ def test_word_dropout(name, arrays, meta):
         outputs.append(layer(arrays["aux.words"], training=True))
         return ops.sum(outputs[-1] ** 2)
 
-    with replaced(layer, draw_factors=lambda: ops.convert_to_tensor(*float32(arrays["aux.mask_keep"][:, 0] / (1 - rate)))):
+    with replaced(
+        layer, draw_factors=lambda: ops.convert_to_tensor(*float32(arrays["aux.mask_keep"][:, 0] / (1 - rate)))
+    ):
         close(layer(arrays["aux.words"], training=True), arrays["y"])
         value, (gradient,), _ = engine.gradients(loss, layer.trainable_variables, [])
     close(value, arrays["loss"], "loss")
@@ -190,9 +192,7 @@ class TorchModel:
 FROZEN_LAST_WORD = {"awd_lm_eval", "mos_yang"}
 
 
-@pytest.mark.parametrize(
-    ("name", "arrays", "meta"), [*cases("awd", names="awd_lm_*"), *cases("mos")], ids=case_name
-)
+@pytest.mark.parametrize(("name", "arrays", "meta"), [*cases("awd", names="awd_lm_*"), *cases("mos")], ids=case_name)
 def test_language_model(name, arrays, meta):
     model = TorchModel(arrays, meta)
     state_names = [f"{s}{k}" for k in range(len(model.rnns)) for s in "hc"]
@@ -297,7 +297,10 @@ class Segments(keras.utils.PyDataset):
         rows = self.rows[:, start : start + length + 1]
         mask = np.ones((len(rows), length), bool)
         if self.padded:
-            rows, mask = np.pad(rows, [(0, 0), (0, self.padded - length)]), np.pad(mask, [(0, 0), (0, self.padded - length)])
+            rows, mask = (
+                np.pad(rows, [(0, 0), (0, self.padded - length)]),
+                np.pad(mask, [(0, 0), (0, self.padded - length)]),
+            )
         return (rows[:, :-1], mask), rows[:, 1:], mask.astype("float32")
 
 
@@ -328,7 +331,9 @@ class Recorder(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch, logs=None):
         optimizer = self.model.optimizer
-        values = [[ops.convert_to_numpy(v).copy() for v in vs] for vs in (optimizer._trainable_variables, optimizer.averages)]
+        values = [
+            [ops.convert_to_numpy(v).copy() for v in vs] for vs in (optimizer._trainable_variables, optimizer.averages)
+        ]
         if ops.convert_to_numpy(optimizer.swapped.value):
             values.reverse()
         self.weights.append(values[0])
@@ -351,7 +356,9 @@ def test_awd_training(name, arrays, meta):
     model = keras.Model([inputs, mask], embedding(x, reverse=True))
 
     def arranged(prefix, epoch=None):
-        read = Reader({k: v if epoch is None else v[epoch] for k, v in arrays.items() if k.startswith(prefix)}, prefix, False)
+        read = Reader(
+            {k: v if epoch is None else v[epoch] for k, v in arrays.items() if k.startswith(prefix)}, prefix, False
+        )
         weights = [read("embeddings"), read("decoder.bias")]
         for k in range(len(rnns)):
             weights += one_bias_lstm(read.inside(f"layer{k}."))
@@ -387,7 +394,13 @@ def test_awd_training(name, arrays, meta):
             epochs=epoch + 1,
             verbose=0,
             validation_data=validation,
-            callbacks=[kar.callbacks.StreamStates(), FreshRows(), GivenRates(arrays["rates_used"][epoch]), trigger, recorder],
+            callbacks=[
+                kar.callbacks.StreamStates(),
+                FreshRows(),
+                GivenRates(arrays["rates_used"][epoch]),
+                trigger,
+                recorder,
+            ],
         )
         assert run.history["averaging"] == [arrays["averaging"][epoch]]
         losses += run.history["val_xe"]
@@ -497,7 +510,9 @@ def test_lamb_language_model(name, arrays, meta):
     norm = kar.ActivationRegularization(config["activation_norm_penalty"] * per_row, 0)
 
     def forward(temperature=1.0):
-        outputs, *last = model.rnn(model.embedding(arrays["aux.source"]), initial_state=states, mask=mask, training=True)
+        outputs, *last = model.rnn(
+            model.embedding(arrays["aux.source"]), initial_state=states, mask=mask, training=True
+        )
         outputs, penalty = added_loss(norm, outputs, outputs, mask=mask)
         logits = model.logits(outputs)
         xe = -ops.sum(ops.log_softmax(temperature * logits, axis=-1) * targets, axis=-1) * ops.cast(mask, "float32")
@@ -594,7 +609,9 @@ def test_lamb_training(name, arrays, meta):
     )
     # Turn 0 is the evaluation before any training.
     np.testing.assert_array_equal(run.history["averaging"], arrays["averaging"][1:])
-    places = [next(k for k, v in enumerate(network.trainable_variables) if v is variable) for variable in model.variables]
+    places = [
+        next(k for k, v in enumerate(network.trainable_variables) if v is variable) for variable in model.variables
+    ]
     for turn in range(1, config["turns"] + 1):
         for place, theirs in zip(places, model.arranged("seq.w.", turn), strict=True):
             close(recorder.weights[turn - 1][place], theirs, f"weights after turn {turn}", 2e-5)

@@ -110,7 +110,9 @@ def test_penalties_are_added_in_training_only(rng):
     x, y = rng.integers(0, 7, size=(2, 2, 5))
     model.get_layer(index=1).embeddings.assign(10 * rng.normal(size=(7, 4)))
     logs = model.evaluate(x, y, return_dict=True, verbose=0)
-    assert logs["loss"] == pytest.approx(float(CROSS_ENTROPY(from_logits=True)(y, model.predict(x, verbose=0))), rel=1e-5)
+    assert logs["loss"] == pytest.approx(
+        float(CROSS_ENTROPY(from_logits=True)(y, model.predict(x, verbose=0))), rel=1e-5
+    )
     model(x, training=True)
     assert len(model.losses) == 1
     assert numpy(model.losses[0]) > 0.01
@@ -222,7 +224,11 @@ class Iterates(keras.callbacks.Callback):
 
 
 def averaged(model):
-    return getattr(model.optimizer, "inner_optimizer", None) if not isinstance(model.optimizer, kar.optimizers.Averaged) else model.optimizer
+    return (
+        getattr(model.optimizer, "inner_optimizer", None)
+        if not isinstance(model.optimizer, kar.optimizers.Averaged)
+        else model.optimizer
+    )
 
 
 def mean(iterates):
@@ -258,7 +264,9 @@ def test_steps_that_accumulate_gradients_do_not_count(data):
 
 def test_averages_inside_a_loss_scale_optimizer(data):
     iterates = Iterates()
-    optimizer = keras.optimizers.LossScaleOptimizer(kar.optimizers.Averaged(keras.optimizers.SGD(0.1)), initial_scale=8.0)
+    optimizer = keras.optimizers.LossScaleOptimizer(
+        kar.optimizers.Averaged(keras.optimizers.SGD(0.1)), initial_scale=8.0
+    )
     model = regression(optimizer)
     model.fit(*data, batch_size=8, epochs=1, shuffle=False, verbose=0, callbacks=[iterates])
     same(averaged(model).averages, mean(iterates.weights))
@@ -325,7 +333,15 @@ def test_validation_and_checkpoints_see_the_averages(tmp_path, data):
     trigger, look = kar.callbacks.AveragingTrigger("val_loss", latest=1, restore_best_weights=False), Look()
     path = str(tmp_path / "{epoch}.weights.h5")
     checkpoint = keras.callbacks.ModelCheckpoint(path, save_weights_only=True)
-    run = model.fit(*data, batch_size=8, epochs=3, validation_data=data, verbose=0, shuffle=False, callbacks=[trigger, look, checkpoint])
+    run = model.fit(
+        *data,
+        batch_size=8,
+        epochs=3,
+        validation_data=data,
+        verbose=0,
+        shuffle=False,
+        callbacks=[trigger, look, checkpoint],
+    )
     assert run.history["averaging"] == [0, 1, 1]
     trained, tested, ended = look.seen.values()
     same(tested[0], trained[0], rtol=0, atol=0)
@@ -593,7 +609,9 @@ def test_states_are_carried_within_an_epoch(theirs):
     model = tied_model(rows=2)
     if theirs:
         lstm = keras.layers.LSTM(4, return_sequences=True, stateful=True)
-        model = keras.Sequential([keras.Input(batch_shape=(2, None)), keras.layers.Embedding(7, 4), lstm, keras.layers.Dense(7)])
+        model = keras.Sequential(
+            [keras.Input(batch_shape=(2, None)), keras.layers.Embedding(7, 4), lstm, keras.layers.Dense(7)]
+        )
     model.compile("sgd", CROSS_ENTROPY(from_logits=True))
     states = States()
     callbacks = [kar.callbacks.StreamStates(), states]
@@ -648,6 +666,10 @@ def test_bad_models_are_refused():
     with pytest.raises(ValueError, match="compiled with `keras_adaptive_rnn.optimizers.Averaged"):
         fit(tied_model(rows=2, vocabulary=8), "sgd", kar.callbacks.AveragingTrigger())
     with pytest.raises(ValueError, match="`monitor` must be one of .*monitor='perplexity'"):
-        fit(tied_model(rows=2, vocabulary=8), kar.optimizers.Averaged("sgd"), kar.callbacks.AveragingTrigger("perplexity"))
+        fit(
+            tied_model(rows=2, vocabulary=8),
+            kar.optimizers.Averaged("sgd"),
+            kar.callbacks.AveragingTrigger("perplexity"),
+        )
     with pytest.warns(UserWarning, match="has never seen 'val_perplexity'"):
         fit(tied_model(rows=2, vocabulary=8), kar.optimizers.Averaged("sgd"), kar.callbacks.AveragingTrigger())

@@ -15,7 +15,11 @@ def parse(argv=None):
     train = commands.add_parser("train", help="train a model on a text, and save it as a preset")
     add = train.add_argument
     add("text", help="text in UTF-8; or tokens, a file that the command `tokens` has written")
-    add("--preset", required=True, help="folder for the model; the same command goes on where an earlier one was stopped")
+    add(
+        "--preset",
+        required=True,
+        help="folder for the model; the same command goes on where an earlier one was stopped",
+    )
     add("--minutes", type=positive(float), default=10, help="training time (%(default)s)")
     add("--cell", default="mogrifier", help="recurrent cell: mogrifier, lstm, gru, adaptive_lstm, ... (%(default)s)")
     add("--set", action="append", default=[], metavar="NAME=VALUE", help="further arguments of the cell: --set rank=32")
@@ -36,7 +40,9 @@ def parse(argv=None):
     add("preset", help="folder of a preset, or the handle of one on Hugging Face (hf://) or Kaggle (kaggle://)")
     add("--prompt", default="", help="text to go on from; a line break if it is empty")
     add("--length", type=positive(int), default=400, help="number of tokens to write (%(default)s)")
-    add("--sampler", choices=("top_k", "top_p", "random", "greedy"), default="top_p", help="how to choose (%(default)s)")
+    add(
+        "--sampler", choices=("top_k", "top_p", "random", "greedy"), default="top_p", help="how to choose (%(default)s)"
+    )
     add("--temperature", type=positive(float), default=0.8, help="below 1: likelier; above: wilder (%(default)s)")
     add("--seed", type=int, help="the same seed writes the same text")
 

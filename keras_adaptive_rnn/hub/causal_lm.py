@@ -9,7 +9,7 @@ import keras
 import keras_hub
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, engine
+from keras_adaptive_rnn import _arguments, engine, evaluation
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Tensor
 from keras_adaptive_rnn.hub import generation, presets, streams
@@ -254,6 +254,25 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
             ValueError: The text is shorter than one batch, or not of integers.
         """
         return streams.fit_streams(self, text, batch_size, steps, epochs, validation, callbacks, **kwargs)
+
+    def evaluate_streams(self, text: Any, batch_size: int = 1, steps: int = 256, **kwargs) -> evaluation.Evaluation:
+        """Returns the perplexity on one long text, whose states are carried along.
+
+        It is `keras_adaptive_rnn.evaluation.evaluate` of `streaming_model`, and counts every token but the first.
+
+        Args:
+            text: A string, or token ids, an integer array `[tokens]`.
+            batch_size: Positive integer, number of parts that are read in parallel. Defaults to 1.
+            steps: Positive integer, tokens of a segment, which does not change the result. Defaults to 256.
+            **kwargs: As in `keras_adaptive_rnn.evaluation.evaluate`: `samples` for Monte-Carlo dropout, `temperature`,
+                ...
+
+        Returns: A `keras_adaptive_rnn.evaluation.Evaluation`: `loss`, `perplexity`, `bits` and `tokens`.
+
+        Raises:
+            ValueError: As in `keras_adaptive_rnn.evaluation.evaluate`.
+        """
+        return streams.evaluate_streams(self, text, batch_size, steps=steps, **kwargs)
 
     # Presets.
 

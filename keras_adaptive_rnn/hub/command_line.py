@@ -146,8 +146,12 @@ def train(args):
 def cell_maker(args):
     """Returns the function that makes the cell of a layer, or raises if the arguments make none."""
     names = {name[:-4]: getattr(cells, name) for name in cells.__all__ if name.endswith("Cell")}
-    known = {"".join(f"_{c.lower()}" if c.isupper() else c for c in name).strip("_"): cls for name, cls in names.items()}
-    known = {name.replace("l_s_t_m", "lstm").replace("g_r_u", "gru").replace("r_n_n", "rnn"): c for name, c in known.items()}
+    known = {
+        "".join(f"_{c.lower()}" if c.isupper() else c for c in name).strip("_"): cls for name, cls in names.items()
+    }
+    known = {
+        name.replace("l_s_t_m", "lstm").replace("g_r_u", "gru").replace("r_n_n", "rnn"): c for name, c in known.items()
+    }
     if args.cell not in known:
         raise ValueError(f"--cell must be one of {', '.join(sorted(known))}, and is {args.cell}")
     chosen = dict(args.set)

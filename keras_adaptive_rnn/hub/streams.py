@@ -7,7 +7,7 @@ import keras_hub
 import numpy as np
 from keras import ops
 
-from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn import _arguments, evaluation
 from keras_adaptive_rnn.callbacks import StreamStates
 from keras_adaptive_rnn.datasets import TokenStream
 from keras_adaptive_rnn.layers import RNN
@@ -128,3 +128,53 @@ def fit_streams(lm, text, batch_size, steps, epochs, validation, callbacks, **kw
     states = StreamStates(stream if isinstance(stream, TokenStream) and not stream.is_fixed else None)
     callbacks = [states, *(callbacks or [])]
     return model.fit(stream, epochs=epochs, validation_data=validation, callbacks=callbacks, shuffle=False, **kwargs)
+
+
+def evaluate_streams(lm, text, batch_size, **kwargs):
+    if isinstance(text, str):
+        text = lm.preprocessor.tokenizer(text)
+    return evaluation.evaluate(streaming_model(lm, batch_size), text, batch_size, **kwargs)
+
+
+class Rounds(keras.utils.PyDataset):
+    """The batches of a stream, over and over, in rounds of equal length, so that a run can be resumed after each."""
+
+    def __init__(self, stream, steps):
+        super().__init__()
+        self.stream, self.steps, self.round = stream, steps, 0
+
+    def __len__(self):
+        return self.steps
+
+    def place(self, batch):
+        """Returns the segment of the stream that is a batch of this round."""
+        return (self.round * self.steps + batch) % len(self.stream)
+
+    def __getitem__(self, index):
+        return self.stream[self.place(index)]
+
+
+class RoundStates(StreamStates):
+    """Resets the states where the text begins again, and carries them from round to round."""
+
+    def __init__(self, rounds):
+        super().__init__()
+        self.rounds = rounds
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self.rounds.round = epoch
+
+    def on_train_batch_begin(self, batch, logs=None):
+        if self.rounds.place(batch) == 0:
+            self._reset()
+
+
+def fit_rounds(lm, ids, batch_size, steps, round_steps, validation, callbacks, **kwargs):
+    """Trains, until a callback ends it, in epochs of `round_steps` steps, which may be shorter or longer than the
+    text.""" rounds = Rounds(_stream(ids, batch_size, steps), round_steps)
+    if validation is not None:
+        validation = _stream(validation, batch_size, steps)
+    model = _compiled(lm, batch_size)
+    callbacks = [RoundStates(rounds), *callbacks]
+    # A number of epochs that no run reaches.
+    return model.fit(rounds, epochs=10**9, validation_data=validation, callbacks=callbacks, shuffle=False, **kwargs)
