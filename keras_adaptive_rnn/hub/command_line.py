@@ -118,8 +118,8 @@ def train(args):
     lm = RecurrentCausalLM(backbone, RecurrentCausalLMPreprocessor(tokenizer, sequence_length=1024))
     lm.compile(keras.optimizers.Adam(args.learning_rate, global_clipnorm=1.0), sampler="top_p")
     print(
-        f"{'Going on with' if is_resumed else 'Training'} {lm.count_params():,} weights on {len(ids) - held_out:,} tokens, "
-        f"{tokenizer.vocabulary_size():,} different ones ({keras.backend.backend()})",
+        f"{'Going on with' if is_resumed else 'Training'} {lm.count_params():,} weights on "
+        f"{len(ids) - held_out:,} tokens, {tokenizer.vocabulary_size():,} different ones ({keras.backend.backend()})",
         flush=True,
     )
     limit = callbacks.TimeLimit(60 * args.minutes, work / "time.json")
@@ -204,7 +204,7 @@ def finish(args, lm, history, limit, work):
     card = {
         "data": f"{pathlib.Path(args.text).name}, {limit.steps * args.batch * args.steps:,} tokens read",
         "license": args.license,
-        "perplexity": f"{perplexity:.3f} on {'the last ' + format(args.validation, '.0%') if prefix else 'what it read'}",
+        "perplexity": f"{perplexity:.3f} on {f'the last {args.validation:.0%}' if prefix else 'what it read'}",
         "training": training,
     }
     new = work / "preset"

@@ -170,8 +170,8 @@ class RoundStates(StreamStates):
 
 
 def fit_rounds(lm, ids, batch_size, steps, round_steps, validation, callbacks, **kwargs):
-    """Trains, until a callback ends it, in epochs of `round_steps` steps, which may be shorter or longer than the
-    text.""" rounds = Rounds(_stream(ids, batch_size, steps), round_steps)
+    """Trains, until a callback ends it, in epochs of `round_steps` steps, whatever the length of the text."""
+    rounds = Rounds(_stream(ids, batch_size, steps), round_steps)
     if validation is not None:
         validation = _stream(validation, batch_size, steps)
     model = _compiled(lm, batch_size)
