@@ -12,7 +12,7 @@ from keras_adaptive_rnn import engine
 from keras_adaptive_rnn._keras import replaced
 from keras_adaptive_rnn.testing import given_noise
 from tests.golden.layouts.base import Reader, join, reorder, torch_lstm
-from tests.golden_training import case_name, cases, part
+from tests.golden_training import case_name, cases
 
 
 def golden(*systems, names="*"):
@@ -80,7 +80,9 @@ def test_word_dropout(name, arrays, meta):
         outputs.append(layer(arrays["aux.words"], training=True))
         return ops.sum(outputs[-1] ** 2)
 
-    with replaced(layer, draw_factors=lambda: ops.convert_to_tensor(*float32(arrays["aux.mask_keep"][:, 0] / (1 - rate)))):
+    with replaced(
+        layer, draw_factors=lambda: ops.convert_to_tensor(*float32(arrays["aux.mask_keep"][:, 0] / (1 - rate)))
+    ):
         close(layer(arrays["aux.words"], training=True), arrays["y"])
         value, (gradient,), _ = engine.gradients(loss, layer.trainable_variables, [])
     close(value, arrays["loss"], "loss")
@@ -142,9 +144,9 @@ class TorchModel:
             pairs.append((self.output.embeddings, read("decoder.weight")))
         if self.mixture is not None:
             pairs += [
-                (self.mixture.prior_kernel, read("prior.weight").T),
-                (self.mixture.latent_kernel, read("latent.weight").T),
-                (self.mixture.latent_bias, read("latent.bias")),
+                (self.mixture.prior.kernel, read("prior.weight").T),
+                (self.mixture.latent.kernel, read("latent.weight").T),
+                (self.mixture.latent.bias, read("latent.bias")),
             ]
         for variable, array in pairs:
             do(variable, array)
@@ -190,9 +192,7 @@ class TorchModel:
 FROZEN_LAST_WORD = {"awd_lm_eval", "mos_yang"}
 
 
-@pytest.mark.parametrize(
-    ("name", "arrays", "meta"), [*cases("awd", names="awd_lm_*"), *cases("mos")], ids=case_name
-)
+@pytest.mark.parametrize(("name", "arrays", "meta"), [*cases("awd", names="awd_lm_*"), *cases("mos")], ids=case_name)
 def test_language_model(name, arrays, meta):
     model = TorchModel(arrays, meta)
     state_names = [f"{s}{k}" for k in range(len(model.rnns)) for s in "hc"]
@@ -297,7 +297,10 @@ class Segments(keras.utils.PyDataset):
         rows = self.rows[:, start : start + length + 1]
         mask = np.ones((len(rows), length), bool)
         if self.padded:
-            rows, mask = np.pad(rows, [(0, 0), (0, self.padded - length)]), np.pad(mask, [(0, 0), (0, self.padded - length)])
+            rows, mask = (
+                np.pad(rows, [(0, 0), (0, self.padded - length)]),
+                np.pad(mask, [(0, 0), (0, self.padded - length)]),
+            )
         return (rows[:, :-1], mask), rows[:, 1:], mask.astype("float32")
 
 
@@ -328,7 +331,9 @@ class Recorder(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch, logs=None):
         optimizer = self.model.optimizer
-        values = [[ops.convert_to_numpy(v).copy() for v in vs] for vs in (optimizer._trainable_variables, optimizer.averages)]
+        values = [
+            [ops.convert_to_numpy(v).copy() for v in vs] for vs in (optimizer._trainable_variables, optimizer.averages)
+        ]
         if ops.convert_to_numpy(optimizer.swapped.value):
             values.reverse()
         self.weights.append(values[0])
@@ -337,7 +342,7 @@ class Recorder(keras.callbacks.Callback):
 
 @golden("awd_training")
 def test_awd_training(name, arrays, meta):
-    """The whole of main.py by `fit`: segments, rates, clipping, decay, AR and TAR, NT-ASGD, evaluation, the best epoch."""
+    """The whole of main.py by `fit`: segments, rates, clipping, decay, penalties, NT-ASGD, evaluation, best epoch."""
     config = meta["config"]
     rows = arrays["train_tokens"]
     embedding = kar.TiedEmbedding(*arrays["w.embeddings"].shape)
@@ -351,7 +356,9 @@ def test_awd_training(name, arrays, meta):
     model = keras.Model([inputs, mask], embedding(x, reverse=True))
 
     def arranged(prefix, epoch=None):
-        read = Reader({k: v if epoch is None else v[epoch] for k, v in arrays.items() if k.startswith(prefix)}, prefix, False)
+        read = Reader(
+            {k: v if epoch is None else v[epoch] for k, v in arrays.items() if k.startswith(prefix)}, prefix, False
+        )
         weights = [read("embeddings"), read("decoder.bias")]
         for k in range(len(rnns)):
             weights += one_bias_lstm(read.inside(f"layer{k}."))
@@ -367,8 +374,8 @@ def test_awd_training(name, arrays, meta):
     metric = keras.metrics.SparseCategoricalCrossentropy(from_logits=True, name="xe")
     model.compile(optimizer, mean, weighted_metrics=[metric])
 
-    # JAX compiles once a length, and TensorFlow takes two segments of one length for the shape of all: there all segments
-    # are padded to one length, and masked.
+    # JAX compiles once a length, and TensorFlow takes two segments of one length for the shape of all: there all
+    # segments are padded to one length, and masked.
     backend, starts = keras.backend.backend(), arrays["lengths"][:, :2]
     pads = backend == "jax" or (backend == "tensorflow" and (starts[:, 0] == starts[:, 1]).any())
     padded = int(arrays["lengths"].max()) if pads else None
@@ -387,7 +394,13 @@ def test_awd_training(name, arrays, meta):
             epochs=epoch + 1,
             verbose=0,
             validation_data=validation,
-            callbacks=[kar.callbacks.StreamStates(), FreshRows(), GivenRates(arrays["rates_used"][epoch]), trigger, recorder],
+            callbacks=[
+                kar.callbacks.StreamStates(),
+                FreshRows(),
+                GivenRates(arrays["rates_used"][epoch]),
+                trigger,
+                recorder,
+            ],
         )
         assert run.history["averaging"] == [arrays["averaging"][epoch]]
         losses += run.history["val_xe"]
@@ -497,7 +510,9 @@ def test_lamb_language_model(name, arrays, meta):
     norm = kar.ActivationRegularization(config["activation_norm_penalty"] * per_row, 0)
 
     def forward(temperature=1.0):
-        outputs, *last = model.rnn(model.embedding(arrays["aux.source"]), initial_state=states, mask=mask, training=True)
+        outputs, *last = model.rnn(
+            model.embedding(arrays["aux.source"]), initial_state=states, mask=mask, training=True
+        )
         outputs, penalty = added_loss(norm, outputs, outputs, mask=mask)
         logits = model.logits(outputs)
         xe = -ops.sum(ops.log_softmax(temperature * logits, axis=-1) * targets, axis=-1) * ops.cast(mask, "float32")
@@ -561,7 +576,7 @@ class GivenBatches(keras.utils.PyDataset):
 
 @golden("lamb_training")
 def test_lamb_training(name, arrays, meta):
-    """A whole training by `fit`: its losses are means over tokens, so the penalty and the clip are those over the steps."""
+    """A whole training by `fit`, whose losses are means over tokens: penalty and clip are those over the steps."""
     config = meta["config"]
     assert (arrays["aux.lengths"] == config["time"]).all()
     model = LambModel(arrays, config["batch"], keras.regularizers.L2(config["l2_penalty"] / (2 * config["time"])))
@@ -594,7 +609,9 @@ def test_lamb_training(name, arrays, meta):
     )
     # Turn 0 is the evaluation before any training.
     np.testing.assert_array_equal(run.history["averaging"], arrays["averaging"][1:])
-    places = [next(k for k, v in enumerate(network.trainable_variables) if v is variable) for variable in model.variables]
+    places = [
+        next(k for k, v in enumerate(network.trainable_variables) if v is variable) for variable in model.variables
+    ]
     for turn in range(1, config["turns"] + 1):
         for place, theirs in zip(places, model.arranged("seq.w.", turn), strict=True):
             close(recorder.weights[turn - 1][place], theirs, f"weights after turn {turn}", 2e-5)

@@ -94,7 +94,8 @@ class TiedEmbedding(FeedForward):
     def build(self, input_shape=None):
         def add(name, shape):
             arguments = {
-                argument: getattr(self, f"{name}_{argument}") for argument in ("initializer", "regularizer", "constraint")
+                argument: getattr(self, f"{name}_{argument}")
+                for argument in ("initializer", "regularizer", "constraint")
             }
             return self.add_weight(name=name, shape=shape, **arguments)
 
