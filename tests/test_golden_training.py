@@ -12,7 +12,7 @@ from keras_adaptive_rnn import engine
 from keras_adaptive_rnn._keras import replaced
 from keras_adaptive_rnn.testing import given_noise
 from tests.golden.layouts.base import Reader, join, reorder, torch_lstm
-from tests.golden_training import case_name, cases, part
+from tests.golden_training import case_name, cases
 
 
 def golden(*systems, names="*"):
@@ -144,9 +144,9 @@ class TorchModel:
             pairs.append((self.output.embeddings, read("decoder.weight")))
         if self.mixture is not None:
             pairs += [
-                (self.mixture.prior_kernel, read("prior.weight").T),
-                (self.mixture.latent_kernel, read("latent.weight").T),
-                (self.mixture.latent_bias, read("latent.bias")),
+                (self.mixture.prior.kernel, read("prior.weight").T),
+                (self.mixture.latent.kernel, read("latent.weight").T),
+                (self.mixture.latent.bias, read("latent.bias")),
             ]
         for variable, array in pairs:
             do(variable, array)
@@ -342,7 +342,7 @@ class Recorder(keras.callbacks.Callback):
 
 @golden("awd_training")
 def test_awd_training(name, arrays, meta):
-    """The whole of main.py by `fit`: segments, rates, clipping, decay, AR and TAR, NT-ASGD, evaluation, the best epoch."""
+    """The whole of main.py by `fit`: segments, rates, clipping, decay, penalties, NT-ASGD, evaluation, best epoch."""
     config = meta["config"]
     rows = arrays["train_tokens"]
     embedding = kar.TiedEmbedding(*arrays["w.embeddings"].shape)
@@ -374,8 +374,8 @@ def test_awd_training(name, arrays, meta):
     metric = keras.metrics.SparseCategoricalCrossentropy(from_logits=True, name="xe")
     model.compile(optimizer, mean, weighted_metrics=[metric])
 
-    # JAX compiles once a length, and TensorFlow takes two segments of one length for the shape of all: there all segments
-    # are padded to one length, and masked.
+    # JAX compiles once a length, and TensorFlow takes two segments of one length for the shape of all: there all
+    # segments are padded to one length, and masked.
     backend, starts = keras.backend.backend(), arrays["lengths"][:, :2]
     pads = backend == "jax" or (backend == "tensorflow" and (starts[:, 0] == starts[:, 1]).any())
     padded = int(arrays["lengths"].max()) if pads else None
@@ -576,7 +576,7 @@ class GivenBatches(keras.utils.PyDataset):
 
 @golden("lamb_training")
 def test_lamb_training(name, arrays, meta):
-    """A whole training by `fit`: its losses are means over tokens, so the penalty and the clip are those over the steps."""
+    """A whole training by `fit`, whose losses are means over tokens: penalty and clip are those over the steps."""
     config = meta["config"]
     assert (arrays["aux.lengths"] == config["time"]).all()
     model = LambModel(arrays, config["batch"], keras.regularizers.L2(config["l2_penalty"] / (2 * config["time"])))

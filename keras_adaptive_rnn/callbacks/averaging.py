@@ -14,7 +14,7 @@ RULES = ("all_but_last", "last", "since_best")
 
 
 class AveragingTrigger(keras.callbacks.Callback):
-    r"""Starts to average the weights once validation no longer improves, and then evaluates with the averages (NT-ASGD).
+    r"""Starts to average the weights once validation no longer improves, and evaluates with the averages (NT-ASGD).
 
     Let $v_1, \dots, v_e$ be the values of `monitor` at the end of each epoch so far. From the next step on, an
     `keras_adaptive_rnn.optimizers.Averaged` optimizer averages if
@@ -23,9 +23,9 @@ class AveragingTrigger(keras.callbacks.Callback):
     - `"last"`: $e - 1 > n$ and $v_e > \min(v_{e-n}, \dots, v_{e-1})$, as in their paper;
     - `"since_best"`: the best value is $n$ epochs old, as in the code of Melis et al.,
 
-    where $n$ is `patience`; there is no way back. Training goes on with the raw weights. Validation inside `fit` sees the
-    averages, and so does what other callbacks do at the end of an epoch, such as `keras.callbacks.ModelCheckpoint`, if
-    they stand after this one in the list. `fit` ends with the weights, or averages, of the best epoch.
+    where $n$ is `patience`; there is no way back. Training goes on with the raw weights. Validation inside `fit` sees
+    the averages, and so do other callbacks at the end of an epoch, such as `keras.callbacks.ModelCheckpoint`, if they
+    stand after this one in the list. `fit` ends with the weights, or averages, of the best epoch.
 
     A run that `keras.callbacks.BackupAndRestore` resumes goes on as if it had not been interrupted, and so does a saved
     model that is trained further with `initial_epoch`: what the rule needs is saved with the optimizer. A `fit` that
@@ -39,12 +39,12 @@ class AveragingTrigger(keras.callbacks.Callback):
             the first step on. `None` (default) leaves it to the rule.
         stop_at_trigger: Whether training stops where the rule would start to average. Defaults to `False`. With
             `latest=0`, this is the finetuning of AWD-LSTM.
-        restore_best_weights: Whether `fit` ends with the weights of the best epoch, which are kept in memory. If not, it
-            ends with the averages, if there are any. Defaults to `True`.
+        restore_best_weights: Whether `fit` ends with the weights of the best epoch, which are kept in memory. If not,
+            it ends with the averages, if there are any. Defaults to `True`.
 
     Raises:
-        ValueError: The optimizer is not an `Averaged`, `monitor` is not in the logs of an epoch with validation, or an
-            argument is out of range.
+        ValueError: The optimizer is not an `Averaged`, `monitor` is not in the logs of an epoch with validation, or
+            an argument is out of range.
         TypeError: An argument is of the wrong type.
 
     Example:
@@ -81,8 +81,8 @@ class AveragingTrigger(keras.callbacks.Callback):
         self.restore_best_weights = _arguments.boolean("restore_best_weights", restore_best_weights)
         self._is_first = self._is_testing = False
 
-    # What survives a restart is in the notes of the optimizer: the numbers of the epochs, their values, and the weights of
-    # the best epoch.
+    # What survives a restart is in the notes of the optimizer: the numbers of the epochs, their values, and the weights
+    # of the best epoch.
 
     @property
     def _optimizer(self):
@@ -178,7 +178,7 @@ class AveragingTrigger(keras.callbacks.Callback):
     def _fires(self, past, value):
         if self.rule == "since_best":
             epochs = self._past
-            return len(past) > 0 and epochs[-1, 0] - epochs[np.argmin(epochs[:, 1]), 0] >= self.patience
+            return epochs[-1, 0] - epochs[np.argmin(epochs[:, 1]), 0] >= self.patience
         if len(past) <= self.patience:
             return False
         return value > (past[: -self.patience] if self.rule == "all_but_last" else past[-self.patience :]).min()

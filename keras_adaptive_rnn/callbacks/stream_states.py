@@ -17,11 +17,10 @@ class StreamStates(keras.callbacks.Callback):
     the initial states, too, and gives the states of training back.
 
     Args:
-        stream: The `keras_adaptive_rnn.datasets.TokenStream` that `fit` reads, or `None` (default). With it, each step is
-            taken at the learning rate times `lengths[k] / steps`, as a long segment has more to say; the optimizer
-            needs a plain number as its learning rate, which other callbacks may change between epochs. It also draws
-            the lengths that belong to the number of the epoch, so that `fit(initial_epoch=...)` goes on with those of
-            an uninterrupted run.
+        stream: The `keras_adaptive_rnn.datasets.TokenStream` that `fit` reads, or `None` (default). With it, each step
+            is taken at the learning rate times `lengths[k] / steps`, as a long segment has more to say; the optimizer
+            needs a plain number as its learning rate, which other callbacks may change between epochs. The lengths are
+            then those of the epoch's number, so that `fit(initial_epoch=...)` goes on as an uninterrupted run does.
         drop_state: Float in `[0, 1]`, the probability that a row of the batch starts a segment of training from the
             initial state, whatever it has carried on. Defaults to `0.0`.
         seed: Non-negative integer seed of the dropped states, or `None` (default) for a random one.
@@ -70,7 +69,7 @@ class StreamStates(keras.callbacks.Callback):
     def _check(self):
         if not self._layers():
             raise ValueError(
-                f"`StreamStates` needs a stateful layer, such as `LSTM(..., stateful=True)`. "
+                "`StreamStates` needs a stateful layer, such as `LSTM(..., stateful=True)`. "
                 f"Received: model '{self.model.name}', which has none."
             )
 

@@ -19,8 +19,8 @@ def reverse_copy(
         vocabulary: Positive integer, number of different tokens, without the marker. Defaults to `1000`.
         seed: Non-negative integer. Defaults to `0`.
 
-    Returns: `source, given, target`: integers `[samples, length]`, what the encoder reads; `[samples, length]`, what the
-        decoder reads; `[samples, length]`, what it shall write.
+    Returns: `source, given, target`, integers `[samples, length]`: what the encoder reads, what the decoder reads, and
+        what it shall write.
 
     Raises:
         TypeError, ValueError: An argument is of the wrong type, or out of its range.

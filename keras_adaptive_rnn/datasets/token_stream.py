@@ -15,7 +15,7 @@ class TokenStream(keras.utils.PyDataset):
     epoch predicts every token of a row but the first, once. The lengths of the segments are drawn for each epoch:
 
     $$L = \lfloor \mathcal{N}(b, \text{spread}^2) \rfloor, \qquad
-      b = \begin{cases} \text{steps} / 2 & \text{with probability } \text{half} \\ \text{steps} & \text{else} \end{cases}$$
+      b = \text{steps} / 2 \text{ with probability half, else } b = \text{steps}$$
 
     within `minimum` and `maximum`. Keras needs as many segments in every epoch, so $N$ over their expected length are
     drawn, and then single tokens are added or taken at random until they fill the rows. With `spread=0, half=0`, as for

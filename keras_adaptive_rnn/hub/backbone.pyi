@@ -1,5 +1,6 @@
 """The recurrent network of a language model or classifier, from token ids to hidden states."""
 
+from collections.abc import Callable
 from typing import Any
 
 import keras
@@ -18,15 +19,19 @@ class RecurrentBackbone(keras_hub.models.Backbone):
         vocabulary_size: Positive integer, number of tokens.
         embedding_dim: Positive integer, size of the embedding of a token.
         cells: List of recurrent cells, one a layer, the lowest first: of this package, of Keras, or of the user.
-        tie_weights: Whether a language model computes its logits with the matrix of the embedding, $x^L_t E^\\top$. The
-            last cell's output must then have the size of the embedding. Defaults to `True`; otherwise, a
-            `keras.layers.Dense` with a bias computes them.
+        tie_weights: Whether a language model computes its logits with the matrix of the embedding, $x^L_t E^\\top + b$.
+            Defaults to `True`; otherwise, a layer of its own computes them.
         embedding_dropout: Number in [0, 1), the rate at which units of the embedding are dropped, the same ones in all
             steps of a sequence. Defaults to 0.
         output_dropout: Number in [0, 1), the same for the outputs of the last cell. Defaults to 0. Between the layers,
             cells have a `dropout` of their own.
         logit_soft_cap: Positive number $c$: logits $z$ of a language model become $c \\tanh(z / c)$. Defaults to `None`.
         recompute, schedule: As in `keras_adaptive_rnn.layers.RNN`.
+        word_dropout: Number in [0, 1), the rate at which words are dropped, as in
+            `keras_adaptive_rnn.layers.TiedEmbedding`. Defaults to 0.
+        activation_regularization, temporal_regularization: Non-negative numbers, $\\alpha$ and $\\beta$ of
+            `keras_adaptive_rnn.layers.ActivationRegularization` on the outputs of the last cell. Default to 0; in
+            AWD-LSTM they are 2 and 1.
         bidirectional: Whether every layer reads in both directions, in a `keras.layers.Bidirectional`. This is for
             classifiers; a language model must not read ahead. Defaults to `False`.
         dtype: Dtype policy of all layers and cells, as a string or a `keras.DTypePolicy`. `None` (default) means that
@@ -41,7 +46,7 @@ class RecurrentBackbone(keras_hub.models.Backbone):
         `bidirectional`. At padding they repeat the last hidden state.
 
     Raises:
-        ValueError: An argument is out of range, or the sizes of `cells` and embedding do not meet.
+        ValueError: An argument is out of range, or `cells` holds something else than cells, or a cell twice.
 
     Example:
 
@@ -58,7 +63,11 @@ class RecurrentBackbone(keras_hub.models.Backbone):
     """
 
     token_embedding: Any
+    embedding_dropped: Any
+    output_dropped: Any
+    regularization: Any
     recurrent_layers: Any
+    bidirectional: bool
     vocabulary_size: int
     embedding_dim: int
     cells: list
@@ -68,7 +77,9 @@ class RecurrentBackbone(keras_hub.models.Backbone):
     logit_soft_cap: float | None
     recompute: bool
     schedule: str
-    bidirectional: bool
+    word_dropout: float
+    activation_regularization: float
+    temporal_regularization: float
 
     def __init__(
         self,
@@ -81,9 +92,12 @@ class RecurrentBackbone(keras_hub.models.Backbone):
         logit_soft_cap: float | None = None,
         recompute: bool = False,
         schedule: str = "auto",
+        *,
+        word_dropout: float = 0.0,
+        activation_regularization: float = 0.0,
+        temporal_regularization: float = 0.0,
         bidirectional: bool = False,
         dtype: Any = None,
-        *,
         name: str | None = None,
         trainable: bool | None = None,
     ) -> None:
@@ -95,8 +109,7 @@ class RecurrentBackbone(keras_hub.models.Backbone):
             cells: List of recurrent cells, one a layer, the lowest first: of this package, of Keras, or of the
                 user.
             tie_weights: Whether a language model computes its logits with the matrix of the embedding, $x^L_t
-                E^\\top$. The last cell's output must then have the size of the embedding. Defaults to `True`;
-                otherwise, a `keras.layers.Dense` with a bias computes them.
+                E^\\top + b$. Defaults to `True`; otherwise, a layer of its own computes them.
             embedding_dropout: Number in [0, 1), the rate at which units of the embedding are dropped, the same
                 ones in all steps of a sequence. Defaults to 0.
             output_dropout: Number in [0, 1), the same for the outputs of the last cell. Defaults to 0. Between
@@ -111,12 +124,28 @@ class RecurrentBackbone(keras_hub.models.Backbone):
                 `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$ at
                 step $s - l$ for all $l$ at once; `"auto"` (default) picks the one measured to be fastest. The
                 results are the same.
+            word_dropout: Number in [0, 1), the rate at which words are dropped, as in
+                `keras_adaptive_rnn.layers.TiedEmbedding`. Defaults to 0.
+            activation_regularization: Non-negative numbers, $\\alpha$ and $\\beta$ of
+                `keras_adaptive_rnn.layers.ActivationRegularization` on the outputs of the last cell. Default to
+                0; in AWD-LSTM they are 2 and 1.
+            temporal_regularization: Non-negative numbers, $\\alpha$ and $\\beta$ of
+                `keras_adaptive_rnn.layers.ActivationRegularization` on the outputs of the last cell. Default to
+                0; in AWD-LSTM they are 2 and 1.
             bidirectional: Whether every layer reads in both directions, in a `keras.layers.Bidirectional`. This
                 is for classifiers; a language model must not read ahead. Defaults to `False`.
             dtype: Dtype policy of all layers and cells, as a string or a `keras.DTypePolicy`. `None` (default)
                 means that of each cell, and Keras's global policy for all else.
             name: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
+        """
+
+    def hidden_states(self, token_ids: Tensor, run: Callable) -> Tensor:
+        """Returns the hidden states `[batch, time, size]` of tokens `[batch, time]`.
+
+        Args:
+            token_ids: Integers `[batch, time]`.
+            run: Function of a recurrent layer and its input that returns its output.
         """
 
     def get_initial_states(self, batch_size: int) -> list[list[Tensor]]:

@@ -7,16 +7,17 @@ from typing import Any
 import keras
 import keras_hub
 
-from keras_adaptive_rnn import engine
+from keras_adaptive_rnn import engine, evaluation
 from keras_adaptive_rnn._types import Tensor
 from keras_adaptive_rnn.hub import presets
 
 class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
     """A recurrent language model, which learns to predict the next token, and writes.
 
-    $$p(w_{t+1} \\mid w_1, \\ldots, w_t) = \\mathrm{softmax}(h_t E^\\top)$$
+    $$p(w_{t+1} \\mid w_1, \\ldots, w_t) = \\mathrm{softmax}(h_t E^\\top + b)$$
 
-    $h_t$ is the output of the backbone and $E$ its embedding; without tied weights, a dense layer computes the logits.
+    $h_t$ is the output of the backbone and $E$ its embedding; without tied weights, a `keras.layers.Dense` computes the
+    logits.
 
     It trains on separate texts with `fit`, and on one long text, whose states are carried from segment to segment, with
     `fit_streams`: the same weights, in either order. `generate` writes with any sampler of KerasHub but the speculative
@@ -30,6 +31,9 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
         backbone: A `keras_adaptive_rnn.hub.RecurrentBackbone`.
         preprocessor: A `keras_adaptive_rnn.hub.RecurrentCausalLMPreprocessor`, or `None` (default): the model then
             reads and writes token ids.
+        experts: Positive integer, number of softmaxes that `keras_adaptive_rnn.layers.MixtureOfSoftmaxes` mixes.
+            Defaults to 1: one softmax.
+        expert_dropout: Number in [0, 1), its dropout. Defaults to 0.
         name, trainable: As in `keras.Model`.
 
     Call arguments:
@@ -38,7 +42,8 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
     Returns: Logits `[batch, time, vocabulary_size]`.
 
     Raises:
-        ValueError: The backbone is bidirectional, or has fewer tokens than the tokenizer.
+        ValueError: The backbone is bidirectional, or has fewer tokens than the tokenizer; with tied weights and one
+            softmax, the last cell's output has another size than the embedding.
 
     Example:
 
@@ -62,11 +67,15 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
     step_compiled: Any
     read_compiled: Any
     generate_function: Any
+    experts: int
+    expert_dropout: float
 
     def __init__(
         self,
         backbone: Any,
         preprocessor: Any = None,
+        experts: int = 1,
+        expert_dropout: float = 0.0,
         *,
         name: str | None = None,
         dtype: Any = None,
@@ -79,6 +88,9 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
             backbone: A `keras_adaptive_rnn.hub.RecurrentBackbone`.
             preprocessor: A `keras_adaptive_rnn.hub.RecurrentCausalLMPreprocessor`, or `None` (default): the model
                 then reads and writes token ids.
+            experts: Positive integer, number of softmaxes that `keras_adaptive_rnn.layers.MixtureOfSoftmaxes`
+                mixes. Defaults to 1: one softmax.
+            expert_dropout: Number in [0, 1), its dropout. Defaults to 0.
             name: As in `keras.layers.Layer`.
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
@@ -88,6 +100,7 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
     def logits(self, hidden: Tensor) -> Tensor:
         """Returns the logits `[..., vocabulary_size]` of hidden states `[..., size]`."""
 
+    def get_config(self) -> dict[str, Any]: ...
     def compile(
         self,
         optimizer: Any = "auto",
@@ -194,6 +207,26 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
 
         Raises:
             ValueError: The text is shorter than one batch, or not of integers.
+        """
+
+    def evaluate_streams(
+        self, text: Any, batch_size: int = 1, steps: int = 256, **kwargs: Any
+    ) -> evaluation.Evaluation:
+        """Returns the perplexity on one long text, whose states are carried along.
+
+        It is `keras_adaptive_rnn.evaluation.evaluate` of `streaming_model`, and counts every token but the first.
+
+        Args:
+            text: A string, or token ids, an integer array `[tokens]`.
+            batch_size: Positive integer, number of parts that are read in parallel. Defaults to 1.
+            steps: Positive integer, tokens of a segment, which does not change the result. Defaults to 256.
+            **kwargs: As in `keras_adaptive_rnn.evaluation.evaluate`: `samples` for Monte-Carlo dropout, `temperature`,
+                ...
+
+        Returns: A `keras_adaptive_rnn.evaluation.Evaluation`: `loss`, `perplexity`, `bits` and `tokens`.
+
+        Raises:
+            ValueError: As in `keras_adaptive_rnn.evaluation.evaluate`.
         """
 
     def save_to_preset(

@@ -12,16 +12,16 @@ from keras_adaptive_rnn.layers.tied_embedding import TiedEmbedding
 
 @export
 class MixtureOfSoftmaxes(FeedForward):
-    r"""The logarithms of the probabilities of a mixture of $K$ softmaxes, whose rank is not bounded by their size.
+    r"""Computes the log-probabilities of a mixture of $K$ softmaxes, whose rank is not bounded by their size.
 
     $$\pi = \mathrm{softmax}(h W_\pi), \qquad c_k = \tanh(h W_k + b_k), \qquad
       p = \sum_{k=1}^K \pi_k\, \mathrm{softmax}(t\, (c_k E^\top + b))$$
 
     It returns $\log p$, computed from logarithms. They are logits as well: losses and metrics with `from_logits=True`,
-    and samplers, work unchanged. In training, dropout acts on the joined $c$, with one mask for all steps of a sequence.
+    and samplers, work unchanged. In training, dropout acts on the joined $c$, with one mask for all steps of a row.
 
-    Weights, in order: the kernel of $\pi$, `[inputs, experts]`; the kernels of $c$, `[inputs, experts * size]`, one expert
-    after the other, and their bias; then those of the embedding.
+    Weights, in order: the kernel of $\pi$, `[inputs, experts]`; the kernels of $c$, `[inputs, experts * size]`, one
+    expert after the other, and their bias; then those of the embedding.
 
     Args:
         experts: Positive integer, the number $K$ of softmaxes.
@@ -51,8 +51,8 @@ class MixtureOfSoftmaxes(FeedForward):
     >>> embedding = keras_adaptive_rnn.layers.TiedEmbedding(10, 4)
     >>> mixture = keras_adaptive_rnn.layers.MixtureOfSoftmaxes(3, embedding)
     >>> log_p = mixture(np.ones((2, 5, 8), "float32"))
-    >>> bool(np.allclose(np.exp(log_p).sum(-1), 1, atol=1e-5))
-    True
+    >>> tuple(log_p.shape)
+    (2, 5, 10)
 
     Reference: Yang, Dai, Salakhutdinov and Cohen, Breaking the Softmax Bottleneck (2018), section 2.3.
     """
@@ -75,8 +75,8 @@ class MixtureOfSoftmaxes(FeedForward):
             embedding = keras.saving.deserialize_keras_object(embedding)
         if not isinstance(embedding, TiedEmbedding) and (isinstance(embedding, bool) or not isinstance(embedding, int)):
             raise TypeError(
-                "Argument `embedding` must be a `keras_adaptive_rnn.layers.TiedEmbedding`, or the size of the vocabulary. "
-                f"Received: embedding={embedding!r}"
+                "Argument `embedding` must be a `keras_adaptive_rnn.layers.TiedEmbedding`, or an integer, the size of "
+                f"the vocabulary. Received: embedding={embedding!r}"
             )
         self._is_tied = isinstance(embedding, TiedEmbedding)
         self._vocabulary = None if self._is_tied else _arguments.integer("embedding", embedding)
@@ -102,19 +102,23 @@ class MixtureOfSoftmaxes(FeedForward):
             self.embedding = TiedEmbedding(self._vocabulary, inputs, dtype=self.dtype_policy)
         if not self.embedding.built:
             self.embedding.build()
-        size = self.experts * self.embedding.units
-        self.prior_kernel, self.latent_kernel = (
-            self.add_weight(name=name, shape=shape, initializer=initializers.reseeded(self.kernel_initializer, k))
-            for k, (name, shape) in enumerate({"prior": (inputs, self.experts), "latent": (inputs, size)}.items())
+        self.prior = self._dense("prior", self.experts, use_bias=False, index=0)
+        self.latent = self._dense("latent", self.experts * self.embedding.units, activation="tanh", index=1)
+        for layer in (self.prior, self.latent):
+            layer.build(input_shape)
+
+    def _dense(self, name, units, index, **arguments):
+        initializer = initializers.reseeded(self.kernel_initializer, index)
+        return keras.layers.Dense(
+            units, kernel_initializer=initializer, name=name, dtype=self.dtype_policy, **arguments
         )
-        self.latent_bias = self.add_weight(name="latent_bias", shape=(size,), initializer="zeros")
 
     def call(self, inputs, training=False):
-        latent = ops.tanh(ops.matmul(inputs, self.latent_kernel) + self.latent_bias)
+        latent = self.latent(inputs)
         if training and self.dropout:
             latent = latent * self.draw_factors(ops.shape(latent))
-        log_priors = ops.log_softmax(ops.matmul(inputs, self.prior_kernel), axis=-1)
-        # One expert after the other: all at once would need `experts` times the memory of the output, also in inference.
+        log_priors = ops.log_softmax(self.prior(inputs), axis=-1)
+        # One expert after the other: all at once would need `experts` times the memory of the output.
         mixed = None
         for k, expert in enumerate(ops.split(latent, self.experts, axis=-1)):
             log_p = ops.log_softmax(self.temperature * self.embedding(expert, reverse=True), axis=-1)
@@ -123,7 +127,7 @@ class MixtureOfSoftmaxes(FeedForward):
         return ops.log(ops.exp(mixed) + self.epsilon) if self.epsilon else mixed
 
     def draw_factors(self, shape):
-        """Returns the factors of the latent vectors, `shape` with 1 for every axis between the rows and the features."""
+        """Returns the factors of latent vectors of a shape; the axes between rows and features have size 1."""
         shape = (shape[0], *(1 for _ in shape[1:-1]), shape[-1])
         return keras.random.dropout(ops.ones(shape, dtype=self.compute_dtype), self.dropout, seed=self.seed_generator)
 

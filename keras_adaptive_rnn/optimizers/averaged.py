@@ -24,9 +24,9 @@ class Averaged(keras.optimizers.Optimizer):
     $$\bar w_n = \bar w_{n-1} + \frac{w_n - \bar w_{n-1}}{\max(1, n - s)}$$
 
     where $n$ counts the steps since averaging was switched on, and $s$ is `skip`. The steps themselves do not change:
-    training goes on from the raw weights $w$. Averaging is off at first. `keras_adaptive_rnn.callbacks.AveragingTrigger`
-    switches it on and evaluates with the averages; in a loop of your own, `optimizer.averaging.assign(1)` and
-    `optimizer.swap()` do. Around `keras.optimizers.SGD` this is ASGD.
+    training goes on from the raw weights $w$. Averaging is off at first. The callback `AveragingTrigger`
+    switches it on and evaluates with the averages; a loop of your own assigns 1 to `optimizer.averaging`, and calls
+    `optimizer.swap()`. Around `keras.optimizers.SGD` this is ASGD.
 
     Variables: those of every Keras optimizer, here unused; `averaging`, whether steps are averaged (0 or 1); `count`,
     $n$; `swapped`, whether the model holds the averages (0 or 1); the averages, one for each trainable weight; then the
@@ -36,8 +36,8 @@ class Averaged(keras.optimizers.Optimizer):
         optimizer: A `keras.optimizers.Optimizer`, or its name or config. Learning rate, clipping, weight decay and all
             else is set there. With `gradient_accumulation_steps`, steps that only accumulate do not count. A
             `keras.optimizers.LossScaleOptimizer` goes around `Averaged`, where `compile` puts it.
-        skip: Non-negative integer, steps at the start that the mean leaves out. Defaults to `0`: every step counts. With
-            `1` it is the mean of `torch.optim.ASGD`.
+        skip: Non-negative integer, steps at the start that the mean leaves out. Defaults to `0`: every step counts.
+            With `1` it is the mean of `torch.optim.ASGD`.
         name: String, or `None` (default).
 
     Raises:
@@ -49,12 +49,12 @@ class Averaged(keras.optimizers.Optimizer):
     >>> optimizer = keras_adaptive_rnn.optimizers.Averaged(keras.optimizers.SGD(0.5))
     >>> w = keras.Variable([8.0])
     >>> optimizer.build([w])
-    >>> optimizer.averaging.assign(1)
+    >>> on = optimizer.averaging.assign(1)
     >>> for _ in range(3):
     ...     optimizer.apply([w.value])  # The gradient of w ** 2 / 2.
     >>> optimizer.swap()
-    >>> round(float(w.value[0]), 3)  # The mean of 4, 2 and 1.
-    2.333
+    >>> keras.ops.convert_to_numpy(w).round(3)  # The mean of 4, 2 and 1.
+    array([2.333], dtype=float32)
 
     Reference: Polyak and Juditsky, Acceleration of Stochastic Approximation by Averaging (1992); Merity, Keskar and
     Socher, Regularizing and Optimizing LSTM Language Models (2018), section 3.
@@ -76,7 +76,7 @@ class Averaged(keras.optimizers.Optimizer):
             self.add_variable((), aggregation="only_first_replica", name=variable)
             for variable in ("averaging", "count", "swapped")
         )
-        self.averages = []
+        self.averages: list = []
 
     @property
     def notes(self) -> dict[str, np.ndarray]:
