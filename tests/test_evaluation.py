@@ -199,7 +199,7 @@ def test_golden_averages(name, arrays, meta):
     """Of the authors' code, with its two defects repaired (see the README beside the files)."""
     logits, targets = arrays["aux.logits"], arrays["aux.targets"]
     counts = np.arange(logits.shape[-2]) < arrays["aux.lengths"][..., None]
-    samples, windows, rows = logits.shape[:3]
+    windows, rows = logits.shape[1:3]
     temperatures = [float(t) for t in meta["config"]["temperatures"]]
 
     def loss(log_p):
@@ -350,7 +350,7 @@ def krause(w):
         x = layer(x)
         names = [f"lstm{k}.{part}" for part in ("weight_ih", "weight_hh", "bias")]
         places |= dict(zip(names, layer.cell.trainable_variables, strict=True))
-        turn |= {name: np.transpose for name in names}
+        turn |= dict.fromkeys(names, np.transpose)
     return keras.Model(ids, tied(x, reverse=True)), places, turn
 
 
@@ -538,7 +538,7 @@ def plain(*layers):
 @in_turns
 def test_errors_of_models():
     stateful = {"stateful": True, "return_sequences": True}
-    with pytest.raises(ValueError, match="stateful recurrent layer.*has none"):
+    with pytest.raises(ValueError, match=r"stateful recurrent layer.*has none"):
         evaluate(plain(kar.LSTM(V, return_sequences=True)))
     with pytest.raises(ValueError, match=r"must return logits \(batch, time, vocabulary\).*return_sequences"):
         evaluate(plain(kar.LSTM(V, stateful=True)))

@@ -140,7 +140,7 @@ def rows_are_samples(parts):
         shape = getattr(layer, "noise_shape", None)
         # Of layers of others nothing is known.
         known = type(layer).__module__.split(".")[0] in ("keras", "keras_adaptive_rnn")
-        return known and (shape is None or tuple(shape)[0] != 1)
+        return known and (shape is None or shape[0] != 1)
 
     return all(is_per_row(layer, name) for layer, name, _ in parts)
 
