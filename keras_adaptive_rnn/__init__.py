@@ -12,6 +12,7 @@ from keras_adaptive_rnn import (
     layers,
     maps,
     models,
+    optimizers,
     testing,
 )
 from keras_adaptive_rnn.cells import *
@@ -33,6 +34,7 @@ __all__ = [
     "layers",
     "maps",
     "models",
+    "optimizers",
     "step_model",
     "testing",
 ]

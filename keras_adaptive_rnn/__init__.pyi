@@ -12,6 +12,7 @@ from keras_adaptive_rnn import (
     layers,
     maps,
     models,
+    optimizers,
     testing,
 )
 from keras_adaptive_rnn.cells.adaptive import AdaptiveLSTMCell, AdaptiveRNNCell
@@ -31,11 +32,13 @@ from keras_adaptive_rnn.cells.stacked import StackedCells
 from keras_adaptive_rnn.cells.variable_computation import VariableComputationCell
 from keras_adaptive_rnn.cells.weight_drop import WeightDropLSTMCell
 from keras_adaptive_rnn.cells.zoneout import ZoneoutCell
+from keras_adaptive_rnn.layers.activation_regularization import ActivationRegularization
 from keras_adaptive_rnn.layers.adaptive_dense import AdaptiveDense
 from keras_adaptive_rnn.layers.bipolar import OPLU, Bipolar, CReLU
 from keras_adaptive_rnn.layers.embedding import FixedEmbedding
 from keras_adaptive_rnn.layers.highway import Highway
 from keras_adaptive_rnn.layers.maxout import Maxout
+from keras_adaptive_rnn.layers.mixture_of_softmaxes import MixtureOfSoftmaxes
 from keras_adaptive_rnn.layers.recurrent import (
     GRU,
     LSTM,
@@ -55,6 +58,7 @@ from keras_adaptive_rnn.layers.recurrent import (
     WeightDropLSTM,
     Zoneout,
 )
+from keras_adaptive_rnn.layers.tied_embedding import TiedEmbedding
 from keras_adaptive_rnn.loop.rnn import RNN
 from keras_adaptive_rnn.one_step.file import export_step
 from keras_adaptive_rnn.one_step.model import step_model
@@ -65,6 +69,7 @@ __all__ = [
     "LSTM",
     "OPLU",
     "RNN",
+    "ActivationRegularization",
     "AdaptiveDense",
     "AdaptiveLSTM",
     "AdaptiveLSTMCell",
@@ -88,6 +93,7 @@ __all__ = [
     "LowRankLSTM",
     "LowRankLSTMCell",
     "Maxout",
+    "MixtureOfSoftmaxes",
     "Mogrifier",
     "MogrifierCell",
     "MultiplicativeLSTM",
@@ -101,6 +107,7 @@ __all__ = [
     "StackedAdaptiveLSTMCells",
     "StackedAdaptiveRNNCells",
     "StackedCells",
+    "TiedEmbedding",
     "VariableComputation",
     "VariableComputationCell",
     "WeightDropLSTM",
@@ -119,6 +126,7 @@ __all__ = [
     "layers",
     "maps",
     "models",
+    "optimizers",
     "step_model",
     "testing",
 ]

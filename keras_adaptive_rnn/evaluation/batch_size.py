@@ -4,6 +4,7 @@ import keras
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._keras import flatten_layers
+from keras_adaptive_rnn.loop.stateful import carried_states
 
 
 def with_batch_size(model: keras.Model, batch_size: int) -> keras.Model:
@@ -69,6 +70,5 @@ def _copied(model, batch_size):
 
 def _weights(model):
     """Returns the weights of a model without the states that stateful layers of Keras hold among them."""
-    layers = [layer for layer in flatten_layers(model) if isinstance(layer, keras.layers.RNN)]
-    states = {id(state) for layer in layers for state in keras.tree.flatten(getattr(layer, "states", None) or [])}
+    states = {id(state) for layer in flatten_layers(model) for state in carried_states(layer)}
     return [variable for variable in model.weights if id(variable) not in states]
