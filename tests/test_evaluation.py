@@ -268,6 +268,31 @@ def test_the_temperature_uses_the_start_of_the_text_and_does_not_depend_on_rows(
     assert len(sampled) == 3
 
 
+def mixture(temperature=1.0):
+    keras.utils.set_random_seed(1)
+    start = keras.initializers.RandomNormal(stddev=2.0)
+    embedding = kar.TiedEmbedding(V, 4, word_dropout=0.2, embeddings_initializer=start)
+    ids = keras.Input(batch_shape=(3, None), dtype="int32")
+    x = kar.RNN(kar.LSTMCell(5), stateful=True, return_sequences=True)(embedding(ids))
+    return keras.Model(ids, kar.MixtureOfSoftmaxes(3, embedding, temperature=temperature, kernel_initializer=start)(x))
+
+
+@in_turns
+def test_the_temperature_acts_inside_a_mixture():
+    model, half = mixture(), mixture(0.5)
+    half.set_weights(model.get_weights())
+    grid = {"low": 0.25, "high": 1.0, "step": 0.25, "verbose": False}
+    _, curve = evaluation.tune_temperature(model, TEXT, **grid)
+    expected = evaluate(half).loss
+    np.testing.assert_allclose([curve[0.5], evaluate(model, temperature=0.5).loss], expected, rtol=1e-5)
+    np.testing.assert_allclose(curve[1.0], evaluate(model).loss, rtol=1e-5)
+    np.testing.assert_allclose(evaluate(half, temperature=0.5).loss, curve[0.25], rtol=1e-5)
+    assert len({round(loss, 3) for loss in curve.values()}) == 4
+    # One draw of words a batch: samples run one after the other.
+    assert not run.rows_are_samples(run.noisy_parts(model))
+    assert abs(evaluate(model, samples=2).loss - curve[1.0]) > 1e-3
+
+
 @pytest.mark.parametrize(("name", "arrays", "meta"), cases("temperature_search"))
 def test_golden_search(name, arrays, meta):
     config = meta["config"]
@@ -459,7 +484,7 @@ def test_a_copy_has_other_rows_and_the_same_weights():
     model = language_model(kar.MogrifierCell(5), kar.LSTMCell(4), dropout=0.2)
     outer = keras.Input(batch_shape=(3, None), dtype="int32")
     nested = keras.Model(outer, keras.layers.Activation("linear")(model(outer)))
-    for each in (model, nested):
+    for each in (model, nested, mixture()):
         copy = evaluation.with_batch_size(each, 1)
         assert copy.output_shape == (1, None, V)
         ids = TEXT[:4][None]

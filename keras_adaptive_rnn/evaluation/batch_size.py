@@ -62,8 +62,14 @@ def _copied(model, batch_size):
         # Keras asks for a layer once for every call of it.
         if id(layer) not in copies:
             is_model = isinstance(layer, keras.Model) and getattr(layer, "inputs", None)
-            copies[id(layer)] = _copied(layer, batch_size) if is_model else type(layer).from_config(layer.get_config())
+            copies[id(layer)] = _copied(layer, batch_size) if is_model else type(layer).from_config(config(layer))
         return copies[id(layer)]
+
+    def config(layer):
+        """Returns the config of a layer, in which a layer of the model, such as a tied embedding, is its copy."""
+        parts = {name: getattr(layer, name, None) for name in layer.get_config()}
+        shared = {name: copied(part) for name, part in parts.items() if any(part is other for other in model.layers)}
+        return {**layer.get_config(), **shared}
 
     return keras.models.clone_model(model, input_tensors=inputs, clone_function=copied)
 
