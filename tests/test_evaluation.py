@@ -413,16 +413,14 @@ def pairs(places, turn, arrays):
         yield from zip(variables, array, strict=True) if many else [(variables, array)]
 
 
-def text_of(arrays, name):
-    """Returns a text as ids, from its tokens or from windows of it."""
+def rows_of(arrays, name):
+    """Returns the rows of a text, from its tokens or from windows of it."""
     if f"{name}_tokens" in arrays:
-        return arrays[f"{name}_tokens"].reshape(-1), len(np.atleast_2d(arrays[f"{name}_tokens"]))
+        return list(np.atleast_2d(arrays[f"{name}_tokens"]))
     source, target, lengths = (arrays[f"{name}.{key}"] for key in ("source", "target", "lengths"))
-    rows = []
-    for r in range(source.shape[1]):
-        tokens = np.concatenate([window[:n] for window, n in zip(source[:, r], lengths[:, r], strict=True)])
-        rows.append([*tokens, target[-1, r, lengths[-1, r] - 1]])
-    return np.concatenate(rows), len(rows)
+    is_token = np.arange(source.shape[-1]) < lengths[..., None]
+    rows = range(source.shape[1])
+    return [np.append(source[:, r][is_token[:, r]], target[:, r][is_token[:, r]][-1]) for r in rows]
 
 
 @pytest.mark.parametrize(("name", "arrays", "meta"), cases("dyneval"))
@@ -432,8 +430,8 @@ def test_golden_dynamic_evaluation(name, arrays, meta):
     model, places, turn = (lamb if is_lamb else krause)(part(arrays, "w"))
     for variable, array in pairs(places, turn, w):
         variable.assign(array.reshape(variable.shape))
-    ids, _ = text_of(arrays, "valid" if is_lamb else "eval")
-    statistics, rows = text_of(arrays, "train")
+    (ids,), training = rows_of(arrays, "valid" if is_lamb else "eval"), rows_of(arrays, "train")
+    statistics, rows = np.concatenate(training), len(training)
     steps = config["time"] if is_lamb else config["bptt"]
     form = {"normalize": "entries", "reduction": "sum"} if is_lamb else {}
     names = ("dyneval_learning_rate", "dyneval_decay_rate", "dyneval_epsilon") if is_lamb else ("lr", "lamb", "epsilon")
@@ -474,6 +472,21 @@ def test_golden_dynamic_evaluation(name, arrays, meta):
         for variable, array in pairs(places, turn, in_file(arrays, f"w_after_{key}")):
             value = as_numpy(variable.value)
             np.testing.assert_allclose(value, array.reshape(variable.shape), rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize(("name", "arrays", "meta"), cases("lamb_training"))
+def test_golden_evaluation(name, arrays, meta):
+    """After the last turn of a training, with averaged weights and at the temperature that the source has found."""
+    model, places, turn = lamb({key: array[0] for key, array in part(arrays, "seq.w").items()})
+    last = len(arrays["averaging"]) - 1
+    assert arrays["averaging"][last]
+    averages = {f"w.{key}": array[last] for key, array in part(arrays, "seq.average").items()}
+    for variable, value in pairs(places, turn, in_file(averages, "w")):
+        variable.assign(value.reshape(variable.shape))
+    for text in ("valid", "test"):
+        seen = [evaluate(model, row, temperature=arrays["temperature"][last]) for row in rows_of(arrays, text)]
+        found = np.average([each.loss for each in seen], weights=[each.tokens for each in seen])
+        np.testing.assert_allclose(found, arrays[f"{text}_xe"][last], rtol=1e-5)
 
 
 # Copies for other batches.

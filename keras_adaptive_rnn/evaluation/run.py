@@ -7,6 +7,7 @@ import numpy as np
 from keras import ops, tree
 
 from keras_adaptive_rnn._keras import flatten_layers, replaced
+from keras_adaptive_rnn.layers.mixture_of_softmaxes import MixtureOfSoftmaxes
 from keras_adaptive_rnn.loop.rnn import RNN
 from keras_adaptive_rnn.loop.stateful import StatefulStates
 from keras_adaptive_rnn.maps import DropConnect
@@ -179,7 +180,7 @@ def sampling(model, parts, scale, seed):
 
 def mixtures(model):
     """Returns the mixtures of softmaxes in a model: their temperature is not that of what they return."""
-    return [layer for layer in flatten_layers(model) if {"experts", "temperature"} <= vars(layer).keys()]
+    return [layer for layer in flatten_layers(model) if isinstance(layer, MixtureOfSoftmaxes)]
 
 
 @contextlib.contextmanager
