@@ -6,9 +6,8 @@ which it can only memorize. Then units are held at zero, at random, more and mor
     python examples/memorization.py --data mnist.npz
     python examples/memorization.py --data mnist.npz --images 5000 --units 256
 
-The run prints a table and leaves `curves.png` in `runs/memorization`. The network that memorized falls earlier, as in the
-paper's figure 1, and its units are less selective for a class. It works on every backend of Keras (`KERAS_BACKEND=jax`,
-`tensorflow` or `torch`).
+The run prints a table and leaves `curves.png` in `runs/memorization`. The network that memorized falls earlier, as in
+the paper's figure 1. It works on every backend of Keras (`KERAS_BACKEND=jax`, `tensorflow` or `torch`).
 
 Reference: Morcos et al., On the importance of single directions for generalization (2018), sections 2.1, 3.1 and 3.3.
 It trains on all of MNIST with 2 layers of 2000 units; sizes and optimizer are choices of this example.

@@ -199,7 +199,7 @@ def test_golden_averages(name, arrays, meta):
     """Of the authors' code, with its two defects repaired (see the README beside the files)."""
     logits, targets = arrays["aux.logits"], arrays["aux.targets"]
     counts = np.arange(logits.shape[-2]) < arrays["aux.lengths"][..., None]
-    samples, windows, rows = logits.shape[:3]
+    windows, rows = logits.shape[1:3]
     temperatures = [float(t) for t in meta["config"]["temperatures"]]
 
     def loss(log_p):
@@ -266,6 +266,31 @@ def test_the_temperature_uses_the_start_of_the_text_and_does_not_depend_on_rows(
     np.testing.assert_allclose(list(rows.values()), [evaluate(model, temperature=t).loss for t in rows], rtol=1e-5)
     _, sampled = evaluation.tune_temperature(NOISE["rows"](), TEXT, samples=3, **grid)
     assert len(sampled) == 3
+
+
+def mixture(temperature=1.0):
+    keras.utils.set_random_seed(1)
+    start = keras.initializers.RandomNormal(stddev=2.0)
+    embedding = kar.TiedEmbedding(V, 4, word_dropout=0.2, embeddings_initializer=start)
+    ids = keras.Input(batch_shape=(3, None), dtype="int32")
+    x = kar.RNN(kar.LSTMCell(5), stateful=True, return_sequences=True)(embedding(ids))
+    return keras.Model(ids, kar.MixtureOfSoftmaxes(3, embedding, temperature=temperature, kernel_initializer=start)(x))
+
+
+@in_turns
+def test_the_temperature_acts_inside_a_mixture():
+    model, half = mixture(), mixture(0.5)
+    half.set_weights(model.get_weights())
+    grid = {"low": 0.25, "high": 1.0, "step": 0.25, "verbose": False}
+    _, curve = evaluation.tune_temperature(model, TEXT, **grid)
+    expected = evaluate(half).loss
+    np.testing.assert_allclose([curve[0.5], evaluate(model, temperature=0.5).loss], expected, rtol=1e-5)
+    np.testing.assert_allclose(curve[1.0], evaluate(model).loss, rtol=1e-5)
+    np.testing.assert_allclose(evaluate(half, temperature=0.5).loss, curve[0.25], rtol=1e-5)
+    assert len({round(loss, 3) for loss in curve.values()}) == 4
+    # One draw of words a batch: samples run one after the other.
+    assert not run.rows_are_samples(run.noisy_parts(model))
+    assert abs(evaluate(model, samples=2).loss - curve[1.0]) > 1e-3
 
 
 @pytest.mark.parametrize(("name", "arrays", "meta"), cases("temperature_search"))
@@ -350,7 +375,7 @@ def krause(w):
         x = layer(x)
         names = [f"lstm{k}.{part}" for part in ("weight_ih", "weight_hh", "bias")]
         places |= dict(zip(names, layer.cell.trainable_variables, strict=True))
-        turn |= {name: np.transpose for name in names}
+        turn |= dict.fromkeys(names, np.transpose)
     return keras.Model(ids, tied(x, reverse=True)), places, turn
 
 
@@ -388,16 +413,14 @@ def pairs(places, turn, arrays):
         yield from zip(variables, array, strict=True) if many else [(variables, array)]
 
 
-def text_of(arrays, name):
-    """Returns a text as ids, from its tokens or from windows of it."""
+def rows_of(arrays, name):
+    """Returns the rows of a text, from its tokens or from windows of it."""
     if f"{name}_tokens" in arrays:
-        return arrays[f"{name}_tokens"].reshape(-1), len(np.atleast_2d(arrays[f"{name}_tokens"]))
+        return list(np.atleast_2d(arrays[f"{name}_tokens"]))
     source, target, lengths = (arrays[f"{name}.{key}"] for key in ("source", "target", "lengths"))
-    rows = []
-    for r in range(source.shape[1]):
-        tokens = np.concatenate([window[:n] for window, n in zip(source[:, r], lengths[:, r], strict=True)])
-        rows.append([*tokens, target[-1, r, lengths[-1, r] - 1]])
-    return np.concatenate(rows), len(rows)
+    is_token = np.arange(source.shape[-1]) < lengths[..., None]
+    rows = range(source.shape[1])
+    return [np.append(source[:, r][is_token[:, r]], target[:, r][is_token[:, r]][-1]) for r in rows]
 
 
 @pytest.mark.parametrize(("name", "arrays", "meta"), cases("dyneval"))
@@ -407,8 +430,8 @@ def test_golden_dynamic_evaluation(name, arrays, meta):
     model, places, turn = (lamb if is_lamb else krause)(part(arrays, "w"))
     for variable, array in pairs(places, turn, w):
         variable.assign(array.reshape(variable.shape))
-    ids, _ = text_of(arrays, "valid" if is_lamb else "eval")
-    statistics, rows = text_of(arrays, "train")
+    (ids,), training = rows_of(arrays, "valid" if is_lamb else "eval"), rows_of(arrays, "train")
+    statistics, rows = np.concatenate(training), len(training)
     steps = config["time"] if is_lamb else config["bptt"]
     form = {"normalize": "entries", "reduction": "sum"} if is_lamb else {}
     names = ("dyneval_learning_rate", "dyneval_decay_rate", "dyneval_epsilon") if is_lamb else ("lr", "lamb", "epsilon")
@@ -451,6 +474,21 @@ def test_golden_dynamic_evaluation(name, arrays, meta):
             np.testing.assert_allclose(value, array.reshape(variable.shape), rtol=2e-5, atol=2e-5)
 
 
+@pytest.mark.parametrize(("name", "arrays", "meta"), cases("lamb_training"))
+def test_golden_evaluation(name, arrays, meta):
+    """After the last turn of a training, with averaged weights and at the temperature that the source has found."""
+    model, places, turn = lamb({key: array[0] for key, array in part(arrays, "seq.w").items()})
+    last = len(arrays["averaging"]) - 1
+    assert arrays["averaging"][last]
+    averages = {f"w.{key}": array[last] for key, array in part(arrays, "seq.average").items()}
+    for variable, value in pairs(places, turn, in_file(averages, "w")):
+        variable.assign(value.reshape(variable.shape))
+    for text in ("valid", "test"):
+        seen = [evaluate(model, row, temperature=arrays["temperature"][last]) for row in rows_of(arrays, text)]
+        found = np.average([each.loss for each in seen], weights=[each.tokens for each in seen])
+        np.testing.assert_allclose(found, arrays[f"{text}_xe"][last], rtol=1e-5)
+
+
 # Copies for other batches.
 
 
@@ -459,7 +497,7 @@ def test_a_copy_has_other_rows_and_the_same_weights():
     model = language_model(kar.MogrifierCell(5), kar.LSTMCell(4), dropout=0.2)
     outer = keras.Input(batch_shape=(3, None), dtype="int32")
     nested = keras.Model(outer, keras.layers.Activation("linear")(model(outer)))
-    for each in (model, nested):
+    for each in (model, nested, mixture()):
         copy = evaluation.with_batch_size(each, 1)
         assert copy.output_shape == (1, None, V)
         ids = TEXT[:4][None]
@@ -538,7 +576,7 @@ def plain(*layers):
 @in_turns
 def test_errors_of_models():
     stateful = {"stateful": True, "return_sequences": True}
-    with pytest.raises(ValueError, match="stateful recurrent layer.*has none"):
+    with pytest.raises(ValueError, match=r"stateful recurrent layer.*has none"):
         evaluate(plain(kar.LSTM(V, return_sequences=True)))
     with pytest.raises(ValueError, match=r"must return logits \(batch, time, vocabulary\).*return_sequences"):
         evaluate(plain(kar.LSTM(V, stateful=True)))

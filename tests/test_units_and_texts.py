@@ -86,7 +86,7 @@ def test_a_unit_of_a_recurrent_layer_is_clamped_in_the_state_too(kind):
 def test_errors_of_ablation():
     model = classifier("dense")
     arguments = {"repeats": 1, "points": 2, "verbose": False}
-    with pytest.raises(ValueError, match="`layer` must be a layer of the model.*'hidden'.*Received: layer='other'"):
+    with pytest.raises(ValueError, match=r"`layer` must be a layer of the model.*'hidden'.*Received: layer='other'"):
         analysis.ablation_curve(model, "other", X, Y, **arguments)
     with pytest.raises(ValueError, match="`to`"):
         analysis.ablation_curve(model, "hidden", X, Y, to="one", **arguments)

@@ -65,8 +65,8 @@ def token_label_pmi(
     top = _arguments.integer("top", top)
     texts, labels = _texts("tokens", tokens), _labels("labels", labels, len(tokens))
     classes = list(dict.fromkeys(labels))
-    counts = {c: collections.Counter() for c in classes}
-    holding = {c: collections.Counter() for c in classes}
+    counts: dict = {c: collections.Counter() for c in classes}
+    holding: dict = {c: collections.Counter() for c in classes}
     for text, label in zip(texts, labels, strict=True):
         counts[label].update(text)
         holding[label].update(set(text))
@@ -138,13 +138,13 @@ def partial_input_probe(
             argument is out of range.
         TypeError: an argument is of the wrong type.
 
-    Example: a leak. Every other text of label "no" holds the word "not".
+    Example: a leak. Every text of label "no" holds the word "not".
 
     >>> random = np.random.default_rng(0)
     >>> y = ["yes", "no"] * 100
-    >>> texts = [random.choice(list("abcdefgh"), 4).tolist() + ["not"] * (k % 4 == 1) for k in range(200)]
-    >>> probe = keras_adaptive_rnn.analysis.partial_input_probe(texts, y, folds=2, verbose=False)
-    >>> probe.majority, probe.accuracy > 0.65
+    >>> texts = [random.choice(list("abcdefgh"), 4).tolist() + ["not"] * (k % 2) for k in range(200)]
+    >>> probe = keras_adaptive_rnn.analysis.partial_input_probe(texts, y, verbose=False)
+    >>> probe.majority, probe.accuracy > 0.9
     (0.5, True)
 
     Reference: Gururangan et al., Annotation Artifacts in Natural Language Inference Data (2018), sections 2 and 4;

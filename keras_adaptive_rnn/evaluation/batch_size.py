@@ -4,6 +4,7 @@ import keras
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._keras import flatten_layers
+from keras_adaptive_rnn.loop.stateful import carried_states
 
 
 def with_batch_size(model: keras.Model, batch_size: int) -> keras.Model:
@@ -61,14 +62,19 @@ def _copied(model, batch_size):
         # Keras asks for a layer once for every call of it.
         if id(layer) not in copies:
             is_model = isinstance(layer, keras.Model) and getattr(layer, "inputs", None)
-            copies[id(layer)] = _copied(layer, batch_size) if is_model else type(layer).from_config(layer.get_config())
+            copies[id(layer)] = _copied(layer, batch_size) if is_model else type(layer).from_config(config(layer))
         return copies[id(layer)]
+
+    def config(layer):
+        """Returns the config of a layer, in which a layer of the model, such as a tied embedding, is its copy."""
+        parts = {name: getattr(layer, name, None) for name in layer.get_config()}
+        shared = {name: copied(part) for name, part in parts.items() if any(part is other for other in model.layers)}
+        return {**layer.get_config(), **shared}
 
     return keras.models.clone_model(model, input_tensors=inputs, clone_function=copied)
 
 
 def _weights(model):
     """Returns the weights of a model without the states that stateful layers of Keras hold among them."""
-    layers = [layer for layer in flatten_layers(model) if isinstance(layer, keras.layers.RNN)]
-    states = {id(state) for layer in layers for state in keras.tree.flatten(getattr(layer, "states", None) or [])}
+    states = {id(state) for layer in flatten_layers(model) for state in carried_states(layer)}
     return [variable for variable in model.weights if id(variable) not in states]

@@ -32,8 +32,8 @@ class CopyPenalty:
 
     $$\eta_t \max(0, m^* - \bar m_t), \qquad \eta_t = \eta \, (t - 1)$$
 
-    is subtracted from the log-probability of $t$ tokens, where $\bar m_t$ is the mean probability of generating, and not
-    copying, among them.
+    is subtracted from the log-probability of $t$ tokens, where $\bar m_t$ is the mean probability of generating among
+    them, and not copying.
 
     Args:
         target: Number in `[0, 1]`, $m^*$, the share of tokens that should be generated. Defaults to `0.4`.
@@ -48,7 +48,7 @@ class CopyPenalty:
 
     Example:
 
-    >>> keras_adaptive_rnn.evaluation.CopyPenalty(target=0.4)(np.array([0.1, 0.2, 0.3]))
+    >>> round(keras_adaptive_rnn.evaluation.CopyPenalty(target=0.4)([0.1, 0.2, 0.3]), 4)
     0.2
 
     Reference: Weber et al., Controlling Decoding for More Abstractive Summaries with Copy-Based Networks (2018),
@@ -121,8 +121,8 @@ def beam_search(
             earlier stop token is not chosen. Defaults to `1`.
         penalty: A `CopyPenalty`, or `None` (default).
 
-    Returns: A list of up to `beam` `Hypothesis(tokens, score, log_prob, extras)`. Those without a stop token, cut off at
-        `max_length`, are returned only if none has ended.
+    Returns: A list of up to `beam` `Hypothesis(tokens, score, log_prob, extras)`. Those without a stop token, cut off
+        at `max_length`, are returned only if none has ended.
 
     Raises:
         ValueError: an argument is out of its range, the step function returns other shapes, or no `extras` that the

@@ -86,8 +86,8 @@ def dynamic_evaluate(
     gradients of the $n$ segments of the training text, at those weights, in batches of `statistics_batch_size` rows.
     (In the paper, of single sequences; in the authors' code, as here, of batches.)
 
-    Dropout, added losses and regularizers are off; weights that are not trainable stay. The numbers of Krause et al. are
-    the defaults, and those of Melis et al. are `learning_rate=1e-3, decay=0.02, epsilon=1e-5, normalize="entries",
+    Dropout, added losses and regularizers are off; weights that are not trainable stay. The defaults are the numbers of
+    Krause et al.; those of Melis et al. are `learning_rate=1e-3, decay=0.02, epsilon=1e-5, normalize="entries",
     reduction="sum"`, with `steps` up to 20 for words. Both tune the first three on validation text.
 
     Args:
@@ -119,9 +119,9 @@ def dynamic_evaluate(
     >>> model = keras.Sequential(
     ...     [keras.Input(batch_shape=(1, None)), keras.layers.Embedding(5, 8), rnn, keras.layers.Dense(5)]
     ... )
-    >>> text = np.arange(120) % 5
+    >>> text = np.arange(300) % 5
     >>> adapted = keras_adaptive_rnn.evaluation.dynamic_evaluate(
-    ...     model, text, statistics=text, statistics_batch_size=4, learning_rate=0.02, verbose=False
+    ...     model, text, statistics=text, statistics_batch_size=4, learning_rate=0.003, verbose=False
     ... )
     >>> adapted.perplexity < keras_adaptive_rnn.evaluation.evaluate(model, text, verbose=False).perplexity
     True
@@ -136,7 +136,7 @@ def dynamic_evaluate(
     _arguments.choice("normalize", normalize, ("tensors", "entries"))
     _arguments.choice("reduction", reduction, ("mean", "sum"))
     _arguments.boolean("restore", restore)
-    verbose = int(_arguments.boolean("verbose", verbose))
+    shown = int(_arguments.boolean("verbose", verbose))
     text, training_text = Text(ids, 1), Text(statistics, statistics_batch_size, "statistics")
     if training_text.count < steps:
         raise ValueError(
@@ -156,11 +156,11 @@ def dynamic_evaluate(
         with of_training:
             squares = SquaredGradients()
             # The authors' code leaves out a last segment of a single token.
-            _, count = _Quiet(model, reduction).learn(training_text, steps, squares, verbose, shortest=2)
+            _, count = _Quiet(model, reduction).learn(training_text, steps, squares, shown, shortest=2)
         rms = squares.root_means(count)
         optimizer = Adapting(learning_rate, [array + epsilon for array in rms], _pulls(rms, decay, normalize))
         with of_text:
-            result, _ = _Quiet(model, reduction).learn(text, steps, optimizer, verbose)
+            result, _ = _Quiet(model, reduction).learn(text, steps, optimizer, shown)
         done = True
     finally:
         if restore or not done:

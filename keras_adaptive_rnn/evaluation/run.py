@@ -7,6 +7,7 @@ import numpy as np
 from keras import ops, tree
 
 from keras_adaptive_rnn._keras import flatten_layers, replaced
+from keras_adaptive_rnn.layers.mixture_of_softmaxes import MixtureOfSoftmaxes
 from keras_adaptive_rnn.loop.rnn import RNN
 from keras_adaptive_rnn.loop.stateful import StatefulStates
 from keras_adaptive_rnn.maps import DropConnect
@@ -140,7 +141,7 @@ def rows_are_samples(parts):
         shape = getattr(layer, "noise_shape", None)
         # Of layers of others nothing is known.
         known = type(layer).__module__.split(".")[0] in ("keras", "keras_adaptive_rnn")
-        return known and (shape is None or tuple(shape)[0] != 1)
+        return known and (shape is None or shape[0] != 1)
 
     return all(is_per_row(layer, name) for layer, name, _ in parts)
 
@@ -179,7 +180,7 @@ def sampling(model, parts, scale, seed):
 
 def mixtures(model):
     """Returns the mixtures of softmaxes in a model: their temperature is not that of what they return."""
-    return [layer for layer in flatten_layers(model) if {"experts", "temperature"} <= vars(layer).keys()]
+    return [layer for layer in flatten_layers(model) if isinstance(layer, MixtureOfSoftmaxes)]
 
 
 @contextlib.contextmanager

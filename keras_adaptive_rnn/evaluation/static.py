@@ -46,9 +46,9 @@ def evaluate(
 
     All noise of the layers is on: dropout of every kind and Gaussian noise, both scaled, and at their own rates zoneout
     and stochastic depth, whose expectation depends on the rate. Batch normalization is in inference mode, and cells
-    that decide how much to compute decide as in training. With `dropout_scale=0`, all noise is off. Where each row of a batch draws a mask of its own,
-    many samples run as the rows of one batch; weight dropout and word dropout have one mask a batch, and run sample by
-    sample.
+    that decide how much to compute decide as in training. With `dropout_scale=0`, all noise is off. Where each row of a
+    batch draws a mask of its own, many samples run as the rows of one batch; weight dropout and word dropout have one
+    mask a batch, and run sample by sample.
 
     The states, weights and noise generators of the model are as they were before. While it runs, do not call the model
     in another thread.
