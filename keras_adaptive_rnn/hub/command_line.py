@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from keras_adaptive_rnn import callbacks, cells
+from keras_adaptive_rnn.hub import presets
 from keras_adaptive_rnn.hub.backbone import RecurrentBackbone
 from keras_adaptive_rnn.hub.causal_lm import RecurrentCausalLM
 from keras_adaptive_rnn.hub.preprocessor import RecurrentCausalLMPreprocessor
@@ -169,6 +170,7 @@ def cell_maker(args):
 def begin(work, args):
     """Makes the folder of a training; returns whether one goes on there, or raises if it has other settings."""
     settings = {name: value for name, value in vars(args).items() if name not in ("command", "minutes", "license")}
+    settings["set"] = dict(settings["set"])
     settings["bytes"] = pathlib.Path(args.text).stat().st_size
     path = work / "settings.json"
     if path.exists():
@@ -248,7 +250,7 @@ def plot(history, path):
 
 def load(preset):
     path = pathlib.Path(preset)
-    if "://" not in str(preset) and not (path / "config.json").exists():
+    if "://" not in str(preset) and preset == presets.located(preset) and not (path / "config.json").exists():
         unfinished = pathlib.Path(f"{preset}.training").exists()
         hint = ": its training is not finished; run the same `train` command again" if unfinished else ""
         raise ValueError(f"{preset} is not the folder of a preset{hint}")
