@@ -672,3 +672,65 @@ def test_bad_models_are_refused():
         )
     with pytest.warns(UserWarning, match="has never seen 'val_perplexity'"):
         fit(tied_model(rows=2, vocabulary=8), kar.optimizers.Averaged("sgd"), kar.callbacks.AveragingTrigger())
+
+
+# Learning.
+
+
+def hidden_source(count, seed):
+    """Returns a text of a hidden cycle of three states, and the nats of each token to one who knows the source."""
+    rng = np.random.default_rng(seed)
+    moves = np.roll(np.full((3, 3), 0.1) + 0.7 * np.eye(3), 1, axis=1)
+    emits = np.full((3, 6), 0.05)
+    emits[range(3), [0, 2, 5]], emits[range(3), [1, 3, 4]] = 0.7, 0.1
+    state, ids, belief, nats = 0, [], np.ones(3) / 3, []
+    for move, emit in rng.random((count, 2)):
+        state = int((move > moves[state].cumsum()[:-1]).sum())
+        ids.append(int((emit > emits[state].cumsum()[:-1]).sum()))
+        belief = belief @ moves * emits[:, ids[-1]]
+        nats.append(-np.log(belief.sum()))
+        belief /= belief.sum()
+    return np.array(ids), np.mean(nats)
+
+
+def test_the_whole_kit_comes_close_to_a_known_entropy():
+    rows, (ids, _), (other, entropy) = 20, hidden_source(12_000, seed=0), hidden_source(8001, seed=1)
+    embedding = kar.TiedEmbedding(6, 16, word_dropout=0.02)
+    inputs = keras.Input(batch_shape=(rows, None), dtype="int32")
+    x = keras.layers.SpatialDropout1D(0.1)(embedding(inputs))
+    raw = kar.WeightDropLSTM(16, 0.1, return_sequences=True, stateful=True)(x)
+    x = kar.ActivationRegularization(0.02, 0.01)(keras.layers.SpatialDropout1D(0.1)(raw), raw)
+    model = keras.Model(inputs, embedding(x, reverse=True))
+    optimizer = kar.optimizers.Averaged(keras.optimizers.Adam(0.02, global_clipnorm=1.0))
+    model.compile(optimizer, CROSS_ENTROPY(from_logits=True))
+    # Few lengths, of which JAX compiles each; the last segment of validation is as long as the others.
+    stream = kar.datasets.TokenStream(ids, rows, steps=20, spread=3, minimum=10, bucket=10, seed=0)
+    validation = kar.datasets.TokenStream(other[: rows * 381], rows, steps=20, spread=0, half=0)
+    callbacks = [
+        kar.callbacks.StreamStates(stream, drop_state=0.01, seed=0),
+        kar.callbacks.AveragingTrigger("val_loss", latest=3),
+    ]
+    arguments = {"validation_data": validation, "callbacks": callbacks, "verbose": 0}
+    history = model.fit(stream, shuffle=False, epochs=5, **arguments).history
+    assert history["averaging"] == [0, 0, 0, 1, 1]
+    assert min(history["val_loss"]) < 1.02 * entropy
+    # Who knows the frequencies alone is far away.
+    frequencies = np.bincount(ids) / len(ids)
+    assert -(frequencies * np.log(frequencies)).sum() > 1.1 * entropy
+
+
+def test_an_encoder_and_a_decoder_learn_to_copy_backwards():
+    vocabulary, length, units = 20, 4, 64
+    *inputs, targets = kar.datasets.reverse_copy(4096, length, vocabulary, seed=0)
+    *others, expected = kar.datasets.reverse_copy(512, length, vocabulary, seed=1)
+    source, given = (keras.Input((length,), dtype="int32") for _ in range(2))
+    embedding = kar.TiedEmbedding(vocabulary + 1, units, embeddings_initializer="glorot_uniform")
+    _, *states = kar.LSTM(units, return_state=True)(keras.layers.Embedding(vocabulary + 1, 32)(source))
+    x = kar.LSTM(units, return_sequences=True)(embedding(given), initial_state=states)
+    model = keras.Model([source, given], embedding(x, reverse=True))
+    optimizer = kar.optimizers.Averaged(keras.optimizers.Adam(0.02, global_clipnorm=10.0))
+    model.compile(optimizer, CROSS_ENTROPY(from_logits=True))
+    trigger = kar.callbacks.AveragingTrigger("val_loss", latest=4)
+    validation = {"validation_data": (others, expected), "validation_batch_size": 512}
+    history = model.fit(inputs, targets, batch_size=64, epochs=6, verbose=0, callbacks=[trigger], **validation).history
+    assert np.exp(min(history["val_loss"])) < 1.05
