@@ -20,6 +20,8 @@ PUBLIC = {
     cls
     for cls in _export.PUBLIC
     if cls.__module__.startswith("keras_adaptive_rnn.")
+    # Those of `hub` are in tests/test_hub.py.
+    and not cls.__module__.startswith("keras_adaptive_rnn.hub.")
     and not issubclass(cls, (kar.maps.LinearMap, keras.optimizers.Optimizer))
 }
 
