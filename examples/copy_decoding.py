@@ -2,7 +2,7 @@
 
 The text to write repeats the source, two of seven words in other words. The model may generate each token or copy it from
 the source. A search for the most probable text copies nearly all tokens, as that is more probable each time; the penalty
-moves it towards the share of generated tokens that is asked for, without training again:
+moves it to the share of generated tokens that is asked for, without training again:
 
     python examples/copy_decoding.py
     python examples/copy_decoding.py --target 0.6 --steps 3000
@@ -125,14 +125,16 @@ def main(arguments: list[str] | None = None) -> dict[float, float]:
     training.fit([source, text[:, :-1]], text[:, 1:], batch_size=64)
 
     source, _ = draw(options.texts, rng)
-    table, shares = Table("strength", "other words", "generated", "right words"), {}
+    table, shares = Table("strength", "other words", "generated", "right texts"), {}
     for strength in options.strengths:
         penalty = evaluation.CopyPenalty(options.target, strength)
         found = [write(encoder, step, each, penalty, options.beam) for each in source]
-        written = np.concatenate([hypothesis.tokens[1:-1] for hypothesis in found])
+        written = np.concatenate([hypothesis.tokens[1:] for hypothesis in found])
+        written = written[written != STOP]
         shares[strength] = float(np.mean(written >= FIRST + WORDS))
         generated = np.mean([hypothesis.extras["p_gen"].mean() for hypothesis in found])
-        meant = [[t - WORDS if t >= FIRST + WORDS else t for t in h.tokens[1:-1].tolist()] for h in found]
+        texts = [hypothesis.tokens[1:-1] for hypothesis in found]
+        meant = [np.where(text >= FIRST + WORDS, text - WORDS, text).tolist() for text in texts]
         right = np.mean([text == each.tolist() for text, each in zip(meant, source, strict=True)])
         table.add_row(f"{strength:g}", f"{shares[strength]:.1%}", f"{generated:.1%}", f"{right:.1%}")
     Console().print(table)
