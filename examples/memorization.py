@@ -36,7 +36,7 @@ def read_data(path: str | None, images: int) -> tuple[np.ndarray, np.ndarray]:
             with np.load(path) as file:
                 x, y = file["x_train"], file["y_train"]
         except (OSError, KeyError, ValueError) as error:
-            raise ValueError(f"cannot read MNIST from {path}: {error}") from None
+            raise SystemExit(f"cannot read MNIST from {path}: {error}") from None
     return x[:images].reshape(-1, 784).astype("float32") / 255, y[:images].astype("int32")
 
 
