@@ -91,6 +91,12 @@ def replaced(layer, **attributes):
         layer.__dict__.update(before)
 
 
+def register_on_torch(layer):
+    """Shows PyTorch the weights of a layer that is built without `build`, after which Keras does so."""
+    # A property that makes the list when it is first read.
+    getattr(layer, "torch_params", None)
+
+
 def delete_variable(layer, name):
     """Deletes a variable of a layer, as `delattr` does, but without a pass of the garbage collector for each."""
     if hasattr(layer, "_untrack_variable"):

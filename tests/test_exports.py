@@ -47,20 +47,31 @@ def inputs(batch, steps):
     return np.random.default_rng(batch * steps).normal(size=(batch, steps, FEATURES)).astype("float32")
 
 
+def tokens(batch, steps):
+    x = np.random.default_rng(batch * steps).integers(1, 9, (batch, steps))
+    x[0, :2] = 0
+    return x.astype("int32")
+
+
 def several():
     return [
-        keras.layers.Bidirectional(kar.Mogrifier(4, return_sequences=True)),
+        keras.layers.Bidirectional(kar.Mogrifier(4, rounds=2, return_sequences=True)),
         kar.LSTM([4] * 3, connection="residual", return_sequences=True),
         kar.Skip(kar.GRUCell(4), return_sequences=True),
     ]
 
 
-# Wide enough for gradients of our own, and the cells that choose among rows.
-DECIDING = {
-    "wide": lambda: [kar.LSTM(128)],
-    "skim": lambda: [kar.Skim(kar.GRUCell(4), kar.GRUCell(2))],
-    "variable_computation": lambda: [kar.VariableComputation(4, return_sequences=True)],
-}
+def deciding():
+    """Returns a layer that chooses among rows, one that chooses a width, and one with a gradient of our own."""
+    return [
+        kar.Skim(kar.GRUCell(4), kar.GRUCell(2), skim_loss=0.1, return_sequences=True),
+        kar.VariableComputation(4, cost_weight=0.1, return_sequences=True),
+        kar.LSTM(128),
+    ]
+
+
+def feed_forward():
+    return [kar.Bipolar("elu", axis=1, layout="halves"), keras.layers.Dense(4), kar.OPLU(), kar.Maxout(3, pieces=2)]
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -68,18 +79,54 @@ def test_a_file_computes_what_predict_does(format, tmp_path):
     check(model_of(several()), format, tmp_path)
 
 
-@pytest.mark.parametrize("name", DECIDING)
-def test_a_file_needs_no_gradient_and_no_choice_of_ours(name, tmp_path):
-    check(model_of(DECIDING[name]()), next(iter(FORMATS)), tmp_path)
+@pytest.mark.parametrize("format", {"tensorflow": ["tf_saved_model", "onnx"], "torch": ["torch"]}.get(BACKEND, FORMATS))
+def test_a_file_needs_no_gradient_and_no_choice_of_ours(format, tmp_path):
+    check(model_of(deciding()), format, tmp_path)
 
 
-def check(model, format, folder):
+@pytest.mark.parametrize("format", FORMATS)
+def test_feed_forward_layers_export(format, tmp_path):
+    check(model_of(feed_forward()), format, tmp_path)
+
+
+def lstm_jump(**options):
+    model = kar.models.LSTMJump(
+        vocabulary_size=9, embedding_units=3, classes=2, units=4, read=2, max_jump=3, max_jumps=2, **options
+    )
+    model(np.ones((2, 6), "int32"))
+    return model
+
+
+def skim_or_read():
+    sizes = {"vocabulary_size": 9, "embedding_units": 3, "classes": 2, "units": 4, "skim_units": 4}
+    return kar.models.SkimOrRead(**sizes, threshold=0.6)
+
+
+@pytest.mark.parametrize(
+    ("make", "format"),
+    {
+        "tensorflow": [(lstm_jump, "onnx"), (lstm_jump, "litert"), (skim_or_read, "tf_saved_model")],
+        "jax": [(lstm_jump, "tf_saved_model"), (skim_or_read, "tf_saved_model")],
+        "torch": [(skim_or_read, "onnx"), (skim_or_read, "openvino")],
+    }[BACKEND],
+)
+def test_a_model_of_tokens_exports(make, format, tmp_path):
+    model, rng = make(), np.random.default_rng(0)
+    # Of all classes, and of all jumps.
+    model.set_weights([rng.normal(size=w.shape) for w in model.weights])
+    check(model, format, tmp_path, reads_tokens=True)
+
+
+def check(model, format, folder, reads_tokens=False):
     exporting.skip_without(format)
     batch, steps = FORMATS[format]
     path = folder / f"model{exporting.SUFFIXES[format]}"
-    exporting.export(model, path, format, (batch, steps, FEATURES))
+    if reads_tokens:
+        exporting.export(model, path, format, (batch, steps), "int32")
+    else:
+        exporting.export(model, path, format, (batch, steps, FEATURES))
     for rows, length in itertools.product((2, 3) if batch is None else [batch], (5, 7) if steps is None else [steps]):
-        x = inputs(rows, length)
+        x = tokens(rows, length) if reads_tokens else inputs(rows, length)
         np.testing.assert_allclose(
             exporting.run(path, format, x), model.predict(x, verbose=0), rtol=1e-5, atol=1e-5, err_msg=f"{x.shape}"
         )
@@ -128,12 +175,19 @@ def test_what_pytorch_cannot_export_is_refused(tmp_path):
     path = tmp_path / "model.pt2"
     with pytest.raises(RuntimeError, match="is stateful, and a file that PyTorch exports keeps no states"):
         model_of([kar.LSTM(4, stateful=True)], steps=5, batch=2).export(path, format="torch", verbose=False)
-    jump = kar.models.LSTMJump(
-        vocabulary_size=9, embedding_units=3, classes=2, units=4, read=2, max_jump=3, max_jumps=2
-    )
-    jump(np.ones((2, 6), "int32"))
     with pytest.raises(RuntimeError, match="decides where to read next cannot be exported"):
-        exporting.export(jump, path, "torch", (None, 6), "int32")
+        exporting.export(lstm_jump(), path, "torch", (None, 6), "int32")
+
+
+def test_a_file_without_a_random_generator_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"inference='sample' draws random numbers.*Received: format='onnx'"):
+        lstm_jump(inference="sample").export(tmp_path / "model.onnx", format="onnx")
+
+
+@pytest.mark.skipif(BACKEND != "torch", reason="a `state_dict` is PyTorch's")
+def test_pytorch_knows_the_weights_of_a_model_that_is_built_when_it_is_made():
+    model = skim_or_read()
+    assert len(model.state_dict()) == len(list(model.parameters())) == len(model.weights)
 
 
 def test_an_unknown_format_is_refused(tmp_path):

@@ -1,5 +1,7 @@
 """LSTM-Jump: reads a few tokens, jumps over some, and stops when it knows enough."""
 
+from typing import Any
+
 import keras
 import numpy as np
 from keras import ops
@@ -148,7 +150,8 @@ class LSTMJump(TextClassifier):
         """Reads and jumps, without gradients, until every row has stopped."""
         batch_size, length = ops.shape(tokens)
         segments = self.max_jumps + 1
-        if tokens.shape[1] is not None:
+        # While a model is exported, an unknown length is a symbol on JAX and PyTorch.
+        if isinstance(tokens.shape[1], int):
             segments = min(segments, -(-tokens.shape[1] // self.read))
         begin, end = jumping.bounds(mask)
         noise = self._noise(batch_size, segments - 1, training) if segments > 1 else None
@@ -163,7 +166,9 @@ class LSTMJump(TextClassifier):
                 logits = logits + ops.take(noise, ops.minimum(k, segments - 2), axis=1)
             # No jump is drawn in a row that has stopped, or after the last jump.
             draws = ops.logical_and(next_token < end, k < segments - 1)
-            jump = ops.where(draws, ops.cast(ops.argmax(logits, axis=-1), "int32"), -1)
+            # Of booleans: the argmax of floats looks at the bits of a zero's sign, which no other format has.
+            best = ops.cast(ops.equal(logits, ops.max(logits, axis=-1, keepdims=True)), "int32")
+            jump = ops.where(draws, ops.cast(ops.argmax(best, axis=-1), "int32"), -1)
             jumps = ops.where(ops.equal(columns, k), ops.expand_dims(jump, -1), jumps)
             next_token = ops.where(jump > 0, next_token + jump - 1, ops.maximum(next_token, end))
             return (k + 1, next_token, jumps, *(ops.stop_gradient(state) for state in states))
@@ -230,6 +235,25 @@ class LSTMJump(TextClassifier):
         shape = (batch_size, draws, self.max_jump + 1)
         uniform = keras.random.uniform(shape, 1e-7, 1 - 1e-7, dtype="float32", seed=self.seed_generator)
         return -ops.log(-ops.log(uniform))
+
+    def export(self, filepath: Any, format: str = "tf_saved_model", *args, **kwargs) -> None:
+        """Exports the model as `keras.Model.export` does, for inference.
+
+        Args:
+            filepath, format, *args, **kwargs: As in `keras.Model.export`.
+
+        Raises:
+            ValueError: The jumps are drawn at random, and the file would hold no random generator.
+        """
+        is_kept = keras.backend.backend() == "tensorflow" and format == "tf_saved_model"
+        if self.inference == "sample" and not is_kept:
+            raise ValueError(
+                "LSTMJump with inference='sample' draws random numbers, and only files of format='tf_saved_model' that "
+                "are written on TensorFlow hold a random generator. Make the model with inference='greedy', or save it "
+                "as a `.keras` file, load that on TensorFlow, and export it there. "
+                f"Received: format={format!r} on {keras.backend.backend()}"
+            )
+        super().export(filepath, format, *args, **kwargs)
 
     # The loss.
 
