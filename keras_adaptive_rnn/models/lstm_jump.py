@@ -245,13 +245,11 @@ class LSTMJump(TextClassifier):
         Raises:
             ValueError: The jumps are drawn at random, and the file would hold no random generator.
         """
-        is_kept = keras.backend.backend() == "tensorflow" and format == "tf_saved_model"
-        if self.inference == "sample" and not is_kept:
+        if self.inference == "sample" and format != "tf_saved_model":
             raise ValueError(
-                "LSTMJump with inference='sample' draws random numbers, and only files of format='tf_saved_model' that "
-                "are written on TensorFlow hold a random generator. Make the model with inference='greedy', or save it "
-                "as a `.keras` file, load that on TensorFlow, and export it there. "
-                f"Received: format={format!r} on {keras.backend.backend()}"
+                "LSTMJump with inference='sample' draws random numbers, and only a file of format='tf_saved_model', "
+                "from TensorFlow or JAX, holds a random generator. Export it so, or make the model with "
+                f"inference='greedy'. Received: format={format!r}"
             )
         super().export(filepath, format, *args, **kwargs)
 
