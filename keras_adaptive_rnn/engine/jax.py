@@ -300,6 +300,10 @@ def switch(index, functions, operands):
     )
 
 
+def may_choose():
+    return True
+
+
 def should_hoist(weights, rows, training):
     return not _on_cpu() or (rows is not None and weights >= tuning.HOISTED_WEIGHTS_PER_ROW * rows)
 
