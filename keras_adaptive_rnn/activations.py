@@ -15,7 +15,7 @@ _register = keras.saving.register_keras_serializable(package="keras_adaptive_rnn
 # Which entries of an axis are flipped, given the index of each and the size of the axis.
 LAYOUTS = {
     "interleaved": lambda index, size: index % 2 == 1,
-    "halves": lambda index, size: index < size // 2,
+    "halves": lambda index, size: 2 * index + 1 < size,
 }
 
 
@@ -31,7 +31,7 @@ def bipolar(f: Callable[[Tensor], Tensor], axis: int = -1, layout: str = "interl
 
     Args:
         f: An elementwise activation function of the ReLU family: a function from tensor to tensor.
-        axis: Integer, the axis along which $i$ counts. Defaults to `-1`.
+        axis: Integer, the axis along which $i$ counts. The size of a last axis must be known. Defaults to `-1`.
         layout: `"interleaved"` (default) or `"halves"`, which flips the first half of the entries (rounded down), as in
             the authors' code.
 
@@ -39,7 +39,7 @@ def bipolar(f: Callable[[Tensor], Tensor], axis: int = -1, layout: str = "interl
 
     Raises:
         ValueError: `f` is not callable, `layout` is unknown, or the function is called with a tensor that has no such
-            axis, or with a `keras.KerasTensor` whose axis has no known size.
+            axis, or a last one of unknown size.
 
     Example:
 
@@ -59,11 +59,15 @@ def bipolar(f: Callable[[Tensor], Tensor], axis: int = -1, layout: str = "interl
 
     def f_bipolar(x):
         x = ops.convert_to_tensor(x)
-        size = axis_size(x, axis)
-        # In a graph, and while a file is traced, a size may be a tensor or a symbol.
-        index = np.arange(size) if isinstance(size, int) else ops.arange(size, dtype="int32")
+        behind = -axis - 1 if axis < 0 else len(x.shape) - axis - 1
+        size = axis_size(x, axis, must_be_known=not behind)
+        if isinstance(size, int):
+            index = np.arange(size).reshape((-1, *[1] * behind))
+        else:
+            # A length that is not known is a tensor or a symbol, of which few formats can make an index.
+            ones = ops.ones_like(x, dtype="int32")
+            index, size = ops.cumsum(ones, axis) - 1, ops.sum(ones, axis, keepdims=True)
         signs = ops.cast(ops.where(LAYOUTS[layout](index, size), -1.0, 1.0), x.dtype)
-        signs = ops.reshape(signs, (-1, *[1] * (-axis - 1 if axis < 0 else len(x.shape) - axis - 1)))
         # If `f` is a layer, it may compute in another dtype.
         return signs * ops.cast(f(signs * x), x.dtype)
 

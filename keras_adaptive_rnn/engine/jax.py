@@ -309,7 +309,8 @@ def should_hoist(weights, rows, training):
 
 
 def preferred_schedules(depth, weights, rows, training):
-    return ["layers"]
+    # In a file in ONNX, a known batch and an unknown length do not fit in a loop within a loop.
+    return [] if rows is not None and is_exporting("onnx") else ["layers"]
 
 
 def exported_steps(sequences):

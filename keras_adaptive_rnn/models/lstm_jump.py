@@ -155,7 +155,7 @@ class LSTMJump(TextClassifier):
             segments = min(segments, -(-tokens.shape[1] // self.read))
         begin, end = jumping.bounds(mask)
         noise = self._noise(batch_size, segments - 1, training) if segments > 1 else None
-        columns = ops.arange(segments - 1, dtype="int32")
+        columns = ops.arange(0, segments - 1, dtype="int32")
 
         def body(k, next_token, jumps, *states):
             read, is_read = self._window(tokens, mask, ops.expand_dims(next_token, -1), end)
@@ -173,7 +173,7 @@ class LSTMJump(TextClassifier):
             next_token = ops.where(jump > 0, next_token + jump - 1, ops.maximum(next_token, end))
             return (k + 1, next_token, jumps, *(ops.stop_gradient(state) for state in states))
 
-        none = ops.full((batch_size, segments - 1), -1, dtype="int32")
+        none = ops.zeros((batch_size, segments - 1), dtype="int32") - 1
         states = any_cell.initial_states(self.cell, batch_size, self.compute_dtype)
         start = (ops.convert_to_tensor(0, dtype="int32"), begin, none, *map(ops.stop_gradient, states))
         _, _, jumps, *states = engine.while_loop(
@@ -198,7 +198,7 @@ class LSTMJump(TextClassifier):
     def _window(self, tokens, mask, starts, end):
         """Returns the R tokens from each of `starts`, `[batch, segments]`, and a mask of those that are read."""
         batch_size, length = ops.shape(tokens)
-        places = ops.expand_dims(starts, -1) + ops.arange(self.read, dtype="int32")
+        places = ops.expand_dims(starts, -1) + ops.arange(0, self.read, dtype="int32")
         places = ops.reshape(places, (batch_size, starts.shape[1] * self.read))
         inside = ops.minimum(places, length - 1)
         is_read = ops.logical_and(places < ops.expand_dims(end, -1), ops.take_along_axis(mask, inside, axis=1))
