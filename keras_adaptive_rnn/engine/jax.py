@@ -271,7 +271,9 @@ def _is_exported(*tensors):
 
     Few formats can hold a choice of rows, or a gradient of our own, whose products depend on the number of rows.
     """
-    return is_exporting("onnx") or any(not isinstance(size, int) for tensor in jax.tree.leaves(tensors) for size in tensor.shape)
+    return is_exporting("onnx") or any(
+        not isinstance(size, int) for tensor in jax.tree.leaves(tensors) for size in tensor.shape
+    )
 
 
 def _on_cpu():

@@ -510,8 +510,8 @@ def switch(index, functions, operands):
 
 
 def may_choose():
-    # Before the conversion, TensorFlow moves what one branch alone reads into that branch, and then gives the loop around
-    # it no shapes, without which ONNX Runtime refuses it.
+    # Before the conversion, TensorFlow moves what one branch alone reads into that branch, and then gives the loop
+    # around it no shapes, without which ONNX Runtime refuses it.
     return tf.executing_eagerly() or not is_exporting("onnx")
 
 
