@@ -662,8 +662,8 @@ def test_bad_models_are_refused():
     schedule = keras.optimizers.SGD(keras.optimizers.schedules.ExponentialDecay(0.1, 10, 0.9))
     with pytest.raises(ValueError, match="must be a plain number"):
         fit(tied_model(rows=2, vocabulary=8), schedule, kar.callbacks.StreamStates(stream))
+    many = {"steps_per_execution": 2, "run_eagerly": False}
     with pytest.raises(ValueError, match="steps_per_execution=2"):
-        many = {"steps_per_execution": 2, "run_eagerly": False}
         fit(tied_model(rows=2, vocabulary=8), "sgd", kar.callbacks.StreamStates(stream), **many)
     with pytest.raises(ValueError, match=r"compiled with `keras_adaptive_rnn\.optimizers.Averaged"):
         fit(tied_model(rows=2, vocabulary=8), "sgd", kar.callbacks.AveragingTrigger())

@@ -17,7 +17,7 @@ from keras_adaptive_rnn.hub.presets import TRAINED
 
 ROOT = pathlib.Path(__file__).parent.parent
 NAME = "mogrifier_python_reference"
-OPTIONS = "--units 200 --dropout 0.2 --round 1000 --license PSF-2.0"
+OPTIONS = "--units 200 --dropout 0.2 --round 300 --license PSF-2.0"
 
 if __name__ == "__main__":
     minutes = sys.argv[1] if len(sys.argv) > 1 else "40"
