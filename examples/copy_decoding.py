@@ -100,7 +100,7 @@ def write(encoder: keras.Model, model: keras.Model, source: np.ndarray, penalty,
 
     encoded, last = encoder.predict_on_batch(source[None])
     states = {"source": source[None], "encoded": encoded, "cell": [last, np.zeros_like(last)]}
-    found = evaluation.beam_search(step, states, START, STOP, beam, 2 * LENGTH, min_length=2, penalty=penalty)
+    found = evaluation.beam_search(step, states, START, STOP, beam, 2 * LENGTH, min_length=1, penalty=penalty)
     return found[0]
 
 

@@ -111,6 +111,21 @@ def test_nothing_is_compiled_twice(monkeypatch):
         assert len(lengths) == count < 5
 
 
+def test_dynamic_evaluation_compiles_once_a_length(monkeypatch):
+    model, lengths = language_model(), []
+    call = type(model).call
+    monkeypatch.setattr(type(model), "call", lambda self, x, **k: lengths.append(x.shape[1]) or call(self, x, **k))
+    counts = []
+    for repeats in (1, 4):
+        lengths.clear()
+        text = np.tile(TEXT[:100], repeats)
+        dynamic(model, text, text, statistics_batch_size=2)
+        counts.append(len(lengths))
+    assert set(lengths) == {5, 4}
+    if keras.backend.backend() != "torch":
+        assert counts[0] == counts[1]
+
+
 # Samples of dropout.
 
 NOISE = {

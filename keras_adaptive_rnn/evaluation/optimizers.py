@@ -19,7 +19,10 @@ class SquaredGradients(keras.optimizers.Optimizer):
     def update_step(self, gradient, variable, learning_rate):
         place = self._get_variable_index(variable)
         gradient = _dense(gradient, variable)
-        self.assign_add(self._sums[place], ops.square(gradient))
+        if _is_mutable(gradient):
+            self._sums[place].value.data.addcmul_(gradient, gradient)
+        else:
+            self.assign_add(self._sums[place], ops.square(gradient))
 
     def root_means(self, count):
         """Returns $RMS_g$ over `count` gradients, an array for each variable."""
@@ -59,7 +62,16 @@ class Adapting(keras.optimizers.Optimizer):
     def update_step(self, gradient, variable, learning_rate):
         k = self._get_variable_index(variable)
         gradient = _dense(gradient, variable)
-        self.assign(variable, self._kept[k] * variable + self._returned[k] - self._rates[k] * gradient)
+        rates, kept, returned = self._rates[k], self._kept[k], self._returned[k]
+        if _is_mutable(gradient):
+            variable.value.data.mul_(kept.value).add_(returned.value).addcmul_(rates.value, gradient, value=-1)
+        else:
+            self.assign(variable, kept * variable + returned - rates * gradient)
+
+
+def _is_mutable(tensor):
+    """Returns whether tensors change in place, on PyTorch: new ones of this size cost more than the arithmetic."""
+    return hasattr(tensor, "addcmul_")
 
 
 def _dense(gradient, variable):
