@@ -1,8 +1,8 @@
 """Less copying from a model that copies too much: a pointer-generator, and a penalty in its beam search.
 
-The text to write repeats the source, two of seven words in other words. The model may generate each token or copy it
-from the source. A search for the most probable text copies nearly all tokens, as that is more probable each time; the
-penalty moves it to the share of generated tokens that is asked for, without training again:
+The text to write repeats the source, two of seven words in other words. The model may generate each word or copy it
+from the source. A search for the most probable text copies every word, as that is more probable each time; the penalty
+moves it to the share of generated words that is asked for, without training again:
 
     python examples/copy_decoding.py
     python examples/copy_decoding.py --target 0.6 --steps 3000
@@ -100,7 +100,7 @@ def write(encoder: keras.Model, model: keras.Model, source: np.ndarray, penalty,
 
     encoded, last = encoder.predict_on_batch(source[None])
     states = {"source": source[None], "encoded": encoded, "cell": [last, np.zeros_like(last)]}
-    found = evaluation.beam_search(step, states, START, STOP, beam, 2 * LENGTH, min_length=2, penalty=penalty)
+    found = evaluation.beam_search(step, states, START, STOP, beam, 2 * LENGTH, min_length=1, penalty=penalty)
     return found[0]
 
 

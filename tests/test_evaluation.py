@@ -6,7 +6,7 @@ import pytest
 from keras import ops
 
 import keras_adaptive_rnn as kar
-from keras_adaptive_rnn import evaluation, maps
+from keras_adaptive_rnn import engine, evaluation, maps
 from keras_adaptive_rnn.evaluation import run
 from keras_adaptive_rnn.evaluation.dynamic import _pulls, _Quiet
 from keras_adaptive_rnn.evaluation.optimizers import SquaredGradients
@@ -109,6 +109,21 @@ def test_nothing_is_compiled_twice(monkeypatch):
         lengths.clear()
         evaluate(model, np.tile(TEXT, 5), steps=10)
         assert len(lengths) == count < 5
+
+
+def test_dynamic_evaluation_compiles_once_a_length(monkeypatch):
+    model, lengths = language_model(), []
+    call = type(model).call
+    monkeypatch.setattr(type(model), "call", lambda self, x, **k: lengths.append(x.shape[1]) or call(self, x, **k))
+    counts = []
+    for repeats in (1, 4):
+        lengths.clear()
+        text = np.tile(TEXT[:100], repeats)
+        dynamic(model, text, text, statistics_batch_size=2)
+        counts.append(len(lengths))
+    assert set(lengths) == {5, 4}
+    if keras.backend.backend() != "torch":
+        assert counts[0] == counts[1]
 
 
 # Samples of dropout.
@@ -319,6 +334,23 @@ def test_a_model_that_does_not_adapt_is_static():
     seen = dynamic(model, statistics_batch_size=2, learning_rate=0.0, decay=0.0)
     np.testing.assert_allclose(seen.loss, evaluate(model, steps=5).loss, rtol=1e-5)
     assert seen.tokens == 102
+
+
+def test_the_gradients_of_a_repeated_token_add_up():
+    """On TensorFlow, the gradient of an embedding lists a token once for each time that it is read."""
+    model, ids = language_model(), np.array([3, 3, 1, 3, 3])
+    with run.OwnStates(model, 1) as states:
+        squares = SquaredGradients()
+        _Quiet(model, "sum").learn(Text(ids, 1), 4, squares, 0)
+        states.reset()
+
+        def loss():
+            z = ops.log_softmax(model(ids[None, :-1]), axis=-1)
+            return -ops.sum(ops.take_along_axis(z, ids[None, 1:, None], axis=-1))
+
+        _, gradients, _ = engine.gradients(loss, model.trainable_variables, [])
+    for found, gradient in zip(squares.root_means(1), gradients, strict=True):
+        np.testing.assert_allclose(found, np.abs(gradient), rtol=1e-4, atol=1e-6)
 
 
 @in_turns

@@ -96,7 +96,7 @@ def beam_search(
     stop: int,
     beam: int = 4,
     max_length: int = 100,
-    min_length: int = 1,
+    min_length: int = 0,
     penalty: CopyPenalty | None = None,
 ) -> list[Hypothesis]:
     r"""Returns the most probable sequences of a step function, the best first.
@@ -116,9 +116,10 @@ def beam_search(
         start: Integer, the token that every hypothesis begins with.
         stop: Integer, the token that ends one.
         beam: Positive integer, number of hypotheses. Defaults to `4`; `1` is a greedy search.
-        max_length: Positive integer, largest number of tokens behind the start token. Defaults to `100`.
-        min_length: Positive integer, smallest number of tokens behind the start token, the stop token counted: an
-            earlier stop token is not chosen. Defaults to `1`.
+        max_length: Positive integer, largest number of tokens behind the start token, the stop token counted. Defaults
+            to `100`.
+        min_length: Non-negative integer, smallest number of tokens between the start and the stop token: an earlier
+            stop token is not chosen. Defaults to `0`.
         penalty: A `CopyPenalty`, or `None` (default).
 
     Returns: A list of up to `beam` `Hypothesis(tokens, score, log_prob, extras)`. Those without a stop token, cut off
@@ -142,12 +143,12 @@ def beam_search(
     the penalty; ranking and stopping are those of its code, which follows See et al., Get To The Point (2017).
     """
     beam, max_length = _arguments.integer("beam", beam), _arguments.integer("max_length", max_length)
-    min_length = _arguments.integer("min_length", min_length)
+    min_length = _arguments.integer("min_length", min_length, minimum=0)
     start, stop = (_arguments.integer(n, v, minimum=0) for n, v in (("start", start), ("stop", stop)))
-    if min_length > max_length:
+    if min_length >= max_length:
         raise ValueError(
-            f"Argument `min_length` must be at most `max_length`. Received: min_length={min_length}, "
-            f"max_length={max_length}"
+            f"Argument `min_length` must be below `max_length`, which counts the stop token. Received: "
+            f"min_length={min_length}, max_length={max_length}"
         )
     if not callable(step):
         raise TypeError(f"Argument `step` must be a function. Received: step={step!r}")
@@ -170,7 +171,7 @@ def beam_search(
         for b in sorted(continued, key=lambda b: -b.score):
             if b.tokens[-1] != stop:
                 beams.append(b)
-            elif length >= min_length:
+            elif length > min_length:
                 ended.append(b)
             if beam in (len(beams), len(ended)):
                 break

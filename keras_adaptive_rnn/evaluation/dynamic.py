@@ -158,7 +158,8 @@ def dynamic_evaluate(
             # The authors' code leaves out a last segment of a single token.
             _, count = _Quiet(model, reduction).learn(training_text, steps, squares, shown, shortest=2)
         rms = squares.root_means(count)
-        optimizer = Adapting(learning_rate, [array + epsilon for array in rms], _pulls(rms, decay, normalize))
+        rates = [learning_rate / (array + epsilon) for array in rms]
+        optimizer = Adapting(rates, _pulls(rms, decay, normalize))
         with of_text:
             result, _ = _Quiet(model, reduction).learn(text, steps, optimizer, shown)
         done = True

@@ -18,9 +18,11 @@ class SquaredGradients(keras.optimizers.Optimizer):
 
     def update_step(self, gradient, variable, learning_rate):
         place = self._get_variable_index(variable)
-        # Added to zeros, a sparse gradient becomes dense, and what it says twice of one row adds up.
-        gradient = ops.add(ops.zeros(variable.shape, variable.dtype), ops.cast(gradient, variable.dtype))
-        self.assign_add(self._sums[place], ops.square(gradient))
+        gradient = _dense(gradient, variable)
+        if _is_mutable(gradient):
+            self._sums[place].value.data.addcmul_(gradient, gradient)
+        else:
+            self.assign_add(self._sums[place], ops.square(gradient))
 
     def root_means(self, count):
         """Returns $RMS_g$ over `count` gradients, an array for each variable."""
@@ -29,35 +31,52 @@ class SquaredGradients(keras.optimizers.Optimizer):
 
 
 class Adapting(keras.optimizers.Optimizer):
-    """Steps against the gradient in units of `rms`, and back towards the first weights at the rates `pulls`.
+    r"""Steps against the gradient, entry by entry at rates of their own, and back towards the first weights.
+
+    $$\theta \leftarrow \theta - \alpha g + \beta (\theta_0 - \theta)$$
 
     Args:
-        learning_rate: Non-negative number.
-        rms: List of arrays, $RMS_g + \\epsilon$ of each variable.
-        pulls: List of arrays, by what share of the distance each entry returns in a step.
+        rates: List of arrays, $\alpha$ of each variable.
+        pulls: List of arrays, $\beta$ of each variable, from 0 to 1.
     """
 
-    def __init__(self, learning_rate, rms, pulls):
-        super().__init__(learning_rate=learning_rate, name="adapting")
+    def __init__(self, rates, pulls):
+        super().__init__(learning_rate=0.0, name="adapting")
         # In a tuple: Keras tracks what lists hold.
-        self._given = tuple(zip(rms, pulls, strict=True))
+        self._given = tuple(zip(rates, pulls, strict=True))
 
     def build(self, variables):
         if self.built:
             return
         super().build(variables)
-        self._rms = self.add_optimizer_variables(variables, "rms")
-        self._pulls = self.add_optimizer_variables(variables, "pull")
-        self._first = self.add_optimizer_variables(variables, "first")
+        self._rates = self.add_optimizer_variables(variables, "rate")
+        # All but the gradient is prepared, as a step takes as long as the reading of what it reads.
+        self._kept = self.add_optimizer_variables(variables, "kept")
+        self._returned = self.add_optimizer_variables(variables, "returned")
         for k, variable in enumerate(variables):
-            rms, pull = self._given[k]
-            self._rms[k].assign(rms)
-            self._pulls[k].assign(pull)
-            # A copy: on JAX a training step overwrites the buffer of the weight.
-            self._first[k].assign(ops.convert_to_numpy(variable.value).copy())
+            rate, pull = self._given[k]
+            self._rates[k].assign(rate)
+            self._kept[k].assign(1 - pull)
+            self._returned[k].assign(pull * ops.convert_to_numpy(variable.value))
 
     def update_step(self, gradient, variable, learning_rate):
         k = self._get_variable_index(variable)
-        gradient = ops.add(ops.zeros(variable.shape, variable.dtype), ops.cast(gradient, variable.dtype))
-        step = ops.cast(learning_rate, variable.dtype) * gradient / self._rms[k]
-        self.assign_add(variable, self._pulls[k] * (self._first[k] - variable) - step)
+        gradient = _dense(gradient, variable)
+        rates, kept, returned = self._rates[k], self._kept[k], self._returned[k]
+        if _is_mutable(gradient):
+            variable.value.data.mul_(kept.value).add_(returned.value).addcmul_(rates.value, gradient, value=-1)
+        else:
+            self.assign(variable, kept * variable + returned - rates * gradient)
+
+
+def _is_mutable(tensor):
+    """Returns whether tensors change in place, on PyTorch: new ones of this size cost more than the arithmetic."""
+    return hasattr(tensor, "addcmul_")
+
+
+def _dense(gradient, variable):
+    """Returns a gradient as a tensor; TensorFlow lists the rows of an embedding, some of them twice, which add up."""
+    gradient = ops.cast(gradient, variable.dtype)
+    return (
+        ops.add(ops.zeros(variable.shape, variable.dtype), gradient) if hasattr(gradient, "dense_shape") else gradient
+    )
