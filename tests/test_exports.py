@@ -23,7 +23,7 @@ FORMATS = {
         "litert": (2, None),
     },
     "jax": {"tf_saved_model": (None, None), "onnx": (None, None)},
-    "torch": {"torch": (None, 5), "onnx": (None, 5), "openvino": (None, 5)},
+    "torch": {"torch": (None, 3), "onnx": (None, 3), "openvino": (None, 3)},
 }[BACKEND]
 
 
