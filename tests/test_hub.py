@@ -19,6 +19,7 @@ from keras import ops
 import keras_adaptive_rnn as kar
 from tests import table
 from tests.backends import in_turns
+from tests.frozen.freeze import PRESET
 
 keras_hub = pytest.importorskip("keras_hub", minversion="0.32")
 from keras_adaptive_rnn import hub  # noqa: E402
@@ -508,6 +509,12 @@ def test_a_preset_writes_the_same_text(tmp_path):
     assert {part.compute_dtype for cell in cells for part in [cell, *cell._flatten_layers()]} == {"bfloat16"}
     classifier = keras_hub.models.TextClassifier.from_preset(str(tmp_path / "lm"), num_classes=2)
     np.testing.assert_array_equal(*(m.backbone.get_weights()[1] for m in (classifier, lm)))
+
+
+def test_a_frozen_preset_writes_what_it_wrote():
+    lm = keras_hub.models.CausalLM.from_preset(str(PRESET))
+    lm.compile(sampler="greedy")
+    assert lm.generate(["hello", "to"]) == json.loads((PRESET / "text.json").read_text())
 
 
 def test_a_keras_file_and_a_clone_write_the_same_text(tmp_path):
