@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 import keras
 import keras_hub
@@ -100,7 +100,32 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
     def logits(self, hidden: Tensor) -> Tensor:
         """Returns the logits `[..., vocabulary_size]` of hidden states `[..., size]`."""
 
+    @classmethod
+    def from_preset(cls, preset: str | os.PathLike, load_weights: bool = True, **kwargs: Any) -> Any:
+        """Loads a language model.
+
+        `"mogrifier_python_reference"` comes with this package: two Mogrifiers of 236 units, which have read the
+        characters of Python's language reference.
+
+        Args:
+            preset: That name; the folder that `save_to_preset` has written; or a handle on Hugging Face
+                (`"hf://user/name"`) or Kaggle (`"kaggle://user/model/keras/variation"`).
+            load_weights: Whether to load the weights, too. Defaults to `True`.
+            **kwargs: As in `keras_hub.models.Task.from_preset`, such as `dtype="mixed_bfloat16"`.
+
+        Raises:
+            ValueError: There is no such preset, or it is of another kind of model.
+
+        Example:
+
+        >>> from keras_adaptive_rnn import hub
+        >>> lm = hub.RecurrentCausalLM.from_preset("mogrifier_python_reference")
+        >>> text = lm.generate("The import statement", max_length=60)
+        """
+
     def get_config(self) -> dict[str, Any]: ...
+    @classmethod
+    def from_config(cls, config: Any) -> Self: ...
     def compile(
         self,
         optimizer: Any = "auto",

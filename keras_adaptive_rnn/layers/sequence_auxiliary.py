@@ -139,8 +139,8 @@ class SequenceAuxiliary(FeedForward):
         started = self._started_sizes()
         if sum(started) != states_shape[-1]:
             raise ValueError(
-                f"The lowest cell of layer '{self.name}' has states of sizes {started}, which must add up to the size of "
-                f"`states`. Received: states of shape {tuple(states_shape)}"
+                f"The lowest cell of layer '{self.name}' has states of sizes {started}, which must add up to the size "
+                f"of `states`. Received: states of shape {tuple(states_shape)}"
             )
         self.classes = predicted
         if not self.decoder.built:
