@@ -320,7 +320,7 @@ def zoneout(core, w, x, states, rates=(0.1,), keys=None):
 def states_output(core, w, x, states, counts=False):
     _, *own = states
     digits = [own.pop()] if counts else []
-    _, own = core(inside(w, "cell"), x, own)
+    _, own = core(inside(w, "core"), x, own)
     if counts:
         count = digits[0] @ 128.0 ** np.arange(3) + 1
         digits = [count[:, None] // 128.0 ** np.arange(3) % 128]

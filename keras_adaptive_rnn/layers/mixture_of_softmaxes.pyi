@@ -7,16 +7,16 @@ from keras_adaptive_rnn.layers.feed_forward import FeedForward
 from keras_adaptive_rnn.layers.tied_embedding import TiedEmbedding
 
 class MixtureOfSoftmaxes(FeedForward):
-    """The logarithms of the probabilities of a mixture of $K$ softmaxes, whose rank is not bounded by their size.
+    """Computes the log-probabilities of a mixture of $K$ softmaxes, whose rank is not bounded by their size.
 
     $$\\pi = \\mathrm{softmax}(h W_\\pi), \\qquad c_k = \\tanh(h W_k + b_k), \\qquad
       p = \\sum_{k=1}^K \\pi_k\\, \\mathrm{softmax}(t\\, (c_k E^\\top + b))$$
 
     It returns $\\log p$, computed from logarithms. They are logits as well: losses and metrics with `from_logits=True`,
-    and samplers, work unchanged. In training, dropout acts on the joined $c$, with one mask for all steps of a sequence.
+    and samplers, work unchanged. In training, dropout acts on the joined $c$, with one mask for all steps of a row.
 
-    Weights, in order: the kernel of $\\pi$, `[inputs, experts]`; the kernels of $c$, `[inputs, experts * size]`, one expert
-    after the other, and their bias; then those of the embedding.
+    Weights, in order: the kernel of $\\pi$, `[inputs, experts]`; the kernels of $c$, `[inputs, experts * size]`, one
+    expert after the other, and their bias; then those of the embedding.
 
     Args:
         experts: Positive integer, the number $K$ of softmaxes.
@@ -46,8 +46,8 @@ class MixtureOfSoftmaxes(FeedForward):
     >>> embedding = keras_adaptive_rnn.layers.TiedEmbedding(10, 4)
     >>> mixture = keras_adaptive_rnn.layers.MixtureOfSoftmaxes(3, embedding)
     >>> log_p = mixture(np.ones((2, 5, 8), "float32"))
-    >>> bool(np.allclose(np.exp(log_p).sum(-1), 1, atol=1e-5))
-    True
+    >>> tuple(log_p.shape)
+    (2, 5, 10)
 
     Reference: Yang, Dai, Salakhutdinov and Cohen, Breaking the Softmax Bottleneck (2018), section 2.3.
     """
@@ -60,7 +60,8 @@ class MixtureOfSoftmaxes(FeedForward):
     kernel_initializer: Any
     seed: int | None
     seed_generator: Any
-    latent_bias: Any
+    prior: Any
+    latent: Any
     activity_regularizer: Any
 
     def __init__(
@@ -78,7 +79,7 @@ class MixtureOfSoftmaxes(FeedForward):
         dtype: Any = None,
         trainable: bool | None = None,
     ) -> None:
-        """The logarithms of the probabilities of a mixture of $K$ softmaxes, whose rank is not bounded by their size.
+        """Computes the log-probabilities of a mixture of $K$ softmaxes, whose rank is not bounded by their size.
 
         Args:
             experts: Positive integer, the number $K$ of softmaxes.
@@ -102,6 +103,6 @@ class MixtureOfSoftmaxes(FeedForward):
     def build(self, input_shape: Any) -> None: ...
     def call(self, inputs: Any, training: bool | None = False) -> Any: ...
     def draw_factors(self, shape: Any) -> Any:
-        """Returns the factors of the latent vectors, `shape` with 1 for every axis between the rows and the features."""
+        """Returns the factors of latent vectors of a shape; the axes between rows and features have size 1."""
 
     def compute_output_shape(self, input_shape: Any) -> Any: ...
