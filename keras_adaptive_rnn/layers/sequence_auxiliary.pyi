@@ -10,8 +10,8 @@ MODES: Any
 class SequenceAuxiliary(FeedForward):
     """Returns the states of a recurrent network, and adds to the loss how badly a decoder rebuilds what is near them.
 
-    In training, it draws an anchor $a$ for each row: the network has read $x_1, \\dots, x_a$, and its states are $s_a$.
-    A decoder starts from $s_a$ and writes the $l$ steps before the anchor (`"reconstruct"`, r-LSTM) or after it
+    In training, it draws an anchor $a$ for each row: the network has read $x_1, \\dots, x_a$, its states are $s_a$. A
+    decoder starts from $s_a$ and writes the $l$ steps before the anchor (`"reconstruct"`, r-LSTM) or after it
     (`"predict"`, p-LSTM), one after the other, each from the true steps before it in this window. The loss is the mean
     over these steps: the cross entropy if the sequence holds integers, the squared error if it holds vectors. A window
     ends where the sequence does, and masked steps do not count.
