@@ -56,6 +56,21 @@ def makers():
     import keras_adaptive_rnn as kar
     from tests.table import LAYERS, MODELS
 
+    class Block(keras.layers.Layer):
+        """A `GridLSTMBlock` on the mean and the maximum of a sequence."""
+
+        def __init__(self):
+            super().__init__()
+            self.block = kar.GridLSTMBlock(FEATURES)
+
+        def build(self, shape):
+            self.block.build(*[[(None, FEATURES)] * 2] * 2)
+
+        def call(self, x):
+            mean, greatest = keras.ops.mean(x, axis=1), keras.ops.max(x, axis=1)
+            hidden, memory = self.block([mean, greatest], [greatest, mean])
+            return keras.ops.concatenate([*hidden, *memory], axis=-1)
+
     return {
         "keras.layers.LSTM": lambda: [keras.layers.LSTM(4, return_sequences=True)],
         **{name: lambda make=make: [make()] for name, make in LAYERS.items()},
@@ -63,6 +78,8 @@ def makers():
         "stack": lambda: [kar.LSTM([4] * 3, connection="skip", return_sequences=True)],
         "masking": lambda: [keras.layers.Masking(), kar.GRU(4, return_sequences=True), kar.Mogrifier(4)],
         "skip_sequences": lambda: [kar.Skip(kar.GRUCell(4), return_sequences=True)],
+        "fixed_embedding": lambda: [kar.FixedEmbedding(9, 4)],
+        "grid_lstm_block": lambda: [Block()],
         **{f"models.{name}": make for name, make in MODELS.items()},
     }
 
@@ -77,16 +94,18 @@ def outcome(name, format, length):
     keras.utils.set_random_seed(0)
     rng, made = np.random.default_rng(0), makers()[name]()
     is_model = isinstance(made, keras.Model)
+    reads_tokens = is_model or name == "fixed_embedding"
+    dtype, features = ("int32", ()) if reads_tokens else ("float32", (FEATURES,))
     steps, lengths = (None, LENGTHS) if length == "unknown" else (LENGTHS[0], LENGTHS[:1])
     # A file in LiteRT holds a batch of one size, like that of `keras.layers.LSTM`.
     batches = BATCHES if format == "litert" else [None]
 
     def inputs(batch, steps):
-        x = rng.integers(0, 9, (batch, steps)) if is_model else rng.normal(size=(batch, steps, FEATURES))
+        x = rng.integers(0, 9, (batch, steps)) if reads_tokens else rng.normal(size=(batch, steps, FEATURES))
         x[0, :2] = 0
-        return x.astype("int32" if is_model else "float32")
+        return x.astype(dtype)
 
-    model = made if is_model else keras.Sequential([keras.Input((steps, FEATURES)), *made])
+    model = made if is_model else keras.Sequential([keras.Input((steps, *features), dtype=dtype), *made])
     if is_model:
         model(inputs(2, LENGTHS[0]))
     model.set_weights([0.5 * rng.normal(size=w.shape) for w in model.weights])
@@ -94,9 +113,8 @@ def outcome(name, format, length):
     with tempfile.TemporaryDirectory() as folder:
         for size in batches:
             path = os.path.join(folder, f"model_{size}{exporting.SUFFIXES[format]}")
-            shape = (size, steps) if is_model else (size, steps, FEATURES)
             try:
-                exporting.export(model, path, format, shape, "int32" if is_model else "float32")
+                exporting.export(model, path, format, (size, steps, *features), dtype)
             except Exception as error:
                 # Our own errors say where to export instead.
                 refused = "and export it there" in str(error)
@@ -176,13 +194,15 @@ def table(results):
     for length in ("fixed", "unknown"):
         of_length = {key: row for key, row in results.items() if key[3] == length}
         columns = [(b, f) for b, formats in FORMATS.items() for f in formats]
-        names = list(dict.fromkeys(key[0] for key in of_length))
+        # In the order of the rows, whenever they were run.
+        names = [name for name in makers() if any(key[0] == name for key in of_length)]
         lines += ["", f"### {'A fixed length' if length == 'fixed' else 'Any length'}", ""]
         lines += [f"| | {' | '.join(f'{b}, {f}' for b, f in columns)} |", "| --- |" + " --- |" * len(columns)]
         for name in names:
             cells = []
             for column in columns:
-                row = of_length.get((name, *column, length)) or of_length.get((SHOWN[1], *column, length))
+                shown = SHOWN[1] if column in FOR_NO_LAYER and (name, *column, length) not in of_length else name
+                row = of_length.get((shown, *column, length))
                 if row is None:
                     cells.append("")
                     continue

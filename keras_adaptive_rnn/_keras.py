@@ -6,6 +6,7 @@ Where a version of Keras lacks a name, something else takes its place.
 import contextlib
 import functools
 import inspect
+import sys
 
 import keras
 
@@ -89,6 +90,22 @@ def replaced(layer, **attributes):
         for name in attributes:
             layer.__dict__.pop(name)
         layer.__dict__.update(before)
+
+
+def is_exporting(*formats):
+    """Returns whether `keras.Model.export` is writing a file of one of the formats, which it tells nobody."""
+    frame = sys._getframe()
+    while frame is not None:
+        if frame.f_globals.get("__name__") in [f"keras.src.export.{name}" for name in formats]:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def register_on_torch(layer):
+    """Shows PyTorch the weights of a layer that is built without `build`, after which Keras does so."""
+    # A property that makes the list when it is first read.
+    getattr(layer, "torch_params", None)
 
 
 def delete_variable(layer, name):

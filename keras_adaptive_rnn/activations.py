@@ -15,7 +15,7 @@ _register = keras.saving.register_keras_serializable(package="keras_adaptive_rnn
 # Which entries of an axis are flipped, given the index of each and the size of the axis.
 LAYOUTS = {
     "interleaved": lambda index, size: index % 2 == 1,
-    "halves": lambda index, size: index < size // 2,
+    "halves": lambda index, size: 2 * index + 1 < size,
 }
 
 
@@ -31,7 +31,7 @@ def bipolar(f: Callable[[Tensor], Tensor], axis: int = -1, layout: str = "interl
 
     Args:
         f: An elementwise activation function of the ReLU family: a function from tensor to tensor.
-        axis: Integer, the axis along which $i$ counts. Its size must be known. Defaults to `-1`.
+        axis: Integer, the axis along which $i$ counts. The size of a last axis must be known. Defaults to `-1`.
         layout: `"interleaved"` (default) or `"halves"`, which flips the first half of the entries (rounded down), as in
             the authors' code.
 
@@ -39,7 +39,7 @@ def bipolar(f: Callable[[Tensor], Tensor], axis: int = -1, layout: str = "interl
 
     Raises:
         ValueError: `f` is not callable, `layout` is unknown, or the function is called with a tensor that has no such
-            axis of known size.
+            axis, or a last one of unknown size.
 
     Example:
 
@@ -59,23 +59,33 @@ def bipolar(f: Callable[[Tensor], Tensor], axis: int = -1, layout: str = "interl
 
     def f_bipolar(x):
         x = ops.convert_to_tensor(x)
-        size = axis_size(x.shape, axis)
-        signs = np.where(LAYOUTS[layout](np.arange(size), size), -1.0, 1.0)
-        signs = signs.reshape([size if k == axis % len(x.shape) else 1 for k in range(len(x.shape))])
-        signs = ops.cast(ops.convert_to_tensor(signs.astype("float32")), x.dtype)
+        behind = -axis - 1 if axis < 0 else len(x.shape) - axis - 1
+        size = axis_size(x, axis, must_be_known=not behind)
+        if isinstance(size, int):
+            index = np.arange(size).reshape((-1, *[1] * behind))
+        else:
+            # A length that is not known is a tensor or a symbol, of which few formats can make an index.
+            ones = ops.ones_like(x, dtype="int32")
+            index, size = ops.cumsum(ones, axis) - 1, ops.sum(ones, axis, keepdims=True)
+        signs = ops.cast(ops.where(LAYOUTS[layout](index, size), -1.0, 1.0), x.dtype)
         # If `f` is a layer, it may compute in another dtype.
         return signs * ops.cast(f(signs * x), x.dtype)
 
     return f_bipolar
 
 
-def axis_size(shape, axis):
-    """Returns the size of an axis, which must exist and be known."""
-    if not -len(shape) <= axis < len(shape) or shape[axis] is None:
+def axis_size(x, axis, must_be_known=False):
+    """Returns the size of an axis, which must exist: an integer, or in a graph maybe a tensor or a symbol."""
+    size = None
+    if -len(x.shape) <= axis < len(x.shape):
+        size = x.shape[axis] if must_be_known else ops.shape(x)[axis]
+        # Known, while PyTorch traces.
+        size = int(size) if must_be_known and ops.is_tensor(size) else size
+    if size is None or (must_be_known and not isinstance(size, int)):
         raise ValueError(
-            f"Argument `axis` must name an axis of known size. Received: axis={axis}, inputs of shape {tuple(shape)}"
+            f"Argument `axis` must name an axis of known size. Received: axis={axis}, inputs of shape {tuple(x.shape)}"
         )
-    return shape[axis]
+    return size
 
 
 @_register
@@ -193,13 +203,14 @@ def oplu(x: Tensor, axis: int = -1) -> Tensor:
     section 2.
     """
     x = ops.convert_to_tensor(x)
-    size = axis_size(x.shape, axis)
+    size = axis_size(x, axis, must_be_known=True)
     if size % 2:
         raise ValueError(
             f"Argument `axis` must name an axis of even size. Received: axis={axis}, inputs of shape {tuple(x.shape)}"
         )
-    first, second = (ops.take(x, np.arange(start, size, 2), axis=axis) for start in (0, 1))
     axis %= len(x.shape)
+    before = (slice(None),) * axis
+    first, second = (x[(*before, slice(start, None, 2))] for start in (0, 1))
     pairs = ops.stack([ops.maximum(first, second), ops.minimum(first, second)], axis=axis + 1)
     return ops.reshape(pairs, ops.shape(x))
 

@@ -317,6 +317,17 @@ def zoneout(core, w, x, states, rates=(0.1,), keys=None):
     return new[0], [*new, digits]
 
 
+def states_output(core, w, x, states, counts=False):
+    _, *own = states
+    digits = [own.pop()] if counts else []
+    _, own = core(inside(w, "cell"), x, own)
+    if counts:
+        count = digits[0] @ 128.0 ** np.arange(3) + 1
+        digits = [count[:, None] // 128.0 ** np.arange(3) % 128]
+    output = np.concatenate(own, axis=1)
+    return output, [output, *own, *digits]
+
+
 def stacked(cores, w, x, states, connection=None):
     """`cores` are pairs of a step and its number of states, the lowest first."""
     states, outputs = list(states), []

@@ -326,6 +326,13 @@ CELL_ROWS = {
         },
         wraps=lambda cell: kar.ZoneoutCell(cell=cell),
     ),
+    "states_output": Row(
+        lambda: kar.StatesOutput(kar.LSTMCell(2, dropout=0.2, seed=1), truncate=3),
+        partial(ref.states_output, ref.lstm, counts=True),
+        Learning(lambda: kar.StatesOutput(kar.LSTMCell(16)), 0.02, 600),
+        options={"states_output_of_stack": lambda: kar.StatesOutput(kar.StackedCells([kar.GRUCell(2)] * 1))},
+        equations={"untruncated": (lambda: kar.StatesOutput(kar.LSTMCell(3)), partial(ref.states_output, ref.lstm))},
+    ),
     "skip": Row(
         lambda: kar.SkipCell(kar.LSTMCell(4), trainable_initial_state=True),
         partial(deciding.skip, ref.lstm, memory=1),

@@ -19,9 +19,13 @@ from keras import ops
 import keras_adaptive_rnn as kar
 from tests import table
 from tests.backends import in_turns
+from tests.frozen.freeze import PRESET
 
 keras_hub = pytest.importorskip("keras_hub", minversion="0.32")
 from keras_adaptive_rnn import hub  # noqa: E402
+from keras_adaptive_rnn.hub.__main__ import main, parse  # noqa: E402
+from keras_adaptive_rnn.hub.command_line import begin  # noqa: E402
+from keras_adaptive_rnn.hub.streams import fit_rounds  # noqa: E402
 
 TEXT = "the cat sat on the mat, and the dog sat on the log. " * 20
 CELLS = {name: row.make for name, row in table.CELL_ROWS.items()}
@@ -367,7 +371,7 @@ def test_a_classifier_learns_with_every_pooling(tmp_path):
         preprocessor = hub.RecurrentTextClassifierPreprocessor(tokenizer, sequence_length=6)
         classifier = hub.RecurrentTextClassifier(backbone, 2, preprocessor, pooling)
         classifier.compile(keras.optimizers.Adam(0.05))
-        classifier.fit(texts, labels, epochs=4, verbose=0)
+        classifier.fit(texts, labels, epochs=6, verbose=0)
         found = classifier.predict(["good good", "so so bad"], verbose=0)
         assert found.argmax(-1).tolist() == [1, 0], pooling
         # Another length of padding.
@@ -378,7 +382,115 @@ def test_a_classifier_learns_with_every_pooling(tmp_path):
     np.testing.assert_allclose(loaded.predict(["good good", "so so bad"], verbose=0), found, rtol=1e-5, atol=1e-6)
 
 
+class StopAfter(keras.callbacks.Callback):
+    """Stops, by an exception or as a callback does, after a number of steps."""
+
+    def __init__(self, steps, error=None):
+        super().__init__()
+        self.left, self.error = steps, error
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.left -= 1
+        if self.left == 0 and self.error is not None:
+            raise self.error
+        self.model.stop_training = self.left == 0
+
+
+def test_rounds_that_are_interrupted_end_with_the_same_weights(tmp_path):
+    def train(*callbacks):
+        keras.utils.set_random_seed(1)
+        lm = make_lm([kar.LSTMCell(8, dropout=0.2)])
+        lm.compile(keras.optimizers.Adam(0.01))
+        fit_rounds(lm, lm.preprocessor.tokenizer(TEXT), 4, 16, 5, None, list(callbacks), verbose=0)
+        return lm.get_weights()
+
+    def backup():
+        return keras.callbacks.BackupAndRestore(tmp_path / "backup", double_checkpoint=True, delete_checkpoint=False)
+
+    # 16 segments make an epoch, and 5 a round.
+    whole = train(StopAfter(40))
+    with pytest.raises(KeyboardInterrupt):
+        train(backup(), StopAfter(23, KeyboardInterrupt()))
+    resumed = train(backup(), StopAfter(20))
+    for a, b in zip(whole, resumed, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-7)
+
+
+# The command line.
+
+
+def test_a_text_becomes_a_model_that_writes(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    pathlib.Path("book.txt").write_text(TEXT)
+    small = ["--units", "8", "--batch", "2", "--steps", "8", "--round", "4", "--validation", "0.2"]
+    main(["train", "book.txt", "--preset", "lm", "--minutes", "0.005", *small])
+    shown = capsys.readouterr().out
+    assert "bits per character" in shown
+    assert "hub write lm" in shown
+    assert sorted(path.name for path in pathlib.Path("lm").iterdir() if path.suffix != ".json") == [
+        "README.md", "assets", "curves.png", "log.csv", "model.weights.h5",
+    ]  # fmt: skip
+    assert not pathlib.Path("lm.training").exists()
+    main(["write", "lm", "--prompt", "the cat", "--length", "20", "--seed", "1"])
+    text = capsys.readouterr().out
+    main(["write", "lm", "--prompt", "the cat", "--length", "20", "--seed", "1"])
+    assert capsys.readouterr().out == text
+    assert text.startswith("the cat")
+    assert len(text) == 28
+    main(["tokens", "book.txt", "book.npy", "--min-count", "1"])
+    assert "1,040 tokens, 16 different ones" in capsys.readouterr().out
+    main(["score", "lm", "book.txt"])
+    assert "1,039" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("train missing.txt --preset lm", "cannot read missing.txt: No such file"),
+        ("train empty.txt --preset lm", "empty.txt is empty"),
+        ("train binary.txt --preset lm", "binary.txt is not a text"),
+        ("train latin.txt --preset lm", "latin.txt is not UTF-8"),
+        ("train short.txt --preset lm", "short.txt is too short: its training part has 11 tokens"),
+        ("train short.txt --preset lm --cell moggy", "--cell must be one of"),
+        ("train short.txt --preset lm --set rank", "--set needs NAME=VALUE"),
+        ("train short.txt --preset lm --set ranks=3", "no argument `ranks`; did you mean `rank`?"),
+        ("train short.txt --preset .", ". exists already"),
+        ("train short.txt --preset begun", "begun.training holds an unfinished training with --units 7"),
+        ("write nowhere", "nowhere is not the folder of a preset"),
+        ("write begun", "its training is not finished"),
+    ],
+)
+@in_turns
+def test_commands_say_what_is_wrong(arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, content in {"empty": b"", "binary": b"\0\1", "latin": b"caf\xe9 " * 99, "short": b"the cat sat"}.items():
+        pathlib.Path(f"{name}.txt").write_bytes(content)
+    pathlib.Path("begun.training").mkdir()
+    begin(pathlib.Path("begun.training"), parse(["train", "short.txt", "--preset", "begun", "--units", "7"]))
+    with pytest.raises(SystemExit) as error:
+        main(arguments.split())
+    assert message in str(error.value)
+
+
 # Files.
+
+
+def test_a_quantized_preset_writes_the_same_text(tmp_path):
+    lm = make_lm(tie_weights=False)
+    with pytest.warns(UserWarning, match="does not have a `quantize` method"):
+        lm.quantize("int8")
+    lm.compile(sampler="greedy")
+    text = lm.generate("the cat")
+    lm.save_to_preset(tmp_path)
+    loaded = hub.RecurrentCausalLM.from_preset(str(tmp_path))
+    loaded.compile(sampler="greedy")
+    assert loaded.generate("the cat") == text
+    assert loaded.backbone.recurrent_layers[1].cell.kernel_map.kernel.dtype == "int8"
+
+
+def test_no_adapters_are_better_than_none_in_silence():
+    with pytest.raises(NotImplementedError, match="Recurrent cells have no LoRA"):
+        make_lm().backbone.enable_lora(4)
 
 
 def test_a_preset_writes_the_same_text(tmp_path):
@@ -397,6 +509,12 @@ def test_a_preset_writes_the_same_text(tmp_path):
     assert {part.compute_dtype for cell in cells for part in [cell, *cell._flatten_layers()]} == {"bfloat16"}
     classifier = keras_hub.models.TextClassifier.from_preset(str(tmp_path / "lm"), num_classes=2)
     np.testing.assert_array_equal(*(m.backbone.get_weights()[1] for m in (classifier, lm)))
+
+
+def test_a_frozen_preset_writes_what_it_wrote():
+    lm = keras_hub.models.CausalLM.from_preset(str(PRESET))
+    lm.compile(sampler="greedy")
+    assert lm.generate(["hello", "to"]) == json.loads((PRESET / "text.json").read_text())
 
 
 def test_a_keras_file_and_a_clone_write_the_same_text(tmp_path):

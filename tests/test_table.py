@@ -13,6 +13,7 @@ ELSEWHERE = {
     kar.layers.FixedEmbedding: "test_dense_layers.py",
     kar.layers.TiedEmbedding: "test_training_kit.py",
     kar.layers.ActivationRegularization: "test_training_kit.py",
+    kar.layers.SequenceAuxiliary: "test_training_kit.py",
 }
 # Linear maps are options of cells, and optimizers are in tests/test_training_kit.py; those that other tests define and
 # register are no part of the package.

@@ -9,6 +9,8 @@ import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine
 
 CROSS_ENTROPY = keras.losses.SparseCategoricalCrossentropy
+# For what is not about compiled steps, and would compile many models on TensorFlow.
+QUICKLY = {"run_eagerly": keras.backend.backend() == "tensorflow"}
 
 
 def numpy(x):
@@ -292,7 +294,7 @@ def test_a_saved_average_goes_on(tmp_path, data):
 
 
 def test_swapping_twice_changes_no_bit(data):
-    model = regression(kar.optimizers.Averaged("sgd"))
+    model = regression(kar.optimizers.Averaged("sgd"), **QUICKLY)
     with pytest.raises(ValueError, match="needs averages"):
         model.optimizer.swap()
     model.fit(*data, epochs=1, verbose=0, callbacks=[Iterates()])
@@ -363,7 +365,7 @@ def test_a_failed_validation_leaves_the_raw_weights(data):
         def on_test_batch_end(self, batch, logs=None):
             raise RuntimeError("on purpose")
 
-    model = regression(kar.optimizers.Averaged("sgd"))
+    model = regression(kar.optimizers.Averaged("sgd"), **QUICKLY)
     trigger, look = kar.callbacks.AveragingTrigger("val_loss", latest=0), Look()
     with pytest.raises(RuntimeError, match="on purpose"):
         model.fit(*data, batch_size=8, validation_data=data, verbose=0, callbacks=[trigger, look, Fail()])
@@ -376,7 +378,7 @@ def test_fit_ends_with_the_best_weights(data):
         def on_epoch_end(self, epoch, logs=None):
             logs["val_loss"] = [3.0, 1.0, 2.0, 5.0][epoch]
 
-    model = regression(kar.optimizers.Averaged("sgd"))
+    model = regression(kar.optimizers.Averaged("sgd"), **QUICKLY)
     trigger, look = kar.callbacks.AveragingTrigger("val_loss", latest=1), Look()
     model.fit(*data, epochs=4, verbose=0, callbacks=[Values(), trigger, look])
     same(model.weights, look.seen["ended"][1], rtol=0, atol=0)
@@ -389,7 +391,7 @@ def test_fit_ends_with_the_best_weights(data):
 def test_rules(rule, first):
     # The best is that of epoch 1.
     values = [5.0, 3.0, 4.0, 4.5, 4.2, 4.1, 4.6]
-    model = regression(kar.optimizers.Averaged("sgd"))
+    model = regression(kar.optimizers.Averaged("sgd"), **QUICKLY)
     trigger = kar.callbacks.AveragingTrigger("v", patience=3, rule=rule)
     trigger.set_model(model)
     trigger.on_train_begin()
@@ -407,7 +409,7 @@ def test_stopping_at_the_trigger(data):
         def on_epoch_end(self, epoch, logs=None):
             logs["val_loss"] = [3.0, 1.0, 2.0, 2.0, 2.0, 2.0][epoch]
 
-    model = regression(kar.optimizers.Averaged("sgd"))
+    model = regression(kar.optimizers.Averaged("sgd"), **QUICKLY)
     trigger = kar.callbacks.AveragingTrigger("val_loss", 2, "since_best", latest=0, stop_at_trigger=True)
     run = model.fit(*data, epochs=6, verbose=0, callbacks=[Values(), trigger])
     assert run.history["averaging"] == [1, 1, 1, 1]
@@ -430,7 +432,7 @@ def test_a_resumed_run_ends_with_the_same_weights(tmp_path, data):
             logs["val_loss"] = [3.0, 2.0, 2.5, 2.6, 1.0, 1.5][epoch]
 
     def run(*more):
-        model = regression(kar.optimizers.Averaged(keras.optimizers.SGD(0.2, momentum=0.9)))
+        model = regression(kar.optimizers.Averaged(keras.optimizers.SGD(0.2, momentum=0.9)), **QUICKLY)
         trigger = kar.callbacks.AveragingTrigger("val_loss", patience=1)
         arguments = {"batch_size": 8, "epochs": 6, "shuffle": False, "verbose": 0}
         try:
@@ -566,7 +568,7 @@ def test_fit_reads_a_stream_at_scaled_rates():
 def test_a_shuffled_stream_is_refused():
     stream = kar.datasets.TokenStream(np.arange(300) % 7, 2, steps=10, spread=0, half=0)
     model = tied_model(rows=2)
-    model.compile("sgd", CROSS_ENTROPY(from_logits=True))
+    model.compile("sgd", CROSS_ENTROPY(from_logits=True), **QUICKLY)
     # TensorFlow wraps errors of data.
     with pytest.raises(Exception, match="shuffle=False"):
         model.fit(stream, verbose=0, callbacks=[kar.callbacks.StreamStates()])
@@ -650,7 +652,7 @@ def test_bad_models_are_refused():
     stream = kar.datasets.TokenStream(np.arange(40) % 8, 2, steps=5)
 
     def fit(model, optimizer, callback, **arguments):
-        model.compile(optimizer, CROSS_ENTROPY(from_logits=True), **arguments)
+        model.compile(optimizer, CROSS_ENTROPY(from_logits=True), **{**QUICKLY, **arguments})
         model.fit(stream, shuffle=False, verbose=0, callbacks=[callback])
 
     with pytest.raises(ValueError, match="needs a stateful layer"):
@@ -660,8 +662,9 @@ def test_bad_models_are_refused():
     schedule = keras.optimizers.SGD(keras.optimizers.schedules.ExponentialDecay(0.1, 10, 0.9))
     with pytest.raises(ValueError, match="must be a plain number"):
         fit(tied_model(rows=2, vocabulary=8), schedule, kar.callbacks.StreamStates(stream))
+    many = {"steps_per_execution": 2, "run_eagerly": False}
     with pytest.raises(ValueError, match="steps_per_execution=2"):
-        fit(tied_model(rows=2, vocabulary=8), "sgd", kar.callbacks.StreamStates(stream), steps_per_execution=2)
+        fit(tied_model(rows=2, vocabulary=8), "sgd", kar.callbacks.StreamStates(stream), **many)
     with pytest.raises(ValueError, match=r"compiled with `keras_adaptive_rnn\.optimizers.Averaged"):
         fit(tied_model(rows=2, vocabulary=8), "sgd", kar.callbacks.AveragingTrigger())
     with pytest.raises(ValueError, match=r"`monitor` must be one of .*monitor='perplexity'"):
@@ -672,3 +675,65 @@ def test_bad_models_are_refused():
         )
     with pytest.warns(UserWarning, match="has never seen 'val_perplexity'"):
         fit(tied_model(rows=2, vocabulary=8), kar.optimizers.Averaged("sgd"), kar.callbacks.AveragingTrigger())
+
+
+# Learning.
+
+
+def hidden_source(count, seed):
+    """Returns a text of a hidden cycle of three states, and the nats of each token to one who knows the source."""
+    rng = np.random.default_rng(seed)
+    moves = np.roll(np.full((3, 3), 0.1) + 0.7 * np.eye(3), 1, axis=1)
+    emits = np.full((3, 6), 0.05)
+    emits[range(3), [0, 2, 5]], emits[range(3), [1, 3, 4]] = 0.7, 0.1
+    state, ids, belief, nats = 0, [], np.ones(3) / 3, []
+    for move, emit in rng.random((count, 2)):
+        state = int((move > moves[state].cumsum()[:-1]).sum())
+        ids.append(int((emit > emits[state].cumsum()[:-1]).sum()))
+        belief = belief @ moves * emits[:, ids[-1]]
+        nats.append(-np.log(belief.sum()))
+        belief /= belief.sum()
+    return np.array(ids), np.mean(nats)
+
+
+def test_the_whole_kit_comes_close_to_a_known_entropy():
+    rows, (ids, _), (other, entropy) = 20, hidden_source(12_000, seed=0), hidden_source(8001, seed=1)
+    embedding = kar.TiedEmbedding(6, 16, word_dropout=0.02)
+    inputs = keras.Input(batch_shape=(rows, None), dtype="int32")
+    x = keras.layers.SpatialDropout1D(0.1)(embedding(inputs))
+    raw = kar.WeightDropLSTM(16, 0.1, return_sequences=True, stateful=True)(x)
+    x = kar.ActivationRegularization(0.02, 0.01)(keras.layers.SpatialDropout1D(0.1)(raw), raw)
+    model = keras.Model(inputs, embedding(x, reverse=True))
+    optimizer = kar.optimizers.Averaged(keras.optimizers.Adam(0.02, global_clipnorm=1.0))
+    model.compile(optimizer, CROSS_ENTROPY(from_logits=True))
+    # Few lengths, of which JAX compiles each; the last segment of validation is as long as the others.
+    stream = kar.datasets.TokenStream(ids, rows, steps=20, spread=3, minimum=10, bucket=10, seed=0)
+    validation = kar.datasets.TokenStream(other[: rows * 381], rows, steps=20, spread=0, half=0)
+    callbacks = [
+        kar.callbacks.StreamStates(stream, drop_state=0.01, seed=0),
+        kar.callbacks.AveragingTrigger("val_loss", latest=3),
+    ]
+    arguments = {"validation_data": validation, "callbacks": callbacks, "verbose": 0}
+    history = model.fit(stream, shuffle=False, epochs=5, **arguments).history
+    assert history["averaging"] == [0, 0, 0, 1, 1]
+    assert min(history["val_loss"]) < 1.02 * entropy
+    # Who knows the frequencies alone is far away.
+    frequencies = np.bincount(ids) / len(ids)
+    assert -(frequencies * np.log(frequencies)).sum() > 1.1 * entropy
+
+
+def test_an_encoder_and_a_decoder_learn_to_copy_backwards():
+    vocabulary, length, units = 20, 4, 64
+    *inputs, targets = kar.datasets.reverse_copy(4096, length, vocabulary, seed=0)
+    *others, expected = kar.datasets.reverse_copy(512, length, vocabulary, seed=1)
+    source, given = (keras.Input((length,), dtype="int32") for _ in range(2))
+    embedding = kar.TiedEmbedding(vocabulary + 1, units, embeddings_initializer="glorot_uniform")
+    _, *states = kar.LSTM(units, return_state=True)(keras.layers.Embedding(vocabulary + 1, 32)(source))
+    x = kar.LSTM(units, return_sequences=True)(embedding(given), initial_state=states)
+    model = keras.Model([source, given], embedding(x, reverse=True))
+    optimizer = kar.optimizers.Averaged(keras.optimizers.Adam(0.02, global_clipnorm=10.0))
+    model.compile(optimizer, CROSS_ENTROPY(from_logits=True))
+    trigger = kar.callbacks.AveragingTrigger("val_loss", latest=4)
+    validation = {"validation_data": (others, expected), "validation_batch_size": 512}
+    history = model.fit(inputs, targets, batch_size=64, epochs=6, verbose=0, callbacks=[trigger], **validation).history
+    assert np.exp(min(history["val_loss"])) < 1.05

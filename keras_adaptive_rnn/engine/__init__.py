@@ -81,6 +81,9 @@ class Engine(Protocol):
         PyTorch and TensorFlow know when a gradient can be asked for, and then run `whole` alone.
         """
 
+    def may_choose(self):
+        """Returns whether the steps of a loop may use `switch`; on TensorFlow, a loop in an ONNX file may not."""
+
     def scan_layers(self, layer, carry, states, tensors):
         """Runs `layer` over the first axis of `states` and `tensors`, which all have the same length.
 

@@ -7,7 +7,7 @@ import keras
 from jax import lax
 from jax import numpy as jnp
 
-from keras_adaptive_rnn._keras import AutocastScope, in_stateless_scope
+from keras_adaptive_rnn._keras import AutocastScope, in_stateless_scope, is_exporting
 from keras_adaptive_rnn._products import override_matmul
 from keras_adaptive_rnn.engine import _jax_internals as internals
 from keras_adaptive_rnn.engine import tuning
@@ -267,11 +267,13 @@ def value_with_gradient_of(short, whole):
 
 
 def _is_exported(*tensors):
-    """Returns whether a function is traced for a file that takes tensors of any size.
+    """Returns whether a function is traced for a file that takes tensors of any size, or for one in ONNX.
 
     Few formats can hold a choice of rows, or a gradient of our own, whose products depend on the number of rows.
     """
-    return any(not isinstance(size, int) for tensor in jax.tree.leaves(tensors) for size in tensor.shape)
+    return is_exporting("onnx") or any(
+        not isinstance(size, int) for tensor in jax.tree.leaves(tensors) for size in tensor.shape
+    )
 
 
 def _on_cpu():
@@ -300,12 +302,17 @@ def switch(index, functions, operands):
     )
 
 
+def may_choose():
+    return True
+
+
 def should_hoist(weights, rows, training):
     return not _on_cpu() or (rows is not None and weights >= tuning.HOISTED_WEIGHTS_PER_ROW * rows)
 
 
 def preferred_schedules(depth, weights, rows, training):
-    return ["layers"]
+    # In a file in ONNX, a known batch and an unknown length do not fit in a loop within a loop.
+    return [] if rows is not None and is_exporting("onnx") else ["layers"]
 
 
 def exported_steps(sequences):

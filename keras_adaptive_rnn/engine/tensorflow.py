@@ -9,7 +9,7 @@ import keras
 import tensorflow as tf
 from keras import tree
 
-from keras_adaptive_rnn._keras import AutocastScope, in_stateless_scope, model_supports_jit
+from keras_adaptive_rnn._keras import AutocastScope, in_stateless_scope, is_exporting, model_supports_jit
 from keras_adaptive_rnn._products import override_matmul
 from keras_adaptive_rnn.engine import _tensorflow_internals as internals
 from keras_adaptive_rnn.engine import tuning
@@ -507,6 +507,12 @@ def switch(index, functions, operands):
         lambda: switch(index, functions[:half], operands),
         lambda: switch(index - half, functions[half:], operands),
     )
+
+
+def may_choose():
+    # Before the conversion, TensorFlow moves what one branch alone reads into that branch, and then gives the loop
+    # around it no shapes, without which ONNX Runtime refuses it.
+    return tf.executing_eagerly() or not is_exporting("onnx")
 
 
 def should_hoist(weights, rows, training):

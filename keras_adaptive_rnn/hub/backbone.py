@@ -8,9 +8,9 @@ import keras
 import keras_hub
 from keras import ops
 
-from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn import _arguments, initializers
 from keras_adaptive_rnn._export import export
-from keras_adaptive_rnn._types import Tensor
+from keras_adaptive_rnn._types import Initializer, Tensor
 from keras_adaptive_rnn.cells.bases.any_cell import as_list
 from keras_adaptive_rnn.layers import RNN, ActivationRegularization, TiedEmbedding
 from keras_adaptive_rnn.loop import schedules
@@ -41,6 +41,9 @@ class RecurrentBackbone(keras_hub.models.Backbone):
         activation_regularization, temporal_regularization: Non-negative numbers, $\alpha$ and $\beta$ of
             `keras_adaptive_rnn.layers.ActivationRegularization` on the outputs of the last cell. Default to 0; in
             AWD-LSTM they are 2 and 1.
+        embeddings_initializer: Initializer of the embedding. `None` (default) means a normal distribution of standard
+            deviation 0.5: from the small numbers that Keras starts with, tied weights hardly learn to read characters
+            in the first thousand steps. AWD-LSTM has `keras.initializers.RandomUniform(-0.1, 0.1)`.
         bidirectional: Whether every layer reads in both directions, in a `keras.layers.Bidirectional`. This is for
             classifiers; a language model must not read ahead. Defaults to `False`.
         dtype: Dtype policy of all layers and cells, as a string or a `keras.DTypePolicy`. `None` (default) means that
@@ -86,6 +89,7 @@ class RecurrentBackbone(keras_hub.models.Backbone):
         word_dropout: float = 0.0,
         activation_regularization: float = 0.0,
         temporal_regularization: float = 0.0,
+        embeddings_initializer: Initializer = None,
         bidirectional: bool = False,
         dtype: Any = None,
         **kwargs,
@@ -106,6 +110,9 @@ class RecurrentBackbone(keras_hub.models.Backbone):
             "temporal_regularization": _arguments.number("temporal_regularization", temporal_regularization, minimum=0),
         }
         cells = _checked_cells(cells, dtype)
+        initializer = keras.initializers.RandomNormal(stddev=0.5)
+        if embeddings_initializer is not None:
+            initializer = _arguments.resolve("embeddings_initializer", embeddings_initializer, initializers.get)
 
         self.token_embedding = TiedEmbedding(
             vocabulary_size,
@@ -113,6 +120,7 @@ class RecurrentBackbone(keras_hub.models.Backbone):
             rates["word_dropout"],
             # Without tied weights, the layer that computes the logits has the bias.
             use_bias=tie_weights,
+            embeddings_initializer=initializer,
             dtype=dtype,
             name="token_embedding",
         )
@@ -149,7 +157,7 @@ class RecurrentBackbone(keras_hub.models.Backbone):
 
         self.vocabulary_size, self.embedding_dim, self.tie_weights = vocabulary_size, embedding_dim, tie_weights
         self.logit_soft_cap, self.recompute, self.schedule = logit_soft_cap, recompute, schedule
-        self.bidirectional = bidirectional
+        self.bidirectional, self.embeddings_initializer = bidirectional, initializer
         for name, value in {**rates, **penalties}.items():
             setattr(self, name, value)
 
@@ -217,12 +225,28 @@ class RecurrentBackbone(keras_hub.models.Backbone):
                 f"Received: {self.name}"
             )
 
+    def enable_lora(self, rank: int, target_layer_names: list[str] | None = None) -> None:
+        """Raises: the matrices of recurrent cells have no low-rank adapters. Train all weights, or freeze some layers.
+
+        KerasHub's own method would freeze every weight, find no layer of attention, and train nothing.
+        """
+        raise NotImplementedError(
+            "Recurrent cells have no LoRA. To train few weights, set `trainable = False` on the other layers of "
+            f"`backbone.recurrent_layers`, or on `backbone.token_embedding`. Received: rank={rank!r}"
+        )
+
     def get_config(self):
-        config = super().get_config()
+        # The configs of cells know what is quantized. A map of policies, which KerasHub would write here, does not fit
+        # them: Keras 3.15 takes the names of the policies in it away, and with them the global one's.
+        config = {
+            "name": self.name,
+            "trainable": self.trainable,
+            "dtype": keras.dtype_policies.serialize(self.dtype_policy),
+        }
         names = [
             name for name in inspect.signature(RecurrentBackbone).parameters if name not in ("cells", "dtype", "kwargs")
         ]
-        own = {name: getattr(self, name) for name in names}
+        own = {name: _arguments.serialize(getattr(self, name)) for name in names}
         layers = [layer.forward_layer if self.bidirectional else layer for layer in self.recurrent_layers]
         return {**config, **own, "cells": [keras.saving.serialize_keras_object(layer.cell) for layer in layers]}
 

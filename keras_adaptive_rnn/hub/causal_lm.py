@@ -119,8 +119,42 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
         logits = embedding(hidden, reverse=True) if self.head is None else self.head(hidden)
         return logits if cap is None else cap * ops.tanh(logits / cap)
 
+    @classmethod
+    def from_preset(cls, preset: str | os.PathLike, load_weights: bool = True, **kwargs) -> Any:
+        """Loads a language model.
+
+        `"mogrifier_python_reference"` comes with this package: two Mogrifiers of 236 units, which have read the
+        characters of Python's language reference.
+
+        Args:
+            preset: That name; the folder that `save_to_preset` has written; or a handle on Hugging Face
+                (`"hf://user/name"`) or Kaggle (`"kaggle://user/model/keras/variation"`).
+            load_weights: Whether to load the weights, too. Defaults to `True`.
+            **kwargs: As in `keras_hub.models.Task.from_preset`, such as `dtype="mixed_bfloat16"`.
+
+        Raises:
+            ValueError: There is no such preset, or it is of another kind of model.
+
+        Example:
+
+        >>> from keras_adaptive_rnn import hub
+        >>> lm = hub.RecurrentCausalLM.from_preset("mogrifier_python_reference")
+        >>> text = lm.generate("The import statement", max_length=60)
+        """
+        return super().from_preset(presets.located(preset), load_weights, **kwargs)
+
     def get_config(self):
-        return {**super().get_config(), "experts": self.experts, "expert_dropout": self.expert_dropout}
+        config = {**super().get_config(), "experts": self.experts, "expert_dropout": self.expert_dropout}
+        mode = getattr(self.head, "quantization_mode", None)
+        return {**config, "quantized_head": mode} if mode else config
+
+    @classmethod
+    def from_config(cls, config):
+        mode = config.get("quantized_head")
+        lm = super().from_config({name: value for name, value in config.items() if name != "quantized_head"})
+        if mode:
+            lm.head.quantize(mode)
+        return lm
 
     def compile(
         self,

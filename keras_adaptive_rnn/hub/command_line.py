@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from keras_adaptive_rnn import callbacks, cells
+from keras_adaptive_rnn.hub import presets
 from keras_adaptive_rnn.hub.backbone import RecurrentBackbone
 from keras_adaptive_rnn.hub.causal_lm import RecurrentCausalLM
 from keras_adaptive_rnn.hub.preprocessor import RecurrentCausalLMPreprocessor
@@ -123,8 +124,9 @@ def train(args):
         flush=True,
     )
     limit = callbacks.TimeLimit(60 * args.minutes, work / "time.json")
-    log = work / "log.csv"
-    fit_rounds(
+    log, best = work / "log.csv", work / "best.weights.h5"
+    monitor = "val_perplexity" if held_out else "perplexity"
+    history = fit_rounds(
         lm,
         ids[: len(ids) - held_out],
         args.batch,
@@ -133,14 +135,23 @@ def train(args):
         validation=ids[len(ids) - held_out :] if held_out else None,
         callbacks=[
             limit,
+            keras.callbacks.ModelCheckpoint(
+                best,
+                monitor,
+                mode="min",
+                save_best_only=True,
+                save_weights_only=True,
+                initial_value_threshold=min(read_log(log)[monitor]) if log.exists() and best.exists() else None,
+            ),
             keras.callbacks.CSVLogger(log, append=True),
             keras.callbacks.BackupAndRestore(work / "backup", double_checkpoint=True, delete_checkpoint=False),
         ],
         # In a file, a line for each round: a progress bar would fill it.
         verbose=1 if sys.stdout.isatty() else 2,
     )
-    history = read_log(log)
-    finish(args, lm, history, limit, work)
+    # The streaming model, whose weights are those of the language model.
+    history.model.load_weights(best)
+    finish(args, lm, read_log(log), limit, work)
 
 
 def cell_maker(args):
@@ -169,6 +180,7 @@ def cell_maker(args):
 def begin(work, args):
     """Makes the folder of a training; returns whether one goes on there, or raises if it has other settings."""
     settings = {name: value for name, value in vars(args).items() if name not in ("command", "minutes", "license")}
+    settings["set"] = dict(settings["set"])
     settings["bytes"] = pathlib.Path(args.text).stat().st_size
     path = work / "settings.json"
     if path.exists():
@@ -196,7 +208,8 @@ def read_log(path):
 def finish(args, lm, history, limit, work):
     """Saves the model, its curves and its card, and shows what it has learnt."""
     prefix = "val_" if "val_perplexity" in history else ""
-    perplexity = history[f"{prefix}perplexity"][-1]
+    best = int(np.argmin(history[f"{prefix}perplexity"]))
+    perplexity = history[f"{prefix}perplexity"][best]
     training = (
         f"{limit.steps:,} steps of {args.batch} x {args.steps} tokens in {limit.spent / 60:.1f} minutes, Adam at "
         f"{args.learning_rate}, on {keras.backend.backend()}"
@@ -217,7 +230,7 @@ def finish(args, lm, history, limit, work):
     row = [f"{args.layers} x {args.cell} {args.units}", f"{perplexity:.2f}"]
     if f"{prefix}bits_per_character" in history:
         table.add_column("bits per character")
-        row.append(f"{history[f'{prefix}bits_per_character'][-1]:.3f}")
+        row.append(f"{history[f'{prefix}bits_per_character'][best]:.3f}")
     for name, value in (("weights", f"{lm.count_params():,}"), ("steps", f"{limit.steps:,}")):
         table.add_column(name, justify="right")
         row.append(value)
@@ -248,7 +261,7 @@ def plot(history, path):
 
 def load(preset):
     path = pathlib.Path(preset)
-    if "://" not in str(preset) and not (path / "config.json").exists():
+    if "://" not in str(preset) and preset == presets.located(preset) and not (path / "config.json").exists():
         unfinished = pathlib.Path(f"{preset}.training").exists()
         hint = ": its training is not finished; run the same `train` command again" if unfinished else ""
         raise ValueError(f"{preset} is not the folder of a preset{hint}")

@@ -9,6 +9,8 @@ import keras_hub
 
 from keras_adaptive_rnn._keras import flatten_layers
 
+# The presets that come with this package, by name.
+TRAINED = pathlib.Path(__file__).parent / "trained"
 # What only the one who has trained a model knows.
 FIELDS = ("data", "license", "perplexity", "training")
 
@@ -24,6 +26,12 @@ class HeadInPreset:
 
     def _all_but_the_head(self):
         return [*flatten_layers(self.backbone), self.optimizer]
+
+
+def located(preset):
+    """Returns the folder of a preset that comes with this package, or `preset` as it is."""
+    path = TRAINED / str(preset)
+    return str(path) if path.parent == TRAINED and path.is_dir() else str(preset)
 
 
 def check_card(card):

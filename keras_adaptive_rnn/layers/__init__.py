@@ -28,6 +28,7 @@ from keras_adaptive_rnn.layers.recurrent import (
     WeightDropLSTM,
     Zoneout,
 )
+from keras_adaptive_rnn.layers.sequence_auxiliary import SequenceAuxiliary
 from keras_adaptive_rnn.layers.tied_embedding import TiedEmbedding
 from keras_adaptive_rnn.loop.rnn import RNN
 
@@ -54,6 +55,7 @@ __all__ = [
     "Mogrifier",
     "MultiplicativeLSTM",
     "RecurrentHighway",
+    "SequenceAuxiliary",
     "Skim",
     "Skip",
     "TiedEmbedding",

@@ -11,7 +11,7 @@ class Bipolar(FeedForward):
     Args:
         activation: Activation function $f$ of the ReLU family: a name, an elementwise function, or a layer such as
             `keras.layers.PReLU()`.
-        axis: Integer, the axis along which $i$ counts. Its size must be known. Defaults to `-1`.
+        axis: Integer, the axis along which $i$ counts. The size of a last axis must be known. Defaults to `-1`.
         layout: `"interleaved"` (default) or `"halves"`, which flips the first half of the entries (rounded down), as in
             the authors' code.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
@@ -22,7 +22,7 @@ class Bipolar(FeedForward):
     Output shape: Same as the inputs.
 
     Raises:
-        ValueError: `layout` or `activation` is unknown, or the inputs have no such axis of known size.
+        ValueError: `layout` or `activation` is unknown, or the inputs have no such axis, or a last one of unknown size.
 
     Example:
 
@@ -55,7 +55,8 @@ class Bipolar(FeedForward):
         Args:
             activation: Activation function $f$ of the ReLU family: a name, an elementwise function, or a layer
                 such as `keras.layers.PReLU()`.
-            axis: Integer, the axis along which $i$ counts. Its size must be known. Defaults to `-1`.
+            axis: Integer, the axis along which $i$ counts. The size of a last axis must be known. Defaults to
+                `-1`.
             layout: `"interleaved"` (default) or `"halves"`, which flips the first half of the entries (rounded
                 down), as in the authors' code.
             activity_regularizer: Regularizer of the output. Defaults to `None`.

@@ -370,6 +370,8 @@ class RNN(_arguments.Declared, keras.layers.RNN):
         """Returns whether inference steps may skip computation whose result is unused."""
         if not self._tree.deciding or _sequence.current().intermediates is not None:
             return False
+        if not engine.may_choose() and not all(scans_taken_steps(cell) for cell in self._tree.deciding):
+            return False
         # Decisions that are computed only for some rows cannot be collected.
         nested = self._tree.nested_deciding
         return not any(cell is inner for cell in self._collected_cells() for inner in nested)

@@ -1,5 +1,7 @@
 """LSTM-Jump: reads a few tokens, jumps over some, and stops when it knows enough."""
 
+from typing import Any
+
 import keras
 import numpy as np
 from keras import ops
@@ -148,11 +150,12 @@ class LSTMJump(TextClassifier):
         """Reads and jumps, without gradients, until every row has stopped."""
         batch_size, length = ops.shape(tokens)
         segments = self.max_jumps + 1
-        if tokens.shape[1] is not None:
+        # While a model is exported, an unknown length is a symbol on JAX and PyTorch.
+        if isinstance(tokens.shape[1], int):
             segments = min(segments, -(-tokens.shape[1] // self.read))
         begin, end = jumping.bounds(mask)
         noise = self._noise(batch_size, segments - 1, training) if segments > 1 else None
-        columns = ops.arange(segments - 1, dtype="int32")
+        columns = ops.arange(0, segments - 1, dtype="int32")
 
         def body(k, next_token, jumps, *states):
             read, is_read = self._window(tokens, mask, ops.expand_dims(next_token, -1), end)
@@ -163,12 +166,14 @@ class LSTMJump(TextClassifier):
                 logits = logits + ops.take(noise, ops.minimum(k, segments - 2), axis=1)
             # No jump is drawn in a row that has stopped, or after the last jump.
             draws = ops.logical_and(next_token < end, k < segments - 1)
-            jump = ops.where(draws, ops.cast(ops.argmax(logits, axis=-1), "int32"), -1)
+            # Of booleans: the argmax of floats looks at the bits of a zero's sign, which no other format has.
+            best = ops.cast(ops.equal(logits, ops.max(logits, axis=-1, keepdims=True)), "int32")
+            jump = ops.where(draws, ops.cast(ops.argmax(best, axis=-1), "int32"), -1)
             jumps = ops.where(ops.equal(columns, k), ops.expand_dims(jump, -1), jumps)
             next_token = ops.where(jump > 0, next_token + jump - 1, ops.maximum(next_token, end))
             return (k + 1, next_token, jumps, *(ops.stop_gradient(state) for state in states))
 
-        none = ops.full((batch_size, segments - 1), -1, dtype="int32")
+        none = ops.zeros((batch_size, segments - 1), dtype="int32") - 1
         states = any_cell.initial_states(self.cell, batch_size, self.compute_dtype)
         start = (ops.convert_to_tensor(0, dtype="int32"), begin, none, *map(ops.stop_gradient, states))
         _, _, jumps, *states = engine.while_loop(
@@ -193,7 +198,7 @@ class LSTMJump(TextClassifier):
     def _window(self, tokens, mask, starts, end):
         """Returns the R tokens from each of `starts`, `[batch, segments]`, and a mask of those that are read."""
         batch_size, length = ops.shape(tokens)
-        places = ops.expand_dims(starts, -1) + ops.arange(self.read, dtype="int32")
+        places = ops.expand_dims(starts, -1) + ops.arange(0, self.read, dtype="int32")
         places = ops.reshape(places, (batch_size, starts.shape[1] * self.read))
         inside = ops.minimum(places, length - 1)
         is_read = ops.logical_and(places < ops.expand_dims(end, -1), ops.take_along_axis(mask, inside, axis=1))
@@ -230,6 +235,23 @@ class LSTMJump(TextClassifier):
         shape = (batch_size, draws, self.max_jump + 1)
         uniform = keras.random.uniform(shape, 1e-7, 1 - 1e-7, dtype="float32", seed=self.seed_generator)
         return -ops.log(-ops.log(uniform))
+
+    def export(self, filepath: Any, format: str = "tf_saved_model", *args, **kwargs) -> None:
+        """Exports the model as `keras.Model.export` does, for inference.
+
+        Args:
+            filepath, format, *args, **kwargs: As in `keras.Model.export`.
+
+        Raises:
+            ValueError: The jumps are drawn at random, and the file would hold no random generator.
+        """
+        if self.inference == "sample" and format != "tf_saved_model":
+            raise ValueError(
+                "LSTMJump with inference='sample' draws random numbers, and only a file of format='tf_saved_model', "
+                "from TensorFlow or JAX, holds a random generator. Export it so, or make the model with "
+                f"inference='greedy'. Received: format={format!r}"
+            )
+        super().export(filepath, format, *args, **kwargs)
 
     # The loss.
 

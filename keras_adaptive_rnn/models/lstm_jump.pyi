@@ -150,6 +150,16 @@ class LSTMJump(TextClassifier):
 
     def build(self, input_shape: Any) -> None: ...
     def call(self, tokens: Any, mask: Any = None, training: bool | None = False) -> Any: ...
+    def export(self, filepath: Any, format: str = "tf_saved_model", *args: Any, **kwargs: Any) -> None:
+        """Exports the model as `keras.Model.export` does, for inference.
+
+        Args:
+            filepath, format, *args, **kwargs: As in `keras.Model.export`.
+
+        Raises:
+            ValueError: The jumps are drawn at random, and the file would hold no random generator.
+        """
+
     def test_step(self, *args: Any, **kwargs: Any) -> Any: ...
     def compute_loss(
         self, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None, training: bool | None = True
