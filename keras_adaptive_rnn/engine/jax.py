@@ -306,6 +306,11 @@ def may_choose():
     return True
 
 
+def may_flatten():
+    # `jax2onnx` cannot divide what it has merged.
+    return not is_exporting("onnx")
+
+
 def should_hoist(weights, rows, training):
     return not _on_cpu() or (rows is not None and weights >= tuning.HOISTED_WEIGHTS_PER_ROW * rows)
 
