@@ -12,7 +12,7 @@ from keras_adaptive_rnn import _arguments
 
 
 class TimeLimit(keras.callbacks.Callback):
-    """Trains for a number of seconds, in whose second half the learning rate falls to a tenth.
+    """Trains for a number of seconds, and lets the learning rate fall to a tenth in the second half of them.
 
     The clock starts after the first step, so that compilation does not count, and stands still during validation. The
     learning rate changes between epochs: short ones (`steps_per_epoch`) make it fall smoothly.
@@ -22,6 +22,8 @@ class TimeLimit(keras.callbacks.Callback):
         filepath: Path of a JSON file that keeps the time of a run that is interrupted, so that
             `keras.callbacks.BackupAndRestore` resumes it for the rest of the time. `None` (default) means that every
             `fit` starts from zero.
+
+        anneal: Whether the learning rate falls. Defaults to `True`.
 
     Attributes:
         spent: Number of seconds that have been trained.
@@ -40,10 +42,11 @@ class TimeLimit(keras.callbacks.Callback):
     True
     """
 
-    def __init__(self, seconds: float, filepath: str | os.PathLike | None = None):
+    def __init__(self, seconds: float, filepath: str | os.PathLike | None = None, anneal: bool = True):
         super().__init__()
         self.seconds = _arguments.number("seconds", seconds, positive=True)
         self.filepath = None if filepath is None else pathlib.Path(filepath)
+        self.anneal = _arguments.boolean("anneal", anneal)
         self.spent, self.steps = 0.0, 0
         self._rate = self._last = None
 
@@ -61,7 +64,7 @@ class TimeLimit(keras.callbacks.Callback):
 
     def on_epoch_begin(self, epoch, logs=None):
         share = min(1.0, max(0.1, 2 * (1 - self.spent / self.seconds)))
-        self.model.optimizer.learning_rate = self._rate * share
+        self.model.optimizer.learning_rate = self._rate * (share if self.anneal else 1.0)
         self._last = None if self._last is None else time.perf_counter()
 
     def on_train_batch_end(self, batch, logs=None):

@@ -27,7 +27,7 @@ class TokenStream(keras.utils.PyDataset):
     On JAX, each new length compiles the model again. `bucket` rounds lengths to multiples, which bounds their number.
 
     Args:
-        ids: Integers, the tokens of the text in order.
+        ids: Integers, the tokens of the text in order; they may be memory-mapped, and are read segment by segment.
         batch_size: Positive integer, number of rows.
         steps: Positive integer, the usual length of a segment. Defaults to `70`.
         spread: Non-negative number, standard deviation of the lengths. Defaults to `5.0`.
@@ -98,7 +98,8 @@ class TokenStream(keras.utils.PyDataset):
             )
         if ids.min() < 0:
             raise ValueError(f"Argument `ids` must have no negative tokens. Received: {ids.min()}")
-        self.rows = ids[: self.batch_size * row].reshape(self.batch_size, row).astype("int32")
+        # A view: a file of tokens that is memory-mapped stays on the disk.
+        self.rows = ids[: self.batch_size * row].reshape(self.batch_size, row)
         self.largest = int(self.rows.max())
         self._in_epoch = self._at_end = False
         self._furthest = -1
@@ -179,7 +180,8 @@ class TokenStream(keras.utils.PyDataset):
         self._at_end = index == len(self) - 1
         start = int(self.lengths[:index].sum())
         stop = start + int(self.lengths[index])
-        return self.rows[:, start:stop], self.rows[:, start + 1 : stop + 1]
+        segment = np.array(self.rows[:, start : stop + 1], "int32")
+        return segment[:, :-1], segment[:, 1:]
 
     def on_epoch_begin(self):
         self._in_epoch, self._at_end = True, False

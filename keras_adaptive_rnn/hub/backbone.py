@@ -10,6 +10,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments, initializers
 from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn._saving import Saved
 from keras_adaptive_rnn._types import Initializer, Tensor
 from keras_adaptive_rnn.cells.bases.any_cell import as_list
 from keras_adaptive_rnn.layers import RNN, ActivationRegularization, TiedEmbedding
@@ -125,10 +126,8 @@ class RecurrentBackbone(keras_hub.models.Backbone):
             name="token_embedding",
         )
         # A layer for each rate, also of zero: a generator of random numbers more would change the order of the weights.
-        self.embedding_dropped = keras.layers.SpatialDropout1D(
-            rates["embedding_dropout"], dtype=dtype, name="embedding_dropped"
-        )
-        self.output_dropped = keras.layers.SpatialDropout1D(rates["output_dropout"], dtype=dtype, name="output_dropped")
+        self.embedding_dropped = LockedDropout(rates["embedding_dropout"], dtype=dtype, name="embedding_dropped")
+        self.output_dropped = LockedDropout(rates["output_dropout"], dtype=dtype, name="output_dropped")
         self.regularization = None
         if any(penalties.values()):
             self.regularization = ActivationRegularization(*penalties.values(), dtype=dtype, name="regularization")
@@ -249,6 +248,11 @@ class RecurrentBackbone(keras_hub.models.Backbone):
         own = {name: _arguments.serialize(getattr(self, name)) for name in names}
         layers = [layer.forward_layer if self.bidirectional else layer for layer in self.recurrent_layers]
         return {**config, **own, "cells": [keras.saving.serialize_keras_object(layer.cell) for layer in layers]}
+
+
+@keras.saving.register_keras_serializable(package="keras_adaptive_rnn")
+class LockedDropout(Saved, keras.layers.SpatialDropout1D):
+    """Drops the same units in all steps. Unlike in Keras's layer, the masks of a resumed training go on."""
 
 
 @keras.saving.register_keras_serializable(package="keras_adaptive_rnn")

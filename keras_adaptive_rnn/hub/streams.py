@@ -105,15 +105,25 @@ def _compiled(lm, batch_size):
 
 def _stream_of(lm, text, batch_size, steps, name):
     """Returns the stream that is given, or one of a string or of token ids."""
-    if isinstance(text, keras.utils.PyDataset):
+    stream = text
+    if not isinstance(text, keras.utils.PyDataset):
+        stream = _stream(_ids_of(lm, text, name), batch_size, steps)
+    size = lm.backbone.vocabulary_size
+    if isinstance(stream, TokenStream) and stream.largest >= size:
+        raise ValueError(
+            f"Argument `{name}` must hold token ids from 0 to {size - 1}, the vocabulary of the model. "
+            f"Received: {stream.largest}"
+        )
+    return stream
+
+
+def _ids_of(lm, text, name):
+    """Returns the token ids of a text."""
+    if not isinstance(text, str):
         return text
-    if isinstance(text, str):
-        if lm.preprocessor is None:
-            raise ValueError(
-                f"Argument `{name}` must be token ids, as the model has no preprocessor. Received: {text!r}"
-            )
-        text = lm.preprocessor.tokenizer(text)
-    return _stream(text, batch_size, steps)
+    if lm.preprocessor is None:
+        raise ValueError(f"Argument `{name}` must be token ids, as the model has no preprocessor. Received: {text!r}")
+    return lm.preprocessor.tokenizer(text)
 
 
 def fit_streams(lm, text, batch_size, steps, epochs, validation, callbacks, **kwargs):
@@ -124,16 +134,24 @@ def fit_streams(lm, text, batch_size, steps, epochs, validation, callbacks, **kw
     if validation is not None:
         validation = _stream_of(lm, validation, batch_size, steps, "validation")
     model = _compiled(lm, batch_size)
-    # A stream of unequal segments scales the learning rate by their lengths.
-    states = StreamStates(stream if isinstance(stream, TokenStream) and not stream.is_fixed else None)
-    callbacks = [states, *(callbacks or [])]
+    callbacks = list(callbacks or [])
+    given = [callback for callback in callbacks if isinstance(callback, StreamStates)]
+    for states in given:
+        if states.stream not in (None, stream):
+            raise ValueError(
+                "Argument `callbacks` must hold a `StreamStates` of the stream that is read, or of none. "
+                f"Received: one of {states.stream!r}, and text={text!r}"
+            )
+    if not given:
+        # A stream of unequal segments scales the learning rate by their lengths.
+        is_scaled = isinstance(stream, TokenStream) and not stream.is_fixed
+        callbacks = [StreamStates(stream if is_scaled else None), *callbacks]
     return model.fit(stream, epochs=epochs, validation_data=validation, callbacks=callbacks, shuffle=False, **kwargs)
 
 
 def evaluate_streams(lm, text, batch_size, **kwargs):
-    if isinstance(text, str):
-        text = lm.preprocessor.tokenizer(text)
-    return evaluation.evaluate(streaming_model(lm, batch_size), text, batch_size, **kwargs)
+    ids = _ids_of(lm, text, "text")
+    return evaluation.evaluate(streaming_model(lm, batch_size), ids, batch_size, **kwargs)
 
 
 class Rounds(keras.utils.PyDataset):
