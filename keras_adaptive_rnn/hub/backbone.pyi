@@ -6,6 +6,7 @@ from typing import Any
 import keras
 import keras_hub
 
+from keras_adaptive_rnn._saving import Saved
 from keras_adaptive_rnn._types import Initializer, Tensor
 
 class RecurrentBackbone(keras_hub.models.Backbone):
@@ -189,6 +190,9 @@ class RecurrentBackbone(keras_hub.models.Backbone):
         """
 
     def get_config(self) -> dict[str, Any]: ...
+
+class LockedDropout(Saved, keras.layers.SpatialDropout1D):
+    """Drops the same units in all steps. Unlike in Keras's layer, the masks of a resumed training go on."""
 
 class Unmasked(keras.layers.Layer):
     """Forgets the mask: the head of a model must not read it as a mask of the loss, which has one of its own."""

@@ -219,19 +219,21 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
 
         Args:
             text: A string; token ids, an integer array `[tokens]`, which may be memory-mapped (`np.load(path,
-                mmap_mode="r")`) and larger than memory; or a `keras.utils.PyDataset` of batches `x, y`
-                `[batch_size, time]` in which each row goes on where it ended.
+                mmap_mode="r")`) and larger than memory; a `keras_adaptive_rnn.datasets.TokenStream`, or another
+                `keras.utils.PyDataset` of batches `x, y` `[batch_size, time]` in which each row goes on where it ended.
             batch_size: Positive integer. Defaults to 32.
             steps: Positive integer, tokens of a segment. Defaults to 64.
             epochs: Positive integer. Defaults to 1.
             validation: The same as `text`, to be evaluated after every epoch. Defaults to `None`.
-            callbacks: List of callbacks. Defaults to `None`.
+            callbacks: List of callbacks. A `keras_adaptive_rnn.callbacks.StreamStates` among them takes the place of
+                the one that is there by itself, which scales the learning rate by the lengths of a `TokenStream`.
+                Defaults to `None`.
             **kwargs: As in `keras.Model.fit`.
 
         Returns: A `keras.callbacks.History` with the loss, the perplexity and, for characters, bits per character.
 
         Raises:
-            ValueError: The text is shorter than one batch, or not of integers.
+            ValueError: The text is shorter than one batch, not of integers, or has tokens outside of the vocabulary.
         """
 
     def evaluate_streams(
@@ -244,7 +246,8 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
         Args:
             text: A string, or token ids, an integer array `[tokens]`.
             batch_size: Positive integer, number of parts that are read in parallel. Defaults to 1.
-            steps: Positive integer, tokens of a segment, which does not change the result. Defaults to 256.
+            steps: Positive integer, tokens of a segment, which does not change the result, except for where the noise of
+                `samples` is drawn anew. Defaults to 256.
             **kwargs: As in `keras_adaptive_rnn.evaluation.evaluate`: `samples` for Monte-Carlo dropout, `temperature`,
                 ...
 
