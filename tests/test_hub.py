@@ -380,6 +380,7 @@ def test_both_ways_of_training_learn(tmp_path):
     ids = hub.write_tokens(path, lm.preprocessor.tokenizer, tmp_path / "ids.npy", verbose=False)
     assert isinstance(ids, np.memmap)
     assert ids.dtype == np.uint8
+    assert np.shares_memory(kar.datasets.TokenStream(ids, 4).rows, ids)
     streamed = lm.fit_streams(ids, 4, 16, epochs=4, verbose=0).history["perplexity"]
     assert streamed[-1] < 0.6 * streamed[0]
     padded = lm.fit([TEXT[k : k + 20] for k in range(0, 200, 10)], batch_size=4, epochs=3, verbose=0)
