@@ -246,8 +246,8 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
         Args:
             text: A string, or token ids, an integer array `[tokens]`.
             batch_size: Positive integer, number of parts that are read in parallel. Defaults to 1.
-            steps: Positive integer, tokens of a segment, which does not change the result, except for where the noise of
-                `samples` is drawn anew. Defaults to 256.
+            steps: Positive integer, tokens of a segment, which does not change the result, except for where the noise
+                of `samples` is drawn anew. Defaults to 256.
             **kwargs: As in `keras_adaptive_rnn.evaluation.evaluate`: `samples` for Monte-Carlo dropout, `temperature`,
                 ...
 
@@ -309,13 +309,13 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
         """
 
     def stream(
-        self, prompt: str, max_length: int | None = None, stop_token_ids: Any = "auto", states: dict | None = None
+        self, prompt: str, max_length: float | None = None, stop_token_ids: Any = "auto", states: dict | None = None
     ) -> Iterator[str]:
         """Yields what the model writes after one prompt, piece by piece, as it comes.
 
         Args:
-            prompt, max_length, stop_token_ids, states: As in `generate`; `max_length=None` goes on for ever if the
-                preprocessor is not asked to limit it. The pieces do not repeat the prompt.
+            prompt, max_length, stop_token_ids, states: As in `generate`; `max_length=float("inf")` goes on until there
+                is a stop token. The pieces do not repeat the prompt.
 
         Raises:
             ValueError: As in `generate`; the model has no preprocessor; or its sampler weighs whole texts (beam and

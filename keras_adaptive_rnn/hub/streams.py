@@ -3,7 +3,6 @@
 from typing import Any
 
 import keras
-import keras_hub
 import numpy as np
 from keras import ops
 
@@ -33,9 +32,9 @@ def streams(ids: Any, batch_size: int, steps: int) -> tuple[np.ndarray, np.ndarr
     Example:
 
     >>> from keras_adaptive_rnn import hub
-    >>> x, y = hub.streams(np.arange(13), batch_size=2, steps=3)
+    >>> x, y = hub.streams(np.arange(14), batch_size=2, steps=3)
     >>> x.tolist()
-    [[0, 1, 2], [6, 7, 8], [3, 4, 5], [9, 10, 11]]
+    [[0, 1, 2], [7, 8, 9], [3, 4, 5], [10, 11, 12]]
     """
     stream = _stream(ids, batch_size, steps)
     x, y = zip(*stream, strict=True)
@@ -60,7 +59,7 @@ def _stream(ids, batch_size, steps, name="ids"):
     return TokenStream(ids[: batch_size * (segments * steps + 1)], batch_size, steps, spread=0, half=0)
 
 
-class BitsPerCharacter(keras_hub.metrics.Perplexity):
+class BitsPerCharacter(evaluation.Perplexity):
     """The binary logarithm of the perplexity."""
 
     def result(self):
@@ -84,9 +83,9 @@ def streaming_model(lm: Any, batch_size: int) -> keras.Model:
 
 def _compiled(lm, batch_size):
     model = streaming_model(lm, batch_size)
-    metrics = [keras_hub.metrics.Perplexity(from_logits=True, name="perplexity")]
+    metrics = [evaluation.Perplexity()]
     if getattr(getattr(lm.preprocessor, "tokenizer", None), "split", None) == "character":
-        metrics.append(BitsPerCharacter(from_logits=True, name="bits_per_character"))
+        metrics.append(BitsPerCharacter("bits_per_character"))
     model.compile(
         lm.optimizer,
         lm.loss,
