@@ -27,6 +27,7 @@ keras_hub = pytest.importorskip("keras_hub", minversion="0.32")
 from keras_adaptive_rnn import hub  # noqa: E402
 from keras_adaptive_rnn.hub.__main__ import main, parse  # noqa: E402
 from keras_adaptive_rnn.hub.command_line import begin  # noqa: E402
+from keras_adaptive_rnn.hub.presets import TRAINED  # noqa: E402
 from keras_adaptive_rnn.hub.streams import fit_rounds  # noqa: E402
 
 TEXT = "the cat sat on the mat, and the dog sat on the log. " * 20
@@ -542,6 +543,26 @@ def test_a_frozen_preset_writes_what_it_wrote():
     lm = keras_hub.models.CausalLM.from_preset(str(PRESET))
     lm.compile(sampler="greedy")
     assert lm.generate(["hello", "to"]) == json.loads((PRESET / "text.json").read_text())
+
+
+@in_turns
+def test_the_trained_model_knows_its_text():
+    from pydoc_data.topics import topics
+
+    lm = hub.RecurrentCausalLM.from_preset("mogrifier_python_reference")
+    text = topics["import"][:3000]
+    found = lm.evaluate_streams(text, batch_size=2, steps=100, verbose=False)
+    assert found.tokens == 2998
+    assert found.perplexity < 3.5
+    size = sum(path.stat().st_size for path in TRAINED.rglob("*"))
+    assert size < 2e6
+
+
+@in_turns
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_weights_of_half_precision_are_drawn(dtype):
+    lm = hub.RecurrentCausalLM(hub.RecurrentBackbone(9, 4, [kar.MogrifierCell(4)], dtype=dtype))
+    assert {keras.backend.standardize_dtype(weight.dtype) for weight in lm.trainable_weights} == {dtype}
 
 
 def test_a_keras_file_and_a_clone_write_the_same_text(tmp_path):

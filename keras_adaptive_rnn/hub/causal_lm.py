@@ -123,7 +123,7 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
     def from_preset(cls, preset: str | os.PathLike, load_weights: bool = True, **kwargs) -> Any:
         """Loads a language model.
 
-        `"mogrifier_python_reference"` comes with this package: two Mogrifiers of 236 units, which have read the
+        `"mogrifier_python_reference"` comes with this package: two Mogrifiers of 200 units, which have read the
         characters of Python's language reference.
 
         Args:
