@@ -384,7 +384,11 @@ def test_fit_ends_with_the_best_weights(data):
     trigger, look = kar.callbacks.AveragingTrigger("val_loss", latest=1), Look()
     model.fit(*data, epochs=4, verbose=0, callbacks=[Values(), trigger, look])
     same(model.weights, look.seen["ended"][1], rtol=0, atol=0)
-    # A new run starts anew.
+    # A run that goes back behind the best epoch forgets it; a new run starts anew.
+    trigger._is_first = True
+    trigger.on_epoch_begin(1)
+    assert numpy(model.optimizer.notes["past"]).tolist() == [[0, 3]]
+    assert "best_0" not in model.optimizer.notes
     run = model.fit(*data, epochs=2, verbose=0, callbacks=[Values(), trigger])
     assert run.history["averaging"] == [0, 1]
 

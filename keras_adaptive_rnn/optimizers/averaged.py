@@ -92,7 +92,9 @@ class Averaged(keras.optimizers.Optimizer):
 
     def apply(self, grads: list[Any], trainable_variables: list[Any] | None = None) -> None:
         if not self.built:
-            self.build(list(trainable_variables or ()))
+            if trainable_variables is None:
+                raise ValueError("Call `build(trainable_variables)` first, or give `apply` the variables.")
+            self.build(list(trainable_variables))
         inner = self.inner_optimizer
         before = inner.iterations if inner.gradient_accumulation_steps else None
         inner.apply(grads, trainable_variables)
