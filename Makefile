@@ -27,7 +27,7 @@ help: ## List the commands.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
 .PHONY: demo
-demo: backend-is-known $(VENV)/installed-$(KERAS_BACKEND),plot ## Train a Mogrifier and an LSTM on text. KERAS_BACKEND=torch ARGS="--text FILE"
+demo: backend-is-known $(VENV)/installed-$(KERAS_BACKEND),hub,plot ## Train a Mogrifier and an LSTM on text. KERAS_BACKEND=torch ARGS="--text FILE"
 	$(BIN)/python examples/char_language_model.py $(ARGS)
 
 .PHONY: test

@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from examples.char_language_model import prepare, read_text
-from keras_adaptive_rnn import layers
+from keras_adaptive_rnn import hub, layers
 
 LAYERS = {
     "LSTM": lambda units: layers.LSTM(units, return_sequences=True, name="recurrent"),
@@ -80,17 +80,19 @@ def main():
     parser.add_argument("--repeats", type=int, default=11)
     arguments = parser.parse_args()
 
-    vocabulary, train, validation = prepare(read_text(None), batch=32, steps=64)
+    tokenizer, parts = prepare(read_text(None), batch=32, steps=64)
+    vocabulary = tokenizer.vocabulary_size()
+    train, validation = (hub.streams(ids, 32, 64) for ids in parts)
     table = Table(title=f"{keras.backend.backend()}: {arguments.units} units")
     table.add_column("layer")
     for column in ("weights", "layer, kB", "file, kB", "loss", "loss / float", "predict / float", "step / float"):
         table.add_column(column, justify="right")
     for name in arguments.models:
         keras.utils.set_random_seed(0)
-        models = [make(name, arguments.units, len(vocabulary))]
+        models = [make(name, arguments.units, vocabulary)]
         models[0].fit(*train, batch_size=32, epochs=arguments.epochs, shuffle=False, verbose=2)
         for mode in MODES[1:]:
-            other = make(name, arguments.units, len(vocabulary))
+            other = make(name, arguments.units, vocabulary)
             other.set_weights(models[0].get_weights())
             models.append(quantized(other, mode))
         losses = [model.evaluate(*validation, batch_size=32, verbose=0) for model in models]

@@ -7,10 +7,12 @@ from keras_adaptive_rnn import (
     cells,
     datasets,
     distribution,
+    evaluation,
     initializers,
     layers,
     maps,
     models,
+    optimizers,
     testing,
 )
 from keras_adaptive_rnn.cells import *
@@ -26,11 +28,13 @@ __all__ = [
     "cells",
     "datasets",
     "distribution",
+    "evaluation",
     "export_step",
     "initializers",
     "layers",
     "maps",
     "models",
+    "optimizers",
     "step_model",
     "testing",
 ]

@@ -7,10 +7,12 @@ from keras_adaptive_rnn import (
     cells,
     datasets,
     distribution,
+    evaluation,
     initializers,
     layers,
     maps,
     models,
+    optimizers,
     testing,
 )
 from keras_adaptive_rnn.cells.adaptive import AdaptiveLSTMCell, AdaptiveRNNCell
@@ -27,14 +29,17 @@ from keras_adaptive_rnn.cells.recurrent_highway import RecurrentHighwayCell
 from keras_adaptive_rnn.cells.skim import SkimCell
 from keras_adaptive_rnn.cells.skip import SkipCell
 from keras_adaptive_rnn.cells.stacked import StackedCells
+from keras_adaptive_rnn.cells.states_output import StatesOutput
 from keras_adaptive_rnn.cells.variable_computation import VariableComputationCell
 from keras_adaptive_rnn.cells.weight_drop import WeightDropLSTMCell
 from keras_adaptive_rnn.cells.zoneout import ZoneoutCell
+from keras_adaptive_rnn.layers.activation_regularization import ActivationRegularization
 from keras_adaptive_rnn.layers.adaptive_dense import AdaptiveDense
 from keras_adaptive_rnn.layers.bipolar import OPLU, Bipolar, CReLU
 from keras_adaptive_rnn.layers.embedding import FixedEmbedding
 from keras_adaptive_rnn.layers.highway import Highway
 from keras_adaptive_rnn.layers.maxout import Maxout
+from keras_adaptive_rnn.layers.mixture_of_softmaxes import MixtureOfSoftmaxes
 from keras_adaptive_rnn.layers.recurrent import (
     GRU,
     LSTM,
@@ -54,6 +59,8 @@ from keras_adaptive_rnn.layers.recurrent import (
     WeightDropLSTM,
     Zoneout,
 )
+from keras_adaptive_rnn.layers.sequence_auxiliary import SequenceAuxiliary
+from keras_adaptive_rnn.layers.tied_embedding import TiedEmbedding
 from keras_adaptive_rnn.loop.rnn import RNN
 from keras_adaptive_rnn.one_step.file import export_step
 from keras_adaptive_rnn.one_step.model import step_model
@@ -64,6 +71,7 @@ __all__ = [
     "LSTM",
     "OPLU",
     "RNN",
+    "ActivationRegularization",
     "AdaptiveDense",
     "AdaptiveLSTM",
     "AdaptiveLSTMCell",
@@ -87,12 +95,14 @@ __all__ = [
     "LowRankLSTM",
     "LowRankLSTMCell",
     "Maxout",
+    "MixtureOfSoftmaxes",
     "Mogrifier",
     "MogrifierCell",
     "MultiplicativeLSTM",
     "MultiplicativeLSTMCell",
     "RecurrentHighway",
     "RecurrentHighwayCell",
+    "SequenceAuxiliary",
     "Skim",
     "SkimCell",
     "Skip",
@@ -100,6 +110,8 @@ __all__ = [
     "StackedAdaptiveLSTMCells",
     "StackedAdaptiveRNNCells",
     "StackedCells",
+    "StatesOutput",
+    "TiedEmbedding",
     "VariableComputation",
     "VariableComputationCell",
     "WeightDropLSTM",
@@ -112,11 +124,13 @@ __all__ = [
     "cells",
     "datasets",
     "distribution",
+    "evaluation",
     "export_step",
     "initializers",
     "layers",
     "maps",
     "models",
+    "optimizers",
     "step_model",
     "testing",
 ]

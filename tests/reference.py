@@ -317,6 +317,17 @@ def zoneout(core, w, x, states, rates=(0.1,), keys=None):
     return new[0], [*new, digits]
 
 
+def states_output(core, w, x, states, counts=False):
+    _, *own = states
+    digits = [own.pop()] if counts else []
+    _, own = core(inside(w, "core"), x, own)
+    if counts:
+        places = 128 ** np.arange(3)
+        digits = [((digits[0].astype(int) @ places + 1)[:, None] // places % 128).astype(float)]
+    output = np.concatenate(own, axis=1)
+    return output, [output, *own, *digits]
+
+
 def stacked(cores, w, x, states, connection=None):
     """`cores` are pairs of a step and its number of states, the lowest first."""
     states, outputs = list(states), []

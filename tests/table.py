@@ -326,6 +326,13 @@ CELL_ROWS = {
         },
         wraps=lambda cell: kar.ZoneoutCell(cell=cell),
     ),
+    "states_output": Row(
+        lambda: kar.StatesOutput(kar.LSTMCell(2, dropout=0.2, seed=1), truncate=3),
+        partial(ref.states_output, ref.lstm, counts=True),
+        Learning(lambda: kar.StatesOutput(kar.LSTMCell(16)), 0.02, 600),
+        options={"states_output_of_stack": lambda: kar.StatesOutput(kar.StackedCells([kar.GRUCell(2)] * 1))},
+        equations={"untruncated": (lambda: kar.StatesOutput(kar.LSTMCell(3)), partial(ref.states_output, ref.lstm))},
+    ),
     "skip": Row(
         lambda: kar.SkipCell(kar.LSTMCell(4), trainable_initial_state=True),
         partial(deciding.skip, ref.lstm, memory=1),
@@ -476,10 +483,22 @@ LAYERS = {
     "adaptive_output": lambda: kar.AdaptiveDense(3, "output", activation="belu", use_bias=False),
     "adaptive_sva": lambda: kar.AdaptiveDense(3, "sva", policy=policy(3 + 3)),
     "adaptive_blocks": lambda: kar.AdaptiveDense(3, [5, 2], policy="relu", bias_initializer="ones"),
+    "mixture_of_softmaxes": lambda: kar.MixtureOfSoftmaxes(2, 5, dropout=0.2),
 }
+
+
+def language_model():
+    """Predicts each next token with the embeddings that read it."""
+    embedding = kar.TiedEmbedding(9, 3, word_dropout=0.2)
+    inputs = keras.Input((None,), dtype="int32")
+    raw = kar.LSTM(4, return_sequences=True)(embedding(inputs))
+    x = kar.ActivationRegularization()(keras.layers.SpatialDropout1D(0.2)(raw), raw)
+    return keras.Model(inputs, kar.MixtureOfSoftmaxes(2, embedding)(x))
+
 
 # Models that read tokens below 9: each has a frozen file, and its file loads on every backend.
 MODELS = {
+    "language_model": language_model,
     "lstm_jump": lambda: kar.models.LSTMJump(
         vocabulary_size=9, embedding_units=3, classes=2, units=4, read=2, max_jump=3, max_jumps=2
     ),

@@ -23,7 +23,8 @@ OURS_OF_KERAS = {
     "SimpleRNNCell": kar.ElmanCell,
     "RNN": kar.RNN,
 }
-CLASSES = [cls for cls in PUBLIC if cls.__module__.startswith("keras_adaptive_rnn.")]
+LAYERS = [cls for cls in PUBLIC if issubclass(cls, keras.Layer)]
+CLASSES = [cls for cls in LAYERS if cls.__module__.startswith("keras_adaptive_rnn.")]
 
 
 def by_position(signature):

@@ -71,3 +71,24 @@ def test_the_models_of_mnist_have_the_sizes_of_the_paper():
     example = load("mnist_sva")
     for row, (_, size, _, _) in example.ROWS.items():
         assert abs(example.make_model(row).count_params() / 1000 / int(size[:-1]) - 1) < 0.03
+
+
+def test_copy_decoding(capsys):
+    arguments = ["--steps", "2", "--units", "8", "--texts", "2", "--beam", "2", "--strengths", "0", "1"]
+    shares = load("copy_decoding").main(arguments)
+    assert list(shares) == [0.0, 1.0]
+    assert all(0 <= share <= 1 for share in shares.values())
+    assert "generated" in capsys.readouterr().out
+
+
+def test_memorization(tmp_path, rng, capsys):
+    x, y = rng.integers(0, 256, (60, 28, 28), dtype="uint8"), np.arange(60) % 10
+    np.savez(tmp_path / "mnist.npz", x_train=x, y_train=y)
+    example, folder = load("memorization"), tmp_path / "results"
+    arguments = ["--units", "16", "--epochs", "1", "--repeats", "2", "--output", str(folder)]
+    curves = example.main([*arguments, "--data", str(tmp_path / "mnist.npz")])
+    assert set(curves) == {"true labels", "random labels"}
+    assert [path.name for path in folder.iterdir()] == ["curves.png"]
+    assert "selectivity" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="cannot read MNIST"):
+        example.main([*arguments, "--data", str(tmp_path / "none.npz")])

@@ -4,7 +4,6 @@ import importlib.util
 import json
 import pathlib
 
-import keras
 import pytest
 
 from tests.backends import in_turns
@@ -13,6 +12,9 @@ pytestmark = in_turns
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
+keras_hub = pytest.importorskip("keras_hub", minversion="0.32")
+from keras_adaptive_rnn import hub  # noqa: E402
+
 PATH = pathlib.Path(__file__).parents[1] / "examples" / "char_language_model.py"
 if not PATH.exists():
     pytest.skip("the examples are not part of the source distribution", allow_module_level=True)
@@ -33,22 +35,24 @@ def test_run(example, tmp_path, capsys):
     text.write_text(SENTENCE * 10, encoding="utf-8")
     example.main([*SMALL, "--text", str(text), "--output", str(folder)])
 
-    assert {path.name for path in folder.iterdir()} == {"model.keras", "curves.png", "results.json", "sample.txt"}
+    assert {path.name for path in folder.iterdir()} == {"preset", "curves.png", "results.json", "sample.txt"}
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-    assert set(results["vocabulary"]) == {example.UNKNOWN, *SENTENCE}
+    assert set(results["vocabulary"]) == {"\ufffd", *SENTENCE}
     for model in results["models"].values():
         assert model["curves"][-1]["seconds"] >= 0.5
         assert 0 < model["validation_bits_per_character"] < 6
     sample = (folder / "sample.txt").read_text(encoding="utf-8")
     assert len(sample) == 400
     assert set(sample) <= set(results["vocabulary"])
-    loaded = keras.models.load_model(folder / "model.keras")
-    assert example.write(loaded, results["vocabulary"], 20, 0.7, 0) == sample[:20]
+    loaded = keras_hub.models.CausalLM.from_preset(str(folder / "preset"))
+    loaded.compile(sampler=keras_hub.samplers.RandomSampler(temperature=0.7, seed=0))
+    assert loaded.generate("\n", max_length=401, strip_prompt=True) == sample
     assert sample in capsys.readouterr().out
 
 
 def test_default_models_have_equal_weights(example):
-    models = example.make_models(100, example.parse([]))
+    tokenizer = hub.VocabularyTokenizer([chr(k) for k in (0xFFFD, *range(32, 131))])
+    models = example.make_models(tokenizer, example.parse([]))
     ratio = models["LSTM"].count_params() / models["Mogrifier"].count_params()
     assert abs(ratio - 1) < 0.01
 
@@ -59,10 +63,13 @@ def test_reference_has_no_paragraph_twice(example):
     assert len(set(paragraphs)) == len(paragraphs)
 
 
-def test_streams_go_on_from_batch_to_batch(example):
-    _, (x, y), _ = example.prepare(SENTENCE * 40, 4, 8)
-    assert (x[:4, 1:] == y[:4, :-1]).all()
-    assert (y[:4, -1] == x[4:8, 0]).all()
+def test_a_run_of_less_than_an_epoch_is_not_judged(example):
+    result = {"weights": 10, "epochs": 0.5, "seconds_per_epoch": 100.0, "validation_bits_per_character": 3.0}
+    results, args = {"Mogrifier": result, "LSTM": {**result, "epochs": 2.0}}, example.parse(["--seconds", "50"])
+    assert 'make demo ARGS="--seconds 200"' in example.advice(results, args)
+    cells = [next(iter(column.cells)) for column in example.make_table(results).columns]
+    assert cells[-1] == "too little"
+    assert not example.advice({"LSTM": results["LSTM"]}, args)
 
 
 def test_bad_rank(example, tmp_path):

@@ -21,7 +21,17 @@ from tests.backends import in_turns
 ROOT = pathlib.Path(__file__).parent.parent
 PACKAGE = ROOT / "keras_adaptive_rnn"
 BACKENDS = ("jax", "tensorflow", "torch")
-NAMESPACES = (kar, kar.cells, kar.datasets, kar.layers, kar.maps, kar.models)
+NAMESPACES = (
+    kar,
+    kar.analysis,
+    kar.cells,
+    kar.datasets,
+    kar.evaluation,
+    kar.layers,
+    kar.maps,
+    kar.models,
+    kar.optimizers,
+)
 # Tests define and register cells of their own.
 PUBLIC = [cls for cls in _export.PUBLIC if cls.__module__.startswith("keras_adaptive_rnn.")]
 
@@ -59,9 +69,15 @@ def importers(*modules):
 
 
 def test_only_the_engine_imports_a_backend():
+    """And one file of `hub`: KerasHub tokenizes in pipelines of TensorFlow, whatever the backend."""
     names = [part for name in BACKENDS for part in (name, f"_{name}_internals")]
     files = {f"engine/{name}.py" for name in (*names, "torch_trace")}
-    assert importers("jax", "jaxlib", "tensorflow", "torch") == files
+    assert importers("jax", "jaxlib", "tensorflow", "torch") == files | {"hub/_tensorflow.py"}
+
+
+def test_only_one_room_imports_kerashub_and_no_other_imports_it():
+    files = importers("keras_hub", "keras_adaptive_rnn.hub")
+    assert {file.split("/")[0] for file in files} == {"hub"}
 
 
 def test_only_one_file_reaches_into_keras():
@@ -80,8 +96,9 @@ def test_importing_it_chooses_and_imports_no_backend():
 
 @pytest.mark.parametrize("cls", PUBLIC, ids=lambda cls: cls.__name__)
 def test_a_public_class_is_in_its_namespace(cls):
-    if issubclass(cls, (kar.maps.LinearMap, keras.Model)):
-        namespace = kar.models if issubclass(cls, keras.Model) else kar.maps
+    room = cls.__module__.split(".")[1]
+    if room not in ("cells", "layers", "loop"):
+        namespace = getattr(kar, room)
         assert getattr(namespace, cls.__name__) is cls
         assert cls.__name__ in namespace.__all__
     else:

@@ -1,5 +1,6 @@
 """Whatever is public has a row in the table, and so is tested by all that the tables' tests try."""
 
+import keras
 import pytest
 
 import keras_adaptive_rnn as kar
@@ -10,12 +11,19 @@ from tests.table import CELL_ROWS, LAYERS, MODELS
 ELSEWHERE = {
     kar.GridLSTMBlock: "test_reference.py",
     kar.layers.FixedEmbedding: "test_dense_layers.py",
+    kar.layers.TiedEmbedding: "test_training_kit.py",
+    kar.layers.ActivationRegularization: "test_training_kit.py",
+    kar.layers.SequenceAuxiliary: "test_training_kit.py",
 }
-# Linear maps are options of cells; those that other tests define and register are no part of the package.
+# Linear maps are options of cells, and optimizers are in tests/test_training_kit.py; those that other tests define and
+# register are no part of the package.
 PUBLIC = {
     cls
     for cls in _export.PUBLIC
-    if cls.__module__.startswith("keras_adaptive_rnn.") and not issubclass(cls, kar.maps.LinearMap)
+    if cls.__module__.startswith("keras_adaptive_rnn.")
+    # Those of `hub` are in tests/test_hub.py.
+    and not cls.__module__.startswith("keras_adaptive_rnn.hub.")
+    and not issubclass(cls, (kar.maps.LinearMap, keras.optimizers.Optimizer))
 }
 
 

@@ -147,7 +147,7 @@ def draw(plan, title_of_ground, path):
     axes = plt.figure(figsize=(WIDTH, top + 0.05)).add_axes((0, 0, 1, 1), xlim=(0, WIDTH), ylim=(-0.05, top))
     axes.axis("off")
     for a, b in sorted(plan.parts):
-        color = COLORS[b[0]]
+        color = COLORS.get(b[0], "#555555")
         x0, y0, x1, y1 = plan.ports(a)[b[0]], bottoms[a[1]], plan.x[b], bottoms[b[1]] + heights[b[1]]
         curve = Path([(x0, y0), (x0, (y0 + y1) / 2), (x1, (y0 + y1) / 2), (x1, y1)], [Path.MOVETO, *[Path.CURVE4] * 3])
         axes.add_patch(PathPatch(curve, color=color, lw=1.3, fill=False, capstyle="butt"))

@@ -70,7 +70,9 @@ def described(cls):
 def description(cls, name, classes):
     """Returns what is written nearest about an argument: in `cls`, its bases, its cell, or any class that has it."""
     near = [*cls.__mro__, *getattr(getattr(cls, "cell_class", None), "__mro__", ())]
-    texts = [described(c).get(name, "") for c in [*near, *classes] if c.__module__.startswith(PACKAGE)]
+    # What Keras defines means the same in every class, unless the class says otherwise.
+    others = [] if name in _arguments.LAYER_ARGUMENTS else classes
+    texts = [described(c).get(name, "") for c in [*near, *others] if c.__module__.startswith(PACKAGE)]
     texts = [text for text in texts if text and not text.startswith("As in")]
     return texts[0] if texts else "As in `keras.layers.Layer`."
 

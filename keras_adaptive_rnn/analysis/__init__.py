@@ -1,13 +1,20 @@
-"""Inspection of recurrent networks: gates, gradients, activations and matrices, as NumPy arrays and plots.
+"""Inspection of networks and of labelled texts: gates, gradients, units, matrices and leaks, as arrays and plots.
 
 The plots, `plot_*`, need matplotlib: `pip install "keras_adaptive_rnn[plot]"`.
 """
 
 from keras_adaptive_rnn.analysis.adaptation import adaptation_spectrum
+from keras_adaptive_rnn.analysis.artifacts import (
+    PartialInputProbe,
+    TokenPMI,
+    partial_input_probe,
+    token_label_pmi,
+)
 from keras_adaptive_rnn.analysis.dynamics import Dynamics, activation_dynamics
 from keras_adaptive_rnn.analysis.gersgorin import gersgorin_discs
 from keras_adaptive_rnn.analysis.gradients import gradient_flow
 from keras_adaptive_rnn.analysis.plots import (
+    plot_ablation_curve,
     plot_activation_dynamics,
     plot_adaptation_spectrum,
     plot_gersgorin_discs,
@@ -22,19 +29,26 @@ from keras_adaptive_rnn.analysis.recurrent import (
     recurrent_matrix,
     singular_values,
 )
+from keras_adaptive_rnn.analysis.selectivity import AblationCurve, ablation_curve, selectivity
 from keras_adaptive_rnn.analysis.statistics import LayerStatistics, layer_statistics
 from keras_adaptive_rnn.analysis.tracing import Trace, trace
 
 __all__ = [
+    "AblationCurve",
     "Dynamics",
     "LayerStatistics",
+    "PartialInputProbe",
     "SingularValues",
+    "TokenPMI",
     "Trace",
+    "ablation_curve",
     "activation_dynamics",
     "adaptation_spectrum",
     "gersgorin_discs",
     "gradient_flow",
     "layer_statistics",
+    "partial_input_probe",
+    "plot_ablation_curve",
     "plot_activation_dynamics",
     "plot_adaptation_spectrum",
     "plot_gersgorin_discs",
@@ -44,6 +58,8 @@ __all__ = [
     "plot_singular_values",
     "recurrent_matrices",
     "recurrent_matrix",
+    "selectivity",
     "singular_values",
+    "token_label_pmi",
     "trace",
 ]

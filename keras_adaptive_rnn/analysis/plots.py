@@ -11,6 +11,7 @@ import numpy as np
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn.analysis.dynamics import Dynamics
 from keras_adaptive_rnn.analysis.gersgorin import gersgorin_discs
+from keras_adaptive_rnn.analysis.selectivity import AblationCurve
 from keras_adaptive_rnn.analysis.statistics import LayerStatistics
 from keras_adaptive_rnn.models.curve import ReadingCurve
 
@@ -234,3 +235,30 @@ def plot_reading_curve(curves: dict[str, ReadingCurve], axes: Any = None) -> Any
     for name, curve in curves.items():
         axes.plot(curve.shares, curve.accuracies, "o-", markersize=3, label=name)
     return _finished(axes, "share of the inputs that reach the LSTM", "accuracy")
+
+
+def plot_ablation_curve(curves: dict[str, AblationCurve], axes: Any = None) -> Any:
+    """Plots the accuracy of models over the share of units that are ablated: mean and standard deviation.
+
+    Args:
+        curves: Dict of `AblationCurve` by name, as returned by `ablation_curve`.
+        axes: Matplotlib axes. `None` (default) creates new ones.
+
+    Returns: The axes.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+
+    Example:
+
+    >>> falls = np.linspace(1, 0.1, 5)
+    >>> curve = keras_adaptive_rnn.analysis.AblationCurve(np.arange(5), np.arange(5) / 4, np.stack([falls, falls**2]))
+    >>> keras_adaptive_rnn.analysis.plot_ablation_curve({"true labels": curve}).get_ylabel()
+    'accuracy'
+    """
+    axes = _started(axes)
+    for name, curve in curves.items():
+        mean, spread = curve.accuracies.mean(axis=0), curve.accuracies.std(axis=0)
+        (line,) = axes.plot(curve.shares, mean, "o-", markersize=3, label=name)
+        axes.fill_between(curve.shares, mean - spread, mean + spread, color=line.get_color(), alpha=0.15, linewidth=0)
+    return _finished(axes, "share of the units that are ablated", "accuracy")

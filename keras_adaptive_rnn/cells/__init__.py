@@ -21,6 +21,7 @@ from keras_adaptive_rnn.cells.recurrent_highway import RecurrentHighwayCell
 from keras_adaptive_rnn.cells.skim import SkimCell
 from keras_adaptive_rnn.cells.skip import SkipCell
 from keras_adaptive_rnn.cells.stacked import StackedCells
+from keras_adaptive_rnn.cells.states_output import StatesOutput
 from keras_adaptive_rnn.cells.variable_computation import VariableComputationCell
 from keras_adaptive_rnn.cells.weight_drop import WeightDropLSTMCell
 from keras_adaptive_rnn.cells.zoneout import ZoneoutCell
@@ -44,6 +45,7 @@ __all__ = [
     "StackedAdaptiveLSTMCells",
     "StackedAdaptiveRNNCells",
     "StackedCells",
+    "StatesOutput",
     "VariableComputationCell",
     "WeightDropLSTMCell",
     "ZoneoutCell",

@@ -1,5 +1,7 @@
-"""Synthetic tasks as NumPy arrays, reproducible from a seed."""
+"""Synthetic tasks as NumPy arrays, reproducible from a seed, and texts as streams of tokens."""
 
+from keras_adaptive_rnn.datasets.copying import reverse_copy
 from keras_adaptive_rnn.datasets.reading import mixed_difficulty, number_prediction
+from keras_adaptive_rnn.datasets.token_stream import TokenStream
 
-__all__ = ["mixed_difficulty", "number_prediction"]
+__all__ = ["TokenStream", "mixed_difficulty", "number_prediction", "reverse_copy"]

@@ -151,6 +151,9 @@ class Engine(Protocol):
     def outside_compilers(self, function, *args, **kwargs):
         """Returns `function(*args, **kwargs)`, which `torch.compile` does not compile."""
 
+    def without_autograph(self, function):
+        """Returns `function`, which TensorFlow does not rewrite before it traces it: that takes seconds."""
+
     def compiled(self, function, layer, is_traceable):
         """Returns `function`, faster from the second call on. Threads may share it.
 

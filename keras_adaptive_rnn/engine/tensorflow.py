@@ -554,6 +554,10 @@ def outside_compilers(function, *args, **kwargs):
     return function(*args, **kwargs)
 
 
+def without_autograph(function):
+    return tf.autograph.experimental.do_not_convert(function)
+
+
 def compiled(function, layer, is_traceable):
     lock = threading.Lock()
 

@@ -2,11 +2,13 @@
 
 from keras_adaptive_rnn import cells as _cells
 from keras_adaptive_rnn.cells import *
+from keras_adaptive_rnn.layers.activation_regularization import ActivationRegularization
 from keras_adaptive_rnn.layers.adaptive_dense import AdaptiveDense
 from keras_adaptive_rnn.layers.bipolar import OPLU, Bipolar, CReLU
 from keras_adaptive_rnn.layers.embedding import FixedEmbedding
 from keras_adaptive_rnn.layers.highway import Highway
 from keras_adaptive_rnn.layers.maxout import Maxout
+from keras_adaptive_rnn.layers.mixture_of_softmaxes import MixtureOfSoftmaxes
 from keras_adaptive_rnn.layers.recurrent import (
     GRU,
     LSTM,
@@ -26,6 +28,8 @@ from keras_adaptive_rnn.layers.recurrent import (
     WeightDropLSTM,
     Zoneout,
 )
+from keras_adaptive_rnn.layers.sequence_auxiliary import SequenceAuxiliary
+from keras_adaptive_rnn.layers.tied_embedding import TiedEmbedding
 from keras_adaptive_rnn.loop.rnn import RNN
 
 __all__ = [
@@ -33,6 +37,7 @@ __all__ = [
     "LSTM",
     "OPLU",
     "RNN",
+    "ActivationRegularization",
     "AdaptiveDense",
     "AdaptiveLSTM",
     "AdaptiveRNN",
@@ -46,11 +51,14 @@ __all__ = [
     "LowRankGRU",
     "LowRankLSTM",
     "Maxout",
+    "MixtureOfSoftmaxes",
     "Mogrifier",
     "MultiplicativeLSTM",
     "RecurrentHighway",
+    "SequenceAuxiliary",
     "Skim",
     "Skip",
+    "TiedEmbedding",
     "VariableComputation",
     "WeightDropLSTM",
     "Zoneout",

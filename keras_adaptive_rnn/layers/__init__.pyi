@@ -14,14 +14,17 @@ from keras_adaptive_rnn.cells.recurrent_highway import RecurrentHighwayCell
 from keras_adaptive_rnn.cells.skim import SkimCell
 from keras_adaptive_rnn.cells.skip import SkipCell
 from keras_adaptive_rnn.cells.stacked import StackedCells
+from keras_adaptive_rnn.cells.states_output import StatesOutput
 from keras_adaptive_rnn.cells.variable_computation import VariableComputationCell
 from keras_adaptive_rnn.cells.weight_drop import WeightDropLSTMCell
 from keras_adaptive_rnn.cells.zoneout import ZoneoutCell
+from keras_adaptive_rnn.layers.activation_regularization import ActivationRegularization
 from keras_adaptive_rnn.layers.adaptive_dense import AdaptiveDense
 from keras_adaptive_rnn.layers.bipolar import OPLU, Bipolar, CReLU
 from keras_adaptive_rnn.layers.embedding import FixedEmbedding
 from keras_adaptive_rnn.layers.highway import Highway
 from keras_adaptive_rnn.layers.maxout import Maxout
+from keras_adaptive_rnn.layers.mixture_of_softmaxes import MixtureOfSoftmaxes
 from keras_adaptive_rnn.layers.recurrent import (
     GRU,
     LSTM,
@@ -41,6 +44,8 @@ from keras_adaptive_rnn.layers.recurrent import (
     WeightDropLSTM,
     Zoneout,
 )
+from keras_adaptive_rnn.layers.sequence_auxiliary import SequenceAuxiliary
+from keras_adaptive_rnn.layers.tied_embedding import TiedEmbedding
 from keras_adaptive_rnn.loop.rnn import RNN
 
 __all__ = [
@@ -48,6 +53,7 @@ __all__ = [
     "LSTM",
     "OPLU",
     "RNN",
+    "ActivationRegularization",
     "AdaptiveDense",
     "AdaptiveLSTM",
     "AdaptiveLSTMCell",
@@ -71,12 +77,14 @@ __all__ = [
     "LowRankLSTM",
     "LowRankLSTMCell",
     "Maxout",
+    "MixtureOfSoftmaxes",
     "Mogrifier",
     "MogrifierCell",
     "MultiplicativeLSTM",
     "MultiplicativeLSTMCell",
     "RecurrentHighway",
     "RecurrentHighwayCell",
+    "SequenceAuxiliary",
     "Skim",
     "SkimCell",
     "Skip",
@@ -84,6 +92,8 @@ __all__ = [
     "StackedAdaptiveLSTMCells",
     "StackedAdaptiveRNNCells",
     "StackedCells",
+    "StatesOutput",
+    "TiedEmbedding",
     "VariableComputation",
     "VariableComputationCell",
     "WeightDropLSTM",

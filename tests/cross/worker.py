@@ -5,6 +5,7 @@
 differences.
 """
 
+import importlib.util
 import json
 import pathlib
 import sys
@@ -16,6 +17,8 @@ import keras_adaptive_rnn as kar
 
 INPUT_SHAPE = (2, 5, 4)
 TOLERANCE = 1e-5
+# It needs a newer Keras than the oldest that the package supports.
+HAS_HUB = importlib.util.find_spec("keras_hub") is not None
 # The cells that are also tried inside `Bidirectional` and in a stack of Keras: a core, cells of cells, and a count.
 WRAPPED = ("lstm", "mogrifier", "stacked_adaptive_lstm", "zoneout")
 
@@ -53,8 +56,30 @@ def models():
         yield f"layer_{name}", [make()]
 
 
+def language_model():
+    """Returns a language model of KerasHub, which crosses backends as a preset."""
+    from keras_adaptive_rnn import hub
+
+    tokenizer = hub.VocabularyTokenizer([chr(k) for k in (0xFFFD, *range(97, 123))])
+    backbone = hub.RecurrentBackbone(27, 8, [kar.MogrifierCell(8), keras.layers.GRUCell(8)], tie_weights=False)
+    lm = hub.RecurrentCausalLM(backbone, hub.RecurrentCausalLMPreprocessor(tokenizer, sequence_length=30))
+    rng = np.random.default_rng(1)
+    lm.set_weights([rng.normal(size=w.shape) for w in lm.weights])
+    return lm
+
+
+def greedy_text(lm):
+    lm.compile(sampler="greedy")
+    return lm.generate(["hello", "to"])
+
+
 def write(folder):
     from tests.table import CELLS, MODELS
+
+    if HAS_HUB:
+        lm = language_model()
+        lm.save_to_preset(folder / "preset")
+        (folder / "preset.txt").write_text(json.dumps(greedy_text(lm)))
 
     for name, layers in models():
         model = keras.Sequential([keras.Input(INPUT_SHAPE[1:], batch_size=INPUT_SHAPE[0]), *layers])
@@ -81,6 +106,11 @@ def write(folder):
 def read(folder):
     writers = sorted(other for other in folder.parent.iterdir() if other != folder)
     differences = {}
+    for writer in writers if HAS_HUB else []:
+        from keras_adaptive_rnn import hub
+
+        text = greedy_text(hub.RecurrentCausalLM.from_preset(writer / "preset"))
+        differences[f"{writer.name}/preset"] = float(text != json.loads((writer / "preset.txt").read_text()))
     # From the two others in turns: each pair of backends meets, in half the time.
     for k, name in enumerate(sorted(path.name for path in folder.glob("*.keras"))):
         path = writers[k % 2] / name

@@ -4,6 +4,7 @@ A file is written once, when its cell is first released, and never again: users 
 one unreadable is a break of the format.
 """
 
+import json
 import pathlib
 
 import keras
@@ -13,6 +14,7 @@ import keras_adaptive_rnn as kar
 from tests.table import CELLS, LAYERS, MODELS, OPTIONS
 
 FOLDER = pathlib.Path(__file__).parent
+PRESET = FOLDER / "hub_preset"
 INPUT_SHAPE = (2, 3, 4)
 
 
@@ -43,6 +45,18 @@ def freeze():
         model.save(path)
         np.savez(path.with_suffix(".npz"), inputs=inputs, outputs=model.predict(inputs, verbose=0))
         print(f"froze {path.name}")
+    freeze_preset()
+
+
+def freeze_preset():
+    """Writes the preset of a language model, and what it writes from two prompts."""
+    from tests.cross.worker import greedy_text, language_model
+
+    if not PRESET.exists():
+        lm = language_model()
+        lm.save_to_preset(PRESET)
+        (PRESET / "text.json").write_text(json.dumps(greedy_text(lm)))
+        print(f"froze {PRESET.name}")
 
 
 if __name__ == "__main__":

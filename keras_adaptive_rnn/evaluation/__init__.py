@@ -1,0 +1,20 @@
+"""Evaluation of recurrent language models: perplexity, Monte-Carlo dropout, dynamic evaluation, and beam search."""
+
+from keras_adaptive_rnn.evaluation.batch_size import with_batch_size
+from keras_adaptive_rnn.evaluation.beam import CopyPenalty, Hypothesis, beam_search
+from keras_adaptive_rnn.evaluation.dynamic import dynamic_evaluate
+from keras_adaptive_rnn.evaluation.perplexity import Evaluation, Perplexity
+from keras_adaptive_rnn.evaluation.static import evaluate
+from keras_adaptive_rnn.evaluation.temperature import tune_temperature
+
+__all__ = [
+    "CopyPenalty",
+    "Evaluation",
+    "Hypothesis",
+    "Perplexity",
+    "beam_search",
+    "dynamic_evaluate",
+    "evaluate",
+    "tune_temperature",
+    "with_batch_size",
+]

@@ -1,0 +1,182 @@
+"""Dynamic evaluation: the model goes on learning from the text that it predicts."""
+
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn.evaluation import run
+from keras_adaptive_rnn.evaluation.optimizers import Adapting, SquaredGradients
+from keras_adaptive_rnn.evaluation.perplexity import Evaluation, Perplexity
+from keras_adaptive_rnn.evaluation.text import Text, check_steps
+
+
+class _Quiet(keras.Model):
+    """A model that trains without dropout, added losses or regularizers: on the cross entropy of a segment alone."""
+
+    def __init__(self, model, reduction):
+        super().__init__(name="quiet")
+        self.model, self.reduction = model, reduction
+        self.perplexity = Perplexity()
+        self.built = True
+
+    def call(self, ids, training=None):
+        return self.model(ids, training=False)
+
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        losses = keras.losses.sparse_categorical_crossentropy(y, ops.cast(y_pred, "float32"), from_logits=True)
+        return ops.mean(losses if self.reduction == "mean" else ops.sum(losses, axis=-1))
+
+    def learn(self, text, steps, optimizer, verbose, shortest=1):
+        """Takes a step of `optimizer` for each segment of a text, and returns the `Evaluation` before the steps."""
+        variables = self.trainable_variables
+        # Now, as in a graph the slots would be filled anew in each step.
+        optimizer.build(variables)
+        self.compile(optimizer, metrics=[self.perplexity], auto_scale_loss=False)
+        total, segments = 0.0, 0
+        ids, targets = text.segments(steps, pad=False)
+        if len(ids):
+            self.fit(ids, targets, batch_size=text.batch_size, shuffle=False, verbose=verbose)
+            total, segments = total + self._total(), segments + len(ids) // text.batch_size
+        # On its own, as TensorFlow takes the length of all segments from the first.
+        ids, targets = text.rest(steps)
+        if ids.shape[1] >= shortest:
+            self.reset_metrics()
+            self.train_on_batch(np.ascontiguousarray(ids), np.ascontiguousarray(targets))
+            total, segments = total + self._total(), segments + 1
+        if hasattr(self, "zero_grad"):
+            # PyTorch would keep the gradients.
+            self.zero_grad()
+        return Evaluation.of(total, text.batch_size * text.count), segments
+
+    def _total(self):
+        return sum(
+            sign * float(ops.convert_to_numpy(v))
+            for sign, v in ((1, self.perplexity.total), (-1, self.perplexity.lost))
+        )
+
+
+def dynamic_evaluate(
+    model: keras.Model,
+    ids: Any,
+    statistics: Any,
+    steps: int = 5,
+    statistics_batch_size: int = 100,
+    learning_rate: float = 5e-5,
+    decay: float = 2e-3,
+    epsilon: float = 2e-5,
+    normalize: str = "tensors",
+    reduction: str = "mean",
+    restore: bool = True,
+    *,
+    verbose: bool = True,
+) -> Evaluation:
+    r"""Returns the perplexity of a recurrent language model that goes on learning from the text it has predicted.
+
+    The text is one row, read in segments of `steps` tokens, with its states carried along. Each segment is predicted
+    first; then the weights take a step:
+
+    $$\theta \leftarrow \theta - \eta \, \frac{g}{RMS_g + \epsilon}
+      + \min\!\Big(1, \lambda \frac{RMS_g}{\overline{RMS_g}}\Big) (\theta_0 - \theta), \qquad
+      RMS_g = \sqrt{\tfrac1n \sum_{i=1}^n g_i^2}$$
+
+    $g$ is the gradient of the segment's loss, $\theta_0$ are the weights that training has found, and $g_i$ the
+    gradients of the $n$ segments of the training text, at those weights, in batches of `statistics_batch_size` rows.
+    (In the paper, of single sequences; in the authors' code, as here, of batches.)
+
+    Dropout, added losses and regularizers are off; weights that are not trainable stay. The defaults are the numbers of
+    Krause et al.; those of Melis et al. are `learning_rate=1e-3, decay=0.02, epsilon=1e-5, normalize="entries",
+    reduction="sum"`, with `steps` up to 20 for words. Both tune the first three on validation text.
+
+    Args:
+        model: As in `keras_adaptive_rnn.evaluation.evaluate`.
+        ids: Integers `[tokens]`, the text to predict.
+        statistics: Integers `[tokens]`, the training text.
+        steps: Positive integer, tokens of a segment. Defaults to `5`.
+        statistics_batch_size: Positive integer, rows of the training text. Defaults to `100`.
+        learning_rate: Non-negative number $\eta$. Defaults to `5e-5`.
+        decay: Non-negative number $\lambda$. Defaults to `2e-3`.
+        epsilon: Positive number $\epsilon$. Defaults to `2e-5`.
+        normalize: What $\overline{RMS_g}$ is: `"tensors"` (default), the mean over the weight tensors of their means,
+            or `"entries"`, the mean over all their entries.
+        reduction: Whether the loss of a segment is the `"mean"` (default) or the `"sum"` over its tokens.
+        restore: Whether the weights are as before at the end, bit for bit. `False` leaves them as they have become.
+            Defaults to `True`.
+        verbose: Whether to show progress. Defaults to `True`.
+
+    Returns: An `Evaluation(loss, perplexity, bits, tokens)`.
+
+    Raises:
+        ValueError: as in `keras_adaptive_rnn.evaluation.evaluate`; the training text is shorter than a segment; or its
+            gradient is zero.
+        TypeError: an argument is of the wrong type.
+
+    Example:
+
+    >>> rnn = keras_adaptive_rnn.LSTM(8, stateful=True, return_sequences=True)
+    >>> model = keras.Sequential(
+    ...     [keras.Input(batch_shape=(1, None)), keras.layers.Embedding(5, 8), rnn, keras.layers.Dense(5)]
+    ... )
+    >>> text = np.arange(300) % 5
+    >>> adapted = keras_adaptive_rnn.evaluation.dynamic_evaluate(
+    ...     model, text, statistics=text, statistics_batch_size=4, learning_rate=0.003, verbose=False
+    ... )
+    >>> adapted.perplexity < keras_adaptive_rnn.evaluation.evaluate(model, text, verbose=False).perplexity
+    True
+
+    Reference: Krause et al., Dynamic Evaluation of Neural Sequence Models (2018), section 4, equations 5 to 8.
+    """
+    steps = check_steps(steps)
+    statistics_batch_size = _arguments.integer("statistics_batch_size", statistics_batch_size)
+    learning_rate = _arguments.number("learning_rate", learning_rate, minimum=0)
+    decay = _arguments.number("decay", decay, minimum=0)
+    epsilon = _arguments.number("epsilon", epsilon, positive=True)
+    _arguments.choice("normalize", normalize, ("tensors", "entries"))
+    _arguments.choice("reduction", reduction, ("mean", "sum"))
+    _arguments.boolean("restore", restore)
+    shown = int(_arguments.boolean("verbose", verbose))
+    text, training_text = Text(ids, 1), Text(statistics, statistics_batch_size, "statistics")
+    if training_text.count < steps:
+        raise ValueError(
+            f"Argument `statistics` must have a segment of {steps} tokens, and the one behind them, for each of "
+            f"statistics_batch_size={statistics_batch_size} rows. Received: {np.size(statistics)} tokens"
+        )
+    of_training, of_text = run.OwnStates(model, statistics_batch_size), run.OwnStates(model, 1)
+    classes = run.vocabulary_size(model, of_text, 1, steps)
+    text.check_vocabulary(classes)
+    training_text.check_vocabulary(classes)
+    if not model.trainable_variables:
+        raise ValueError(f"Argument `model` must have trainable weights. Received: '{model.name}', which has none")
+
+    before = [ops.convert_to_numpy(variable.value).copy() for variable in model.trainable_variables]
+    done = False
+    try:
+        with of_training:
+            squares = SquaredGradients()
+            # The authors' code leaves out a last segment of a single token.
+            _, count = _Quiet(model, reduction).learn(training_text, steps, squares, shown, shortest=2)
+        rms = squares.root_means(count)
+        rates = [learning_rate / (array + epsilon) for array in rms]
+        optimizer = Adapting(rates, _pulls(rms, decay, normalize))
+        with of_text:
+            result, _ = _Quiet(model, reduction).learn(text, steps, optimizer, shown)
+        done = True
+    finally:
+        if restore or not done:
+            for variable, value in zip(model.trainable_variables, before, strict=True):
+                variable.assign(value)
+    return result
+
+
+def _pulls(rms, decay, normalize):
+    """Returns the rate of return of each entry, a list of arrays."""
+    means = [array.mean() for array in rms]
+    mean = np.mean(means) if normalize == "tensors" else np.average(means, weights=[array.size for array in rms])
+    if not mean > 0:
+        raise ValueError(
+            "Argument `statistics` must be a text whose gradient is not zero, for the size of the steps. Received: one "
+            f"whose gradient has a root mean square of {mean}"
+        )
+    return [np.minimum(1.0, decay * array / mean) for array in rms]

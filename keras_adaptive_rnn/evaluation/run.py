@@ -1,0 +1,196 @@
+"""What every evaluation needs of a model: states of its own, noise of its own, and its vocabulary."""
+
+import contextlib
+
+import keras
+import numpy as np
+from keras import ops, tree
+
+from keras_adaptive_rnn._keras import flatten_layers, replaced
+from keras_adaptive_rnn.layers.mixture_of_softmaxes import MixtureOfSoftmaxes
+from keras_adaptive_rnn.loop.rnn import RNN
+from keras_adaptive_rnn.loop.stateful import StatefulStates
+from keras_adaptive_rnn.maps import DropConnect
+
+# The attributes that hold a rate of dropout.
+RATES = (
+    "rate",
+    "dropout",
+    "recurrent_dropout",
+    "update_dropout",
+    "policy_dropout",
+    "output_dropout",
+    "word_dropout",
+)
+# Those of noise whose expectation, which inference takes, depends on the rate; a `ZoneoutCell` has a list of them.
+FIXED = ("block_dropout", "_rates")
+# Noise that all rows of a batch share: rows are no independent samples of it.
+SHARED = ("word_dropout", "block_dropout")
+
+
+def stateful_layers(model):
+    """Returns the stateful recurrent layers of a model, or raises an error if it cannot be evaluated."""
+    if not isinstance(model, keras.Model):
+        raise TypeError(f"Argument `model` must be a Keras model. Received: model={model!r}")
+    if len(tree.flatten(getattr(model, "inputs", None) or [None])) != 1:
+        raise ValueError(
+            f"Argument `model` must have one input, token ids (batch, time). Received: '{model.name}', which has "
+            f"{len(model.inputs)}"
+        )
+    layers = [layer for layer in flatten_layers(model) if isinstance(layer, keras.layers.RNN) and layer.stateful]
+    if not layers:
+        raise ValueError(
+            f"Argument `model` must have a stateful recurrent layer, so that a segment starts where the last one ended:"
+            f" `RNN(cell, stateful=True, return_sequences=True)`. Received: '{model.name}', which has none"
+        )
+    for layer in layers:
+        if not isinstance(layer, RNN):
+            raise ValueError(
+                f"Argument `model` must have stateful layers of this package, such as "
+                f"`keras_adaptive_rnn.RNN(keras.layers.LSTMCell(8), stateful=True)`, which takes any cell of Keras. "
+                f"Received: '{model.name}' with layer {layer!r}"
+            )
+    last = _last_layer(model)
+    if isinstance(last, keras.layers.Softmax) or getattr(last, "activation", None) is keras.activations.softmax:
+        raise ValueError(
+            f"Argument `model` must return logits or log-probabilities. Received: '{model.name}', whose last layer "
+            f"'{last.name}' returns probabilities"
+        )
+    return layers
+
+
+def _last_layer(model):
+    layers = getattr(model, "layers", None)
+    last = layers[-1] if layers else None
+    last = getattr(last, "layer", last) if isinstance(last, keras.layers.TimeDistributed) else last
+    return _last_layer(last) if isinstance(last, keras.Model) else last
+
+
+class OwnStates:
+    """A context in which the stateful layers of a model have other states, for `batch_size` rows, initial at first.
+
+    It may be entered many times. The model's own states are as they were when it is left.
+    """
+
+    def __init__(self, model, batch_size):
+        self._layers = stateful_layers(model)
+        self._states = [StatefulStates() for _ in self._layers]
+        for layer, states in zip(self._layers, self._states, strict=True):
+            if not layer.built:
+                raise ValueError(f"Argument `model` must be built: call it once. Received: model={model!r}")
+            states.create(layer, batch_size)
+        self._stack = None
+
+    @property
+    def variables(self):
+        return [variable for states in self._states for variable in states.variables]
+
+    def reset(self):
+        for layer, states in zip(self._layers, self._states, strict=True):
+            states.reset(layer)
+
+    def copy_from(self, other):
+        """Starts from the states of another `OwnStates`, repeated to fill the rows."""
+        for mine, theirs in zip(self.variables, other.variables, strict=True):
+            value = ops.convert_to_numpy(theirs.value)
+            mine.assign(np.tile(value, [mine.shape[0] // value.shape[0], 1]) if value.ndim else value)
+
+    def __enter__(self):
+        self._stack = contextlib.ExitStack()
+        for layer, states in zip(self._layers, self._states, strict=True):
+            self._stack.enter_context(replaced(layer, _stateful_states=states))
+        return self
+
+    def __exit__(self, *exception):
+        self._stack.close()
+
+
+def vocabulary_size(model, states, batch_size, steps):
+    """Returns the number of classes that a model predicts, or raises an error if its output has another shape."""
+    with states:
+        output = model.compute_output_spec(keras.KerasTensor((batch_size, steps), "int32"))
+    shape = getattr(output, "shape", None)
+    if shape is None or len(shape) != 3 or shape[-1] is None:
+        raise ValueError(
+            f"Argument `model` must return logits (batch, time, vocabulary): its recurrent layers need "
+            f"return_sequences=True. Received: '{model.name}', which returns {shape or type(output).__name__}"
+        )
+    return shape[-1]
+
+
+def noisy_parts(model):
+    """Returns the rates of all noise in a model, a list of `(layer, attribute, value)`."""
+    found = []
+    for layer in flatten_layers(model):
+        for name in (*RATES, *FIXED):
+            value = vars(layer).get(name)
+            values = value if isinstance(value, (list, tuple)) else [value]
+            if any(isinstance(v, (int, float)) and not isinstance(v, bool) and 0 < v < 1 for v in values):
+                found.append((layer, name, value))
+        if isinstance(layer, keras.layers.GaussianNoise) and layer.stddev > 0:
+            found.append((layer, "stddev", layer.stddev))
+    return found
+
+
+def rows_are_samples(parts):
+    """Returns whether every row of a batch draws noise of its own, from the list of `noisy_parts`."""
+
+    def is_per_row(layer, name):
+        if isinstance(layer, DropConnect) or name in SHARED:
+            return False
+        shape = getattr(layer, "noise_shape", None)
+        # Of layers of others nothing is known.
+        known = type(layer).__module__.split(".")[0] in ("keras", "keras_adaptive_rnn")
+        return known and (shape is None or shape[0] != 1)
+
+    return all(is_per_row(layer, name) for layer, name, _ in parts)
+
+
+@contextlib.contextmanager
+def sampling(model, parts, scale, seed):
+    """A context in which the rates of a model are multiplied by `scale` and its noise is drawn from `seed`.
+
+    Batch normalization stays in inference mode, and the generators are as they were at the end.
+    """
+    layers = flatten_layers(model)
+    generators = [g for layer in layers for g in vars(layer).values() if isinstance(g, keras.random.SeedGenerator)]
+    before = [ops.convert_to_numpy(generator.state.value) for generator in generators]
+    random = np.random.default_rng(seed)
+    with contextlib.ExitStack() as stack:
+        for layer, name, value in parts:
+            if name in FIXED:
+                continue
+            if name != "stddev" and value * scale >= 1:
+                raise ValueError(
+                    f"Argument `dropout_scale` must leave every rate below 1. Received: dropout_scale={scale}, with "
+                    f"{name}={value} in layer '{layer.name}'"
+                )
+            stack.enter_context(replaced(layer, **{name: value * scale}))
+        for layer in layers:
+            if isinstance(layer, keras.layers.BatchNormalization):
+                stack.enter_context(replaced(layer, call=_without_training(layer.call)))
+        try:
+            for generator in generators:
+                generator.state.assign(np.array([random.integers(2**31), 0]))
+            yield
+        finally:
+            for generator, state in zip(generators, before, strict=True):
+                generator.state.assign(state)
+
+
+def mixtures(model):
+    """Returns the mixtures of softmaxes in a model: their temperature is not that of what they return."""
+    return [layer for layer in flatten_layers(model) if isinstance(layer, MixtureOfSoftmaxes)]
+
+
+@contextlib.contextmanager
+def heated(layers, temperature):
+    """A context in which the temperatures of layers are multiplied by a number."""
+    with contextlib.ExitStack() as stack:
+        for layer in layers:
+            stack.enter_context(replaced(layer, temperature=layer.temperature * temperature))
+        yield
+
+
+def _without_training(call):
+    return lambda inputs, training=None, **kwargs: call(inputs, training=False, **kwargs)

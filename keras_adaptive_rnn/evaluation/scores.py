@@ -1,0 +1,150 @@
+"""The log-probabilities that a model gives to a text, in one pass or averaged over many."""
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_adaptive_rnn.evaluation import run
+
+# How many numbers a batch of logits may have: 256 MiB.
+LOGITS = 2**26
+
+
+class Scores(keras.Model):
+    """The log-probabilities of the targets at each temperature, `[rows, samples, steps, temperatures]`."""
+
+    def __init__(self, model, temperatures, samples=1, noisy=False):
+        super().__init__(name="scores")
+        # Not `training`, a name that PyTorch's modules use.
+        self.model, self.samples, self.noisy = model, samples, noisy
+        self.temperatures = tuple(temperatures)
+        self.built = True
+
+    def call(self, inputs, training=None):
+        logits = ops.cast(_logits(self.model, inputs["ids"], self.samples, self.noisy), "float32")
+        targets = ops.cast(inputs["targets"], "int32")[..., None]
+        targets = ops.tile(targets, (self.samples, 1, 1)) if self.samples > 1 else targets
+        hit = ops.take_along_axis(logits, targets, axis=-1)[..., 0]
+        columns = [t * hit - ops.logsumexp(t * logits if t != 1 else logits, axis=-1) for t in self.temperatures]
+        return _by_row(ops.stack(columns, axis=-1), self.samples)
+
+
+class _LogProbabilities(keras.Model):
+    """The log-probabilities of all classes, `[rows, samples, steps, classes]`."""
+
+    def __init__(self, model, samples=1, noisy=False):
+        super().__init__(name="log_probabilities")
+        # Not `training`, a name that PyTorch's modules use.
+        self.model, self.samples, self.noisy = model, samples, noisy
+        self.built = True
+
+    def call(self, ids, training=None):
+        logits = ops.cast(_logits(self.model, ids, self.samples, self.noisy), "float32")
+        return _by_row(ops.log_softmax(logits, axis=-1), self.samples)
+
+
+class Mean:
+    """The power mean of probabilities, in the log domain and one at a time; that of power 0 is the geometric one."""
+
+    def __init__(self, power):
+        self._power, self._count = power, 0
+        self._total = -np.inf if power else 0.0
+
+    def add(self, log_p):
+        self._total = np.logaddexp(self._total, self._power * log_p) if self._power else self._total + log_p
+        self._count += 1
+
+    def value(self):
+        return (self._total - np.log(self._count)) / self._power if self._power else self._total / self._count
+
+
+def renormalized(log_p, targets, temperatures):
+    """Returns the log-probabilities of targets under a distribution that is proportional to `exp(t log_p)`.
+
+    Args:
+        log_p: Array `[..., classes]`, in double precision.
+        targets: Integers `[...]`.
+        temperatures: List of numbers $t$.
+
+    Returns: Array `[temperatures, ...]`.
+    """
+    hit = np.take_along_axis(log_p, targets[..., None], axis=-1)[..., 0]
+    return np.stack([t * hit - np.logaddexp.reduce(t * log_p, axis=-1) for t in temperatures])
+
+
+def _logits(model, ids, samples, training):
+    # An explicit `training` overrules that of `predict`.
+    return model(ops.tile(ids, (samples, 1)) if samples > 1 else ids, training=training)
+
+
+def _by_row(values, samples):
+    """Turns `[samples * rows, ...]` into `[rows, samples, ...]`."""
+    values = ops.reshape(values, (samples, -1, *values.shape[1:]))
+    return ops.swapaxes(values, 0, 1)
+
+
+def static(model, text, steps, temperatures, verbose):
+    """Returns log-probabilities `[temperatures, rows, tokens]` of the targets, without noise."""
+    with run.OwnStates(model, text.batch_size):
+        scores = Scores(model, temperatures)
+        return _passed(scores, text, steps, verbose)[0]
+
+
+def _passed(scores, text, steps, verbose):
+    """Returns log-probabilities `[samples, temperatures, rows, tokens]` of one pass over the text."""
+    # A last segment that is filled up needs no second compilation; nothing reads the states behind it.
+    ids, targets = text.segments(steps, pad=True)
+    found = scores.predict({"ids": ids, "targets": targets}, batch_size=text.batch_size, verbose=verbose)
+    found = np.reshape(found, (-1, text.batch_size, *np.shape(found)[1:]))
+    # From segments, rows, samples, steps, temperatures.
+    found = found.transpose(2, 4, 1, 0, 3)
+    return found.reshape(*found.shape[:3], -1)[..., : text.count].astype("float64")
+
+
+def sampled(model, text, steps, temperatures, samples, average, parts, classes, is_noisy, verbose):
+    """Returns log-probabilities `[temperatures, rows, tokens]` of an average over passes, with noise if `is_noisy`."""
+    rows = run.rows_are_samples(parts)
+    at_once = max(1, min(samples, LOGITS // (text.batch_size * steps * classes))) if rows else 1
+    groups = -(-samples // at_once)
+    at_once = -(-samples // groups)
+    states = run.OwnStates(model, text.batch_size * at_once)
+    if average == "arithmetic":
+        passes = Scores(model, temperatures, at_once, is_noisy)
+        return _mean_of_passes(passes, text, steps, samples, at_once, states, verbose)
+    noisy, own = _LogProbabilities(model, at_once, is_noisy), run.OwnStates(model, text.batch_size)
+    plain = _LogProbabilities(model)
+    return _mean_of_segments(noisy, plain, text, steps, temperatures, samples, at_once, states, own, average, verbose)
+
+
+def _mean_of_passes(scores, text, steps, samples, at_once, states, verbose):
+    """Every pass carries states of its own through the whole text."""
+    mean = Mean(1.0)
+    bar = keras.utils.Progbar(samples, verbose=int(bool(verbose)), unit_name="sample")
+    with states:
+        for done in range(0, samples, at_once):
+            states.reset()
+            for log_p in _passed(scores, text, steps, verbose=0)[: samples - done]:
+                mean.add(log_p)
+            bar.update(min(done + at_once, samples))
+    return mean.value()
+
+
+def _mean_of_segments(noisy, plain, text, steps, temperatures, samples, at_once, states, own, average, verbose):
+    """Every segment starts from the states of a pass without noise, and its distributions are averaged."""
+    ids, targets = text.segments(steps, pad=True)
+    columns, count = [], len(ids) // text.batch_size
+    bar = keras.utils.Progbar(count, verbose=int(bool(verbose)), unit_name="segment")
+    for k in range(count):
+        rows = slice(k * text.batch_size, (k + 1) * text.batch_size)
+        mean = Mean(0.0 if average == "geometric" else average)
+        for done in range(0, samples, at_once):
+            with states:
+                states.copy_from(own)
+                found = np.asarray(noisy.predict_on_batch(ids[rows]), "float64")
+            for log_p in found.swapaxes(0, 1)[: samples - done]:
+                mean.add(log_p)
+        columns.append(renormalized(mean.value(), targets[rows], temperatures))
+        with own:
+            plain.predict_on_batch(ids[rows])
+        bar.update(k + 1)
+    return np.concatenate(columns, axis=-1)[..., : text.count]

@@ -1,0 +1,415 @@
+"""A recurrent language model that trains on texts and writes them."""
+
+import os
+import pathlib
+from collections.abc import Iterator
+from typing import Any
+
+import keras
+import keras_hub
+from keras import ops
+
+from keras_adaptive_rnn import _arguments, engine, evaluation
+from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn._types import Tensor
+from keras_adaptive_rnn.hub import generation, presets, streams
+from keras_adaptive_rnn.hub.backbone import RecurrentBackbone
+from keras_adaptive_rnn.hub.preprocessor import RecurrentCausalLMPreprocessor
+from keras_adaptive_rnn.layers import MixtureOfSoftmaxes
+
+
+@export
+class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
+    r"""A recurrent language model, which learns to predict the next token, and writes.
+
+    $$p(w_{t+1} \mid w_1, \ldots, w_t) = \mathrm{softmax}(h_t E^\top + b)$$
+
+    $h_t$ is the output of the backbone and $E$ its embedding; without tied weights, a `keras.layers.Dense` computes the
+    logits.
+
+    It trains on separate texts with `fit`, and on one long text, whose states are carried from segment to segment, with
+    `fit_streams`: the same weights, in either order. `generate` writes with any sampler of KerasHub but the speculative
+    one. The model keeps its memory in the states of its cells, so that a token costs the same after ten thousand tokens
+    as after one, and `read` takes in a text of any length.
+
+    `save_to_preset` writes a folder that `keras_hub.models.CausalLM.from_preset` loads on every backend, provided that
+    `keras_adaptive_rnn.hub` has been imported.
+
+    Args:
+        backbone: A `keras_adaptive_rnn.hub.RecurrentBackbone`.
+        preprocessor: A `keras_adaptive_rnn.hub.RecurrentCausalLMPreprocessor`, or `None` (default): the model then
+            reads and writes token ids.
+        experts: Positive integer, number of softmaxes that `keras_adaptive_rnn.layers.MixtureOfSoftmaxes` mixes.
+            Defaults to 1: one softmax.
+        expert_dropout: Number in [0, 1), its dropout. Defaults to 0.
+        name, trainable: As in `keras.Model`.
+
+    Call arguments:
+        inputs: Dict of `"token_ids"` and `"padding_mask"`, as in `keras_adaptive_rnn.hub.RecurrentBackbone`.
+
+    Returns: Logits `[batch, time, vocabulary_size]`.
+
+    Raises:
+        ValueError: The backbone is bidirectional, or has fewer tokens than the tokenizer; with tied weights and one
+            softmax, the last cell's output has another size than the embedding.
+
+    Example:
+
+    >>> from keras_adaptive_rnn import hub
+    >>> text = "the cat sat on the mat. " * 20
+    >>> tokenizer = hub.VocabularyTokenizer.from_text(text)
+    >>> backbone = hub.RecurrentBackbone(tokenizer.vocabulary_size(), 16, [keras_adaptive_rnn.MogrifierCell(16)])
+    >>> lm = hub.RecurrentCausalLM(backbone, hub.RecurrentCausalLMPreprocessor(tokenizer, sequence_length=20))
+    >>> lm.compile(keras.optimizers.Adam(1e-2), sampler="greedy")
+    >>> run = lm.fit_streams(text, batch_size=2, steps=8, epochs=1, verbose=0)
+    >>> len(lm.generate("the cat"))
+    20
+
+    Reference: Melis et al., Mogrifier LSTM (2020); Merity et al., Regularizing and Optimizing LSTM Language Models
+        (2018).
+    """
+
+    backbone_cls = RecurrentBackbone
+    preprocessor_cls = RecurrentCausalLMPreprocessor
+
+    def __init__(
+        self, backbone: Any, preprocessor: Any = None, experts: int = 1, expert_dropout: float = 0.0, **kwargs
+    ):
+        if not isinstance(backbone, RecurrentBackbone):
+            raise TypeError(f"Argument `backbone` must be a RecurrentBackbone. Received: backbone={backbone!r}")
+        if backbone.bidirectional:
+            raise ValueError(
+                "Argument `backbone` must not be bidirectional, as a language model must not read the token that it "
+                f"predicts. Received: {backbone.name}"
+            )
+        tokenizer: Any = getattr(preprocessor, "tokenizer", None)
+        # A tokenizer of a preset gets its vocabulary later.
+        known = getattr(tokenizer, "vocabulary", None) is not None
+        if known and tokenizer.vocabulary_size() > backbone.vocabulary_size:
+            raise ValueError(
+                f"Argument `backbone` must have at least as many tokens as the tokenizer, "
+                f"{tokenizer.vocabulary_size()}. Received: a backbone with vocabulary_size={backbone.vocabulary_size}"
+            )
+        experts = _arguments.integer("experts", experts)
+        expert_dropout = _arguments.rate("expert_dropout", expert_dropout)
+        size, embedding, policy = backbone.output.shape[-1], backbone.token_embedding, backbone.dtype_policy
+        if experts == 1 and backbone.tie_weights and size != embedding.units:
+            raise ValueError(
+                "Argument `backbone` must have an `embedding_dim` of the output size of its last cell with "
+                "`tie_weights=True`: give that cell `units` (or `projection_units`, if it has them) of this size, or "
+                f"set `tie_weights=False`. Received: embedding_dim={embedding.units}, and a last cell of size {size}"
+            )
+        self.backbone, self.preprocessor = backbone, preprocessor
+        self.head = None
+        if experts > 1:
+            matrix = embedding if backbone.tie_weights else backbone.vocabulary_size
+            self.head = MixtureOfSoftmaxes(experts, matrix, expert_dropout, dtype=policy, name="head")
+        elif not backbone.tie_weights:
+            self.head = keras.layers.Dense(backbone.vocabulary_size, dtype=policy, name="head")
+        outputs = self.logits(backbone(backbone.input))
+        super().__init__(inputs=backbone.input, outputs=outputs, **kwargs)
+        self.experts, self.expert_dropout = experts, expert_dropout
+        # Each is compiled once a shape, outside of what `fit` and `generate` compile.
+        self.step_compiled = engine.compiled(self._step, self, is_traceable=False)
+        self.read_compiled = engine.compiled(self._read, self, is_traceable=False)
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """Returns the logits `[..., vocabulary_size]` of hidden states `[..., size]`."""
+        embedding, cap = self.backbone.token_embedding, self.backbone.logit_soft_cap
+        logits = embedding(hidden, reverse=True) if self.head is None else self.head(hidden)
+        return logits if cap is None else cap * ops.tanh(logits / cap)
+
+    @classmethod
+    def from_preset(cls, preset: str | os.PathLike, load_weights: bool = True, **kwargs) -> Any:
+        """Loads a language model.
+
+        `"mogrifier_python_reference"` comes with this package: two Mogrifiers of 236 units, which have read the
+        characters of Python's language reference.
+
+        Args:
+            preset: That name; the folder that `save_to_preset` has written; or a handle on Hugging Face
+                (`"hf://user/name"`) or Kaggle (`"kaggle://user/model/keras/variation"`).
+            load_weights: Whether to load the weights, too. Defaults to `True`.
+            **kwargs: As in `keras_hub.models.Task.from_preset`, such as `dtype="mixed_bfloat16"`.
+
+        Raises:
+            ValueError: There is no such preset, or it is of another kind of model.
+
+        Example:
+
+        >>> from keras_adaptive_rnn import hub
+        >>> lm = hub.RecurrentCausalLM.from_preset("mogrifier_python_reference")
+        >>> text = lm.generate("The import statement", max_length=60)
+        """
+        return super().from_preset(presets.located(preset), load_weights, **kwargs)
+
+    def get_config(self):
+        config = {**super().get_config(), "experts": self.experts, "expert_dropout": self.expert_dropout}
+        mode = getattr(self.head, "quantization_mode", None)
+        return {**config, "quantized_head": mode} if mode else config
+
+    @classmethod
+    def from_config(cls, config):
+        mode = config.get("quantized_head")
+        lm = super().from_config({name: value for name, value in config.items() if name != "quantized_head"})
+        if mode:
+            lm.head.quantize(mode)
+        return lm
+
+    def compile(
+        self,
+        optimizer: Any = "auto",
+        loss: Any = "auto",
+        *,
+        weighted_metrics: Any = "auto",
+        sampler: Any = "top_k",
+        **kwargs,
+    ) -> None:
+        """Configures training and generation.
+
+        Args:
+            optimizer: As in `keras.Model.compile`. `"auto"` (default) means `Adam(2e-3, global_clipnorm=1.0)`.
+            loss: As in `keras.Model.compile`. `"auto"` (default) means the cross-entropy of the next token.
+            weighted_metrics: As in `keras.Model.compile`. `"auto"` (default) means the perplexity.
+            sampler: Name of a sampler of KerasHub (`"greedy"`, `"top_k"`, `"top_p"`, `"random"`, `"beam"` or
+                `"contrastive"`), or a `keras_hub.samplers.Sampler`. Defaults to `"top_k"`.
+            **kwargs: As in `keras.Model.compile`.
+
+        Raises:
+            ValueError: `sampler` is speculative, which needs a cache that forgets, or returns all beams.
+        """
+        if optimizer == "auto":
+            optimizer = keras.optimizers.Adam(2e-3, global_clipnorm=1.0)
+        if weighted_metrics == "auto":
+            weighted_metrics = [keras_hub.metrics.Perplexity(from_logits=True, name="perplexity")]
+        generation.check_sampler(sampler)
+        super().compile(optimizer, loss, weighted_metrics=weighted_metrics, sampler=sampler, **kwargs)
+
+    # Reading.
+
+    def get_initial_cache(self, batch_size: int) -> list[list[Tensor]]:
+        """Returns the states before the first token, as `keras_adaptive_rnn.hub.RecurrentBackbone` does."""
+        return self.backbone.get_initial_states(batch_size)
+
+    def call_with_cache(self, token_ids: Tensor, cache: list, compute_head: bool = True) -> tuple:
+        """Reads one token of each row, in inference.
+
+        Args:
+            token_ids: Integers `[batch, 1]`.
+            cache: The states before it.
+            compute_head: Whether to compute logits. Defaults to `True`.
+
+        Returns: `logits, hidden, cache`: `[batch, 1, vocabulary_size]` or `None`, `[batch, 1, size]`, and the states
+            after the token, in the structure, shapes and dtypes of `cache`.
+        """
+        hidden, cache = self.backbone.step(ops.squeeze(token_ids, 1), cache)
+        hidden = ops.expand_dims(hidden, 1)
+        return self.logits(hidden) if compute_head else None, hidden, cache
+
+    def read(self, inputs: Any, states: dict | None = None) -> dict:
+        """Reads texts of any length, and returns the states from which `generate` and `read` go on.
+
+        Memory does not grow with the length of a text: it is read in pieces.
+
+        Args:
+            inputs: A string or a list of strings; or token ids, a list of lists or a dict of `"token_ids"` and
+                `"padding_mask"`.
+            states: What an earlier call has returned for texts that these ones continue. Defaults to `None`.
+
+        Returns: A dict of `"cache"`, the states before the last token, a list of lists of tensors `[batch, size]`, and
+            `"token_ids"`, the last tokens, `[batch, 1]`.
+
+        Raises:
+            ValueError: A text is empty, and there are no `states`; or the batch sizes differ.
+
+        Example:
+
+        >>> from keras_adaptive_rnn import hub
+        >>> tokenizer = hub.VocabularyTokenizer.from_text("to be or not to be")
+        >>> backbone = hub.RecurrentBackbone(tokenizer.vocabulary_size(), 8, [keras_adaptive_rnn.LSTMCell(8)])
+        >>> lm = hub.RecurrentCausalLM(backbone, hub.RecurrentCausalLMPreprocessor(tokenizer))
+        >>> states = lm.read(" not to be", states=lm.read("to be or"))
+        >>> text, states = lm.generate("", max_length=5, states=states, return_states=True)
+        """
+        prompts = generation.prompts_of(self, inputs, states)
+        return generation.read_rows(self, prompts.rows, prompts.cache)
+
+    def _step(self, token_ids, cache):
+        hidden, cache = self.backbone.step(token_ids, cache)
+        return self.logits(hidden), cache
+
+    def _read(self, token_ids, mask, cache):
+        return self.backbone.read(token_ids, cache, mask)[1]
+
+    # Training on one long text.
+
+    def streaming_model(self, batch_size: int) -> keras.Model:
+        """Returns a plain `keras.Model` with the same weights, which carries states from batch to batch.
+
+        It is what `fit_streams` trains, for training loops of your own.
+
+        Args:
+            batch_size: Positive integer, number of texts that are read in parallel.
+
+        Returns: A functional model from token ids `[batch_size, time]` to logits, with stateful recurrent layers.
+        """
+        return streams.streaming_model(self, batch_size)
+
+    def fit_streams(
+        self,
+        text: Any,
+        batch_size: int = 32,
+        steps: int = 64,
+        epochs: int = 1,
+        validation: Any = None,
+        callbacks: list | None = None,
+        **kwargs,
+    ) -> keras.callbacks.History:
+        """Trains on one long text by truncated backpropagation through time.
+
+        The text is cut into `batch_size` parts that are read in parallel, `steps` tokens at a time; gradients go back
+        within these, and states are carried on. They are reset where an epoch begins, and before and after validation.
+        The optimizer, the loss and `run_eagerly` are those given to `compile`.
+
+        Args:
+            text: A string; token ids, an integer array `[tokens]`, which may be memory-mapped (`np.load(path,
+                mmap_mode="r")`) and larger than memory; a `keras_adaptive_rnn.datasets.TokenStream`, or another
+                `keras.utils.PyDataset` of batches `x, y` `[batch_size, time]` in which each row goes on where it ended.
+            batch_size: Positive integer. Defaults to 32.
+            steps: Positive integer, tokens of a segment. Defaults to 64.
+            epochs: Positive integer. Defaults to 1.
+            validation: The same as `text`, to be evaluated after every epoch. Defaults to `None`.
+            callbacks: List of callbacks. A `keras_adaptive_rnn.callbacks.StreamStates` among them takes the place of
+                the one that is there by itself, which scales the learning rate by the lengths of a `TokenStream`.
+                Defaults to `None`.
+            **kwargs: As in `keras.Model.fit`.
+
+        Returns: A `keras.callbacks.History` with the loss, the perplexity and, for characters, bits per character.
+
+        Raises:
+            ValueError: The text is shorter than one batch, not of integers, or has tokens outside of the vocabulary.
+        """
+        return streams.fit_streams(self, text, batch_size, steps, epochs, validation, callbacks, **kwargs)
+
+    def evaluate_streams(self, text: Any, batch_size: int = 1, steps: int = 256, **kwargs) -> evaluation.Evaluation:
+        """Returns the perplexity on one long text, whose states are carried along.
+
+        It is `keras_adaptive_rnn.evaluation.evaluate` of `streaming_model`, and counts every token but the first.
+
+        Args:
+            text: A string, or token ids, an integer array `[tokens]`.
+            batch_size: Positive integer, number of parts that are read in parallel. Defaults to 1.
+            steps: Positive integer, tokens of a segment, which does not change the result, except for where the noise
+                of `samples` is drawn anew. Defaults to 256.
+            **kwargs: As in `keras_adaptive_rnn.evaluation.evaluate`: `samples` for Monte-Carlo dropout, `temperature`,
+                ...
+
+        Returns: A `keras_adaptive_rnn.evaluation.Evaluation`: `loss`, `perplexity`, `bits` and `tokens`.
+
+        Raises:
+            ValueError: As in `keras_adaptive_rnn.evaluation.evaluate`.
+        """
+        return streams.evaluate_streams(self, text, batch_size, steps=steps, **kwargs)
+
+    # Presets.
+
+    def save_to_preset(
+        self, preset_dir: str | os.PathLike, max_shard_size: float | None = 10, *, card: dict | None = None
+    ) -> None:
+        """Writes a folder that `from_preset` loads, with a model card in `README.md`.
+
+        Args:
+            preset_dir: Path of the folder.
+            max_shard_size: As in `keras_hub.models.Task.save_to_preset`.
+            card: Dict of what the model card should say beside what the model knows: `"data"`, `"license"`,
+                `"perplexity"` and `"training"`, each a string or a number. Defaults to `None`: nothing.
+
+        Raises:
+            ValueError: `card` has other keys.
+        """
+        presets.check_card(card)
+        super().save_to_preset(str(preset_dir), max_shard_size)
+        (pathlib.Path(preset_dir) / "README.md").write_text(presets.model_card(self, card or {}), encoding="utf-8")
+
+    # Writing.
+
+    @engine.without_autograph
+    def generate_step(self, inputs, stop_token_ids=None):
+        return generation.generate_step(self, inputs, stop_token_ids)
+
+    def make_generate_function(self):
+        """Returns the function that writes for a batch; it is compiled once for each bucket of prompt lengths."""
+        if self.generate_function is None:
+            self.generate_function = generation.by_bucket(self, super().make_generate_function())
+        return self.generate_function
+
+    def generate(
+        self,
+        inputs: Any,
+        max_length: int | None = None,
+        stop_token_ids: Any = "auto",
+        strip_prompt: bool = False,
+        states: dict | None = None,
+        return_states: bool = False,
+    ) -> Any:
+        """Writes on from prompts, with the sampler given to `compile`.
+
+        Args:
+            inputs: A string, or a list of strings of any lengths; or token ids, a list of lists, or a dict of
+                `"token_ids"` and `"padding_mask"` padded on the right to the length to write to. An empty prompt needs
+                a start token, or `states`.
+            max_length: Number of tokens to write to, prompt included. `None` (default) means the `sequence_length` of
+                the preprocessor, and for a dict of token ids its length.
+            stop_token_ids: Tokens at which a row ends, a list of integers; `"auto"` (default) means the end token of
+                the tokenizer, if it has one; `None` means no such token.
+            strip_prompt: Whether to return only what is new. Defaults to `False`.
+            states: What `read`, or an earlier `generate`, has returned for the texts that the prompts continue: nothing
+                is read twice. Defaults to `None`.
+            return_states: Whether to return `outputs, states`. Defaults to `False`.
+
+        Returns: A string, or a list of strings; for token ids, a dict of arrays `"token_ids"` and `"padding_mask"`.
+
+        Raises:
+            ValueError: A prompt is empty, or as long as `max_length`; there is no length to write to; or the batch
+                sizes of prompts and `states` differ.
+        """
+        generate = self.make_generate_function()
+        prompts = generation.prompts_of(self, inputs, states)
+        max_length = generation.length_to_write_to(self, prompts, max_length)
+        stop_token_ids = generation.stop_tokens(self, stop_token_ids)
+        batch = generation.padded(prompts.rows, max_length, stop_token_ids)
+        if prompts.cache is not None:
+            batch["cache"] = prompts.cache
+        found = generate(batch, stop_token_ids=stop_token_ids)
+        rows = [row[mask].tolist() for row, mask in zip(found["token_ids"], found["padding_mask"], strict=True)]
+        starts = [len(row) if strip_prompt else prompts.before for row in prompts.rows]
+        outputs = generation.as_given(self, prompts, rows, starts, stop_token_ids)
+        return (outputs, generation.read_rows(self, rows, prompts.cache)) if return_states else outputs
+
+    def stream(
+        self,
+        prompt: str,
+        max_length: float | None = None,
+        stop_token_ids: Any = "auto",
+        states: dict | None = None,
+    ) -> Iterator[str]:
+        """Yields what the model writes after one prompt, piece by piece, as it comes.
+
+        Args:
+            prompt, max_length, stop_token_ids, states: As in `generate`; `max_length=float("inf")` goes on until there is
+                a stop token. The pieces do not repeat the prompt.
+
+        Raises:
+            ValueError: As in `generate`; the model has no preprocessor; or its sampler weighs whole texts (beam and
+                contrastive search), so that nothing is final before the end.
+
+        Example:
+
+        >>> from keras_adaptive_rnn import hub
+        >>> tokenizer = hub.VocabularyTokenizer.from_text("to be or not to be")
+        >>> backbone = hub.RecurrentBackbone(tokenizer.vocabulary_size(), 8, [keras_adaptive_rnn.LSTMCell(8)])
+        >>> lm = hub.RecurrentCausalLM(backbone, hub.RecurrentCausalLMPreprocessor(tokenizer, sequence_length=10))
+        >>> len("".join(lm.stream("to be")))
+        5
+        """
+        return generation.stream(self, prompt, max_length, stop_token_ids, states)

@@ -1,0 +1,75 @@
+"""Files of token ids, which are read from the disk as they are needed."""
+
+import io
+import os
+import pathlib
+from collections.abc import Iterator
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+# Characters that are read and tokenized at once; a piece ends at the end of a line.
+PIECE = 1 << 20
+
+
+def write_tokens(
+    text_path: str | os.PathLike, tokenizer: Any, path: str | os.PathLike, verbose: Any = "auto"
+) -> np.ndarray:
+    """Tokenizes a file of any size once, into a file of token ids, and returns these memory-mapped.
+
+    The file is NumPy's `.npy`, in the smallest unsigned integers that hold the vocabulary: `np.load(path,
+    mmap_mode="r")` opens it again, and `fit_streams` reads from it without loading it.
+
+    Args:
+        text_path: Path of a text in UTF-8.
+        tokenizer: A tokenizer of KerasHub, such as `keras_adaptive_rnn.hub.VocabularyTokenizer`.
+        path: Path of the file to write. It appears when it is complete.
+        verbose: Whether to show a progress bar. Defaults to `"auto"`: yes.
+
+    Returns: The ids, a read-only `np.memmap` `[tokens]`.
+
+    Raises:
+        ValueError: The text is empty.
+        OSError, UnicodeDecodeError: The text cannot be read, or is not UTF-8.
+
+    Example:
+
+    >>> import pathlib, tempfile
+    >>> from keras_adaptive_rnn import hub
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "book.txt").write_text("to be or not to be")
+    >>> tokenizer = hub.VocabularyTokenizer.from_text("to be or not to be")
+    >>> ids = hub.write_tokens(folder / "book.txt", tokenizer, folder / "book.npy", verbose=False)
+    >>> tokenizer.detokenize(ids[:5])
+    'to be'
+    """
+    target, source = pathlib.Path(path), pathlib.Path(text_path)
+    dtype = np.min_scalar_type(tokenizer.vocabulary_size() - 1)
+    raw, whole = (target.with_name(target.name + end) for end in (".ids", ".new"))
+    bar = keras.utils.Progbar(source.stat().st_size, verbose=int(verbose is not False), unit_name="byte")
+    count = 0
+    try:
+        with raw.open("wb") as file:
+            for text, position in pieces(source):
+                ids = np.asarray(ops.convert_to_numpy(tokenizer(text)))
+                file.write(ids.astype(dtype).tobytes())
+                count += len(ids)
+                bar.update(position)
+        if not count:
+            raise ValueError(f"Argument `text_path` must name a text that is not empty. Received: {source}")
+        tokens = np.lib.format.open_memmap(whole, mode="w+", dtype=dtype, shape=(count,))
+        tokens[:] = np.memmap(raw, dtype=dtype, mode="r")
+        tokens.flush()
+        os.replace(whole, target)
+    finally:
+        raw.unlink(missing_ok=True)
+    return np.load(target, mmap_mode="r")
+
+
+def pieces(path: str | os.PathLike) -> Iterator[tuple[str, int]]:
+    """Yields a text in UTF-8 in pieces that end with a line, and how many bytes have been read."""
+    with open(path, "rb") as file, io.TextIOWrapper(file, encoding="utf-8-sig") as text:
+        while piece := text.read(PIECE) + text.readline():
+            yield piece, file.tell()
