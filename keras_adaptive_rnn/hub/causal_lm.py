@@ -299,8 +299,8 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
         Args:
             text: A string, or token ids, an integer array `[tokens]`.
             batch_size: Positive integer, number of parts that are read in parallel. Defaults to 1.
-            steps: Positive integer, tokens of a segment, which does not change the result, except for where the noise of
-                `samples` is drawn anew. Defaults to 256.
+            steps: Positive integer, tokens of a segment. The result does not depend on it, unless there are `samples`,
+                whose masks hold for a segment. Defaults to 256.
             **kwargs: As in `keras_adaptive_rnn.evaluation.evaluate`: `samples` for Monte-Carlo dropout, `temperature`,
                 ...
 
