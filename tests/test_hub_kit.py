@@ -7,6 +7,7 @@ from keras import ops
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import callbacks, datasets, evaluation, maps, optimizers
+from tests.backends import in_turns
 
 pytest.importorskip("keras_hub", minversion="0.32")
 from keras_adaptive_rnn import hub
@@ -44,7 +45,7 @@ def test_training_with_the_whole_kit(tmp_path):
     rates = {"word_dropout": 0.05, "embedding_dropout": 0.05, "output_dropout": 0.05}
     lm = make_lm(*cells, experts=3, activation_regularization=0.1, temporal_regularization=0.1, **rates)
     text, valid = make_text(800), make_text(120, seed=1)
-    stream = datasets.TokenStream(text, 4, steps=10, spread=2, minimum=5, bucket=5, seed=0)
+    stream = datasets.TokenStream(text, 4, steps=10, spread=3, minimum=10, bucket=5, seed=0)
     history = lm.fit_streams(
         stream,
         epochs=5,
@@ -78,7 +79,7 @@ def test_averages_are_those_of_the_streaming_model():
 
     class Record(keras.callbacks.Callback):
         def on_train_batch_end(self, batch, logs=None):
-            iterates.append([numpy(variable.value) for variable in lm.trainable_variables])
+            iterates.append([numpy(variable.value) for variable in self.model.trainable_variables])
 
     lm.optimizer.averaging.assign(1)
     for _ in range(2):
@@ -101,6 +102,7 @@ def test_judging_a_language_model_is_judging_its_streaming_model():
     assert noisy.loss != pytest.approx(lm.evaluate_streams(text, batch_size=2, steps=10, verbose=False).loss, rel=1e-6)
 
 
+@in_turns
 @pytest.mark.parametrize(
     "noise",
     [
@@ -163,12 +165,12 @@ def test_locked_masks_go_on_after_loading(tmp_path):
 def test_states_of_the_user_take_the_place_of_those_of_fit_streams():
     """Two of them would scale the learning rate twice."""
     lm = make_lm(optimizer=keras.optimizers.SGD(1.0))
-    stream = datasets.TokenStream(make_text(200), 2, steps=10, spread=4, minimum=2, seed=0)
+    stream = datasets.TokenStream(make_text(200), 2, steps=10, spread=5, bucket=5, seed=0)
     rates = []
 
     class Rates(keras.callbacks.Callback):
         def on_train_batch_begin(self, batch, logs=None):
-            rates.append(float(numpy(lm.optimizer.learning_rate)))
+            rates.append(float(numpy(self.model.optimizer.learning_rate)))
 
     for states in ([], [callbacks.StreamStates(stream, drop_state=0.5, seed=0)]):
         rates.clear()
@@ -205,7 +207,7 @@ def test_a_stream_leaves_a_file_on_the_disk(tmp_path):
 
 
 def test_dynamic_evaluation_of_a_mixture_restores_it():
-    lm = make_lm(kar.MogrifierCell(8, rounds=2), experts=2, output_dropout=0.3, word_dropout=0.1)
+    lm = make_lm(experts=2, output_dropout=0.3, word_dropout=0.1)
     lm.fit_streams(make_text(400), 4, 10, epochs=2, verbose=0)
     before, text = lm.get_weights(), make_text(150, seed=2)
     arguments = {"statistics": make_text(400), "statistics_batch_size": 10, "verbose": False}
