@@ -206,14 +206,16 @@ def read_parts(path: str | None, split_punctuation: bool) -> dict[str, str]:
     return {part: "".join(f"{line}\n" for line in text.splitlines() if line.split()) for part, text in parts.items()}
 
 
+def first_words(text: str, count: int) -> str:
+    lines = [[*line.split(), "\n"] for line in text.splitlines()]  # The end of a line is a word.
+    return " ".join(itertools.islice(itertools.chain.from_iterable(lines), count))
+
+
 def prepare(args: argparse.Namespace) -> tuple[hub.VocabularyTokenizer, dict[str, np.ndarray]]:
     """Returns the tokenizer, and the ids of each part. Words are counted in the training text."""
     parts = read_parts(args.text, args.split_punctuation)
     if args.words is not None:
-        lines = parts["train"].splitlines(keepends=True)
-        ends = itertools.accumulate(len(line.split()) + 1 for line in lines)  # A line ends with a word of its own.
-        whole = sum(end <= args.words for end in ends)
-        parts["train"] = "".join(lines[: whole + 1])
+        parts["train"] = first_words(parts["train"], args.words)
     if empty := [part for part in PARTS if not parts[part]]:
         raise ValueError(f"the {empty[0]} part of {args.text} is empty: give a longer text")
     is_folder = args.text is not None and pathlib.Path(args.text).is_dir()
@@ -221,7 +223,6 @@ def prepare(args: argparse.Namespace) -> tuple[hub.VocabularyTokenizer, dict[str
     min_count = args.min_count or (1 if is_folder else 2)
     tokenizer = hub.VocabularyTokenizer.from_text(parts["train"], "word", min_count, end_token=END)
     ids = {part: np.asarray(tokenizer(text)) for part, text in parts.items()}
-    ids["train"] = ids["train"][: args.words]
     # Validation in `fit` has as many rows as training, the evaluation afterwards has `--rows`.
     for part, rows in (("train", args.batch), ("valid", max(args.batch, args.rows)), ("test", args.rows)):
         steps = args.steps if part == "train" else 1
