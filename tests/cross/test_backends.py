@@ -59,7 +59,7 @@ def read(written):
 @pytest.mark.parametrize("reader", BACKENDS)
 def test_files_load_on_the_other_backends(read, reader):
     differences = json.loads(read[reader].splitlines()[-1])
-    assert len(differences) == len(CELLS) + len(LAYERS) + len(MODELS) + 2 * HAS_HUB
+    assert len(differences) == len(CELLS) + len(LAYERS) + len(MODELS) + 4 * HAS_HUB
     wrong = {name: difference for name, difference in differences.items() if not difference < TOLERANCE}
     assert not wrong
 

@@ -68,6 +68,23 @@ def language_model():
     return lm
 
 
+def language_model_with_the_kit():
+    """Returns one of token ids with all that AWD-LSTM and a mixture of softmaxes add."""
+    from keras_adaptive_rnn import hub
+
+    rates = {"word_dropout": 0.1, "embedding_dropout": 0.4, "output_dropout": 0.4}
+    penalties = {"activation_regularization": 2.0, "temporal_regularization": 1.0}
+    backbone = hub.RecurrentBackbone(27, 8, [kar.WeightDropLSTMCell(6, dropout=0.2)], **rates, **penalties)
+    lm = hub.RecurrentCausalLM(backbone, experts=3, expert_dropout=0.2)
+    rng = np.random.default_rng(2)
+    lm.set_weights([rng.normal(size=w.shape) for w in lm.weights])
+    return lm
+
+
+def log_probabilities(lm):
+    return lm.predict({"token_ids": tokens(), "padding_mask": np.ones_like(tokens())}, verbose=0)
+
+
 def greedy_text(lm):
     lm.compile(sampler="greedy")
     return lm.generate(["hello", "to"])
@@ -80,6 +97,9 @@ def write(folder):
         lm = language_model()
         lm.save_to_preset(folder / "preset")
         (folder / "preset.txt").write_text(json.dumps(greedy_text(lm)))
+        lm = language_model_with_the_kit()
+        lm.save_to_preset(folder / "preset_kit")
+        np.save(folder / "preset_kit.npy", log_probabilities(lm))
 
     for name, layers in models():
         model = keras.Sequential([keras.Input(INPUT_SHAPE[1:], batch_size=INPUT_SHAPE[0]), *layers])
@@ -111,6 +131,8 @@ def read(folder):
 
         text = greedy_text(hub.RecurrentCausalLM.from_preset(writer / "preset"))
         differences[f"{writer.name}/preset"] = float(text != json.loads((writer / "preset.txt").read_text()))
+        received = log_probabilities(hub.RecurrentCausalLM.from_preset(writer / "preset_kit"))
+        differences[f"{writer.name}/preset_kit"] = float(np.abs(received - np.load(writer / "preset_kit.npy")).max())
     # From the two others in turns: each pair of backends meets, in half the time.
     for k, name in enumerate(sorted(path.name for path in folder.glob("*.keras"))):
         path = writers[k % 2] / name

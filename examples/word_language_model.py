@@ -1,0 +1,639 @@
+"""A word language model: trains an AWD-LSTM, a Mogrifier or an LSTM on a text, and evaluates it in four ways.
+
+The text is a folder with a training, a validation and a test file, such as `ptb.train.txt`, `ptb.valid.txt` and
+`ptb.test.txt`, or a single file, which is split, or, by default, the Python language reference:
+
+    python examples/word_language_model.py --small --minutes 20
+    python examples/word_language_model.py --text penn/ --model awd
+    python examples/word_language_model.py --text penn/ --model mogrifier --small --words 120000
+
+Sizes, dropouts, penalties, optimizer and averaging are those of the papers for the words of the Penn Treebank, which
+need a GPU and days; `--small` has sizes for a CPU. Every number is an option. Where the code of the Mogrifier draws new
+masks of input, inter-layer and output dropout in each step, a mask holds for a segment here.
+
+The run prints a table of perplexities: of the plain model, at a tuned temperature, averaged over dropout masks (Monte
+Carlo), and while the model goes on learning (dynamic evaluation). It leaves `preset`, `curves.png` and `results.json`
+in `runs/word_language_model`. Stopped or killed, the same command goes on, and ends with the same weights (with
+`--minutes`, with those of as long a training). It works on every backend of Keras (`KERAS_BACKEND=jax`, `tensorflow` or
+`torch`).
+"""
+
+import argparse
+import functools
+import itertools
+import json
+import os
+import pathlib
+import re
+import sys
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Silences TensorFlow's list of missing devices.
+
+import keras
+import numpy as np
+from matplotlib.figure import Figure
+from rich.console import Console
+from rich.table import Table
+
+import keras_adaptive_rnn as kar
+from keras_adaptive_rnn import callbacks, evaluation, hub, maps, optimizers
+from keras_adaptive_rnn.datasets import TokenStream
+
+END = "<eos>"
+PARTS = ("train", "valid", "test")
+SHARES = {"valid": 0.05, "test": 0.05}  # Of a single file, at its end.
+NEVER = 10**9  # Epochs that no run reaches.
+
+# Merity, Keskar and Socher (2018).
+AWD = {
+    "embedding": 400,
+    "units": [1150, 1150, 400],
+    "rounds": 0,
+    "rank": None,
+    "experts": 1,
+    "tie_weights": True,
+    "sum_layers": False,
+    "cap_input_gate": False,
+    "word_dropout": 0.1,
+    "input_dropout": 0.4,
+    "hidden_dropout": 0.25,
+    "state_dropout": 0.0,
+    "output_dropout": 0.4,
+    "expert_dropout": 0.0,
+    "weight_drop": 0.5,
+    "activation_regularization": 2.0,
+    "temporal_regularization": 1.0,
+    "optimizer": "sgd",
+    "clip": 0.25,
+    "weight_decay": 1.2e-6,
+    "anneal": False,
+    "batch": 20,
+    "steps": 70,
+    "spread": 5.0,
+    "half": 0.05,
+    "drop_state": 0.0,
+    "epochs": 500,
+    "rule": "all_but_last",
+    "patience": 5,
+    "latest": None,
+    "words": None,
+    "min_count": None,
+}
+# Melis, Kočiský and Blunsom (2020), their 24 million weights; their losses are summed over the 70 steps of a segment.
+LSTM = {
+    **AWD,
+    "embedding": 951,
+    "units": [951, 951],
+    "sum_layers": True,
+    "cap_input_gate": True,
+    "word_dropout": 0.0,
+    "input_dropout": 0.628,
+    "hidden_dropout": 0.307,
+    "state_dropout": 0.369,
+    "output_dropout": 0.690,
+    "weight_drop": 0.0,
+    "activation_regularization": 0.0,
+    "temporal_regularization": 0.0,
+    "optimizer": "adam",
+    "learning_rate": 3.037e-3,
+    "clip": 10 / 70,
+    "weight_decay": 2.49e-4 / 70,
+    "batch": 64,
+    "spread": 0.0,
+    "half": 0.0,
+    "drop_state": 0.01,
+    "epochs": 1000,
+    "rule": "since_best",
+    "patience": 50,
+    "latest": 0.8,
+}
+PAPERS = {
+    "awd": AWD,
+    "mogrifier": {
+        **LSTM,
+        "embedding": 912,
+        "units": [912, 912],
+        "rounds": 5,
+        "rank": 84,
+        "input_dropout": 0.729,
+        "hidden_dropout": 0.291,
+        "state_dropout": 0.387,
+        "output_dropout": 0.716,
+        "learning_rate": 2.3e-3,
+        "weight_decay": 2.52e-4 / 70,
+    },
+    "lstm": LSTM,
+}
+# Three million weights with 5,476 words. The kit of AWD-LSTM for all but the plain LSTM.
+SMALL = {
+    **AWD,
+    "embedding": 224,
+    "units": [448, 224],
+    "optimizer": "adam",
+    "clip": 1.0,
+    "weight_decay": 0.0,
+    "anneal": True,
+    "batch": 16,
+    "steps": 35,
+    "spread": 0.0,
+    "half": 0.0,
+    "epochs": 30,
+    "rule": "none",
+    "latest": 0.75,
+    "words": 120_000,
+    "min_count": 2,
+}
+SMALLS = {
+    "awd": SMALL,
+    "mogrifier": {**SMALL, "units": [404, 224], "rounds": 5, "rank": 40},
+    "lstm": {
+        **SMALL,
+        "word_dropout": 0.0,
+        "input_dropout": 0.0,
+        "hidden_dropout": 0.3,
+        "output_dropout": 0.3,
+        "weight_drop": 0.0,
+        "activation_regularization": 0.0,
+        "temporal_regularization": 0.0,
+        "latest": None,
+    },
+}
+LEARNING_RATES = {"sgd": 30.0, "adam": 2e-3}
+METHODS = ("static", "temperature", "monte-carlo", "dynamic")
+# What does not change the training.
+AFTERWARDS = (
+    "output", "skip", "samples", "dropout_scale", "dynamic_rate", "dynamic_decay", "dynamic_epsilon", "rows",
+    "tune_tokens",
+)  # fmt: skip
+
+
+# Texts.
+
+
+def read_file(path: pathlib.Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise ValueError(f"cannot read the text {path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"the text {path} is not UTF-8: {error.reason} at byte {error.start}") from None
+
+
+def read_reference() -> str:
+    """Returns the Python language reference, each paragraph once, so that none is in two parts."""
+    from pydoc_data.topics import topics
+
+    return "\n".join(dict.fromkeys("\n\n".join(topics[name] for name in sorted(topics)).split("\n\n")))
+
+
+def read_parts(path: str | None, split_punctuation: bool) -> dict[str, str]:
+    """Returns the training, the validation and the test text, without empty lines."""
+    if path is not None and pathlib.Path(path).is_dir():
+        files = {part: sorted(pathlib.Path(path).glob(f"*{part}*")) for part in PARTS}
+        for part, found in files.items():
+            if len(found) != 1:
+                names = ", ".join(file.name for file in found) or "none"
+                raise ValueError(f"the folder {path} needs one file with '{part}' in its name, and has {names}")
+        parts = {part: read_file(found[0]) for part, found in files.items()}
+    else:
+        lines = (read_reference() if path is None else read_file(pathlib.Path(path))).splitlines()
+        test = len(lines) - int(SHARES["test"] * len(lines))
+        valid = test - int(SHARES["valid"] * len(lines))
+        cut = lines[:valid], lines[valid:test], lines[test:]
+        parts = {part: "\n".join(some) for part, some in zip(PARTS, cut, strict=True)}
+    if split_punctuation or path is None:
+        parts = {part: re.sub(r"([^\w\s])", r" \1 ", text) for part, text in parts.items()}
+    return {part: "".join(f"{line}\n" for line in text.splitlines() if line.split()) for part, text in parts.items()}
+
+
+def first_words(text: str, count: int) -> str:
+    lines = [[*line.split(), "\n"] for line in text.splitlines()]  # The end of a line is a word.
+    return " ".join(itertools.islice(itertools.chain.from_iterable(lines), count))
+
+
+def prepare(args: argparse.Namespace) -> tuple[hub.VocabularyTokenizer, dict[str, np.ndarray]]:
+    """Returns the tokenizer, and the ids of each part. Words are counted in the training text."""
+    parts = read_parts(args.text, args.split_punctuation)
+    if args.words is not None:
+        parts["train"] = first_words(parts["train"], args.words)
+    if empty := [part for part in PARTS if not parts[part]]:
+        raise ValueError(f"the {empty[0]} part of {args.text} is empty: give a longer text")
+    is_folder = args.text is not None and pathlib.Path(args.text).is_dir()
+    # A folder is taken for a prepared text, whose rare words are one word already.
+    min_count = args.min_count or (1 if is_folder else 2)
+    tokenizer = hub.VocabularyTokenizer.from_text(parts["train"], "word", min_count, end_token=END)
+    ids = {part: np.asarray(tokenizer(text)) for part, text in parts.items()}
+    # Validation in `fit` has as many rows as training, the evaluation afterwards has `--rows`.
+    for part, rows in (("train", args.batch), ("valid", max(args.batch, args.rows)), ("test", args.rows)):
+        steps = args.steps if part == "train" else 1
+        if len(ids[part]) < rows * (steps + 1):
+            raise ValueError(
+                f"the {part} part of the text has {len(ids[part]):,} words, and {rows} rows of {steps} steps need at "
+                f"least {rows * (steps + 1):,}: give a longer text, or a smaller --batch, --steps or --rows"
+            )
+    return tokenizer, ids
+
+
+# The model.
+
+
+def make_cell(args: argparse.Namespace, layer: int):
+    """Returns the cell of a layer, the lowest of which is layer 0."""
+    units = args.units[layer]
+    options = {
+        # That of the lowest layer is the input dropout.
+        "dropout": args.hidden_dropout if layer else 0.0,
+        "recurrent_dropout": args.state_dropout,
+        "cap_input_gate": args.cap_input_gate,
+    }
+    if args.weight_drop:
+        options["recurrent_map"] = maps.DropConnect(args.weight_drop)
+    if args.optimizer == "sgd":
+        # As in AWD-LSTM.
+        uniform = functools.partial(keras.initializers.RandomUniform, -(units**-0.5), units**-0.5)
+        options |= {f"{name}_initializer": uniform() for name in ("kernel", "recurrent", "bias")}
+        options["unit_forget_bias"] = False
+    if args.rounds:
+        return kar.MogrifierCell(units, rounds=args.rounds, rank=args.rank, **options)
+    return kar.LSTMCell(units, **options)
+
+
+def make_model(tokenizer: hub.VocabularyTokenizer, args: argparse.Namespace) -> hub.RecurrentCausalLM:
+    keras.utils.set_random_seed(args.seed)
+    cells = [make_cell(args, layer) for layer in range(len(args.units))]
+    if args.sum_layers:
+        cells = [kar.StackedCells(cells, connection="skip")]
+    backbone = hub.RecurrentBackbone(
+        tokenizer.vocabulary_size(),
+        args.embedding,
+        cells,
+        args.tie_weights,
+        embedding_dropout=args.input_dropout,
+        output_dropout=args.output_dropout,
+        word_dropout=args.word_dropout,
+        activation_regularization=args.activation_regularization,
+        temporal_regularization=args.temporal_regularization,
+        embeddings_initializer=keras.initializers.RandomUniform(-0.1, 0.1),
+    )
+    preprocessor = hub.RecurrentCausalLMPreprocessor(tokenizer, sequence_length=100)
+    lm = hub.RecurrentCausalLM(backbone, preprocessor, args.experts, args.expert_dropout)
+    clip = args.clip or None
+    if args.optimizer == "sgd":
+        inner = keras.optimizers.SGD(args.learning_rate, weight_decay=args.weight_decay or None, global_clipnorm=clip)
+    else:
+        inner = keras.optimizers.Adam(args.learning_rate, beta_1=0.0, epsilon=1e-8, global_clipnorm=clip)
+        if args.weight_decay:
+            # Adam's own decay would not be scaled as the gradients are.
+            for variable in lm.trainable_variables:
+                variable.regularizer = keras.regularizers.L2(args.weight_decay / 2)
+    lm.compile(optimizers.Averaged(inner))
+    return lm
+
+
+# Training.
+
+
+class Curves(keras.callbacks.Callback):
+    """Keeps what each epoch has logged in a file, also over a restart."""
+
+    def __init__(self, path: pathlib.Path):
+        super().__init__()
+        self.path = path
+        self.points = json.loads(path.read_text()) if path.exists() else []
+
+    def on_epoch_end(self, epoch, logs=None):
+        # An epoch that was cut off before its backup comes again.
+        self.points = [point for point in self.points if point["epoch"] < epoch]
+        self.points.append({"epoch": epoch, **{name: float(value) for name, value in logs.items()}})
+        write(self.path, self.points)
+
+
+class LatestByTime(keras.callbacks.Callback):
+    """Lets averaging begin after a share of the time, as `AveragingTrigger` counts epochs."""
+
+    def __init__(self, trigger: callbacks.AveragingTrigger, limit: callbacks.TimeLimit, share: float):
+        super().__init__()
+        self.trigger, self.limit, self.share = trigger, limit, share
+
+    def on_epoch_begin(self, epoch, logs=None):
+        if self.trigger.latest is None and self.limit.spent >= self.share * self.limit.seconds:
+            self.trigger.latest = epoch
+
+
+def write(path: pathlib.Path, content) -> None:
+    """Writes a JSON file, which is whole at any time."""
+    new = path.with_name(path.name + ".new")
+    new.write_text(json.dumps(content, indent=1), encoding="utf-8")
+    os.replace(new, path)
+
+
+def train(lm: hub.RecurrentCausalLM, ids: dict[str, np.ndarray], args: argparse.Namespace, folder: pathlib.Path):
+    """Trains until the epochs or the minutes are over; the model then has the weights of its best epoch."""
+    stream = TokenStream(
+        ids["train"], args.batch, args.steps, args.spread, args.half, min(5, args.steps), None, args.bucket, args.seed
+    )
+    validation = TokenStream(ids["valid"], args.batch, args.steps, spread=0, half=0)
+    trigger = callbacks.AveragingTrigger(
+        rule="all_but_last" if args.rule == "none" else args.rule,
+        patience=NEVER if args.rule == "none" else args.patience,
+    )
+    parts = [callbacks.StreamStates(None if stream.is_fixed else stream, args.drop_state, args.seed)]
+    if args.minutes:
+        limit = callbacks.TimeLimit(60 * args.minutes, folder / "time.json", args.anneal)
+        parts.append(limit)
+        if args.latest is not None:
+            parts.append(LatestByTime(trigger, limit, args.latest))
+    else:
+        trigger.latest = None if args.latest is None else round(args.latest * args.epochs)
+        if args.anneal:
+            parts.append(
+                keras.callbacks.LearningRateScheduler(
+                    lambda epoch, _: args.learning_rate * min(1.0, max(0.1, 2 * (1 - epoch / args.epochs)))
+                )
+            )
+    # In this order: what saves comes behind what swaps the weights and their averages.
+    backup = keras.callbacks.BackupAndRestore(folder / "backup", double_checkpoint=True, delete_checkpoint=False)
+    lm.fit_streams(
+        stream,
+        epochs=args.epochs,
+        validation=validation,
+        callbacks=[*parts, trigger, Curves(folder / "curves.json"), backup],
+        # In a file, a line for each epoch: a progress bar would fill it.
+        verbose=1 if sys.stdout.isatty() else 2,
+    )
+
+
+# Evaluation.
+
+
+def best_of(candidates: list[dict], judge) -> dict:
+    """Returns the settings with the lowest perplexity; a single candidate needs no trial."""
+    if len(candidates) == 1:
+        return candidates[0]
+    return min(candidates, key=lambda settings: judge(**settings).perplexity)
+
+
+def evaluated(method: str, lm: hub.RecurrentCausalLM, ids: dict[str, np.ndarray], args: argparse.Namespace) -> dict:
+    """Returns the settings that validation has chosen for a method, and the perplexities of both parts."""
+    model, shown = lm.streaming_model(1), sys.stdout.isatty()
+    once = functools.partial(
+        evaluation.evaluate, model, batch_size=args.rows, steps=args.steps, seed=args.seed, verbose=shown
+    )
+    start = ids["valid"][: args.tune_tokens]
+    if method == "temperature":
+        temperature, _ = evaluation.tune_temperature(
+            model, ids["valid"], batch_size=args.rows, steps=args.steps, verbose=shown
+        )
+        settings = {"temperature": temperature}
+    elif method == "monte-carlo":
+        once = functools.partial(once, samples=args.samples)
+        settings = best_of([{"dropout_scale": scale} for scale in args.dropout_scale], functools.partial(once, start))
+    elif method == "dynamic":
+        # Segments of five tokens, in one row.
+        rows = min(100, len(ids["train"]) // 50) or 1
+        once = functools.partial(
+            evaluation.dynamic_evaluate,
+            model,
+            statistics=ids["train"],
+            statistics_batch_size=rows,
+            epsilon=args.dynamic_epsilon,
+            verbose=shown,
+        )
+        pairs = itertools.product(args.dynamic_rate, args.dynamic_decay)
+        candidates = [{"learning_rate": rate, "decay": decay} for rate, decay in pairs]
+        settings = best_of(candidates, lambda **settings: once(ids=start, **settings))
+        once = functools.partial(lambda once, ids, **settings: once(ids=ids, **settings), once)
+    else:
+        settings = {}
+    return {"settings": settings, **{part: once(ids[part], **settings).perplexity for part in ("valid", "test")}}
+
+
+def evaluate(lm, ids, args, results: dict, path: pathlib.Path) -> None:
+    """Adds each method's perplexities to `results`, and to the file, unless they are there."""
+    found = results.setdefault("perplexity", {})
+    for method in METHODS:
+        if method in args.skip:
+            found.pop(method, None)
+            continue
+        names = {"monte-carlo": ("samples", "dropout_scale"), "dynamic": ("dynamic_rate", "dynamic_decay")}
+        options = {name: getattr(args, name) for name in ("rows", "tune_tokens", *names.get(method, ()))}
+        if method == "dynamic":
+            options["dynamic_epsilon"] = args.dynamic_epsilon
+        if found.get(method, {}).get("options") == options:
+            continue
+        print(f"{method} evaluation", flush=True)
+        found[method] = {"options": options, **evaluated(method, lm, ids, args)}
+        write(path, results)
+
+
+def make_table(found: dict, title: str) -> Table:
+    table = Table("evaluation", "chosen on validation", title=title)
+    for column in ("validation perplexity", "test perplexity", "test gain"):
+        table.add_column(column, justify="right")
+    for method, r in sorted(found.items(), key=lambda item: METHODS.index(item[0])):
+        chosen = ", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in r["settings"].items())
+        gain = "" if method == "static" or "static" not in found else f"{1 - r['test'] / found['static']['test']:.1%}"
+        table.add_row(method, chosen, f"{r['valid']:.2f}", f"{r['test']:.2f}", gain)
+    return table
+
+
+def plot(points: list[dict], path: pathlib.Path, title: str) -> None:
+    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    axes = figure.subplots()
+    epochs = np.array([point["epoch"] + 1 for point in points])
+    axes.plot(epochs, [point["val_perplexity"] for point in points], "o-", markersize=3, label="validation")
+    # The training perplexity is the mean over an epoch.
+    axes.plot(epochs - 0.5, [point["perplexity"] for point in points], "--", label="training, with dropout")
+    averaged = [point["epoch"] for point in points if point["averaging"]]
+    if averaged:
+        axes.axvline(averaged[0], color="gray", linestyle=":", label="weights averaged from here on")
+    axes.set(xlabel="epoch", ylabel="perplexity", yscale="log", title=title)
+    axes.grid(alpha=0.3, which="both")
+    axes.legend()
+    figure.savefig(path, dpi=150)
+
+
+# The command.
+
+
+def positive(kind):
+    def parse(text):
+        value = kind(text)
+        if not value > 0:
+            raise argparse.ArgumentTypeError(f"must be positive, and is {text}")
+        return value
+
+    return parse
+
+
+def share(text):
+    value = float(text)
+    if not 0 <= value < 1:
+        raise argparse.ArgumentTypeError(f"must be in [0, 1), and is {text}")
+    return value
+
+
+def natural(text):
+    value = float(text)
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be a number from 0 on, and is {text}")
+    return value
+
+
+def parse(argv: list[str] | None = None) -> argparse.Namespace:
+    """Returns the options; those that are not given are the model's."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, epilog=described()
+    )
+    group = parser.add_argument_group("the text")
+    group.add_argument("--text", help="folder or file, UTF-8; the Python language reference by default")
+    group.add_argument("--words", type=positive(int), help="train on so many words, the first ones")
+    group.add_argument("--min-count", type=positive(int), help="rarer words of the training text become <unk>")
+    group.add_argument("--split-punctuation", action="store_true", help="make punctuation marks words of their own")
+
+    group = parser.add_argument_group("the model")
+    group.add_argument("--model", choices=PAPERS, default="awd", help="whose settings to take (%(default)s)")
+    group.add_argument("--small", action="store_true", help="sizes and settings for a CPU")
+    group.add_argument("--embedding", type=positive(int), help="size of the embedding")
+    group.add_argument("--units", type=positive(int), nargs="+", help="units of each layer, the lowest first")
+    group.add_argument("--rounds", type=int, help="rounds of the Mogrifier; 0: a plain LSTM")
+    group.add_argument("--rank", type=positive(int), help="rank of the Mogrifier's gates; full by default")
+    group.add_argument("--experts", type=positive(int), help="softmaxes to mix; 1: one softmax")
+    flag = functools.partial(group.add_argument, action=argparse.BooleanOptionalAction)
+    flag("--tie-weights", help="predict words with the matrix that embeds them")
+    flag("--sum-layers", help="the output is the sum of all layers' outputs")
+    flag("--cap-input-gate", help="keep the input gate below one minus the forget gate")
+
+    group = parser.add_argument_group("dropout and penalties")
+    for name, what in {
+        "word": "words",
+        "input": "embeddings",
+        "hidden": "the outputs of lower layers",
+        "state": "the state that a step reads",
+        "output": "the outputs of the last layer",
+        "expert": "the vectors of the experts",
+    }.items():
+        group.add_argument(f"--{name}-dropout", type=share, help=f"rate at which {what} are dropped")
+    group.add_argument("--weight-drop", type=share, help="rate at which recurrent weights are dropped")
+    group.add_argument("--activation-regularization", type=natural, metavar="ALPHA", help="AR, on large outputs")
+    group.add_argument("--temporal-regularization", type=natural, metavar="BETA", help="TAR, on changes of the output")
+
+    group = parser.add_argument_group("training")
+    group.add_argument("--epochs", type=positive(int), help="epochs; with --minutes, at most so many")
+    group.add_argument("--minutes", type=positive(float), help="training time, in the place of the model's epochs")
+    group.add_argument("--optimizer", choices=LEARNING_RATES, help="Adam is without momentum, as in lamb")
+    group.add_argument("--learning-rate", type=positive(float), help=f"otherwise the model's, or {LEARNING_RATES}")
+    group.add_argument("--clip", type=natural, help="largest norm of the gradient; 0: no limit")
+    group.add_argument("--weight-decay", type=natural, help="what of each weight is added to its gradient")
+    flag = functools.partial(group.add_argument, action=argparse.BooleanOptionalAction)
+    flag("--anneal", help="in the second half, let the learning rate fall to a tenth")
+    group.add_argument("--batch", type=positive(int), help="rows of the text that are read side by side")
+    group.add_argument("--steps", type=positive(int), help="usual words of a segment")
+    group.add_argument("--spread", type=natural, help="standard deviation of the lengths of segments")
+    group.add_argument("--half", type=share, help="share of segments of half the length")
+    group.add_argument("--bucket", type=positive(int), default=5, help="lengths are multiples of it (%(default)s)")
+    group.add_argument("--drop-state", type=share, help="probability that a row forgets its state before a segment")
+    group.add_argument(
+        "--rule", choices=(*callbacks.averaging.RULES, "none"), help="when to begin to average the weights"
+    )
+    group.add_argument("--patience", type=positive(int), help="epochs of that rule")
+    group.add_argument("--latest", type=share, help="share of the training after which averaging begins at the latest")
+    group.add_argument("--seed", type=int, default=0, help="seed of weights, noise and lengths (%(default)s)")
+
+    group = parser.add_argument_group("evaluation; of several numbers, the one that is best on validation is taken")
+    group.add_argument("--skip", nargs="*", choices=METHODS[1:], default=[], help="methods to leave out")
+    group.add_argument("--rows", type=positive(int), default=10, help="rows of the text, except dynamic (%(default)s)")
+    group.add_argument("--samples", type=positive(int), default=20, help="dropout masks (%(default)s)")
+    many = functools.partial(group.add_argument, nargs="+")
+    many("--dropout-scale", type=positive(float), default=[0.8], help="multiplies the rates (%(default)s)")
+    many("--dynamic-rate", type=positive(float), default=[5e-5], help="learning rates (%(default)s)")
+    many("--dynamic-decay", type=natural, default=[2e-3], help="rates of return (%(default)s)")
+    group.add_argument("--dynamic-epsilon", type=positive(float), default=2e-5, help="(%(default)s)")
+    group.add_argument("--tune-tokens", type=positive(int), default=10_000, help="words to choose by (%(default)s)")
+    parser.add_argument("--output", default="runs/word_language_model", help="folder for the results (%(default)s)")
+    args = parser.parse_args(argv)
+
+    if args.minutes and args.epochs is None:
+        args.epochs = NEVER
+    defaults = (SMALLS if args.small else PAPERS)[args.model]
+    if args.optimizer not in (None, defaults["optimizer"]) or "learning_rate" not in defaults:
+        optimizer = args.optimizer or defaults["optimizer"]
+        defaults = {**defaults, "learning_rate": LEARNING_RATES[optimizer]}
+    for name, value in defaults.items():
+        if getattr(args, name) is None:
+            setattr(args, name, value)
+    return args
+
+
+def described() -> str:
+    """Returns the table of the models' settings."""
+    columns = {**PAPERS, **{f"{name} --small": settings for name, settings in SMALLS.items()}}
+    lines = ["settings:", f"{'':28}" + "".join(f"{name:>20}" for name in columns)]
+    for name in [*AWD, "learning_rate"]:
+        shown = []
+        for settings in columns.values():
+            value = (
+                settings.get(name, LEARNING_RATES[settings["optimizer"]]) if name == "learning_rate" else settings[name]
+            )
+            shown.append(f"{value:.3g}" if isinstance(value, float) else str(value).replace(" ", ""))
+        lines.append(f"  --{name.replace('_', '-'):26}" + "".join(f"{value:>20}" for value in shown))
+    return "\n".join(lines)
+
+
+def begin(folder: pathlib.Path, args: argparse.Namespace, ids: dict[str, np.ndarray]) -> None:
+    """Makes the folder of a run, or raises if it holds a run with other settings."""
+    settings = {name: value for name, value in vars(args).items() if name not in AFTERWARDS}
+    settings |= {"backend": keras.backend.backend(), **{f"{part} words": len(some) for part, some in ids.items()}}
+    path = folder / "settings.json"
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        write(path, settings)
+        return
+    before = json.loads(path.read_text(encoding="utf-8"))
+    changed = [name for name in settings if settings[name] != before.get(name)]
+    if changed:
+        raise ValueError(
+            f"{folder} holds a run with "
+            + ", ".join(f"{name.replace('_', '-')} {before.get(name)}" for name in changed)
+            + ": go on with these, choose another --output, or delete the folder"
+        )
+
+
+def main(argv: list[str] | None = None):
+    args, folder = parse(argv), None
+    try:
+        tokenizer, ids = prepare(args)
+        # Before the folder is made, for errors in the sizes.
+        lm = make_model(tokenizer, args)
+        folder = pathlib.Path(args.output)
+        begin(folder, args, ids)
+    except (ValueError, OSError) as error:
+        sys.exit(f"error: {error}")
+    preset, results = folder / "preset", folder / "results.json"
+    print(
+        f"{args.model}: {lm.count_params():,} weights, {len(ids['train']):,} words of training, "
+        f"{tokenizer.vocabulary_size():,} different ones ({keras.backend.backend()})",
+        flush=True,
+    )
+    if not preset.exists():
+        train(lm, ids, args, folder)
+        lm.save_to_preset(folder / "preset.new", card={"data": args.text or "the Python language reference"})
+        (folder / "preset.new").rename(preset)
+    lm = hub.RecurrentCausalLM.from_preset(str(preset))
+    points = json.loads((folder / "curves.json").read_text())
+    title = f"{args.model}, {lm.count_params():,} weights, {len(ids['train']):,} words"
+    plot(points, folder / "curves.png", title)
+    about = json.loads(results.read_text(encoding="utf-8")) if results.exists() else {}
+    about |= {"keras": keras.__version__, "backend": keras.backend.backend(), **vars(args)}
+    about |= {"weights": lm.count_params(), "vocabulary": tokenizer.vocabulary_size(), "curves": points}
+    evaluate(lm, ids, args, about, results)
+    write(results, about)
+    Console().print(make_table(about["perplexity"], title))
+    print(f"All results are in {folder}. Let the model write: python -m keras_adaptive_rnn.hub write {preset}")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit("\nInterrupted. The same command goes on from the last epoch.")

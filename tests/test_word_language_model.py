@@ -1,0 +1,233 @@
+"""The example of a word language model: it trains on a toy text, goes on after a kill, and evaluates in every way."""
+
+import importlib.util
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from tests.backends import in_turns
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("rich")
+pytest.importorskip("keras_hub", minversion="0.32")
+from keras_adaptive_rnn import hub
+
+PATH = pathlib.Path(__file__).parents[1] / "examples" / "word_language_model.py"
+if not PATH.exists():
+    pytest.skip("the examples are not part of the source distribution", allow_module_level=True)
+WORDS = [f"w{k}" for k in range(10)]
+TOY = [
+    *("--small", "--embedding", "8", "--units", "10", "8", "--batch", "4", "--steps", "8", "--rows", "2"),
+    *("--optimizer", "adam", "--learning-rate", "0.02"),
+]
+
+
+def load():
+    spec = importlib.util.spec_from_file_location("word_language_model", PATH)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def example():
+    return load()
+
+
+def write_texts(folder, lines=60):
+    """Writes a text in which a word mostly follows the one before it, as three files."""
+    rng = np.random.default_rng(0)
+    folder.mkdir()
+    for part, count in (("train", lines), ("valid", 12), ("test", 12)):
+        jumps = rng.choice([1, 2], size=(count, 6), p=[0.9, 0.1])
+        words = [" ".join(WORDS[k] for k in np.cumsum(row) % len(WORDS)) for row in jumps]
+        (folder / f"toy.{part}.txt").write_text("".join(f" {line} \n" for line in words))
+    return folder
+
+
+def weights_of(folder):
+    return hub.RecurrentCausalLM.from_preset(str(folder / "preset")).get_weights()
+
+
+@in_turns
+@pytest.mark.parametrize(
+    "model",
+    [
+        ["--model", "mogrifier", "--rounds", "3", "--rank", "2", "--word-dropout", "0"],
+        ["--model", "awd", "--experts", "2", "--word-dropout", "0.05"],
+    ],
+    ids=["mogrifier", "mixture"],
+)
+def test_run(example, model, tmp_path, capsys):
+    folder = tmp_path / "results"
+    few = [*("--weight-drop", "0.1", "--input-dropout", "0.1", "--hidden-dropout", "0.1", "--output-dropout", "0.1")]
+    few += ["--activation-regularization", "0.1", "--temporal-regularization", "0", "--weight-decay", "1e-6"]
+    evaluation = ["--samples", "2", "--dropout-scale", "0.5", "1", "--dynamic-rate", "1e-4", "1e-3"]
+    arguments = [*TOY, *model, *few, "--text", str(write_texts(tmp_path / "text", 150)), "--output", str(folder)]
+    example.main([*arguments, *evaluation, "--epochs", "4", "--latest", "0.5"])
+
+    assert {"preset", "curves.png", "results.json"} <= {path.name for path in folder.iterdir()}
+    results = json.loads((folder / "results.json").read_text())
+    assert [point["averaging"] for point in results["curves"]] == [0, 0, 1, 1]
+    # The rate is halved where three quarters of the training are over.
+    assert [point["learning_rate"] for point in results["curves"]] == pytest.approx([0.02, 0.02, 0.02, 0.01])
+    found = results["perplexity"]
+    assert set(found) == {"static", "temperature", "monte-carlo", "dynamic"}
+    for method in found.values():
+        # 11 words, of which one is unknown, and a line of six.
+        assert 1 < method["valid"] < 8
+        assert 1 < method["test"] < 8
+    assert found["temperature"]["valid"] <= found["static"]["valid"] * 1.001
+    assert found["monte-carlo"]["settings"]["dropout_scale"] in (0.5, 1.0)
+    assert set(found["dynamic"]["settings"]) == {"learning_rate", "decay"}
+    # The preset has the weights of the table.
+    lm = hub.RecurrentCausalLM.from_preset(str(folder / "preset"))
+    text = (tmp_path / "text" / "toy.test.txt").read_text()
+    judged = lm.evaluate_streams(text, batch_size=2, verbose=False)
+    assert judged.perplexity == pytest.approx(found["static"]["test"], rel=1e-4)
+    assert f"{found['dynamic']['test']:.2f}" in capsys.readouterr().out
+
+    # The same command again trains nothing, and evaluates what is new.
+    example.main([*arguments, "--epochs", "4", "--latest", "0.5", "--skip", "dynamic", "monte-carlo"])
+    again = json.loads((folder / "results.json").read_text())
+    assert set(again["perplexity"]) == {"static", "temperature"}
+    assert again["perplexity"]["static"] == found["static"]
+    assert "Epoch" not in capsys.readouterr().out
+    with pytest.raises(SystemExit, match=r"holds a run with clip 1\.0"):
+        example.main([*arguments, "--epochs", "4", "--latest", "0.5", "--clip", "2"])
+
+
+# All that draws: segments of random lengths, every dropout, dropped states; and averages from the second epoch on.
+NOISY = [
+    *("--model", "awd", "--spread", "3", "--bucket", "2", "--state-dropout", "0.1", "--drop-state", "0.2"),
+    *("--epochs", "4", "--latest", "0.25", "--skip", "temperature", "monte-carlo", "dynamic"),
+]
+
+
+@in_turns
+def test_a_killed_run_ends_with_the_same_weights(example, tmp_path):
+    arguments = [*TOY, *NOISY, "--text", str(write_texts(tmp_path / "text"))]
+    killed = tmp_path / "killed"
+    code = "import sys; from tests.test_word_language_model import run_and_kill; run_and_kill(sys.argv[1:])"
+    process = subprocess.run(
+        [sys.executable, "-c", code, *arguments, "--output", str(killed)], check=False, capture_output=True
+    )
+    assert process.returncode == -signal.SIGKILL, process.stderr.decode()
+    assert not (killed / "preset").exists()
+    example.main([*arguments, "--output", str(killed)])
+    example.main([*arguments, "--output", str(tmp_path / "whole")])
+    for ours, theirs in zip(weights_of(killed), weights_of(tmp_path / "whole"), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-7)
+    points = [json.loads((folder / "curves.json").read_text()) for folder in (killed, tmp_path / "whole")]
+    for ours, theirs in zip(*points, strict=True):
+        assert ours == pytest.approx(theirs, rel=1e-5)
+
+
+def run_and_kill(arguments):
+    """Runs the example, and ends the process in the middle of the third epoch."""
+    module = load()
+
+    class Killing(module.Curves):
+        def on_epoch_begin(self, epoch, logs=None):
+            self.now = epoch
+
+        def on_train_batch_begin(self, batch, logs=None):
+            if (self.now, batch) == (2, 5):
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    module.Curves = Killing
+    module.main(arguments)
+
+
+@in_turns
+def test_a_limit_of_time_and_a_single_file(example, tmp_path):
+    path, folder = tmp_path / "text.txt", tmp_path / "results"
+    path.write_text("The dog, the cat.\n\nA cat!\n" * 120)
+    # Half of them: averages from where half of the time is over.
+    arguments = [*TOY, "--model", "lstm", "--text", str(path), "--split-punctuation", "--latest", "0.5"]
+    arguments += ["--minutes", "0.02", "--no-tie-weights", "--units", "10", "12", "--output", str(folder)]
+    example.main([*arguments, "--skip", "temperature", "monte-carlo", "dynamic"])
+    results = json.loads((folder / "results.json").read_text())
+    # Words, punctuation, the end of a line, and the unknown word.
+    assert results["vocabulary"] == 10
+    flags = [point["averaging"] for point in results["curves"]]
+    assert flags == sorted(flags)
+    assert results["perplexity"]["static"]["test"] < 9
+
+
+def test_defaults_are_those_of_the_papers(example):
+    awd, mogrifier = example.parse([]), example.parse(["--model", "mogrifier"])
+    assert (awd.units, awd.embedding, awd.steps, awd.batch, awd.epochs) == ([1150, 1150, 400], 400, 70, 20, 500)
+    assert (awd.optimizer, awd.learning_rate, awd.clip, awd.weight_decay) == ("sgd", 30.0, 0.25, 1.2e-6)
+    assert (awd.rule, awd.patience, awd.latest) == ("all_but_last", 5, None)
+    assert (mogrifier.rounds, mogrifier.rank, mogrifier.learning_rate) == (5, 84, 2.3e-3)
+    assert mogrifier.clip * mogrifier.steps == pytest.approx(10)
+    assert example.parse(["--optimizer", "adam"]).learning_rate == 2e-3
+    assert example.parse(["--optimizer", "adam", "--learning-rate", "0.1"]).learning_rate == 0.1
+    assert example.parse(["--small", "--minutes", "5"]).units == [448, 224]
+
+
+@in_turns
+@pytest.mark.parametrize(("model", "weights"), [("awd", 3_041_700), ("mogrifier", 3_063_348), ("lstm", 3_041_700)])
+def test_small_models_have_equal_weights(example, model, weights):
+    tokenizer = hub.VocabularyTokenizer(["<unk>", "<eos>", *(f"w{k}" for k in range(5474))], "word", end_token="<eos>")
+    lm = example.make_model(tokenizer, example.parse(["--small", "--model", model]))
+    assert lm.count_params() == pytest.approx(weights, rel=1e-3)
+
+
+def test_the_reference_is_split_into_words(example):
+    parts = example.read_parts(None, False)
+    lines = [parts[part].splitlines() for part in example.PARTS]
+    assert len(lines[0]) > 5 * len(lines[1]) > 1000
+    assert all(line.split() for some in lines for line in some)
+    assert "statement ," in parts["train"]
+
+
+@pytest.mark.parametrize(
+    ("files", "more", "message"),
+    [
+        (
+            {"a.train.txt": b"a b\n", "a.valid.txt": b"a b\n"},
+            [],
+            "needs one file with 'test' in its name, and has none",
+        ),
+        (
+            {"a.train.txt": b"a b\n", "a.valid.txt": b"a b\n", "a.test.txt": b"a\n", "b.test.txt": b"a\n"},
+            [],
+            r"has a\.test\.txt, b\.test\.txt",
+        ),
+        ({"train": b"\xff\xfe\xfa", "valid": b"a b\n", "test": b"a b\n"}, [], "not UTF-8"),
+        ({"train": b"a b\n" * 9, "valid": b"a b\n", "test": b"\n"}, [], "the test part of .* is empty"),
+        ({"train": b"a b\n" * 9, "valid": b"a b\n", "test": b"a b\n"}, [], "the train part of the text has 27 words"),
+        ({"train": b"a b\n" * 99, "valid": b"a b\n", "test": b"a b\n"}, [], "the valid part of the text has 3 words"),
+        (dict.fromkeys(("train", "valid", "test"), b"a b\n" * 99), ["--units", "9"], "embedding_dim=8"),
+        (
+            dict.fromkeys(("train", "valid", "test"), b"a b\n" * 99),
+            ["--model", "mogrifier", "--rank", "20"],
+            "`rank` must be at most",
+        ),
+    ],
+)
+def test_errors_say_what_to_do(example, files, more, message, tmp_path):
+    folder = tmp_path / "text"
+    folder.mkdir()
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    with pytest.raises(SystemExit, match=message):
+        example.main([*TOY, *more, "--text", str(folder), "--output", str(tmp_path / "results")])
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--weight-drop", "1"], ["--clip", "-1"], ["--units", "0"], ["--skip", "static"]]
+)
+def test_bad_options(example, arguments, capsys):
+    with pytest.raises(SystemExit):
+        example.parse(arguments)
+    assert arguments[0] in capsys.readouterr().err
