@@ -104,7 +104,7 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
     def from_preset(cls, preset: str | os.PathLike, load_weights: bool = True, **kwargs: Any) -> Any:
         """Loads a language model.
 
-        `"mogrifier_python_reference"` comes with this package: two Mogrifiers of 236 units, which have read the
+        `"mogrifier_python_reference"` comes with this package: two Mogrifiers of 200 units, which have read the
         characters of Python's language reference.
 
         Args:
@@ -225,9 +225,9 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
             steps: Positive integer, tokens of a segment. Defaults to 64.
             epochs: Positive integer. Defaults to 1.
             validation: The same as `text`, to be evaluated after every epoch. Defaults to `None`.
-            callbacks: List of callbacks. A `keras_adaptive_rnn.callbacks.StreamStates` among them takes the place of
-                the one that is there by itself, which scales the learning rate by the lengths of a `TokenStream`.
-                Defaults to `None`.
+            callbacks: List of callbacks, whose `model` is a `streaming_model`. A
+                `keras_adaptive_rnn.callbacks.StreamStates` among them takes the place of the one that is there by
+                itself, which scales the learning rate by the lengths of a `TokenStream`. Defaults to `None`.
             **kwargs: As in `keras.Model.fit`.
 
         Returns: A `keras.callbacks.History` with the loss, the perplexity and, for characters, bits per character.
@@ -246,8 +246,8 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
         Args:
             text: A string, or token ids, an integer array `[tokens]`.
             batch_size: Positive integer, number of parts that are read in parallel. Defaults to 1.
-            steps: Positive integer, tokens of a segment, which does not change the result, except for where the noise
-                of `samples` is drawn anew. Defaults to 256.
+            steps: Positive integer, tokens of a segment. The result does not depend on it, unless there are `samples`,
+                whose masks hold for a segment. Defaults to 256.
             **kwargs: As in `keras_adaptive_rnn.evaluation.evaluate`: `samples` for Monte-Carlo dropout, `temperature`,
                 ...
 
