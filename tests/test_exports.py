@@ -77,6 +77,7 @@ def feed_forward():
         keras.layers.Dense(4),
         kar.OPLU(),
         kar.Maxout(3, pieces=2),
+        kar.MixtureOfSoftmaxes(2, 5),
     ]
 
 
