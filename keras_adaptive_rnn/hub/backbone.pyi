@@ -6,7 +6,8 @@ from typing import Any
 import keras
 import keras_hub
 
-from keras_adaptive_rnn._types import Tensor
+from keras_adaptive_rnn._saving import Saved
+from keras_adaptive_rnn._types import Initializer, Tensor
 
 class RecurrentBackbone(keras_hub.models.Backbone):
     """Embeds tokens and reads them with a stack of recurrent cells.
@@ -32,6 +33,9 @@ class RecurrentBackbone(keras_hub.models.Backbone):
         activation_regularization, temporal_regularization: Non-negative numbers, $\\alpha$ and $\\beta$ of
             `keras_adaptive_rnn.layers.ActivationRegularization` on the outputs of the last cell. Default to 0; in
             AWD-LSTM they are 2 and 1.
+        embeddings_initializer: Initializer of the embedding. `None` (default) means a normal distribution of standard
+            deviation 0.5: from the small numbers that Keras starts with, tied weights hardly learn to read characters
+            in the first thousand steps. AWD-LSTM has `keras.initializers.RandomUniform(-0.1, 0.1)`.
         bidirectional: Whether every layer reads in both directions, in a `keras.layers.Bidirectional`. This is for
             classifiers; a language model must not read ahead. Defaults to `False`.
         dtype: Dtype policy of all layers and cells, as a string or a `keras.DTypePolicy`. `None` (default) means that
@@ -67,7 +71,6 @@ class RecurrentBackbone(keras_hub.models.Backbone):
     output_dropped: Any
     regularization: Any
     recurrent_layers: Any
-    bidirectional: bool
     vocabulary_size: int
     embedding_dim: int
     cells: list
@@ -80,6 +83,8 @@ class RecurrentBackbone(keras_hub.models.Backbone):
     word_dropout: float
     activation_regularization: float
     temporal_regularization: float
+    embeddings_initializer: Any
+    bidirectional: bool
 
     def __init__(
         self,
@@ -96,6 +101,7 @@ class RecurrentBackbone(keras_hub.models.Backbone):
         word_dropout: float = 0.0,
         activation_regularization: float = 0.0,
         temporal_regularization: float = 0.0,
+        embeddings_initializer: Initializer = None,
         bidirectional: bool = False,
         dtype: Any = None,
         name: str | None = None,
@@ -132,6 +138,10 @@ class RecurrentBackbone(keras_hub.models.Backbone):
             temporal_regularization: Non-negative numbers, $\\alpha$ and $\\beta$ of
                 `keras_adaptive_rnn.layers.ActivationRegularization` on the outputs of the last cell. Default to
                 0; in AWD-LSTM they are 2 and 1.
+            embeddings_initializer: Initializer of the embedding. `None` (default) means a normal distribution of
+                standard deviation 0.5: from the small numbers that Keras starts with, tied weights hardly learn
+                to read characters in the first thousand steps. AWD-LSTM has
+                `keras.initializers.RandomUniform(-0.1, 0.1)`.
             bidirectional: Whether every layer reads in both directions, in a `keras.layers.Bidirectional`. This
                 is for classifiers; a language model must not read ahead. Defaults to `False`.
             dtype: Dtype policy of all layers and cells, as a string or a `keras.DTypePolicy`. `None` (default)
@@ -173,7 +183,16 @@ class RecurrentBackbone(keras_hub.models.Backbone):
         Returns: `hidden, states`: the hidden states `[batch, size]`, and the states after the token.
         """
 
+    def enable_lora(self, rank: int, target_layer_names: list[str] | None = None) -> None:
+        """Raises: the matrices of recurrent cells have no low-rank adapters. Train all weights, or freeze some layers.
+
+        KerasHub's own method would freeze every weight, find no layer of attention, and train nothing.
+        """
+
     def get_config(self) -> dict[str, Any]: ...
+
+class LockedDropout(Saved, keras.layers.SpatialDropout1D):
+    """Drops the same units in all steps. Unlike in Keras's layer, the masks of a resumed training go on."""
 
 class Unmasked(keras.layers.Layer):
     """Forgets the mask: the head of a model must not read it as a mask of the loss, which has one of its own."""

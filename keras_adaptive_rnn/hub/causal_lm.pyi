@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 import keras
 import keras_hub
@@ -100,7 +100,32 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
     def logits(self, hidden: Tensor) -> Tensor:
         """Returns the logits `[..., vocabulary_size]` of hidden states `[..., size]`."""
 
+    @classmethod
+    def from_preset(cls, preset: str | os.PathLike, load_weights: bool = True, **kwargs: Any) -> Any:
+        """Loads a language model.
+
+        `"mogrifier_python_reference"` comes with this package: two Mogrifiers of 236 units, which have read the
+        characters of Python's language reference.
+
+        Args:
+            preset: That name; the folder that `save_to_preset` has written; or a handle on Hugging Face
+                (`"hf://user/name"`) or Kaggle (`"kaggle://user/model/keras/variation"`).
+            load_weights: Whether to load the weights, too. Defaults to `True`.
+            **kwargs: As in `keras_hub.models.Task.from_preset`, such as `dtype="mixed_bfloat16"`.
+
+        Raises:
+            ValueError: There is no such preset, or it is of another kind of model.
+
+        Example:
+
+        >>> from keras_adaptive_rnn import hub
+        >>> lm = hub.RecurrentCausalLM.from_preset("mogrifier_python_reference")
+        >>> text = lm.generate("The import statement", max_length=60)
+        """
+
     def get_config(self) -> dict[str, Any]: ...
+    @classmethod
+    def from_config(cls, config: Any) -> Self: ...
     def compile(
         self,
         optimizer: Any = "auto",
@@ -194,19 +219,21 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
 
         Args:
             text: A string; token ids, an integer array `[tokens]`, which may be memory-mapped (`np.load(path,
-                mmap_mode="r")`) and larger than memory; or a `keras.utils.PyDataset` of batches `x, y`
-                `[batch_size, time]` in which each row goes on where it ended.
+                mmap_mode="r")`) and larger than memory; a `keras_adaptive_rnn.datasets.TokenStream`, or another
+                `keras.utils.PyDataset` of batches `x, y` `[batch_size, time]` in which each row goes on where it ended.
             batch_size: Positive integer. Defaults to 32.
             steps: Positive integer, tokens of a segment. Defaults to 64.
             epochs: Positive integer. Defaults to 1.
             validation: The same as `text`, to be evaluated after every epoch. Defaults to `None`.
-            callbacks: List of callbacks. Defaults to `None`.
+            callbacks: List of callbacks, whose `model` is a `streaming_model`. A
+                `keras_adaptive_rnn.callbacks.StreamStates` among them takes the place of the one that is there by
+                itself, which scales the learning rate by the lengths of a `TokenStream`. Defaults to `None`.
             **kwargs: As in `keras.Model.fit`.
 
         Returns: A `keras.callbacks.History` with the loss, the perplexity and, for characters, bits per character.
 
         Raises:
-            ValueError: The text is shorter than one batch, or not of integers.
+            ValueError: The text is shorter than one batch, not of integers, or has tokens outside of the vocabulary.
         """
 
     def evaluate_streams(
@@ -219,7 +246,8 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
         Args:
             text: A string, or token ids, an integer array `[tokens]`.
             batch_size: Positive integer, number of parts that are read in parallel. Defaults to 1.
-            steps: Positive integer, tokens of a segment, which does not change the result. Defaults to 256.
+            steps: Positive integer, tokens of a segment. The result does not depend on it, unless there are `samples`,
+                whose masks hold for a segment. Defaults to 256.
             **kwargs: As in `keras_adaptive_rnn.evaluation.evaluate`: `samples` for Monte-Carlo dropout, `temperature`,
                 ...
 

@@ -33,9 +33,9 @@ def streams(ids: Any, batch_size: int, steps: int) -> tuple[np.ndarray, np.ndarr
     Example:
 
     >>> from keras_adaptive_rnn import hub
-    >>> x, y = hub.streams(np.arange(13), batch_size=2, steps=3)
+    >>> x, y = hub.streams(np.arange(14), batch_size=2, steps=3)
     >>> x.tolist()
-    [[0, 1, 2], [6, 7, 8], [3, 4, 5], [9, 10, 11]]
+    [[0, 1, 2], [7, 8, 9], [3, 4, 5], [10, 11, 12]]
     """
     stream = _stream(ids, batch_size, steps)
     x, y = zip(*stream, strict=True)
