@@ -12,10 +12,10 @@ need a GPU and days; `--small` has sizes for a CPU. Every number is an option. W
 masks of input, inter-layer and output dropout in each step, a mask holds for a segment here.
 
 The run prints a table of perplexities: of the plain model, at a tuned temperature, averaged over dropout masks (Monte
-Carlo), and while the model goes on learning (dynamic evaluation). It leaves `preset`, `curves.png` and `results.json`
-in `runs/word_language_model`. Stopped or killed, the same command goes on, and ends with the same weights (with
-`--minutes`, with those of as long a training). It works on every backend of Keras (`KERAS_BACKEND=jax`, `tensorflow` or
-`torch`).
+Carlo) without and with one, and while the model goes on learning (dynamic evaluation). It leaves `preset`, `curves.png`
+and `results.json` in `runs/word_language_model`. Stopped or killed, the same command goes on, and ends with the same
+weights (with `--minutes`, with those of as long a training). It works on every backend of Keras
+(`KERAS_BACKEND=jax`, `tensorflow` or `torch`).
 """
 
 import argparse
@@ -159,12 +159,16 @@ SMALLS = {
     },
 }
 LEARNING_RATES = {"sgd": 30.0, "adam": 2e-3}
-METHODS = ("static", "temperature", "monte-carlo", "dynamic")
+# How a trained model is judged, and the options of each.
+METHODS = {
+    "static": (),
+    "temperature": ("temperatures", "tune_tokens"),
+    "monte-carlo": ("samples", "dropout_scale", "tune_tokens"),
+    "monte-carlo-temperature": ("samples", "dropout_scale", "temperatures", "tune_tokens"),
+    "dynamic": ("dynamic_rate", "dynamic_decay", "dynamic_epsilon", "tune_tokens"),
+}
 # What does not change the training.
-AFTERWARDS = (
-    "output", "skip", "samples", "dropout_scale", "dynamic_rate", "dynamic_decay", "dynamic_epsilon", "rows",
-    "tune_tokens",
-)  # fmt: skip
+AFTERWARDS = {"output", "skip", "rows"}.union(*METHODS.values())
 
 
 # Texts.
@@ -366,59 +370,49 @@ def train(lm: hub.RecurrentCausalLM, ids: dict[str, np.ndarray], args: argparse.
 # Evaluation.
 
 
-def best_of(candidates: list[dict], judge) -> dict:
-    """Returns the settings with the lowest perplexity; a single candidate needs no trial."""
-    if len(candidates) == 1:
-        return candidates[0]
-    return min(candidates, key=lambda settings: judge(**settings).perplexity)
+def best_of(judge, **options) -> dict:
+    """Returns the settings with the lowest loss, of all combinations of options; a single one needs no trial."""
+    candidates = [dict(zip(options, values, strict=True)) for values in itertools.product(*options.values())]
+    return candidates[0] if len(candidates) == 1 else min(candidates, key=lambda settings: judge(**settings).loss)
 
 
 def evaluated(method: str, lm: hub.RecurrentCausalLM, ids: dict[str, np.ndarray], args: argparse.Namespace) -> dict:
     """Returns the settings that validation has chosen for a method, and the perplexities of both parts."""
-    model, shown = lm.streaming_model(1), sys.stdout.isatty()
-    once = functools.partial(
-        evaluation.evaluate, model, batch_size=args.rows, steps=args.steps, seed=args.seed, verbose=shown
-    )
-    start = ids["valid"][: args.tune_tokens]
-    if method == "temperature":
-        temperature, _ = evaluation.tune_temperature(
-            model, ids["valid"], batch_size=args.rows, steps=args.steps, verbose=shown
+    shown = {"verbose": sys.stdout.isatty()}
+    rows = {"batch_size": args.rows, "steps": args.steps, "seed": args.seed, **shown}
+    low, high = args.temperatures
+    model, start, settings = lm.streaming_model(1), ids["valid"][: args.tune_tokens], {}
+    tuned = functools.partial(evaluation.tune_temperature, model, start, low, high, **rows)
+    if method == "dynamic":
+        # Rows of ten segments and more for the size of the steps, a hundred if the text is long enough.
+        statistics = {"statistics": ids["train"], "statistics_batch_size": min(100, max(1, len(ids["train"]) // 50))}
+        judge = functools.partial(
+            evaluation.dynamic_evaluate, model, **statistics, epsilon=args.dynamic_epsilon, **shown
         )
-        settings = {"temperature": temperature}
-    elif method == "monte-carlo":
-        once = functools.partial(once, samples=args.samples)
-        settings = best_of([{"dropout_scale": scale} for scale in args.dropout_scale], functools.partial(once, start))
-    elif method == "dynamic":
-        # Segments of five tokens, in one row.
-        rows = min(100, len(ids["train"]) // 50) or 1
-        once = functools.partial(
-            evaluation.dynamic_evaluate,
-            model,
-            statistics=ids["train"],
-            statistics_batch_size=rows,
-            epsilon=args.dynamic_epsilon,
-            verbose=shown,
-        )
-        pairs = itertools.product(args.dynamic_rate, args.dynamic_decay)
-        candidates = [{"learning_rate": rate, "decay": decay} for rate, decay in pairs]
-        settings = best_of(candidates, lambda **settings: once(ids=start, **settings))
-        once = functools.partial(lambda once, ids, **settings: once(ids=ids, **settings), once)
+        settings = best_of(functools.partial(judge, start), learning_rate=args.dynamic_rate, decay=args.dynamic_decay)
     else:
-        settings = {}
-    return {"settings": settings, **{part: once(ids[part], **settings).perplexity for part in ("valid", "test")}}
+        judge = functools.partial(evaluation.evaluate, model, **rows)
+        if method.startswith("monte-carlo"):
+            judge = functools.partial(judge, samples=args.samples)
+        if method == "temperature":
+            settings = {"temperature": tuned()[0]}
+        elif method == "monte-carlo":
+            settings = best_of(functools.partial(judge, start), dropout_scale=args.dropout_scale)
+        elif method == "monte-carlo-temperature":
+            found = {scale: tuned(samples=args.samples, dropout_scale=scale) for scale in args.dropout_scale}
+            scale, (temperature, _) = min(found.items(), key=lambda item: min(item[1][1].values()))
+            settings = {"dropout_scale": scale, "temperature": temperature}
+    return {"settings": settings, **{part: judge(ids[part], **settings).perplexity for part in ("valid", "test")}}
 
 
 def evaluate(lm, ids, args, results: dict, path: pathlib.Path) -> None:
     """Adds each method's perplexities to `results`, and to the file, unless they are there."""
     found = results.setdefault("perplexity", {})
-    for method in METHODS:
+    for method, names in METHODS.items():
         if method in args.skip:
             found.pop(method, None)
             continue
-        names = {"monte-carlo": ("samples", "dropout_scale"), "dynamic": ("dynamic_rate", "dynamic_decay")}
-        options = {name: getattr(args, name) for name in ("rows", "tune_tokens", *names.get(method, ()))}
-        if method == "dynamic":
-            options["dynamic_epsilon"] = args.dynamic_epsilon
+        options = {name: getattr(args, name) for name in ("rows", *names)}
         if found.get(method, {}).get("options") == options:
             continue
         print(f"{method} evaluation", flush=True)
@@ -430,7 +424,7 @@ def make_table(found: dict, title: str) -> Table:
     table = Table("evaluation", "chosen on validation", title=title)
     for column in ("validation perplexity", "test perplexity", "test gain"):
         table.add_column(column, justify="right")
-    for method, r in sorted(found.items(), key=lambda item: METHODS.index(item[0])):
+    for method, r in sorted(found.items(), key=lambda item: list(METHODS).index(item[0])):
         chosen = ", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in r["settings"].items())
         gain = "" if method == "static" or "static" not in found else f"{1 - r['test'] / found['static']['test']:.1%}"
         table.add_row(method, chosen, f"{r['valid']:.2f}", f"{r['test']:.2f}", gain)
@@ -541,18 +535,28 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
     group.add_argument("--seed", type=int, default=0, help="seed of weights, noise and lengths (%(default)s)")
 
     group = parser.add_argument_group("evaluation; of several numbers, the one that is best on validation is taken")
-    group.add_argument("--skip", nargs="*", choices=METHODS[1:], default=[], help="methods to leave out")
-    group.add_argument("--rows", type=positive(int), default=10, help="rows of the text, except dynamic (%(default)s)")
+    group.add_argument("--skip", nargs="*", choices=[*METHODS][1:], default=[], help="methods to leave out")
+    group.add_argument("--rows", type=positive(int), default=10, help="rows of the text; dynamic: one (%(default)s)")
     group.add_argument("--samples", type=positive(int), default=20, help="dropout masks (%(default)s)")
+    group.add_argument(
+        "--temperatures",
+        type=positive(float),
+        nargs=2,
+        metavar=("LOW", "HIGH"),
+        default=[0.8, 1.06],
+        help="range of what the logits are multiplied by (%(default)s)",
+    )
     many = functools.partial(group.add_argument, nargs="+")
     many("--dropout-scale", type=positive(float), default=[0.8], help="multiplies the rates (%(default)s)")
     many("--dynamic-rate", type=positive(float), default=[5e-5], help="learning rates (%(default)s)")
     many("--dynamic-decay", type=natural, default=[2e-3], help="rates of return (%(default)s)")
     group.add_argument("--dynamic-epsilon", type=positive(float), default=2e-5, help="(%(default)s)")
-    group.add_argument("--tune-tokens", type=positive(int), default=10_000, help="words to choose by (%(default)s)")
+    group.add_argument("--tune-tokens", type=positive(int), default=20_000, help="words to choose by (%(default)s)")
     parser.add_argument("--output", default="runs/word_language_model", help="folder for the results (%(default)s)")
     args = parser.parse_args(argv)
 
+    if args.temperatures[0] > args.temperatures[1]:
+        parser.error(f"--temperatures must be LOW and HIGH, and are {args.temperatures}")
     if args.minutes and args.epochs is None:
         args.epochs = NEVER
     defaults = (SMALLS if args.small else PAPERS)[args.model]

@@ -191,6 +191,28 @@ def test_tokens_outside_of_the_vocabulary_are_refused(part):
             make_lm().fit_streams(**given, batch_size=2, steps=5, verbose=0)
 
 
+def test_validation_needs_as_many_rows():
+    with pytest.raises(ValueError, match=r"`validation` must be a stream of 4 rows.*one of 2"):
+        make_lm().fit_streams(fixed(make_text(100), 4), validation=fixed(make_text(100), 2), verbose=0)
+
+
+@pytest.mark.parametrize(("anneal", "last"), [(True, 0.5 * 2 / 3), (False, 0.5)])
+def test_a_limit_of_time_may_keep_the_learning_rate(anneal, last):
+    lm, rates = make_lm(optimizer=optimizers.Averaged(keras.optimizers.SGD(0.5))), []
+
+    class Rates(keras.callbacks.Callback):
+        def on_train_batch_begin(self, batch, logs=None):
+            limit.spent = 10.0 * len(rates)
+            rates.append(float(numpy(self.model.optimizer.learning_rate)))
+
+    limit = callbacks.TimeLimit(30, anneal=anneal)
+    # An epoch is a step.
+    lm.fit_streams(make_text(22), 2, 10, epochs=9, callbacks=[limit, Rates()], verbose=0)
+    assert rates[:2] == [0.5, 0.5]
+    # A third of the time is left when the last epoch begins.
+    assert rates[-1] == pytest.approx(last, rel=1e-2)
+
+
 def test_a_string_needs_a_preprocessor():
     with pytest.raises(ValueError, match="must be token ids, as the model has no preprocessor"):
         make_lm().evaluate_streams("the cat")

@@ -22,6 +22,7 @@ PATH = pathlib.Path(__file__).parents[1] / "examples" / "word_language_model.py"
 if not PATH.exists():
     pytest.skip("the examples are not part of the source distribution", allow_module_level=True)
 WORDS = [f"w{k}" for k in range(10)]
+SKIPPED = ["temperature", "monte-carlo", "monte-carlo-temperature", "dynamic"]
 TOY = [
     *("--small", "--embedding", "8", "--units", "10", "8", "--batch", "4", "--steps", "8", "--rows", "2"),
     *("--optimizer", "adam", "--learning-rate", "0.02"),
@@ -68,7 +69,8 @@ def test_run(example, model, tmp_path, capsys):
     folder = tmp_path / "results"
     few = [*("--weight-drop", "0.1", "--input-dropout", "0.1", "--hidden-dropout", "0.1", "--output-dropout", "0.1")]
     few += ["--activation-regularization", "0.1", "--temporal-regularization", "0", "--weight-decay", "1e-6"]
-    evaluation = ["--samples", "2", "--dropout-scale", "0.5", "1", "--dynamic-rate", "1e-4", "1e-3"]
+    narrow = ["--temperatures", "0.98", "1.02"]
+    evaluation = [*narrow, "--samples", "2", "--dropout-scale", "0.5", "1", "--dynamic-rate", "1e-4", "1e-3"]
     arguments = [*TOY, *model, *few, "--text", str(write_texts(tmp_path / "text", 150)), "--output", str(folder)]
     example.main([*arguments, *evaluation, "--epochs", "4", "--latest", "0.5"])
 
@@ -78,13 +80,15 @@ def test_run(example, model, tmp_path, capsys):
     # The rate is halved where three quarters of the training are over.
     assert [point["learning_rate"] for point in results["curves"]] == pytest.approx([0.02, 0.02, 0.02, 0.01])
     found = results["perplexity"]
-    assert set(found) == {"static", "temperature", "monte-carlo", "dynamic"}
+    assert list(found) == list(example.METHODS)
     for method in found.values():
         # 11 words, of which one is unknown, and a line of six.
         assert 1 < method["valid"] < 8
         assert 1 < method["test"] < 8
     assert found["temperature"]["valid"] <= found["static"]["valid"] * 1.001
     assert found["monte-carlo"]["settings"]["dropout_scale"] in (0.5, 1.0)
+    assert set(found["monte-carlo-temperature"]["settings"]) == {"dropout_scale", "temperature"}
+    assert found["monte-carlo-temperature"]["valid"] <= found["monte-carlo"]["valid"] * 1.02
     assert set(found["dynamic"]["settings"]) == {"learning_rate", "decay"}
     # The preset has the weights of the table.
     lm = hub.RecurrentCausalLM.from_preset(str(folder / "preset"))
@@ -94,19 +98,22 @@ def test_run(example, model, tmp_path, capsys):
     assert f"{found['dynamic']['test']:.2f}" in capsys.readouterr().out
 
     # The same command again trains nothing, and evaluates what is new.
-    example.main([*arguments, "--epochs", "4", "--latest", "0.5", "--skip", "dynamic", "monte-carlo"])
-    again = json.loads((folder / "results.json").read_text())
-    assert set(again["perplexity"]) == {"static", "temperature"}
-    assert again["perplexity"]["static"] == found["static"]
+    again = [*arguments, *narrow, "--epochs", "4", "--latest", "0.5"]
+    example.main([*again, "--samples", "3", "--skip", "dynamic", "monte-carlo"])
+    later = json.loads((folder / "results.json").read_text())["perplexity"]
+    # Other options were given, and so it is evaluated again.
+    assert later["monte-carlo-temperature"]["options"]["samples"] == 3
+    assert set(later) == {"static", "temperature", "monte-carlo-temperature"}
+    assert later["static"] == found["static"]
     assert "Epoch" not in capsys.readouterr().out
     with pytest.raises(SystemExit, match=r"holds a run with clip 1\.0"):
-        example.main([*arguments, "--epochs", "4", "--latest", "0.5", "--clip", "2"])
+        example.main([*again, "--clip", "2"])
 
 
 # All that draws: segments of random lengths, every dropout, dropped states; and averages from the second epoch on.
 NOISY = [
     *("--model", "awd", "--spread", "3", "--bucket", "2", "--state-dropout", "0.1", "--drop-state", "0.2"),
-    *("--epochs", "4", "--latest", "0.25", "--skip", "temperature", "monte-carlo", "dynamic"),
+    *("--epochs", "4", "--latest", "0.25", "--skip", *SKIPPED),
 ]
 
 
@@ -152,7 +159,7 @@ def test_a_limit_of_time_and_a_single_file(example, tmp_path):
     # Half of them: averages from where half of the time is over.
     arguments = [*TOY, "--model", "lstm", "--text", str(path), "--split-punctuation", "--latest", "0.5"]
     arguments += ["--minutes", "0.02", "--no-tie-weights", "--units", "10", "12", "--output", str(folder)]
-    example.main([*arguments, "--skip", "temperature", "monte-carlo", "dynamic"])
+    example.main([*arguments, "--skip", *SKIPPED])
     results = json.loads((folder / "results.json").read_text())
     # Words, punctuation, the end of a line, and the unknown word.
     assert results["vocabulary"] == 10
@@ -225,7 +232,8 @@ def test_errors_say_what_to_do(example, files, more, message, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--weight-drop", "1"], ["--clip", "-1"], ["--units", "0"], ["--skip", "static"]]
+    "arguments",
+    [["--temperatures", "1.1", "1"], ["--weight-drop", "1"], ["--clip", "-1"], ["--units", "0"], ["--skip", "static"]],
 )
 def test_bad_options(example, arguments, capsys):
     with pytest.raises(SystemExit):

@@ -132,6 +132,11 @@ def fit_streams(lm, text, batch_size, steps, epochs, validation, callbacks, **kw
     batch_size = stream[0][0].shape[0]
     if validation is not None:
         validation = _stream_of(lm, validation, batch_size, steps, "validation")
+        rows = validation[0][0].shape[0]
+        if rows != batch_size:
+            raise ValueError(
+                f"Argument `validation` must be a stream of {batch_size} rows, as `text` is. Received: one of {rows}"
+            )
     model = _compiled(lm, batch_size)
     callbacks = list(callbacks or [])
     given = [callback for callback in callbacks if isinstance(callback, StreamStates)]
