@@ -29,6 +29,7 @@ from keras_adaptive_rnn.cells.recurrent_highway import RecurrentHighwayCell
 from keras_adaptive_rnn.cells.skim import SkimCell
 from keras_adaptive_rnn.cells.skip import SkipCell
 from keras_adaptive_rnn.cells.stacked import StackedCells
+from keras_adaptive_rnn.cells.states_output import StatesOutput
 from keras_adaptive_rnn.cells.variable_computation import VariableComputationCell
 from keras_adaptive_rnn.cells.weight_drop import WeightDropLSTMCell
 from keras_adaptive_rnn.cells.zoneout import ZoneoutCell
@@ -58,6 +59,7 @@ from keras_adaptive_rnn.layers.recurrent import (
     WeightDropLSTM,
     Zoneout,
 )
+from keras_adaptive_rnn.layers.sequence_auxiliary import SequenceAuxiliary
 from keras_adaptive_rnn.layers.tied_embedding import TiedEmbedding
 from keras_adaptive_rnn.loop.rnn import RNN
 from keras_adaptive_rnn.one_step.file import export_step
@@ -100,6 +102,7 @@ __all__ = [
     "MultiplicativeLSTMCell",
     "RecurrentHighway",
     "RecurrentHighwayCell",
+    "SequenceAuxiliary",
     "Skim",
     "SkimCell",
     "Skip",
@@ -107,6 +110,7 @@ __all__ = [
     "StackedAdaptiveLSTMCells",
     "StackedAdaptiveRNNCells",
     "StackedCells",
+    "StatesOutput",
     "TiedEmbedding",
     "VariableComputation",
     "VariableComputationCell",

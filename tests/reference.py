@@ -320,10 +320,10 @@ def zoneout(core, w, x, states, rates=(0.1,), keys=None):
 def states_output(core, w, x, states, counts=False):
     _, *own = states
     digits = [own.pop()] if counts else []
-    _, own = core(inside(w, "cell"), x, own)
+    _, own = core(inside(w, "core"), x, own)
     if counts:
-        count = digits[0] @ 128.0 ** np.arange(3) + 1
-        digits = [count[:, None] // 128.0 ** np.arange(3) % 128]
+        places = 128 ** np.arange(3)
+        digits = [((digits[0].astype(int) @ places + 1)[:, None] // places % 128).astype(float)]
     output = np.concatenate(own, axis=1)
     return output, [output, *own, *digits]
 

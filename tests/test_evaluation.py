@@ -484,7 +484,8 @@ def test_golden_dynamic_evaluation(name, arrays, meta):
             np.testing.assert_allclose(pulls[order[id(variable)]], expected, rtol=1e-4)
 
     before = model.get_weights()
-    for key in (3, "all"):
+    # TensorFlow compiles longest.
+    for key in ("all",) if keras.backend.backend() == "tensorflow" else (3, "all"):
         model.set_weights(before)
         read = ids if key == "all" else ids[: key * steps + 1]
         seen = dynamic(

@@ -71,7 +71,14 @@ def deciding():
 
 
 def feed_forward():
-    return [kar.Bipolar("elu", axis=1, layout="halves"), keras.layers.Dense(4), kar.OPLU(), kar.Maxout(3, pieces=2)]
+    return [
+        kar.Bipolar("elu", axis=1, layout="halves"),
+        kar.Highway(coupled=False, rank=2),
+        keras.layers.Dense(4),
+        kar.OPLU(),
+        kar.Maxout(3, pieces=2),
+        kar.MixtureOfSoftmaxes(2, 5),
+    ]
 
 
 def lstm_jump(**options):

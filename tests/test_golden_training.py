@@ -279,6 +279,36 @@ def test_averaging_trigger(name, arrays, meta):
     np.testing.assert_array_equal(flags, arrays["averaging"])
 
 
+@golden("averaging_trigger")
+def test_drops_of_the_rate_are_those_of_keras(name, arrays, meta):
+    """Callbacks of Keras do the rest, with a patience of one more, until the rate is dropped at the latest."""
+    config = meta["config"]
+    drops, stops = config["drop_learning_rate_turns"], config["early_stopping_turns"]
+    turns, latest = len(arrays["rate_multiplier"]), config["drop_learning_rate_at_the_latest"]
+    turns = min(turns, latest) if latest >= 0 else turns
+    optimizer = compiled(kar.callbacks.AveragingTrigger())
+    # A rate of 1, so that it is the multiplier.
+    optimizer.learning_rate = 1.0
+    model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])
+    model.compile(optimizer, "mse")
+    never = turns + 1
+    plateau = keras.callbacks.ReduceLROnPlateau(
+        patience=drops + 1 if drops >= 0 else never, factor=config["drop_learning_rate_multiplier"] % 1, min_delta=0
+    )
+    stop = keras.callbacks.EarlyStopping(patience=stops + 1 if stops >= 0 else never)
+    for callback in (plateau, stop):
+        callback.set_model(model)
+        callback.on_train_begin()
+    for turn in range(turns):
+        for callback in (plateau, stop):
+            callback.on_epoch_end(turn, {"val_loss": arrays["x"][turn]})
+        close(model.optimizer.learning_rate.value, arrays["rate_multiplier"][turn], f"rate after turn {turn}")
+    assert not model.stop_training
+    if stops >= 0 and arrays["finished_at_turn"] == turns < config["turns"]:
+        stop.on_epoch_end(turns, {"val_loss": arrays["x"][turns]})
+        assert model.stop_training
+
+
 # Whole trainings.
 
 

@@ -1,5 +1,6 @@
 """Language models and classifiers of KerasHub over the cells: what they read, write, learn and save."""
 
+import io
 import json
 import math
 import os
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import threading
 from functools import partial
+from types import SimpleNamespace
 
 import keras
 import numpy as np
@@ -25,6 +27,7 @@ keras_hub = pytest.importorskip("keras_hub", minversion="0.32")
 from keras_adaptive_rnn import hub  # noqa: E402
 from keras_adaptive_rnn.hub.__main__ import main, parse  # noqa: E402
 from keras_adaptive_rnn.hub.command_line import begin  # noqa: E402
+from keras_adaptive_rnn.hub.presets import TRAINED  # noqa: E402
 from keras_adaptive_rnn.hub.streams import fit_rounds  # noqa: E402
 
 TEXT = "the cat sat on the mat, and the dog sat on the log. " * 20
@@ -192,6 +195,29 @@ def jax_to_numpy(part):
     return {k: np.array(v) for k, v in part.items()} if isinstance(part, dict) else np.array(part)
 
 
+# KerasHub leaves the file of the vocabulary open.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
+def test_subwords_of_kerashub_serve_as_well(tmp_path):
+    sentencepiece = pytest.importorskip("sentencepiece")
+    proto = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter([TEXT] * 5), model_writer=proto, vocab_size=40, model_type="BPE", minloglevel=2
+    )
+    tokenizer = keras_hub.tokenizers.SentencePieceTokenizer(proto=proto.getvalue())
+    backbone = hub.RecurrentBackbone(tokenizer.vocabulary_size(), 16, [kar.LSTMCell(16)])
+    lm = hub.RecurrentCausalLM(backbone, hub.RecurrentCausalLMPreprocessor(tokenizer, sequence_length=20))
+    lm.compile(keras.optimizers.Adam(0.02), sampler="greedy")
+    history = lm.fit_streams(TEXT, batch_size=2, steps=8, epochs=2, verbose=0).history["perplexity"]
+    assert history[1] < 0.5 * history[0]
+    text = lm.generate("the cat")
+    assert text.startswith("the cat")
+    assert "".join(lm.stream("the cat")) == text[len("the cat") :]
+    lm.save_to_preset(tmp_path)
+    loaded = keras_hub.models.CausalLM.from_preset(str(tmp_path))
+    loaded.compile(sampler="greedy")
+    assert loaded.generate("the cat") == text
+
+
 # Writing.
 
 PROMPTS = ["the cat sat on the mat", "the", "a dog"]
@@ -355,6 +381,7 @@ def test_both_ways_of_training_learn(tmp_path):
     ids = hub.write_tokens(path, lm.preprocessor.tokenizer, tmp_path / "ids.npy", verbose=False)
     assert isinstance(ids, np.memmap)
     assert ids.dtype == np.uint8
+    assert np.shares_memory(kar.datasets.TokenStream(ids, 4).rows, ids)
     streamed = lm.fit_streams(ids, 4, 16, epochs=4, verbose=0).history["perplexity"]
     assert streamed[-1] < 0.6 * streamed[0]
     padded = lm.fit([TEXT[k : k + 20] for k in range(0, 200, 10)], batch_size=4, epochs=3, verbose=0)
@@ -419,6 +446,7 @@ def test_rounds_that_are_interrupted_end_with_the_same_weights(tmp_path):
 # The command line.
 
 
+@in_turns
 def test_a_text_becomes_a_model_that_writes(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     pathlib.Path("book.txt").write_text(TEXT)
@@ -517,6 +545,26 @@ def test_a_frozen_preset_writes_what_it_wrote():
     assert lm.generate(["hello", "to"]) == json.loads((PRESET / "text.json").read_text())
 
 
+@in_turns
+def test_the_trained_model_knows_its_text():
+    from pydoc_data.topics import topics
+
+    lm = hub.RecurrentCausalLM.from_preset("mogrifier_python_reference")
+    text = topics["import"][:3000]
+    found = lm.evaluate_streams(text, batch_size=2, steps=100, verbose=False)
+    assert found.tokens == 2998
+    assert found.perplexity < 3.5
+    size = sum(path.stat().st_size for path in TRAINED.rglob("*"))
+    assert size < 2e6
+
+
+@in_turns
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_weights_of_half_precision_are_drawn(dtype):
+    lm = hub.RecurrentCausalLM(hub.RecurrentBackbone(9, 4, [kar.MogrifierCell(4)], dtype=dtype))
+    assert {keras.backend.standardize_dtype(weight.dtype) for weight in lm.trainable_weights} == {dtype}
+
+
 def test_a_keras_file_and_a_clone_write_the_same_text(tmp_path):
     lm = make_lm()
     lm.save(tmp_path / "lm.keras")
@@ -524,6 +572,18 @@ def test_a_keras_file_and_a_clone_write_the_same_text(tmp_path):
         loaded = keras.models.load_model(tmp_path / "lm.keras")
     loaded.compile(sampler="greedy")
     assert loaded.generate("the cat") == lm.generate("the cat")
+
+
+def test_the_model_card_goes_to_a_new_remote_first(tmp_path, monkeypatch):
+    huggingface_hub = pytest.importorskip("huggingface_hub")
+    done = []
+    create = lambda repo_id, **_: done.append(repo_id) or SimpleNamespace(repo_id=repo_id)  # noqa: E731
+    monkeypatch.setattr(huggingface_hub, "create_repo", create)
+    monkeypatch.setattr(huggingface_hub, "upload_file", lambda path_or_fileobj, **_: done.append(path_or_fileobj.name))
+    monkeypatch.setattr(keras_hub, "upload_preset", lambda uri, preset: done.append(uri))
+    make_lm().save_to_preset(tmp_path)
+    hub.upload_preset("hf://user/lm", tmp_path)
+    assert done == ["user/lm", "README.md", "hf://user/lm"]
 
 
 @in_turns

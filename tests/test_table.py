@@ -11,6 +11,7 @@ from tests.table import CELL_ROWS, LAYERS, MODELS
 ELSEWHERE = {
     kar.GridLSTMBlock: "test_reference.py",
     kar.layers.FixedEmbedding: "test_dense_layers.py",
+    kar.evaluation.Perplexity: "test_evaluation.py",
     kar.layers.TiedEmbedding: "test_training_kit.py",
     kar.layers.ActivationRegularization: "test_training_kit.py",
     kar.layers.SequenceAuxiliary: "test_training_kit.py",

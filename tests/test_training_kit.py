@@ -7,6 +7,8 @@ from keras import ops
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine
+from keras_adaptive_rnn._keras import replaced
+from tests.backends import in_turns
 
 CROSS_ENTROPY = keras.losses.SparseCategoricalCrossentropy
 # For what is not about compiled steps, and would compile many models on TensorFlow.
@@ -382,7 +384,11 @@ def test_fit_ends_with_the_best_weights(data):
     trigger, look = kar.callbacks.AveragingTrigger("val_loss", latest=1), Look()
     model.fit(*data, epochs=4, verbose=0, callbacks=[Values(), trigger, look])
     same(model.weights, look.seen["ended"][1], rtol=0, atol=0)
-    # A new run starts anew.
+    # A run that goes back behind the best epoch forgets it; a new run starts anew.
+    trigger._is_first = True
+    trigger.on_epoch_begin(1)
+    assert numpy(model.optimizer.notes["past"]).tolist() == [[0, 3]]
+    assert "best_0" not in model.optimizer.notes
     run = model.fit(*data, epochs=2, verbose=0, callbacks=[Values(), trigger])
     assert run.history["averaging"] == [0, 1]
 
@@ -675,6 +681,139 @@ def test_bad_models_are_refused():
         )
     with pytest.warns(UserWarning, match="has never seen 'val_perplexity'"):
         fit(tied_model(rows=2, vocabulary=8), kar.optimizers.Averaged("sgd"), kar.callbacks.AveragingTrigger())
+
+
+# SequenceAuxiliary.
+
+
+def test_no_gradient_passes_the_end_of_a_block(rng):
+    layer = kar.RNN(kar.StatesOutput(kar.LSTMCell(3), truncate=4), return_sequences=True)
+    x = ops.convert_to_tensor(rng.normal(size=(2, 10, 5)).astype("float32"))
+    layer.build(x.shape)
+    for read, reached in ((8, range(4, 8)), (4, range(4)), (10, range(8, 10)), (5, range(4, 5))):
+
+        def loss(x, read=read):
+            return ops.sum(layer(x)[:, read - 1] ** 2)
+
+        _, _, (gradient,) = engine.gradients(loss, [], [x])
+        assert np.flatnonzero(np.abs(gradient).max(axis=(0, 2))).tolist() == list(reached)
+    whole = kar.RNN(kar.StatesOutput(layer.cell.cell), return_sequences=True)
+    np.testing.assert_allclose(numpy(whole(x)), numpy(layer(x)), atol=1e-6)
+    # What is put out are the states of the cell.
+    _, h, c = kar.RNN(layer.cell.cell, return_state=True)(x)
+    np.testing.assert_allclose(numpy(whole(x))[:, -1], np.concatenate([numpy(h), numpy(c)], axis=1), atol=1e-6)
+
+
+@in_turns
+@pytest.mark.parametrize("first_given", [True, False])
+@pytest.mark.parametrize("mode", ["reconstruct", "predict"])
+@pytest.mark.parametrize("tokens", [True, False])
+def test_an_auxiliary_loss_is_that_of_each_window(rng, mode, tokens, first_given):
+    """Against a loop over rows and anchors, which cuts each window out."""
+    rows, steps, length, units = 2, 7, 4, 3
+    cells = [kar.LSTMCell(units), kar.GRUCell(5)]
+    arguments = {"anchors": 3, "mode": mode, "first_given": first_given, "output": 6 if tokens else None}
+    layer = kar.SequenceAuxiliary(cells, length, **arguments)
+    states = rng.normal(size=(rows, steps, 2 * units)).astype("float32")
+    sequence = rng.integers(0, 6, size=(rows, steps)) if tokens else rng.normal(size=(rows, steps, 6)).astype("float32")
+    anchors = np.array([[2, 5, 7], [1, 4, 6]], "int32")
+    mask = np.arange(steps) < np.array([7, 6])[:, None]
+    layer.build(states.shape, sequence.shape)
+    added = []
+    with replaced(layer, add_loss=added.append, draw_anchors=lambda rows, steps: ops.convert_to_tensor(anchors)):
+        output = layer(states, sequence, mask=mask, training=True)
+    assert (numpy(output) == states).all()
+    losses = []
+    for row, anchor in ((each, anchor) for each in range(rows) for anchor in anchors[each]):
+        places = range(anchor - length, anchor) if mode == "reconstruct" else range(anchor, anchor + length)
+        window = sequence[row, [place for place in places if 0 <= place < mask[row].sum()]]
+        reads = np.eye(6)[window] if tokens else window
+        start = np.split(states[row : row + 1, anchor - 1], 2, axis=1)
+        if not first_given:
+            reads = np.concatenate([np.zeros((1, 6)), reads])[:-1]
+        if len(window) == 0:
+            losses.append(0.0)
+            continue
+        first = [np.zeros((1, 5), "float32"), *start]
+        predicted = numpy(layer.output_layer(layer.decoder(reads[None].astype("float32"), initial_state=first)))[0]
+        if first_given:
+            predicted, window = predicted[:-1], window[1:]
+        if tokens:
+            each = [-(p - np.log(np.exp(p).sum()))[token] for p, token in zip(predicted, window, strict=True)]
+        else:
+            each = ((predicted - window) ** 2).mean(axis=1)
+        losses.append(np.mean(each) if len(each) else 0.0)
+    assert numpy(added[0]) == pytest.approx(np.mean(losses), rel=1e-4)
+
+
+def test_anchors_are_where_a_window_is():
+    def anchors(steps, **arguments):
+        layer = kar.SequenceAuxiliary(kar.LSTMCell(3), 4, anchors=50, output=2, seed=0, **arguments)
+        return set(numpy(layer.draw_anchors(20, steps)).ravel().tolist())
+
+    assert anchors(8) == set(range(2, 9))
+    assert anchors(8, first_given=False) == set(range(1, 9))
+    assert anchors(8, mode="predict") == set(range(1, 7))
+    assert anchors(8, truncate=3) == {3, 6}
+    assert anchors(9, truncate=3, mode="predict") == {3, 6}
+    with pytest.raises(ValueError, match="no place for an anchor"):
+        anchors(2, truncate=3)
+
+
+def recaller(steps, truncate, classes=4, units=32):
+    """Returns two models over the same layers: one that remembers, and one that tells what was first."""
+    tokens = keras.Input((steps,), dtype="int32")
+    network = kar.RNN(kar.StatesOutput(kar.LSTMCell(units), truncate=truncate), return_sequences=True)
+    arguments = {"output": classes + 1, "first_given": False, "truncate": truncate}
+    auxiliary = kar.SequenceAuxiliary(kar.LSTMCell(units), steps, **arguments)
+    states = auxiliary(network(keras.layers.Embedding(classes + 1, 16)(tokens)), tokens)
+    return keras.Model(tokens, states), keras.Model(tokens, keras.layers.Dense(classes)(states[:, -1]))
+
+
+def first_symbols(count, steps, seed, classes=4):
+    y = np.random.default_rng(seed).integers(0, classes, size=count)
+    x = np.zeros((count, steps), "int32")
+    x[:, 0] = 1 + y
+    return x, y
+
+
+def test_an_auxiliary_loss_adds_nothing_to_inference_and_files(tmp_path):
+    x, y = first_symbols(8, 10, seed=0)
+    _, tell = recaller(10, 5, units=4)
+    tell.compile("sgd", CROSS_ENTROPY(from_logits=True), **QUICKLY)
+    assert tell.evaluate(x, y, verbose=0) == pytest.approx(
+        float(numpy(CROSS_ENTROPY(from_logits=True)(y, tell.predict(x, verbose=0)))), rel=1e-5
+    )
+    tell(x, training=True)
+    assert len(tell.losses) == 1
+    tell.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    np.testing.assert_allclose(loaded.predict(x, verbose=0), tell.predict(x, verbose=0), atol=1e-6)
+    assert [w.shape for w in loaded.weights] == [w.shape for w in tell.weights]
+
+
+@in_turns
+def test_a_symbol_is_remembered_beyond_the_truncated_gradient():
+    """The gradient of the classifier reaches back a quarter of the way; that of the auxiliary loss makes a chain."""
+    steps, truncate = 20, 5
+    data, (x, y) = first_symbols(2048, steps, seed=0), first_symbols(256, steps, seed=1)
+
+    def accuracy(model):
+        model.compile(keras.optimizers.Adam(0.02, clipnorm=1.0), CROSS_ENTROPY(from_logits=True), metrics=["accuracy"])
+        model.fit(*data, batch_size=64, epochs=2, verbose=0)
+        return model.evaluate(x, y, batch_size=256, verbose=0, return_dict=True)["accuracy"]
+
+    remember, tell = recaller(steps, truncate)
+    remember.compile(keras.optimizers.Adam(0.02, clipnorm=1.0))
+    enough = keras.callbacks.LambdaCallback(
+        on_epoch_end=lambda epoch, logs: setattr(remember, "stop_training", logs["loss"] < 0.005)
+    )
+    run = remember.fit(data[0], batch_size=64, epochs=15, verbose=0, callbacks=[enough])
+    assert run.history["loss"][-1] < 0.01
+    assert accuracy(tell) > 0.95
+    _, tell = recaller(steps, truncate)
+    tell.get_layer(index=3).weight = 0.0
+    assert accuracy(tell) < 0.4
 
 
 # Learning.

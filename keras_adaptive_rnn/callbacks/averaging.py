@@ -138,7 +138,12 @@ class AveragingTrigger(keras.callbacks.Callback):
             for variable in (optimizer.averaging, optimizer.count, optimizer.swapped):
                 variable.assign(0)
             return
-        optimizer.notes["past"] = self._past[self._past[:, 0] < epoch]
+        past, notes = self._past, optimizer.notes
+        notes["past"] = past[past[:, 0] < epoch]
+        if len(past) and past[np.argmin(past[:, 1]), 0] >= epoch:
+            # Epochs that are run again, the best one among them.
+            for name in [name for name in notes if name.startswith("best_")]:
+                del notes[name]
 
     def on_epoch_begin(self, epoch, logs=None):
         if self._is_first:

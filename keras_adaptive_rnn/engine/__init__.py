@@ -84,6 +84,9 @@ class Engine(Protocol):
     def may_choose(self):
         """Returns whether the steps of a loop may use `switch`; on TensorFlow, a loop in an ONNX file may not."""
 
+    def may_flatten(self):
+        """Returns whether leading axes may be one for a while; from JAX, those of unknown size in ONNX may not."""
+
     def scan_layers(self, layer, carry, states, tensors):
         """Runs `layer` over the first axis of `states` and `tensors`, which all have the same length.
 

@@ -306,13 +306,18 @@ def may_choose():
     return True
 
 
+def may_flatten():
+    # `jax2onnx` cannot divide what it has merged.
+    return not is_exporting("onnx")
+
+
 def should_hoist(weights, rows, training):
     return not _on_cpu() or (rows is not None and weights >= tuning.HOISTED_WEIGHTS_PER_ROW * rows)
 
 
 def preferred_schedules(depth, weights, rows, training):
-    # In a file in ONNX, a known batch and an unknown length do not fit in a loop within a loop.
-    return [] if rows is not None and is_exporting("onnx") else ["layers"]
+    # In ONNX, `jax2onnx` mixes up the sizes of a loop within a loop.
+    return [] if is_exporting("onnx") else ["layers"]
 
 
 def exported_steps(sequences):

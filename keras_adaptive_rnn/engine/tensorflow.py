@@ -515,6 +515,10 @@ def may_choose():
     return tf.executing_eagerly() or not is_exporting("onnx")
 
 
+def may_flatten():
+    return True
+
+
 def should_hoist(weights, rows, training):
     rows = rows or tuning.UNKNOWN_ROWS
     if training:

@@ -274,6 +274,10 @@ def may_choose():
     return True
 
 
+def may_flatten():
+    return True
+
+
 def should_hoist(weights, rows, training):
     return True
 

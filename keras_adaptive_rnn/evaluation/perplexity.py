@@ -9,6 +9,7 @@ from keras import ops
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._keras import get_mask
+from keras_adaptive_rnn._types import Tensor
 
 
 class Evaluation(NamedTuple):
@@ -85,7 +86,7 @@ class Perplexity(keras.metrics.Metric):
         self.lost = self.add_variable((), "zeros", dtype="float32", name="lost")
         self.count = self.add_variable((), "zeros", dtype="float32", name="count")
 
-    def update_state(self, y_true, y_pred, sample_weight=None):
+    def update_state(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> None:
         mask = get_mask(y_pred)
         y_true, y_pred = ops.cast(y_true, "int32"), ops.cast(ops.convert_to_tensor(y_pred), "float32")
         weights = ops.ones(ops.shape(y_true), "float32")
@@ -109,7 +110,7 @@ class Perplexity(keras.metrics.Metric):
         self.total.assign(total)
         self.count.assign_add(ops.sum(weights))
 
-    def result(self):
+    def result(self) -> Tensor:
         return ops.exp(ops.divide_no_nan(self.total - self.lost, self.count))
 
     def get_config(self):

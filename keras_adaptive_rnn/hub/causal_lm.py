@@ -123,7 +123,7 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
     def from_preset(cls, preset: str | os.PathLike, load_weights: bool = True, **kwargs) -> Any:
         """Loads a language model.
 
-        `"mogrifier_python_reference"` comes with this package: two Mogrifiers of 236 units, which have read the
+        `"mogrifier_python_reference"` comes with this package: two Mogrifiers of 200 units, which have read the
         characters of Python's language reference.
 
         Args:
@@ -181,7 +181,7 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
         if optimizer == "auto":
             optimizer = keras.optimizers.Adam(2e-3, global_clipnorm=1.0)
         if weighted_metrics == "auto":
-            weighted_metrics = [keras_hub.metrics.Perplexity(from_logits=True, name="perplexity")]
+            weighted_metrics = [evaluation.Perplexity()]
         generation.check_sampler(sampler)
         super().compile(optimizer, loss, weighted_metrics=weighted_metrics, sampler=sampler, **kwargs)
 
@@ -389,15 +389,15 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
     def stream(
         self,
         prompt: str,
-        max_length: int | None = None,
+        max_length: float | None = None,
         stop_token_ids: Any = "auto",
         states: dict | None = None,
     ) -> Iterator[str]:
         """Yields what the model writes after one prompt, piece by piece, as it comes.
 
         Args:
-            prompt, max_length, stop_token_ids, states: As in `generate`; `max_length=None` goes on for ever if the
-                preprocessor is not asked to limit it. The pieces do not repeat the prompt.
+            prompt, max_length, stop_token_ids, states: As in `generate`; `max_length=float("inf")` goes on until there
+                is a stop token. The pieces do not repeat the prompt.
 
         Raises:
             ValueError: As in `generate`; the model has no preprocessor; or its sampler weighs whole texts (beam and

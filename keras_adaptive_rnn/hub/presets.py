@@ -107,7 +107,10 @@ def upload_preset(uri: str, preset: str | os.PathLike) -> None:
 
     Example:
 
-    >>> keras_adaptive_rnn.hub.upload_preset("hf://user/my_lm", "my_lm")  # doctest: +SKIP
+    >>> from keras_adaptive_rnn import hub
+    >>> hub.upload_preset("hf://user/my_lm", "a_folder_that_is_not_there")
+    Traceback (most recent call last):
+    FileNotFoundError: The preset directory a_folder_that_is_not_there doesn't exist.
     """
     card = pathlib.Path(preset) / "README.md"
     if uri.startswith("hf://") and card.exists():

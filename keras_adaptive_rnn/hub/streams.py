@@ -3,7 +3,6 @@
 from typing import Any
 
 import keras
-import keras_hub
 import numpy as np
 from keras import ops
 
@@ -42,25 +41,25 @@ def streams(ids: Any, batch_size: int, steps: int) -> tuple[np.ndarray, np.ndarr
     return np.concatenate(x), np.concatenate(y)
 
 
-def _stream(ids, batch_size, steps):
+def _stream(ids, batch_size, steps, name="ids"):
     """Returns a stream of segments of `steps` tokens, without what is left at the end."""
     batch_size, steps = _arguments.integer("batch_size", batch_size), _arguments.integer("steps", steps)
     ids = ids if isinstance(ids, np.ndarray) else ops.convert_to_numpy(ids)
     if ids.ndim != 1 or ids.dtype.kind not in "iu":
         raise ValueError(
-            "The text must be a string or token ids, an array of integers (tokens,). "
+            f"Argument `{name}` must be a string, or token ids, an array of integers (tokens,). "
             f"Received: shape {ids.shape}, dtype {ids.dtype}"
         )
     segments = (len(ids) // batch_size - 1) // steps
     if segments < 1:
         raise ValueError(
-            f"The text must have at least batch_size * (steps + 1) = {batch_size * (steps + 1):,} tokens. "
+            f"Argument `{name}` must have at least batch_size * (steps + 1) = {batch_size * (steps + 1):,} tokens. "
             f"Received: {len(ids):,} tokens, batch_size={batch_size}, steps={steps}"
         )
     return TokenStream(ids[: batch_size * (segments * steps + 1)], batch_size, steps, spread=0, half=0)
 
 
-class BitsPerCharacter(keras_hub.metrics.Perplexity):
+class BitsPerCharacter(evaluation.Perplexity):
     """The binary logarithm of the perplexity."""
 
     def result(self):
@@ -84,9 +83,9 @@ def streaming_model(lm: Any, batch_size: int) -> keras.Model:
 
 def _compiled(lm, batch_size):
     model = streaming_model(lm, batch_size)
-    metrics = [keras_hub.metrics.Perplexity(from_logits=True, name="perplexity")]
+    metrics = [evaluation.Perplexity()]
     if getattr(getattr(lm.preprocessor, "tokenizer", None), "split", None) == "character":
-        metrics.append(BitsPerCharacter(from_logits=True, name="bits_per_character"))
+        metrics.append(BitsPerCharacter("bits_per_character"))
     model.compile(
         lm.optimizer,
         lm.loss,
@@ -107,7 +106,7 @@ def _stream_of(lm, text, batch_size, steps, name):
     """Returns the stream that is given, or one of a string or of token ids."""
     stream = text
     if not isinstance(text, keras.utils.PyDataset):
-        stream = _stream(_ids_of(lm, text, name), batch_size, steps)
+        stream = _stream(_ids_of(lm, text, name), batch_size, steps, name)
     size = lm.backbone.vocabulary_size
     if isinstance(stream, TokenStream) and stream.largest >= size:
         raise ValueError(

@@ -86,6 +86,7 @@ class VocabularyTokenizer(keras_hub.tokenizers.Tokenizer):
         self.end_token, self.start_token, self.pad_token = end_token, start_token, pad_token
         # KerasHub fetches these files of a preset.
         self.file_assets = [ASSET]
+        self.built = True
         self.vocabulary: list[str] | None = None
         if vocabulary is not None:
             self.set_vocabulary(vocabulary)

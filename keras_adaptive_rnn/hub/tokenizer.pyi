@@ -58,6 +58,7 @@ class VocabularyTokenizer(keras_hub.tokenizers.Tokenizer):
     split: str
     unknown_token: str | None
     file_assets: Any
+    built: bool
     vocabulary: list[str] | str | None
     end_token: str | None
     start_token: str | None

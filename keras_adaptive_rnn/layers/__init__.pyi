@@ -14,6 +14,7 @@ from keras_adaptive_rnn.cells.recurrent_highway import RecurrentHighwayCell
 from keras_adaptive_rnn.cells.skim import SkimCell
 from keras_adaptive_rnn.cells.skip import SkipCell
 from keras_adaptive_rnn.cells.stacked import StackedCells
+from keras_adaptive_rnn.cells.states_output import StatesOutput
 from keras_adaptive_rnn.cells.variable_computation import VariableComputationCell
 from keras_adaptive_rnn.cells.weight_drop import WeightDropLSTMCell
 from keras_adaptive_rnn.cells.zoneout import ZoneoutCell
@@ -43,6 +44,7 @@ from keras_adaptive_rnn.layers.recurrent import (
     WeightDropLSTM,
     Zoneout,
 )
+from keras_adaptive_rnn.layers.sequence_auxiliary import SequenceAuxiliary
 from keras_adaptive_rnn.layers.tied_embedding import TiedEmbedding
 from keras_adaptive_rnn.loop.rnn import RNN
 
@@ -82,6 +84,7 @@ __all__ = [
     "MultiplicativeLSTMCell",
     "RecurrentHighway",
     "RecurrentHighwayCell",
+    "SequenceAuxiliary",
     "Skim",
     "SkimCell",
     "Skip",
@@ -89,6 +92,7 @@ __all__ = [
     "StackedAdaptiveLSTMCells",
     "StackedAdaptiveRNNCells",
     "StackedCells",
+    "StatesOutput",
     "TiedEmbedding",
     "VariableComputation",
     "VariableComputationCell",

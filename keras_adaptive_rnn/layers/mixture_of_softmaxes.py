@@ -123,7 +123,7 @@ class MixtureOfSoftmaxes(FeedForward):
         for k, expert in enumerate(ops.split(latent, self.experts, axis=-1)):
             log_p = ops.log_softmax(self.temperature * self.embedding(expert, reverse=True), axis=-1)
             log_p = log_p + log_priors[..., k : k + 1]
-            mixed = log_p if mixed is None else ops.logaddexp(mixed, log_p)
+            mixed = log_p if mixed is None else log_add_exp(mixed, log_p)
         return ops.log(ops.exp(mixed) + self.epsilon) if self.epsilon else mixed
 
     def draw_factors(self, shape):
@@ -133,3 +133,9 @@ class MixtureOfSoftmaxes(FeedForward):
 
     def compute_output_shape(self, input_shape):
         return (*input_shape[:-1], self._vocabulary or self.embedding.vocabulary_size)
+
+
+def log_add_exp(a, b):
+    r"""Returns $\log(e^a + e^b)$ by operations that a file in ONNX can hold; `ops.logaddexp` has others."""
+    greatest = ops.stop_gradient(ops.maximum(a, b))
+    return greatest + ops.log(ops.exp(a - greatest) + ops.exp(b - greatest))

@@ -106,3 +106,6 @@ class MixtureOfSoftmaxes(FeedForward):
         """Returns the factors of latent vectors of a shape; the axes between rows and features have size 1."""
 
     def compute_output_shape(self, input_shape: Any) -> Any: ...
+
+def log_add_exp(a: Any, b: Any) -> Any:
+    """Returns $\\log(e^a + e^b)$ by operations that a file in ONNX can hold; `ops.logaddexp` has others."""

@@ -20,7 +20,7 @@ MODES = ("reconstruct", "predict")
 class SequenceAuxiliary(FeedForward):
     r"""Returns the states of a recurrent network, and adds to the loss how badly a decoder rebuilds what is near them.
 
-    In training, it draws an anchor $a$ for each row: the network has read $x_1, \dots, x_a$, and its states are $s_a$. A
+    In training, it draws an anchor $a$ for each row: the network has read $x_1, \dots, x_a$, its states are $s_a$. A
     decoder starts from $s_a$ and writes the $l$ steps before the anchor (`"reconstruct"`, r-LSTM) or after it
     (`"predict"`, p-LSTM), one after the other, each from the true steps before it in this window. The loss is the mean
     over these steps: the cross entropy if the sequence holds integers, the squared error if it holds vectors. A window
@@ -36,8 +36,8 @@ class SequenceAuxiliary(FeedForward):
     Weights: those of the decoder's cells, then of `output`.
 
     Args:
-        cell: The decoder's cell, or a list of cells, the lowest first. The lowest starts from the states of the network,
-            whose sizes it must have; those above start from zero.
+        cell: The decoder's cell, or a list of cells, the lowest first. The lowest starts from the states of the
+            network, whose sizes it must have; those above start from zero.
         length: Positive integer, $l$.
         anchors: Positive integer, the number of anchors in each row. Defaults to `1`.
         mode: `"reconstruct"` (default) or `"predict"`.
@@ -139,8 +139,8 @@ class SequenceAuxiliary(FeedForward):
         started = self._started_sizes()
         if sum(started) != states_shape[-1]:
             raise ValueError(
-                f"The lowest cell of layer '{self.name}' has states of sizes {started}, which must add up to the size of "
-                f"`states`. Received: states of shape {tuple(states_shape)}"
+                f"The lowest cell of layer '{self.name}' has states of sizes {started}, which must add up to the size "
+                f"of `states`. Received: states of shape {tuple(states_shape)}"
             )
         self.classes = predicted
         if not self.decoder.built:

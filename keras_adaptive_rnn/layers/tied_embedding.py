@@ -109,6 +109,7 @@ class TiedEmbedding(FeedForward):
             if training and self.word_dropout:
                 vectors = vectors * ops.expand_dims(ops.take(self.draw_factors(), tokens, axis=0), -1)
             return vectors
+        self.compute_output_shape(inputs.shape, reverse=True)  # Raises if the size is wrong.
         logits = ops.matmul(
             ops.cast(inputs, self.compute_dtype), ops.transpose(ops.cast(self.embeddings, self.compute_dtype))
         )

@@ -138,8 +138,10 @@ class LinearMap(_arguments.Declared, keras.layers.Layer):
         initializer = self.initializer or "glorot_uniform"
 
         def draw(full_shape, dtype=None):
-            drawn = [initializers.reseeded(initializer, first + k)(shape, dtype=dtype) for k in range(copies)]
-            return ops.reshape(ops.stack(drawn), full_shape)
+            # An orthogonal matrix cannot be computed in half precision.
+            drawn_in = "float32" if keras.backend.standardize_dtype(dtype) in ("float16", "bfloat16") else dtype
+            drawn = [initializers.reseeded(initializer, first + k)(shape, dtype=drawn_in) for k in range(copies)]
+            return ops.cast(ops.reshape(ops.stack(drawn), full_shape), dtype)
 
         self.matrix_shapes[name] = shape if copies == 1 else (copies, *shape)
         return self.add_weight(

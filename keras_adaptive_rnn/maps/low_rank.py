@@ -2,7 +2,7 @@
 
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, initializers
+from keras_adaptive_rnn import _arguments, engine, initializers
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._products import matmul, multiply
 from keras_adaptive_rnn._types import Initializer
@@ -134,6 +134,9 @@ class LowRank(LinearMap):
         blocks = outputs.shape[-1] // rank
         if blocks == 1:
             outputs = matmul(outputs, left)
+        elif len(inputs.shape) > 2 and left.shape[0] == blocks and not engine.may_flatten():
+            parts = ops.split(outputs, blocks, axis=-1)
+            outputs = ops.concatenate([matmul(part, left[k]) for k, part in enumerate(parts)], axis=-1)
         else:
             # One batched product for all blocks.
             per_block = ops.transpose(ops.reshape(outputs, (-1, blocks, rank)), (1, 0, 2))

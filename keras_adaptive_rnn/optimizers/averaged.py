@@ -1,5 +1,7 @@
 """The plain mean of the weights that an optimizer passes through."""
 
+from typing import Any
+
 import keras
 import numpy as np
 from keras import ops
@@ -83,13 +85,15 @@ class Averaged(keras.optimizers.Optimizer):
         """Arrays by name that are saved and loaded with the optimizer: what a callback must know after a restart."""
         return self._notes.arrays
 
-    def build(self, variables):
+    def build(self, variables: list[Any]) -> None:
         self.inner_optimizer.build(variables)
         super().build(variables)
         self.averages = self.add_optimizer_variables(variables, "average")
 
-    def apply(self, grads, trainable_variables=None):
+    def apply(self, grads: list[Any], trainable_variables: list[Any] | None = None) -> None:
         if not self.built:
+            if trainable_variables is None:
+                raise ValueError("Call `build(trainable_variables)` first, or give `apply` the variables.")
             self.build(list(trainable_variables))
         inner = self.inner_optimizer
         before = inner.iterations if inner.gradient_accumulation_steps else None
