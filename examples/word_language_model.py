@@ -514,7 +514,7 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
 
     group = parser.add_argument_group("training")
     group.add_argument("--epochs", type=positive(int), help="epochs; with --minutes, at most so many")
-    group.add_argument("--minutes", type=positive(float), help="training time, in the place of the model's epochs")
+    group.add_argument("--minutes", type=positive(float), help="time of training alone, instead of the epochs")
     group.add_argument("--optimizer", choices=LEARNING_RATES, help="Adam is without momentum, as in lamb")
     group.add_argument("--learning-rate", type=positive(float), help=f"otherwise the model's, or {LEARNING_RATES}")
     group.add_argument("--clip", type=natural, help="largest norm of the gradient; 0: no limit")
