@@ -31,7 +31,7 @@ from keras_adaptive_rnn import hub
 RARE = 5  # Characters that occur less often in the training part become one.
 VALIDATION = 0.07  # Share of the text, taken from its end.
 # For each the best of those that docs/language_models.md lists.
-LEARNING_RATES = {"Mogrifier": 0.002, "LSTM": 0.002}
+LEARNING_RATES = {"Mogrifier": 0.004, "LSTM": 0.008}
 MAX_EPOCHS = 1000  # In practice, --seconds ends training.
 
 
