@@ -72,7 +72,7 @@ _bound = _Bound()
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "in_turns: JAX and TensorFlow each run a quarter of the rows")
+    config.addinivalue_line("markers", "in_turns: JAX and TensorFlow each run a sixth of the rows")
 
 
 def pytest_collection_modifyitems(config, items):
@@ -83,7 +83,7 @@ def pytest_collection_modifyitems(config, items):
     others = [
         item
         for item in items
-        if item.get_closest_marker("in_turns") and zlib.crc32(item.nodeid.encode()) % 4 != PLACES[backend]
+        if item.get_closest_marker("in_turns") and zlib.crc32(item.nodeid.encode()) % 6 != PLACES[backend]
     ]
     config.hook.pytest_deselected(items=others)
     items[:] = [item for item in items if item not in set(others)]
