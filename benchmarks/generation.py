@@ -118,7 +118,7 @@ def plot(path):
     from matplotlib.figure import Figure
 
     found = list(rows.read(PATH, KEY).values())
-    backends = sorted({row["backend"] for row in found})
+    backends = sorted({row["backend"] for row in found if row["length"] > 384})
     figure = Figure(figsize=(4 * len(backends), 4), layout="constrained")
     for axes, backend in zip(figure.subplots(1, len(backends), squeeze=False)[0], backends, strict=True):
         for method, color in zip(METHODS[:2], ("tab:blue", "tab:orange"), strict=True):
