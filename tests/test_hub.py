@@ -373,6 +373,20 @@ def test_streams_carry_states_and_train_the_same_weights():
     assert run.history["bits_per_character"][0] == pytest.approx(math.log2(perplexity), rel=1e-4)
 
 
+def test_frozen_layers_stay_frozen_in_streams():
+    lm = make_lm()
+    lm.backbone.token_embedding.trainable = lm.backbone.recurrent_layers[0].trainable = False
+    before = [ops.convert_to_numpy(v) for v in lm.variables]
+    lm.fit_streams(TEXT[:100], 2, 8, verbose=0)
+    assert not lm.backbone.token_embedding.trainable
+    trained = {id(v) for v in lm.backbone.recurrent_layers[1].trainable_variables}
+    assert trained == {id(v) for v in lm.trainable_variables}
+    for variable, old in zip(lm.variables, before, strict=True):
+        if "seed" not in variable.path:
+            changed = bool(np.any(ops.convert_to_numpy(variable) != old))
+            assert changed == (id(variable) in trained), variable.path
+
+
 def test_both_ways_of_training_learn(tmp_path):
     lm = make_lm([kar.MogrifierCell(16, rank=4)], tie_weights=False, logit_soft_cap=10.0, embedding_dropout=0.05)
     lm.compile(keras.optimizers.Adam(0.02), sampler="greedy")

@@ -76,9 +76,7 @@ def streaming_model(lm: Any, batch_size: int) -> keras.Model:
 
     token_ids = keras.Input((None,), batch_size=batch_size, dtype="int32", name="token_ids")
     logits = lm.logits(lm.backbone.hidden_states(token_ids, run))
-    model = keras.Model(token_ids, logits, name=f"{lm.name}_streaming")
-    model.trainable = lm.trainable
-    return model
+    return keras.Model(token_ids, logits, name=f"{lm.name}_streaming")
 
 
 def _compiled(lm, batch_size):
