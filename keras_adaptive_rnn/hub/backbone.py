@@ -105,11 +105,10 @@ class RecurrentBackbone(keras_hub.models.Backbone):
         rates = {"embedding_dropout": embedding_dropout, "output_dropout": output_dropout, "word_dropout": word_dropout}
         rates = {name: _arguments.rate(name, rate) for name, rate in rates.items()}
         penalties = {
-            "activation_regularization": _arguments.number(
-                "activation_regularization", activation_regularization, minimum=0
-            ),
-            "temporal_regularization": _arguments.number("temporal_regularization", temporal_regularization, minimum=0),
+            "activation_regularization": activation_regularization,
+            "temporal_regularization": temporal_regularization,
         }
+        penalties = {name: _arguments.number(name, penalty, minimum=0) for name, penalty in penalties.items()}
         cells = _checked_cells(cells, dtype)
         initializer = keras.initializers.RandomNormal(stddev=0.5)
         if embeddings_initializer is not None:
@@ -125,7 +124,7 @@ class RecurrentBackbone(keras_hub.models.Backbone):
             dtype=dtype,
             name="token_embedding",
         )
-        # A layer for each rate, also of zero: a generator of random numbers more would change the order of the weights.
+        # Made even for a rate of zero, so that the order of the variables does not depend on the rates.
         self.embedding_dropped = LockedDropout(rates["embedding_dropout"], dtype=dtype, name="embedding_dropped")
         self.output_dropped = LockedDropout(rates["output_dropout"], dtype=dtype, name="output_dropped")
         self.regularization = None

@@ -1,5 +1,6 @@
 """What the commands of `python -m keras_adaptive_rnn.hub` do."""
 
+import contextlib
 import itertools
 import json
 import pathlib
@@ -52,8 +53,17 @@ def tokens(args):
     print(f"{len(ids):,} tokens, {tokenizer.vocabulary_size():,} different ones, are in {args.path}")
 
 
-def tokenizer_of(args):
+@contextlib.contextmanager
+def in_utf8(path):
+    """Raises `ValueError` with the path of a file that turns out not to be UTF-8."""
     try:
+        yield
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not UTF-8: {error.reason} at byte {error.start}") from None
+
+
+def tokenizer_of(args):
+    with in_utf8(args.text):
         return VocabularyTokenizer.from_text(
             (text for text, _ in pieces(args.text)),
             args.split,
@@ -61,8 +71,6 @@ def tokenizer_of(args):
             args.max_size,
             end_token="<eos>" if args.split == "word" else None,
         )
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{args.text} is not UTF-8: {error.reason} at byte {error.start}") from None
 
 
 def tokenize(text, tokenizer, path):
@@ -273,7 +281,8 @@ def first_prompt(lm):
     tokenizer = lm.preprocessor.tokenizer
     if getattr(tokenizer, "start_token_id", None) is not None:
         return ""
-    return "\n" if "\n" in tokenizer.get_vocabulary() or tokenizer.end_token else tokenizer.id_to_token(1)
+    has_lines = "\n" in tokenizer.get_vocabulary() or getattr(tokenizer, "end_token", None)
+    return "\n" if has_lines else tokenizer.id_to_token(1)
 
 
 def write(args):
@@ -303,10 +312,8 @@ def score(args):
             raise ValueError(f"{args.text} has another vocabulary than {args.preset}")
     else:
         check_text(args.text)
-        try:
+        with in_utf8(args.text):
             text = pathlib.Path(args.text).read_text(encoding="utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise ValueError(f"{args.text} is not UTF-8: {error.reason} at byte {error.start}") from None
     found = lm.evaluate_streams(text, batch_size=args.batch, steps=args.steps)
     table = Table("tokens", "perplexity", "bits per token", title=str(args.text))
     table.add_row(f"{found.tokens:,}", f"{found.perplexity:.3f}", f"{found.bits:.4f}")

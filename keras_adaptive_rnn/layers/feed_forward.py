@@ -5,6 +5,12 @@ import keras
 from keras_adaptive_rnn import _arguments, initializers, maps
 from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
 
+GETTERS = {
+    "initializer": initializers.get,
+    "regularizer": keras.regularizers.get,
+    "constraint": keras.constraints.get,
+}
+
 
 class FeedForward(_arguments.Declared, keras.layers.Layer):
     """A layer that accepts any leading axes, treats all positions alike, and passes masks through.
@@ -18,6 +24,11 @@ class FeedForward(_arguments.Declared, keras.layers.Layer):
         regularizer = _arguments.resolve("activity_regularizer", activity_regularizer, keras.regularizers.get)
         super().__init__(activity_regularizer=regularizer, **kwargs)
         self.supports_masking = True
+
+    def set_resolved(self, **arguments):
+        """Sets attributes that are initializers, regularizers or constraints, as the ends of their names say."""
+        for name, value in arguments.items():
+            setattr(self, name, _arguments.resolve(name, value, GETTERS[name.rsplit("_", 1)[1]]))
 
     def compute_output_shape(self, input_shape):
         return tuple(input_shape)
@@ -46,15 +57,14 @@ class Affine(FeedForward):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        for name, value, get in (
-            ("kernel_initializer", kernel_initializer, initializers.get),
-            ("bias_initializer", bias_initializer, initializers.get),
-            ("kernel_regularizer", kernel_regularizer, keras.regularizers.get),
-            ("bias_regularizer", bias_regularizer, keras.regularizers.get),
-            ("kernel_constraint", kernel_constraint, keras.constraints.get),
-            ("bias_constraint", bias_constraint, keras.constraints.get),
-        ):
-            setattr(self, name, _arguments.resolve(name, value, get))
+        self.set_resolved(
+            kernel_initializer=kernel_initializer,
+            bias_initializer=bias_initializer,
+            kernel_regularizer=kernel_regularizer,
+            bias_regularizer=bias_regularizer,
+            kernel_constraint=kernel_constraint,
+            bias_constraint=bias_constraint,
+        )
 
     def build(self, input_shape):
         """Checks the input size. A subclass calls this first."""

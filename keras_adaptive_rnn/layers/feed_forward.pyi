@@ -7,6 +7,8 @@ import keras
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
 
+GETTERS: Any
+
 class FeedForward(_arguments.Declared, keras.layers.Layer):
     """A layer that accepts any leading axes, treats all positions alike, and passes masks through.
 
@@ -34,6 +36,9 @@ class FeedForward(_arguments.Declared, keras.layers.Layer):
             dtype: As in `keras.layers.Layer`.
             trainable: As in `keras.layers.Layer`.
         """
+
+    def set_resolved(self, **arguments: Any) -> None:
+        """Sets attributes that are initializers, regularizers or constraints, as the ends of their names say."""
 
     def compute_output_shape(self, input_shape: Any) -> Any: ...
 

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, engine, initializers
+from keras_adaptive_rnn import _arguments, engine
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
 from keras_adaptive_rnn.layers.feed_forward import FeedForward
@@ -77,15 +77,14 @@ class TiedEmbedding(FeedForward):
         self.units = _arguments.integer("units", units)
         self.word_dropout = _arguments.rate("word_dropout", word_dropout)
         self.use_bias = _arguments.boolean("use_bias", use_bias)
-        for name, value, get in (
-            ("embeddings_initializer", embeddings_initializer, initializers.get),
-            ("bias_initializer", bias_initializer, initializers.get),
-            ("embeddings_regularizer", embeddings_regularizer, keras.regularizers.get),
-            ("bias_regularizer", bias_regularizer, keras.regularizers.get),
-            ("embeddings_constraint", embeddings_constraint, keras.constraints.get),
-            ("bias_constraint", bias_constraint, keras.constraints.get),
-        ):
-            setattr(self, name, _arguments.resolve(name, value, get))
+        self.set_resolved(
+            embeddings_initializer=embeddings_initializer,
+            bias_initializer=bias_initializer,
+            embeddings_regularizer=embeddings_regularizer,
+            bias_regularizer=bias_regularizer,
+            embeddings_constraint=embeddings_constraint,
+            bias_constraint=bias_constraint,
+        )
         self.seed = _arguments.integer("seed", seed, minimum=0, optional=True)
         self.seed_generator = engine.SeedGenerator(self.seed)
         # Tokens passed as floats must not lose digits to half precision.
