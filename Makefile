@@ -56,10 +56,16 @@ hooks: $(VENV)/installed-test ## Have git check every commit.
 	@$(BIN)/python $(PIP_INSTALL) --constraint constraints.txt pre-commit
 	$(BIN)/pre-commit install
 
-.PHONY: wheel
-wheel: $(VENV)/bin/python ## Build a wheel, in dist/.
-	$(BIN)/python -m pip wheel --quiet --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
-	@ls dist/*.whl
+.PHONY: dist
+dist: $(VENV)/bin/python ## Build the wheel and the source archive, in dist/, and check their metadata.
+	@$(BIN)/python $(PIP_INSTALL) build twine
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/twine check --strict dist/*
+
+.PHONY: check-dist
+check-dist: ## Install the wheel of dist/ with each backend alone, and run the README's first lines.
+	$(BIN)/python tools/check_dist.py
 
 .PHONY: docs
 docs: $(VENV)/installed-jax,docs ## Write the reference, in build/docs/.

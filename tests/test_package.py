@@ -134,6 +134,22 @@ def test_the_changelog_knows_the_version():
     assert f"## [{kar.__version__}]" in (ROOT / "CHANGELOG.md").read_text()
 
 
+@pytest.mark.parametrize(
+    ("file", "line"), [("CITATION.cff", "version: {}\n"), ("conda/recipe.yaml", 'version: "{}"\n')]
+)
+def test_what_names_the_version_names_this_one(file, line):
+    assert line.format(kar.__version__) in (ROOT / file).read_text(encoding="utf-8")
+
+
+def test_the_conda_recipe_needs_what_the_package_needs():
+    recipe = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    needed = [line for line in importlib.metadata.requires("keras_adaptive_rnn") if "extra ==" not in line]
+    assert len(needed) == 2
+    for line in needed:
+        name, bounds = re.fullmatch(r"([a-z]+)(.*)", line).groups()
+        assert set(re.search(rf"- {name} (.*)\n", recipe)[1].split(",")) == set(bounds.split(","))
+
+
 @pytest.mark.skipif(
     keras.backend.backend() != "jax", reason="the wheel is the same on every backend: built once, on JAX"
 )
