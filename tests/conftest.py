@@ -73,18 +73,24 @@ _bound = _Bound()
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "in_turns: JAX and TensorFlow each run a sixth of the rows")
+    config.addinivalue_line("markers", "alternating: JAX and TensorFlow each run half of the rows")
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leaves out the tests marked `in_turns` that are not this backend's, unless tests were picked by name."""
+    """Leaves out the tests that are another backend's (`tests/backends.py`), unless tests were picked by name."""
     backend = keras.backend.backend()
     if backend == "torch" or config.option.keyword or any("::" in argument for argument in config.args):
         return
-    others = [
-        item
-        for item in items
-        if item.get_closest_marker("in_turns") and zlib.crc32(item.nodeid.encode()) % 6 != PLACES[backend]
-    ]
+
+    def is_left_out(item):
+        place = zlib.crc32(item.nodeid.encode())
+        if item.get_closest_marker("in_turns"):
+            return place % 6 != PLACES[backend]
+        # Goldens run everywhere, and what only some backends can run, wherever it can.
+        is_bound = item.name.startswith("test_golden") or item.get_closest_marker("skipif")
+        return bool(item.get_closest_marker("alternating")) and not is_bound and place % 2 != PLACES[backend]
+
+    others = [item for item in items if is_left_out(item)]
     config.hook.pytest_deselected(items=others)
     items[:] = [item for item in items if item not in set(others)]
 

@@ -13,9 +13,11 @@ from keras_adaptive_rnn.evaluation.optimizers import SquaredGradients
 from keras_adaptive_rnn.evaluation.scores import Mean, Scores, renormalized
 from keras_adaptive_rnn.evaluation.temperature import _grid, search
 from keras_adaptive_rnn.evaluation.text import Text
-from tests.backends import in_turns
+from tests.backends import alternating, in_turns
 from tests.golden.layouts.base import reorder
 from tests.golden_training import cases, part
+
+pytestmark = alternating
 
 V = 7
 TEXT = np.random.default_rng(0).integers(0, V, 103)

@@ -20,7 +20,7 @@ from keras import ops
 
 import keras_adaptive_rnn as kar
 from tests import table
-from tests.backends import in_turns
+from tests.backends import alternating, in_turns
 from tests.frozen.freeze import PRESET
 
 keras_hub = pytest.importorskip("keras_hub", minversion="0.32")
@@ -29,6 +29,8 @@ from keras_adaptive_rnn.hub.__main__ import main, parse  # noqa: E402
 from keras_adaptive_rnn.hub.command_line import begin  # noqa: E402
 from keras_adaptive_rnn.hub.presets import TRAINED  # noqa: E402
 from keras_adaptive_rnn.hub.streams import fit_rounds  # noqa: E402
+
+pytestmark = alternating
 
 TEXT = "the cat sat on the mat, and the dog sat on the log. " * 20
 CELLS = {name: row.make for name, row in table.CELL_ROWS.items()}

@@ -7,10 +7,12 @@ from keras import ops
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import callbacks, datasets, evaluation, maps, optimizers
-from tests.backends import in_turns
+from tests.backends import alternating, in_turns
 
 pytest.importorskip("keras_hub", minversion="0.32")
 from keras_adaptive_rnn import hub
+
+pytestmark = alternating
 
 VOCABULARY = 12
 

@@ -12,6 +12,9 @@ import pytest
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import callbacks, layers, maps
+from tests.backends import alternating
+
+pytestmark = alternating
 
 X = np.random.default_rng(0).normal(size=(12, 3, 5)).astype("float32")
 Y = X[:, 0, :1]

@@ -8,7 +8,9 @@ from keras import ops
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine
 from keras_adaptive_rnn._keras import replaced
-from tests.backends import in_turns
+from tests.backends import alternating, in_turns
+
+pytestmark = alternating
 
 CROSS_ENTROPY = keras.losses.SparseCategoricalCrossentropy
 # For what is not about compiled steps, and would compile many models on TensorFlow.
