@@ -1,0 +1,300 @@
+"""What the claims share: seeds, budgets, checkpoints, a progress bar, a file of results and a picture.
+
+A study trains some models with some seeds. Each training consists of rounds: so many updates on data that the seed and
+the number of the round decide, then a look at validation data. After each round the model is saved with its optimizer
+and its generators, so that a run that is killed ends with the same numbers.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import platform
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Silences TensorFlow's list of missing devices.
+
+import keras
+import numpy as np
+from matplotlib.figure import Figure
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+import keras_adaptive_rnn
+
+ROOT = pathlib.Path(__file__).parent
+RESULTS = ROOT / "results"
+PICTURES = ROOT.parent.parent / "docs" / "images" / "results"
+
+
+class Study(NamedTuple):
+    """A claim, and how it is tried.
+
+    Attributes:
+        name: The name of the module.
+        title: A few words.
+        claim: What the paper says, with its figures.
+        protocol: What was chosen, and how.
+        models: The names of the models.
+        budgets: For each budget a dict of settings; all have `rounds` and `updates` a round.
+        read: Called with the `--data` of the command or `None`, and the settings, returns the data of the study.
+        make: Called with the name of a model, settings and data, returns a compiled model.
+        draw: Called with a generator of NumPy, the number of updates, settings and data, returns what these updates
+            train on: inputs, targets.
+        batch: The size of a batch.
+        score: Called with a model, settings, data and `"valid"` or `"test"`, returns a dict of figures.
+        metric: The figure that the curves show.
+        maximize: Whether a larger figure is a better one.
+        log: Whether the axis of that figure is logarithmic.
+        best: Whether the test is taken with the weights of the best validation, and not with the last ones.
+        prior: The figure that is not better than knowing nothing, by name; shown as a line.
+        found: What our results say of the claim, in words.
+    """
+
+    name: str
+    title: str
+    claim: str
+    protocol: str
+    models: tuple[str, ...]
+    budgets: dict[str, dict[str, Any]]
+    read: Callable
+    make: Callable
+    draw: Callable
+    batch: int
+    score: Callable
+    metric: str
+    maximize: bool = False
+    log: bool = False
+    best: bool = False
+    prior: dict[str, float] | None = None
+    found: str = ""
+
+
+def write(path: pathlib.Path, content) -> None:
+    """Writes a JSON file, which is whole at any time."""
+    new = path.with_name(path.name + ".new")
+    new.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    os.replace(new, path)
+
+
+class Training:
+    """One training of a study, in a folder that remembers how far it is."""
+
+    def __init__(self, study: Study, model: str, seed: int, settings: dict, data, folder: pathlib.Path):
+        self.study, self.name, self.seed, self.settings, self.data = study, model, seed, settings, data
+        self.folder = folder / f"{model.replace(' ', '_')}-{seed}"
+        self.path = self.folder / "state.json"
+        self.state = {"round": 0, "minutes": 0.0, "curve": [], "file": None, "best": None}
+        if self.path.exists():
+            self.state = json.loads(self.path.read_text(encoding="utf-8"))
+
+    def run(self, advance: Callable[[str], None]) -> dict:
+        """Returns the row of results; `advance` is called after each round."""
+        study, settings, state = self.study, self.settings, self.state
+        self.folder.mkdir(parents=True, exist_ok=True)
+        keras.utils.set_random_seed(self.seed)
+        if state["file"]:
+            model = keras.models.load_model(self.folder / state["file"])
+        else:
+            model = study.make(self.name, settings, self.data)
+        rate = float(np.asarray(keras.ops.convert_to_numpy(model.optimizer.learning_rate)))
+        while state["round"] < settings["rounds"]:
+            start, k = time.monotonic(), state["round"]
+            if "anneal" in settings:
+                # Constant for a share of the rounds, then linear to a tenth.
+                left = (1 - k / settings["rounds"]) / (1 - settings["anneal"])
+                model.optimizer.learning_rate.assign(state.setdefault("rate", rate) * min(1.0, max(0.1, left)))
+            x, y = study.draw(np.random.default_rng([self.seed, k]), settings["updates"], settings, self.data)
+            history = model.fit(x, y, study.batch, epochs=1, shuffle=False, verbose=0).history
+            figures = study.score(model, settings, self.data, "valid")
+            if not np.isfinite(history["loss"][0]):
+                state["diverged"] = True
+            self.keep(model, {"loss": history["loss"][0], **figures}, (time.monotonic() - start) / 60)
+            advance(f"{self.name}, seed {self.seed}: {study.metric} {figures[study.metric]:.4g}")
+            if state.get("diverged"):
+                break
+        if study.best and state["best"]:
+            model = keras.models.load_model(self.folder / state["best"])
+        return {
+            "model": self.name,
+            "seed": self.seed,
+            "weights": model.count_params(),
+            "minutes": round(state["minutes"], 2),
+            "diverged": bool(state.get("diverged")),
+            "figures": study.score(model, settings, self.data, "test"),
+            "curve": state["curve"],
+        }
+
+    def keep(self, model: keras.Model, point: dict, minutes: float) -> None:
+        state = self.state
+        state["round"] += 1
+        state["minutes"] += minutes
+        state["curve"].append({name: float(f"{value:.6g}") for name, value in point.items()})
+        sign = -1 if self.study.maximize else 1
+        values = [sign * p[self.study.metric] for p in state["curve"]]
+        new = f"round-{state['round']}.keras"
+        model.save(self.folder / new)
+        state["file"] = new
+        if not state["best"] or values[-1] <= min(values[:-1], default=np.inf):
+            state["best"] = new
+        write(self.path, state)
+        for file in self.folder.glob("round-*.keras"):
+            if file.name not in (state["file"], state["best"]):
+                file.unlink()
+
+
+def mean_and_error(values) -> tuple[float, float | None]:
+    """Returns the mean, and its standard error if there is more than one value."""
+    values = np.asarray(values, "float64")
+    return values.mean(), values.std(ddof=1) / len(values) ** 0.5 if len(values) > 1 else None
+
+
+def shown(values) -> str:
+    mean, error = mean_and_error(values)
+    return f"{mean:.4g}" if error is None else f"{mean:.4g} ± {error:.2g}"
+
+
+def table(results: dict) -> tuple[list[str], list[list[str]]]:
+    """Returns the header and the lines of a table: a line for each model, figures over the seeds."""
+    rows = results["runs"]
+    figures = list(rows[0]["figures"])
+    lines = []
+    for name in dict.fromkeys(row["model"] for row in rows):
+        mine = [row for row in rows if row["model"] == name]
+        cells = [shown([row["figures"][figure] for row in mine]) for figure in figures]
+        minutes = np.mean([row["minutes"] for row in mine])
+        diverged = sum(row["diverged"] for row in mine)
+        lines.append([name, f"{mine[0]['weights']:,}", str(len(mine)), *cells, f"{minutes:.3g}"])
+        if diverged:
+            lines[-1][0] += f" ({diverged} diverged)"
+    return ["model", "weights", "seeds", *figures, "minutes"], lines
+
+
+def plot(study: Study, results: dict, path: pathlib.Path) -> None:
+    figure = Figure(figsize=(6, 3.5), layout="constrained")
+    axes = figure.subplots()
+    names = list(dict.fromkeys(row["model"] for row in results["runs"]))
+    updates = results["settings"]["updates"]
+    for row in results["runs"]:
+        values = [point[study.metric] for point in row["curve"]]
+        is_first = row is next(r for r in results["runs"] if r["model"] == row["model"])
+        axes.plot(
+            updates * np.arange(1, len(values) + 1),
+            values,
+            color=f"C{names.index(row['model'])}",
+            label=row["model"] if is_first else None,
+            linewidth=1,
+        )
+    for label, value in (study.prior or {}).items():
+        axes.axhline(value, color="gray", linestyle=":", label=label)
+    axes.set(xlabel="updates", ylabel=f"validation, {study.metric}", yscale="log" if study.log else "linear")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize="small")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=110)
+
+
+def parse(study: Study, argv: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog=f"python -m examples.papers.{study.name}",
+        description=f"{study.title}. {study.claim}\n\n{study.protocol}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="seeds (%(default)s)")
+    parser.add_argument("--budget", choices=study.budgets, default="small", help="sizes and updates (%(default)s)")
+    parser.add_argument("--models", nargs="+", choices=study.models, default=study.models, help="all by default")
+    parser.add_argument("--data", help="file or folder of the data, where the study reads some")
+    parser.add_argument("--output", default="runs/papers", help="folder for checkpoints (%(default)s)")
+    parser.add_argument("--results", help="JSON file of the results; by default beside this module")
+    parser.add_argument("--picture", help="PNG file of the curves; by default in docs/images/results")
+    return parser.parse_args(argv)
+
+
+def run(study: Study, argv: list[str] | None = None) -> dict:
+    """Runs the command of a study, and returns its results. What is done already is not done again."""
+    args = parse(study, argv)
+    settings = study.budgets[args.budget]
+    try:
+        data = study.read(args.data, settings)
+    except (OSError, ValueError) as error:
+        sys.exit(f"error: {error}")
+    path = pathlib.Path(args.results or RESULTS / f"{study.name}.json")
+    picture = pathlib.Path(args.picture or PICTURES / f"{study.name}.png")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    results = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    asked = {"budget": args.budget, "settings": json.loads(json.dumps(settings))}
+    if any(results.get(name, value) != value for name, value in asked.items()):
+        sys.exit(f"error: {path} has results of another budget or other settings: delete it, or choose other --results")
+    results = {
+        "name": study.name,
+        **asked,
+        "versions": {
+            "keras_adaptive_rnn": keras_adaptive_rnn.__version__,
+            "keras": keras.__version__,
+            "backend": keras.backend.backend(),
+            "python": platform.python_version(),
+        },
+        "machine": f"{platform.machine()}, {len(os.sched_getaffinity(0))} cores",
+        "runs": results.get("runs", []),
+    }
+    trainings = [
+        Training(study, model, seed, settings, data, pathlib.Path(args.output) / study.name / args.budget)
+        for seed in args.seeds
+        for model in args.models
+        if not any(row["model"] == model and row["seed"] == seed for row in results["runs"])
+    ]
+    columns = (TextColumn("{task.description:50}"), BarColumn(), MofNCompleteColumn(), TextColumn("rounds"))
+    with Progress(*columns, TimeElapsedColumn(), TextColumn("of which left"), TimeRemainingColumn()) as progress:
+        total = len(trainings) * settings["rounds"]
+        line = progress.add_task(study.title, total=total)
+        for k, training in enumerate(trainings):
+            progress.update(line, completed=k * settings["rounds"] + training.state["round"])
+            row = training.run(lambda text: progress.update(line, advance=1, description=text))
+            results["runs"].append(row)
+            results["runs"].sort(key=lambda r: (study.models.index(r["model"]), r["seed"]))
+            write(path, results)
+    plot(study, results, picture)
+    header, lines = table(results)
+    shown_table = Table(*header, title=study.title)
+    for cells in lines:
+        shown_table.add_row(*cells)
+    Console().print(shown_table)
+    print(f"The results are in {path}, the curves in {picture}.")
+    return results
+
+
+def main(study: Study) -> None:
+    try:
+        run(study)
+    except KeyboardInterrupt:
+        sys.exit("\nInterrupted. The same command goes on from the last round.")
+
+
+def equal_units(count: Callable[[int], int], weights: int) -> int:
+    """Returns the units at which `count(units)`, a growing number of weights, comes closest to `weights`."""
+    low, high = 1, 2
+    while count(high) < weights:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if count(middle) < weights else (low, middle)
+    return min(low, high, key=lambda units: abs(count(units) - weights))
+
+
+def set_gate_biases(cell: keras.Layer, biases: dict[int, float]) -> None:
+    """Sets the biases of some gates of a cell, by their places; those of the others are zero."""
+    (bias,) = (weight for weight in cell.weights if weight.path.endswith("bias"))
+    values = np.zeros((bias.shape[0] // cell.units, cell.units), "float32")
+    for place, value in biases.items():
+        values[place] = value
+    bias.assign(values.reshape(-1))
+
+
+def weights_of(layer: keras.Layer, features: int) -> int:
+    """Builds a layer for sequences of vectors, and returns its number of weights."""
+    layer.build((None, None, features))
+    return layer.count_params()

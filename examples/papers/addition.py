@@ -1,0 +1,67 @@
+"""Two numbers out of hundreds are added by thin recurrent matrices.
+
+    python -m examples.papers.addition
+
+Reference: Miceli Barone, Low-Rank Passthrough Neural Networks (2016), section 3.0.2.
+"""
+
+import keras
+import numpy as np
+
+from examples.papers import _study, memory
+
+
+def make(name, settings, data):
+    inputs = keras.Input((settings["steps"], 2))
+    outputs = memory.make_gru(name, settings, 2)(inputs)
+    model = keras.Model(inputs, keras.layers.Dense(1)(outputs))
+    model.compile(keras.optimizers.RMSprop(settings["rate"], clipvalue=1.0), "mse")
+    return model
+
+
+def sequences(rng, count, steps):
+    """Returns numbers beside marks, one in each half, and the sum of the two that are marked."""
+    x = np.zeros((count, steps, 2), "float32")
+    x[..., 0] = rng.uniform(size=(count, steps))
+    rows = np.arange(count)
+    places = [rng.integers(steps // 2, size=count), rng.integers(steps // 2, steps, size=count)]
+    for place in places:
+        x[rows, place, 1] = 1
+    return x, sum(x[rows, place, 0] for place in places)[:, None]
+
+
+def draw(rng, updates, settings, data):
+    return sequences(rng, updates * STUDY.batch, settings["steps"])
+
+
+def score(model, settings, data, part):
+    x, y = sequences(np.random.default_rng({"valid": 10**6, "test": 10**6 + 1}[part]), 512, settings["steps"])
+    return {"squared error": model.evaluate(x, y, batch_size=128, verbose=0)}
+
+
+SMALL = {"steps": 200, "units": 128, "rank": 24, "diagonal": False, "rate": 1e-3, "rounds": 50, "updates": 100}
+STUDY = _study.Study(
+    name="addition",
+    title="Addition: two marked numbers of a long sequence",
+    claim="Over 750 steps, a GRU of 128 units and rank 24 comes to a mean squared error of 0.003 in 14,500 updates.",
+    protocol="RMSProp at 0.001, every entry of the gradient within 1, batches of 20, update gates that start at a bias "
+    "of 4: the settings of the paper. Every batch is fresh. The GRU of full rank has as many weights. The small budget "
+    "has 200 steps.",
+    models=("low rank", "full rank"),
+    budgets={
+        "test": {**SMALL, "steps": 6, "units": 8, "rank": 2, "rounds": 2, "updates": 4},
+        "small": SMALL,
+        "paper": {**SMALL, "steps": 750, "rounds": 145},
+    },
+    read=lambda path, settings: None,
+    make=make,
+    draw=draw,
+    batch=20,
+    score=score,
+    metric="squared error",
+    log=True,
+    prior={"always 1": 1 / 6},
+)
+
+if __name__ == "__main__":
+    _study.main(STUDY)

@@ -1,0 +1,70 @@
+"""Writes docs/results.md from the results of the studies.
+
+python -m examples.papers.report
+"""
+
+import importlib
+import json
+import pathlib
+import pkgutil
+import re
+
+from examples import papers
+from examples.papers import _study
+
+PAGE = _study.ROOT.parent.parent / "docs" / "results.md"
+
+HEAD = """\
+# Results
+
+What the papers claim, tried again. Each section is one command, its results are a file in
+[examples/papers/results](../examples/papers/results), and this page is written from these files
+(`python -m examples.papers.report`). The models of a section have equal weights. What was chosen was chosen on
+validation data, never on the test set. Figures are those of the test set: means over seeds, with their standard errors.
+Minutes are those of one training on two CPU cores that had other work to do: they are no benchmark.
+
+"""
+
+
+def studies():
+    """Returns the studies that have results, in the order of their names."""
+    names = [name for _, name, _ in pkgutil.iter_modules(papers.__path__) if not name.startswith("_")]
+    for name in names:
+        module = importlib.import_module(f"examples.papers.{name}")
+        if hasattr(module, "STUDY") and (_study.RESULTS / f"{name}.json").exists():
+            yield module
+
+
+def section(module) -> str:
+    study = module.STUDY
+    results = json.loads((_study.RESULTS / f"{study.name}.json").read_text(encoding="utf-8"))
+    header, lines = _study.table(results)
+    rows = [header, ["---", *["---:"] * (len(header) - 1)], *lines]
+    source = re.search(r"Reference: (.*)", module.__doc__, flags=re.DOTALL)[1].strip().replace("\n", " ")
+    versions = results["versions"]
+    settings = ", ".join(f"{name} {value}" for name, value in results["settings"].items())
+    return "\n\n".join(
+        [
+            f"## {study.title}",
+            f"**The paper.** {study.claim} ({source})",
+            f"**Here.** {study.protocol}",
+            f"**Found.** {study.found}",
+            "\n".join("| " + " | ".join(row) + " |" for row in rows),
+            f"![Curves of {study.metric} over the updates]({picture(study)})",
+            f"`python -m examples.papers.{study.name} --budget {results['budget']}`: {settings}. "
+            f"Keras {versions['keras']}, {versions['backend']}, {results['machine']}.",
+        ]
+    )
+
+
+def picture(study) -> str:
+    return pathlib.PurePosixPath("images", "results", f"{study.name}.png").as_posix()
+
+
+def main() -> None:
+    PAGE.write_text(HEAD + "\n\n".join(map(section, studies())) + "\n", encoding="utf-8")
+    print(f"Wrote {PAGE}.")
+
+
+if __name__ == "__main__":
+    main()

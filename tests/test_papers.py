@@ -1,0 +1,88 @@
+"""The studies of `examples/papers`, in their smallest form; a study that is killed ends with the same numbers."""
+
+import importlib
+import json
+import pkgutil
+
+import keras
+import numpy as np
+import pytest
+
+from examples import papers
+from examples.papers import _study
+from tests.backends import in_turns
+
+pytestmark = in_turns
+
+MODULES = [name for _, name, _ in pkgutil.iter_modules(papers.__path__) if not name.startswith("_")]
+STUDIES = {
+    name: module.STUDY
+    for name in MODULES
+    if hasattr(module := importlib.import_module(f"examples.papers.{name}"), "STUDY")
+}
+
+
+def arguments(tmp_path, *more):
+    paths = {"output": "runs", "results": "results.json", "picture": "curves.png"}
+    return [
+        "--budget",
+        "test",
+        *more,
+        *(a for name, path in paths.items() for a in (f"--{name}", str(tmp_path / path))),
+    ]
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_study(name, tmp_path, capsys):
+    study = STUDIES[name]
+    assert study.name == name
+    results = _study.run(study, arguments(tmp_path, "--seeds", "1"))
+    assert json.loads((tmp_path / "results.json").read_text()) == json.loads(json.dumps(results))
+    assert (tmp_path / "curves.png").stat().st_size > 5000
+    assert [row["model"] for row in results["runs"]] == list(study.models)
+    for row in results["runs"]:
+        assert len(row["curve"]) == study.budgets["test"]["rounds"]
+        assert np.isfinite(row["figures"][study.metric])
+    # Beside each other they are models of equal weights.
+    weights = [row["weights"] for row in results["runs"]]
+    assert max(weights) < 1.25 * min(weights)
+    assert study.title.split(":")[0] in capsys.readouterr().out
+
+
+def test_a_study_that_was_killed_ends_with_the_same_numbers(tmp_path):
+    study, settings = STUDIES["auxiliary_losses"], STUDIES["auxiliary_losses"].budgets["test"]
+
+    def training(folder):
+        return _study.Training(study, "r-LSTM", 3, settings, None, tmp_path / folder)
+
+    def stop(text):
+        raise KeyboardInterrupt
+
+    whole = training("whole").run(lambda text: None)
+    with pytest.raises(KeyboardInterrupt):
+        training("killed").run(stop)
+    keras.utils.set_random_seed(99)
+    resumed = training("killed")
+    assert resumed.state["round"] == 1
+    row = resumed.run(lambda text: None)
+    assert row["curve"] == whole["curve"]
+    assert row["figures"] == whole["figures"]
+
+
+def test_results_of_other_settings_are_not_mixed(tmp_path):
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps({"budget": "small", "runs": []}))
+    with pytest.raises(SystemExit, match="results of another budget"):
+        _study.run(STUDIES["addition"], arguments(tmp_path))
+
+
+def test_a_mean_has_an_error_over_seeds():
+    assert _study.mean_and_error([1.0]) == (1.0, None)
+    mean, error = _study.mean_and_error([1.0, 2.0, 3.0])
+    assert mean == 2
+    assert error == pytest.approx(1 / 3**0.5)
+
+
+def test_equal_units():
+    assert _study.equal_units(lambda n: 4 * n * n, 100) == 5
+    assert _study.equal_units(lambda n: 4 * n * n, 130) == 6
