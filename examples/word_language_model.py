@@ -26,6 +26,7 @@ import os
 import pathlib
 import re
 import sys
+import time
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Silences TensorFlow's list of missing devices.
 
@@ -305,10 +306,14 @@ class Curves(keras.callbacks.Callback):
         self.path = path
         self.points = json.loads(path.read_text()) if path.exists() else []
 
+    def on_epoch_begin(self, epoch, logs=None):
+        self.start = time.monotonic()
+
     def on_epoch_end(self, epoch, logs=None):
         # An epoch that was cut off before its backup comes again.
         self.points = [point for point in self.points if point["epoch"] < epoch]
-        self.points.append({"epoch": epoch, **{name: float(value) for name, value in logs.items()}})
+        figures = {name: float(value) for name, value in logs.items()}
+        self.points.append({"epoch": epoch, **figures, "seconds": round(time.monotonic() - self.start, 1)})
         write(self.path, self.points)
 
 

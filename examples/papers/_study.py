@@ -214,6 +214,44 @@ def parse(study: Study, argv: list[str] | None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
+def begin(study: Study, args: argparse.Namespace) -> tuple[pathlib.Path, dict]:
+    """Returns the file of the results, and what it has so far."""
+    path = pathlib.Path(args.results or RESULTS / f"{study.name}.json")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    results = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"runs": []}
+    asked = {"budget": args.budget, "settings": json.loads(json.dumps(study.budgets[args.budget]))}
+    if any(results.get(name, value) != value for name, value in asked.items()):
+        sys.exit(f"error: {path} has results of another budget or other settings: delete it, or choose other --results")
+    versions = {
+        "keras_adaptive_rnn": keras_adaptive_rnn.__version__,
+        "keras": keras.__version__,
+        "backend": keras.backend.backend(),
+        "python": platform.python_version(),
+    }
+    machine = f"{platform.machine()}, {len(os.sched_getaffinity(0))} cores"
+    return path, {"name": study.name, **asked, "versions": versions, "machine": machine, "runs": results["runs"]}
+
+
+def add(study: Study, path: pathlib.Path, results: dict, row: dict) -> None:
+    """Adds a row to the results, in place of an older one of the same model and seed, and writes them."""
+    same = [r for r in results["runs"] if (r["model"], r["seed"]) == (row["model"], row["seed"])]
+    results["runs"] = [r for r in results["runs"] if r not in same] + [row]
+    results["runs"].sort(key=lambda r: (study.models.index(r["model"]), r["seed"]))
+    write(path, results)
+
+
+def finish(study: Study, args: argparse.Namespace, path: pathlib.Path, results: dict) -> None:
+    """Draws the curves, and prints the table."""
+    picture = pathlib.Path(args.picture or PICTURES / f"{study.name}.png")
+    plot(study, results, picture)
+    header, lines = table(results)
+    shown_table = Table(*header, title=study.title)
+    for cells in lines:
+        shown_table.add_row(*cells)
+    Console().print(shown_table)
+    print(f"The results are in {path}, the curves in {picture}.")
+
+
 def run(study: Study, argv: list[str] | None = None) -> dict:
     """Runs the command of a study, and returns its results. What is done already is not done again."""
     args = parse(study, argv)
@@ -222,25 +260,7 @@ def run(study: Study, argv: list[str] | None = None) -> dict:
         data = study.read(args.data, settings)
     except (OSError, ValueError) as error:
         sys.exit(f"error: {error}")
-    path = pathlib.Path(args.results or RESULTS / f"{study.name}.json")
-    picture = pathlib.Path(args.picture or PICTURES / f"{study.name}.png")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    results = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    asked = {"budget": args.budget, "settings": json.loads(json.dumps(settings))}
-    if any(results.get(name, value) != value for name, value in asked.items()):
-        sys.exit(f"error: {path} has results of another budget or other settings: delete it, or choose other --results")
-    results = {
-        "name": study.name,
-        **asked,
-        "versions": {
-            "keras_adaptive_rnn": keras_adaptive_rnn.__version__,
-            "keras": keras.__version__,
-            "backend": keras.backend.backend(),
-            "python": platform.python_version(),
-        },
-        "machine": f"{platform.machine()}, {len(os.sched_getaffinity(0))} cores",
-        "runs": results.get("runs", []),
-    }
+    path, results = begin(study, args)
     trainings = [
         Training(study, model, seed, settings, data, pathlib.Path(args.output) / study.name / args.budget)
         for seed in args.seeds
@@ -248,22 +268,13 @@ def run(study: Study, argv: list[str] | None = None) -> dict:
         if not any(row["model"] == model and row["seed"] == seed for row in results["runs"])
     ]
     columns = (TextColumn("{task.description:50}"), BarColumn(), MofNCompleteColumn(), TextColumn("rounds"))
-    with Progress(*columns, TimeElapsedColumn(), TextColumn("of which left"), TimeRemainingColumn()) as progress:
-        total = len(trainings) * settings["rounds"]
-        line = progress.add_task(study.title, total=total)
+    with Progress(*columns, TimeElapsedColumn(), TextColumn("left:"), TimeRemainingColumn()) as progress:
+        line = progress.add_task(study.title, total=len(trainings) * settings["rounds"])
         for k, training in enumerate(trainings):
             progress.update(line, completed=k * settings["rounds"] + training.state["round"])
             row = training.run(lambda text: progress.update(line, advance=1, description=text))
-            results["runs"].append(row)
-            results["runs"].sort(key=lambda r: (study.models.index(r["model"]), r["seed"]))
-            write(path, results)
-    plot(study, results, picture)
-    header, lines = table(results)
-    shown_table = Table(*header, title=study.title)
-    for cells in lines:
-        shown_table.add_row(*cells)
-    Console().print(shown_table)
-    print(f"The results are in {path}, the curves in {picture}.")
+            add(study, path, results, row)
+    finish(study, args, path, results)
     return results
 
 
