@@ -61,6 +61,7 @@ def build(output):
     """Builds the site, and ends the process with a message if anything in it is wrong."""
     modules = fetched_packages()
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    import keras_adaptive_rnn
     from tools.site import catalogue, live, names, pages, reference
 
     source, static, extra = WORK / "source", WORK / "static", WORK / "extra"
@@ -93,7 +94,8 @@ def build(output):
         source,
         output,
     ]
-    environment = {**os.environ, "KAR_SITE_STATIC": str(static), "KAR_SITE_EXTRA": str(extra)}
+    told = {"STATIC": static, "EXTRA": extra, "VERSION": keras_adaptive_rnn.__version__}
+    environment = {**os.environ, **{f"KAR_SITE_{name}": str(value) for name, value in told.items()}}
     code = subprocess.run([*command, "-d", WORK / "doctrees"], cwd=ROOT, env=environment).returncode
     if code:
         sys.exit(code)

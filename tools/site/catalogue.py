@@ -1,6 +1,7 @@
-"""The page that lists every cell: paper, equations, weights, speed, what it composes with, and what it was checked against."""
+"""The page of all cells: paper, equations, weights, speed, what wraps them, and what they were checked against."""
 
 import collections
+import itertools
 import json
 import re
 
@@ -93,13 +94,16 @@ def anchor(cls):
 
 
 def year(cls):
-    """Returns authors and year of the first paper of a cell."""
+    """Returns authors and year of the first paper of a cell, such as `Melis et al., 2020`."""
     reference = " ".join(docstrings.read(cls).sections.get("Reference", "").split())
-    found = re.match(r"(.*?), [A-Z].*?\((\d{4})\)", reference)
-    if not found:
+    found = re.search(r"\((\d{4})\)", reference)
+    # What follows the names is the title.
+    is_name = re.compile(r"[^ :()]+( [^ :()]+)?")
+    authors = list(itertools.takewhile(is_name.fullmatch, re.split(r", | and ", reference)))
+    if not found or not authors:
         return ""
-    authors = re.split(r", | and ", found[1])
-    return f"{authors[0]}{' et al.' if len(authors) > 2 else ' and ' + authors[1] if len(authors) == 2 else ''}, {found[2]}"
+    others = {1: "", 2: f" and {authors[-1]}"}.get(len(authors), " et al.")
+    return f"{authors[0]}{others}, {found[1]}"
 
 
 def shown(ratio):
@@ -110,9 +114,9 @@ def measured_speeds(units):
     """Returns the time of a train step beside `keras.layers.LSTM`, by backend and layer."""
     found = {}
     for row in json.loads((ROOT / "benchmarks" / "time_loop.json").read_text()):
-        if row["units"] == units and all(row.get(key) == value for key, value in SETTING.items()):
-            if "keras_lstm" in row.get("ratios", {}):
-                found[row["backend"], row["cell"]] = 1 / row["ratios"]["keras_lstm"]
+        is_meant = row["units"] == units and all(row.get(key) == value for key, value in SETTING.items())
+        if is_meant and "keras_lstm" in row.get("ratios", {}):
+            found[row["backend"], row["cell"]] = 1 / row["ratios"]["keras_lstm"]
     return found
 
 

@@ -3,14 +3,12 @@
 import os
 import pathlib
 
-import keras_adaptive_rnn
-
 STATIC = pathlib.Path(os.environ["KAR_SITE_STATIC"])
 
 project = "keras_adaptive_rnn"
 author = "The keras_adaptive_rnn authors"
-release = version = keras_adaptive_rnn.__version__
-extensions = ["myst_parser", "sphinx_copybutton", "sphinxcontrib.katex"]
+release = version = os.environ["KAR_SITE_VERSION"]
+extensions = ["myst_parser", "sphinx_copybutton", "tools.site.mathematics"]
 exclude_patterns = []
 
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
@@ -19,14 +17,12 @@ myst_links_external_new_tab = False
 # `$$` inside a line is mathematics of its own line, as in the docstrings.
 myst_dmath_double_inline = True
 
-# Equations are rendered while the site is built, and a mistake in one ends the build.
-katex_prerender = True
-katex_options = "throwOnError: true, strict: false"
-katex_js_path = str(STATIC / "katex" / "katex.min.js")
-katex_css_path = "katex/katex.min.css"
+katex = str(STATIC / "katex" / "katex.min.js")
+html_math_renderer = "katex"
 
 html_theme = "furo"
-html_title = "keras_adaptive_rnn"
+html_title = project
+html_favicon = "static/favicon.svg"
 html_static_path = [str(pathlib.Path(__file__).parent / "static"), str(STATIC)]
 html_extra_path = [os.environ["KAR_SITE_EXTRA"]]
 html_css_files = ["site.css"]
@@ -43,8 +39,6 @@ html_theme_options = {
         "color-brand-visited": "#e0a3c8",
     },
 }
-pygments_style = "tango"
-pygments_dark_style = "monokai"
 python_maximum_signature_line_length = 60
 python_use_unqualified_type_names = True
 add_module_names = False

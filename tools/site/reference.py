@@ -1,6 +1,7 @@
 """A page for each public name, from its docstring and its declared arguments."""
 
 import collections
+import importlib
 import inspect
 import re
 
@@ -16,26 +17,42 @@ KERAS = "As in `keras.layers.Layer`."
 
 
 def pages(names, site):
-    """Returns `{page: Markdown}` of all names, and of their index."""
+    """Returns `{page: Markdown}` of all names, of each room, and of the list of rooms."""
     classes = [n.value for n in names if inspect.isclass(n.value)]
-    found = {name.page: page(name, classes, site) for name in names}
-    return {**found, "api/index": index(names)}
-
-
-def index(names):
-    """Returns the page that lists all names, room by room."""
-    lines = ["# Reference", "", "Every public name, by the module that it is imported from.", ""]
     by_room = collections.defaultdict(list)
     for name in names:
         by_room[name.room].append(name)
-    for room, members in by_room.items():
-        module = PACKAGE if not room else f"{PACKAGE}.{room}"
-        lines += [f"## `{module}`", ""]
-        first = inspect.getdoc(__import__(module, fromlist=["_"])).partition("\n\n")[0]
-        lines += [" ".join(first.split()), "", "| | |", "| --- | --- |"]
-        lines += [f"| [`{n.name}`](/{n.page}.md) | {cell(docstrings.read(n.value).sentence)} |" for n in members]
-        lines += ["", "```{toctree}", ":hidden:", *(f"/{name.page}" for name in members), "```", ""]
-    return "\n".join(lines)
+    found = {name.page: page(name, classes, site) for name in names}
+    found |= {room_page(room): room_text(room, members) for room, members in by_room.items()}
+    return {**found, "api/index": index(by_room)}
+
+
+def room_page(room):
+    return f"api/{room or PACKAGE}"
+
+
+def module_of(room):
+    return f"{PACKAGE}.{room}" if room else PACKAGE
+
+
+def index(by_room):
+    """Returns the page that lists the rooms."""
+    lines = ["# Reference", "", "Every public name, by the module that it is imported from.", "", "| | |", "| --- | --- |"]
+    for room in by_room:
+        lines.append(f"| [`{module_of(room)}`](/{room_page(room)}.md) | {cell(about(room))} |")
+    return "\n".join([*lines, "", "```{toctree}", ":hidden:", "", *(f"/{room_page(room)}" for room in by_room), "```", ""])
+
+
+def about(room):
+    """Returns the first sentence about a public module."""
+    return " ".join(inspect.getdoc(importlib.import_module(module_of(room))).partition("\n\n")[0].split())
+
+
+def room_text(room, members):
+    """Returns the page that lists the names of a room."""
+    lines = [f"# {module_of(room)}", "", about(room), "", "| | |", "| --- | --- |"]
+    lines += [f"| [`{n.name}`](/{n.page}.md) | {cell(docstrings.read(n.value).sentence)} |" for n in members]
+    return "\n".join([*lines, ""])
 
 
 def cell(text):
@@ -46,10 +63,12 @@ def cell(text):
 def page(name, classes, site):
     """Returns the page of a name."""
     value, doc = name.value, docstrings.read(name.value)
-    lines = [f"# {name.name}", "", signature(name), "", doc.text, ""]
+    # Not in the sidebar, where there is no room for so many: the pages of rooms list them.
+    room = f"[Reference](/api/index.md) › [`{module_of(name.room)}`](/{room_page(name.room)}.md)"
+    lines = ["---", "orphan: true", "---", "", room, "", f"# {name.name}", "", doc.text, ""]
     if inspect.isclass(value) and issubclass(value, keras.Layer):
         lines += measured(value)
-    lines += arguments(value, doc, classes)
+    lines += arguments(name, doc, classes)
     for section in ("Call arguments", "Call arguments and output shape", "Returns", "Output shape", "Yields"):
         lines += listed(doc, section)
     for section in ("Attributes", "Variables", "Items", "Logs", "Raises"):
@@ -134,9 +153,10 @@ def default(value):
     return text if not text.startswith("<") else getattr(value, "__name__", "...")
 
 
-def arguments(value, doc, classes):
+def arguments(name, doc, classes):
     """Returns the section of arguments: each one of the signature, with what is written nearest about it."""
-    own = doc.items("Args")
+    value = name.value
+    own, lines = doc.items("Args"), ["## Arguments", "", signature(name), ""]
     if not inspect.isclass(value) or not issubclass(value, keras.Layer):
         return (
             []
@@ -150,18 +170,16 @@ def arguments(value, doc, classes):
     )
     entries, texts = [], {}
     for names_of_entry, text in own:
-        for name in re.findall(r"\w+", names_of_entry):
-            texts[name] = (names_of_entry, text)
-    for name in names:
-        text = texts.get(name, ("", ""))[1]
+        texts |= dict.fromkeys(re.findall(r"\w+", names_of_entry), text)
+    for argument in names:
+        text = texts.get(argument, "")
         if not text or text.startswith("As in"):
-            text = nearest(value, name, classes) or text or KERAS
+            text = nearest(value, argument, classes) or text or KERAS
         if entries and entries[-1][1] == text:
-            entries[-1][0].append(name)
+            entries[-1][0].append(argument)
         else:
-            entries.append(([name], text))
+            entries.append(([argument], text))
     open_ended = [t for n, t in own if "*" in n]
-    lines = ["## Arguments", ""]
     if open_ended and not any(p in names for p in ("args", "kwargs")):
         lines += [
             docstrings.markdown(text) + "\n"

@@ -52,7 +52,7 @@ async function load() {
   const ort = await import(new URL("ort.wasm.bundle.min.mjs", runtime));
   ort.env.wasm.numThreads = 1; // Several threads need headers that most servers do not send.
   ort.env.wasm.wasmPaths = { wasm: new URL("ort-wasm-simd-threaded.wasm", runtime).href };
-  const [{ tokens, unknown }, session] = await Promise.all([
+  const [{ tokens, unknown, orders }, session] = await Promise.all([
     fetch(new URL("vocabulary.json", base)).then((response) => response.json()),
     ort.InferenceSession.create(new URL("model.onnx", base).href),
   ]);
@@ -72,7 +72,7 @@ async function load() {
     return { logits: outputs.output.data, after };
   }
 
-  return { tokens, idOf: (letter) => ids.get(letter) ?? unknown, start, step };
+  return { tokens, orders, idOf: (letter) => ids.get(letter) ?? unknown, start, step };
 }
 
 function most(logits) {
@@ -108,7 +108,8 @@ async function write() {
     steps += 1;
     // State 0 is the output of the first layer, and half of the states belong to it.
     const names = Object.keys(states);
-    columns.push({ letter, layers: [states[names[0]].data, states[names[names.length / 2]].data] });
+    const layers = [states[names[0]].data, states[names[names.length / 2]].data];
+    columns.push({ letter, layers: layers.map((h, layer) => model.orders[layer].map((unit) => h[unit])) });
   }
 
   for (const letter of prompt) {
