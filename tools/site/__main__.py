@@ -38,8 +38,8 @@ def fetched_packages():
         except (OSError, subprocess.CalledProcessError) as error:
             (folder / lock).unlink()
             sys.exit(
-                f"KaTeX and ONNX Runtime Web could not be fetched: {error}. The site needs npm (https://nodejs.org), and, "
-                "the first time, the npm registry. Nothing was built."
+                f"KaTeX and ONNX Runtime Web could not be fetched: {error}. The site needs npm (https://nodejs.org) "
+                "and, the first time, the npm registry. Nothing was built."
             )
     return modules
 

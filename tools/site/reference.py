@@ -37,10 +37,11 @@ def module_of(room):
 
 def index(by_room):
     """Returns the page that lists the rooms."""
-    lines = ["# Reference", "", "Every public name, by the module that it is imported from.", "", "| | |", "| --- | --- |"]
-    for room in by_room:
-        lines.append(f"| [`{module_of(room)}`](/{room_page(room)}.md) | {cell(about(room))} |")
-    return "\n".join([*lines, "", "```{toctree}", ":hidden:", "", *(f"/{room_page(room)}" for room in by_room), "```", ""])
+    lines = ["# Reference", "", "Every public name, by the module that it is imported from.", "", "| module | |"]
+    lines += ["| --- | --- |"]
+    lines += [f"| [`{module_of(room)}`](/{room_page(room)}.md) | {cell(about(room))} |" for room in by_room]
+    tree = [f"{room or PACKAGE} </{room_page(room)}>" for room in by_room]
+    return "\n".join([*lines, "", "```{toctree}", ":hidden:", "", *tree, "```", ""])
 
 
 def about(room):
@@ -50,7 +51,7 @@ def about(room):
 
 def room_text(room, members):
     """Returns the page that lists the names of a room."""
-    lines = [f"# {module_of(room)}", "", about(room), "", "| | |", "| --- | --- |"]
+    lines = [f"# {module_of(room)}", "", about(room), "", "| name | |", "| --- | --- |"]
     lines += [f"| [`{n.name}`](/{n.page}.md) | {cell(docstrings.read(n.value).sentence)} |" for n in members]
     return "\n".join([*lines, ""])
 
