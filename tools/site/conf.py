@@ -26,7 +26,7 @@ html_favicon = "static/favicon.svg"
 html_static_path = [str(pathlib.Path(__file__).parent / "static"), str(STATIC)]
 html_extra_path = [os.environ["KAR_SITE_EXTRA"]]
 html_css_files = ["site.css"]
-html_copy_source = html_show_sourcelink = False
+html_copy_source = html_show_sourcelink = html_show_copyright = False
 html_theme_options = {
     "light_css_variables": {
         "color-brand-primary": "#9c2f1f",
