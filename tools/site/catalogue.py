@@ -80,13 +80,18 @@ def section(site, name, golden, wrapped):
         items.append(
             ("Can be wrapped by", text + (f"; not by {', '.join(f'`{w}`' for w in refuses)}" if refuses else ""))
         )
-    texts = [
-        f"{source}, {KINDS[kind]} ({count} [golden files](/golden.md))"
+    own = "- its equations in NumPy, written from the paper and not from the cell"
+    others = [
+        f"- {repository(source)}, {KINDS[kind]}: {count} [golden {'file' if count == 1 else 'files'}](/golden.md)"
         for (source, kind), count in sorted(golden.items())
     ]
-    own = "its equations in NumPy, written from the paper and not from the cell"
-    items.append(("Checked against", "; ".join([own, *texts])))
+    items.append(("Checked against", "\n".join([own, *others])))
     return [*lines, docstrings.definitions(items), ""]
+
+
+def repository(source):
+    """Returns a source as Markdown, with a link to a repository on GitHub, such as `owner+name@commit`."""
+    return re.sub(r"^([\w-]+)\+([\w.-]+)@(\w{7})\w*$", r"[\1/\2](https://github.com/\1/\2) at `\3`", source)
 
 
 def anchor(cls):
