@@ -78,7 +78,10 @@ def build(output):
     for page, text in reference.pages(listed, site).items():
         site.write(page, text)
     site.write_index()
-    site.write_sources()
+    try:
+        site.write_sources()
+    except FileNotFoundError as error:
+        sys.exit(str(error))
     shutil.rmtree(output, ignore_errors=True)
     command = [
         sys.executable,

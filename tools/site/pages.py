@@ -1,7 +1,6 @@
 """The pages that are written by hand: copied, with their links, and with a page for each file that they point at."""
 
 import html
-import os
 import pathlib
 import posixpath
 import re
@@ -24,15 +23,17 @@ OTHERS = {
 }
 # Captions of the sidebar, and the pages below them; a folder stands for all of its pages.
 SECTIONS = {
-    "Start": ["live", "which_cell", "catalogue"],
+    "Start": ["live", "catalogue"],
     "Guides": ["guides/"],
     "Tasks": ["tasks/"],
-    "Train": ["language_models", "awd_lstm", "evaluation", "resuming", "native_loops", "distribution"],
+    "Train": ["compare", "language_models", "awd_lstm", "evaluation", "resuming", "native_loops", "distribution"],
     "Ship": ["one_step", "exports", "quantization"],
     "Measured": ["results", "benchmarks", "figures", "needs"],
     "Reference": ["api/index"],
     "Project": ["readme", "architecture", "contributing", "tests", "golden", "changelog"],
 }
+# Titles in the sidebar that are not those of the pages.
+TITLES = {"readme": "README"}
 FENCE = re.compile(r"^(```+|~~~+).*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
 CODE = re.compile(r"(?<![`\[])`([\w.]+)`(?![`\]])")
@@ -49,7 +50,7 @@ class Site:
         self.origins |= {f"docs/{page}.md": page for page in ["catalogue", "api/index", *(name.page for name in names)]}
         self.targets = {path: name.page for name in names for path in name.paths}
         self.targets |= {name.name: name.page for name in names if name.room in ("cells", "layers", "models", "hub")}
-        self.pages, self.sources, self.files = set(), set(), set()
+        self.pages, self.sources, self.files, self.broken = set(), set(), set(), []
 
     def write(self, page, text, origin=None):
         """Writes one page. Links in it are those of the file `origin`, relative to the root of the repository."""
@@ -79,7 +80,8 @@ class Site:
             if path in self.origins:
                 return f"[{words}](/{self.origins[path]}.md{anchor})"
             if not (ROOT / path).is_file():
-                raise FileNotFoundError(f"{origin or page} links to {match[3]}, which is no file of the repository.")
+                self.broken.append(f"{origin or page} links to {match[3]}")
+                return words
             if is_image:
                 copied = self.folder / path
                 copied.parent.mkdir(parents=True, exist_ok=True)
@@ -115,15 +117,19 @@ class Site:
         return f'<a class="reference internal" href="{target}{anchor}">{shown}</a>'
 
     def write_sources(self):
-        """Writes the pages that show programs, and copies the other files that are linked."""
+        """Writes the pages that show programs, and copies the other files that are linked.
+
+        Raises:
+            FileNotFoundError: Links lead to no file of the repository. The message lists them.
+        """
+        if self.broken:
+            raise FileNotFoundError("\n".join(["Links lead to no file of the repository:", *self.broken]))
         for path in sorted(self.sources):
             text = (ROOT / path).read_text()
             lexer = pygments.lexers.get_lexer_for_filename(path)
             formatter = pygments.formatters.HtmlFormatter(linenos="inline", lineanchors="L", anchorlinenos=True)
             shown = pygments.highlight(text, lexer, formatter)
             head = "---\norphan: true\nnosearch: true\n---\n\n"
-            # A line that is empty would end the block of HTML.
-            shown = re.sub(r"\n(?=\n)", "\n&#8203;", shown)
             page = self.folder / "source" / f"{path}.md"
             page.parent.mkdir(parents=True, exist_ok=True)
             page.write_text(f"{head}# {path}\n\n````{{raw}} html\n{shown}\n````\n")
@@ -134,9 +140,9 @@ class Site:
 
     def write_index(self):
         """Adds the tables of contents to the first page: every page is in one of them."""
-        index = self.folder / "index.md"
-        text = index.read_text() if index.exists() else "# keras_adaptive_rnn\n"
-        left = {p for p in self.pages if not p.startswith("api/")} - {"index", "preset"} | {"api/index"}
+        index, preset = self.folder / "index.md", self.folder / "preset.md"
+        text = index.read_text()
+        left = {page for page in self.pages if not page.startswith("api/")} - {"index", "preset"} | {"api/index"}
         for caption, listed in SECTIONS.items():
             found = []
             for entry in listed:
@@ -144,21 +150,13 @@ class Site:
                 found += inside if entry.endswith("/") else [p for p in left if p == entry]
             left -= set(found)
             if caption == "Project":
-                found, left = [*found, *sorted(left)], set()
-            first = found[0] if found else ""
-            if first.endswith("/index") and len(found) > 1:
-                # The pages of a folder stand below its index.
-                page = self.folder / f"{first}.md"
-                page.write_text(page.read_text() + toctree([f"/{p}" for p in found[1:]], hidden=True))
-                found = found[:1]
+                found += sorted(left)
             if found:
-                text += toctree([f"/{p}" for p in found], hidden=True, caption=caption)
+                text += toctree(caption, found)
         index.write_text(text)
-        preset = self.folder / "preset.md"
-        if preset.exists():
-            preset.write_text(
-                re.sub(r"\A---\n.*?\n---\n", "---\norphan: true\n---\n", preset.read_text(), flags=re.DOTALL)
-            )
+        # A card of KerasHub begins with metadata that are not Sphinx's.
+        card = re.sub(r"\A---\n.*?\n---\n", "---\norphan: true\n---\n", preset.read_text(), flags=re.DOTALL)
+        preset.write_text(card)
 
 
 def page_of(path):
@@ -175,10 +173,7 @@ def split(text):
     yield text[end:], False
 
 
-def toctree(pages, hidden=False, caption=None):
-    options = [":hidden:"] * hidden + [f":caption: {caption}"] * bool(caption)
-    return "\n".join(["", "", "```{toctree}", *options, "", *pages, "```", ""])
-
-
-def relative(path, page):
-    return os.path.relpath(path, posixpath.dirname(page) or ".")
+def toctree(caption, pages):
+    """Returns a part of the sidebar."""
+    entries = [f"{TITLES[page]} </{page}>" if page in TITLES else f"/{page}" for page in pages]
+    return "\n".join(["", "", "```{toctree}", ":hidden:", f":caption: {caption}", "", *entries, "```", ""])
