@@ -67,9 +67,20 @@ dist: $(VENV)/bin/python ## Build the wheel and the source archive, in dist/, an
 check-dist: ## Install the wheel of dist/ with each backend alone, and run the README's first lines.
 	$(BIN)/python tools/check_dist.py
 
+# The pages run on TensorFlow, which tokenizes for the language model of the live page anyway, and exports it.
+SITE := KERAS_BACKEND=tensorflow $(BIN)/python -m tools.site
+
 .PHONY: docs
-docs: $(VENV)/installed-jax,docs ## Write the reference, in build/docs/.
-	KERAS_BACKEND=jax $(BIN)/pdoc --docformat google --math --output-directory build/docs keras_adaptive_rnn
+docs: $(VENV)/installed-tensorflow,hub,docs ## Build the documentation site, in build/docs/. It needs npm.
+	$(SITE) $(ARGS)
+
+.PHONY: docs-serve
+docs-serve: $(VENV)/installed-tensorflow,hub,docs ## Build the site, and serve it at http://127.0.0.1:8000.
+	$(SITE) --serve $(ARGS)
+
+.PHONY: test-docs
+test-docs: $(VENV)/installed-tensorflow,hub,docs ## Build the site, and read all of it in Chromium.
+	@$(BIN)/python tools/run_tests.py docs $(ARGS)
 
 .PHONY: clean
 clean: ## Remove the environments and everything built.

@@ -68,6 +68,17 @@ def naive(lm, prompt, length):
     return tokenizer.detokenize(row[0])
 
 
+def test_single_steps_compute_the_same_logits():
+    lm = make_lm(embedding_dropout=0.2, output_dropout=0.2)
+    ids = lm.preprocessor.tokenizer("the cat")
+    step = kar.step_model(lm)
+    states = {name: np.zeros(x.shape, "float32") for name, x in step.input.items() if name.startswith("state_")}
+    for token, logits in zip(ids, logits_of(lm, ids)[0], strict=True):
+        outputs = step.predict_on_batch({"token_ids": np.array([token]), "padding_mask": np.ones(1, "int32"), **states})
+        np.testing.assert_allclose(outputs["output"][0], logits, atol=1e-5)
+        states = {name: outputs[f"next_{name}"] for name in states}
+
+
 # The tokenizer.
 
 

@@ -3,8 +3,9 @@
     python tools/run_tests.py [PART ...] [-- PYTEST_ARGUMENT ...]
 
 The parts are `lint`, `jax`, `tensorflow`, `torch`, `optimized` (compiled models on JAX with XLA's optimiser, which the
-part `jax` turns off to compile faster) and `cross` (tests that move models between backends); all by default. The exit
-code is 0 if every part passed and every part of tests ran some.
+part `jax` turns off to compile faster) and `cross` (tests that move models between backends); all of these by default.
+`docs` builds the documentation site and reads it in Chromium. The exit code is 0 if every part passed and every part of
+tests ran some.
 """
 
 import dataclasses
@@ -17,7 +18,7 @@ import time
 from xml.etree import ElementTree
 
 WORKERS = ["-n", "2", "--dist", "worksteal"]
-SUITE = ["tests", "--ignore=tests/cross", *WORKERS]
+SUITE = ["tests", "--ignore=tests/cross", "--ignore=tests/site", *WORKERS]
 COMPILED = "tests/test_compiled.py"
 # The backend of each part, and what it runs, one pytest after the other.
 TESTS = {
@@ -28,8 +29,11 @@ TESTS = {
     "optimized": ("jax", [[COMPILED, *WORKERS]]),
     # Each of these tests starts a process for every backend, so they run one by one.
     "cross": ("jax", [["tests/cross"]]),
+    "docs": ("tensorflow", [["tests/site"]]),
 }
 PARTS = ["lint", *TESTS]
+# The part `docs` also needs npm and Chromium.
+DEFAULT = [part for part in PARTS if part != "docs"]
 NO_TESTS = 5  # The exit code of pytest where names or marks pick none.
 
 
@@ -89,7 +93,7 @@ def run(module, **environment):
 
 def main(arguments):
     split = arguments.index("--") if "--" in arguments else len(arguments)
-    parts, for_pytest = arguments[:split] or PARTS, arguments[split + 1 :]
+    parts, for_pytest = arguments[:split] or DEFAULT, arguments[split + 1 :]
     unknown = set(parts) - set(PARTS)
     if unknown:
         sys.exit(f"Unknown: {', '.join(unknown)}. The parts are {', '.join(PARTS)}.")

@@ -253,10 +253,14 @@ class RecurrentBackbone(keras_hub.models.Backbone):
 class LockedDropout(Saved, keras.layers.SpatialDropout1D):
     """Drops the same units in all steps. Unlike in Keras's layer, the masks of a resumed training go on."""
 
+    is_time_distributed = True
+
 
 @keras.saving.register_keras_serializable(package="keras_adaptive_rnn")
 class Unmasked(keras.layers.Layer):
     """Forgets the mask: the head of a model must not read it as a mask of the loss, which has one of its own."""
+
+    is_time_distributed = True
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)

@@ -15,7 +15,7 @@ KERAS_LAYERS = (
 LAYERS = {
     *(getattr(keras.layers, name) for name in KERAS_LAYERS.split()),
     *(layers.AdaptiveDense, layers.Bipolar, layers.CReLU, layers.FixedEmbedding),
-    *(layers.Highway, layers.Maxout, layers.OPLU),
+    *(layers.Highway, layers.Maxout, layers.OPLU, layers.TiedEmbedding),
 }
 # Classes of `keras.ops`, as called on the tensors of a functional model: `x + y` is an `Add`.
 OPERATIONS = (
@@ -40,7 +40,12 @@ def is_time_distributed(operation, rank):
     if type(operation) is keras.layers.TimeDistributed:
         return True
     parts = [part for part in flatten_layers(operation) if not isinstance(part, keras.Sequential)]
-    return all(type(part) in LAYERS and _keeps_axes(part, rank) for part in parts)
+    return all(_is_known(type(part)) and _keeps_axes(part, rank) for part in parts)
+
+
+def _is_known(cls):
+    # Layers of the hub, which this room does not import, say so themselves.
+    return cls in LAYERS or vars(cls).get("is_time_distributed", False)
 
 
 def _keeps_axes(operation, rank):

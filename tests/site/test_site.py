@@ -1,0 +1,117 @@
+"""The documentation site as readers see it, in a browser."""
+
+import collections
+import urllib.parse
+
+import pytest
+
+from tests.site.conftest import DESKTOP, PHONE, ROOT
+from tools.site import names
+
+PROMPT, LETTERS = "An exception", 100
+
+
+def test_every_page_is_there(visits):
+    written = {path.relative_to(ROOT / "docs").with_suffix(".html").as_posix() for path in ROOT.glob("docs/**/*.md")}
+    public = {f"{name.page}.html" for name in names.public()}
+    assert len(public) > 100
+    assert written | public | {"catalogue.html", "readme.html"} <= set(visits)
+
+
+def test_no_page_has_an_error(visits):
+    assert {path: visit.problems for path, visit in visits.items() if visit.problems} == {}
+
+
+def test_every_link_leads_somewhere(visits, folder, address):
+    broken = collections.defaultdict(list)
+    for path, visit in visits.items():
+        for link in set(visit.seen["links"]):
+            target, _, anchor = link.partition("#")
+            if not target.startswith(address):
+                continue
+            target = urllib.parse.unquote(target.removeprefix(f"{address}/").partition("?")[0]) or "index.html"
+            is_there = target in visits or (folder / target).is_file()
+            anchors = visits[target].seen["ids"] if target in visits else []
+            if not is_there or (anchor and urllib.parse.unquote(anchor) not in [*anchors, ""]):
+                broken[path].append(link.removeprefix(address))
+    assert broken == {}
+
+
+def test_all_mathematics_is_rendered(visits):
+    equations = {path: visit.seen for path, visit in visits.items() if visit.seen["equations"]}
+    assert sum(seen["equations"] for seen in equations.values()) > 500
+    assert {p: s for p, s in equations.items() if s["equations"] != s["rendered"] or s["raw"]} == {}
+
+
+def test_every_page_fits_a_phone(visits):
+    assert {p: v.width_on_phone for p, v in visits.items() if v.width_on_phone > PHONE["width"]} == {}
+
+
+def test_light_and_dark_can_be_read(visits):
+    faint = {p: v.contrasts for p, v in visits.items() if min(v.contrasts.values()) < 7}
+    assert faint == {}
+
+
+def test_search_finds_a_cell(open_page, address):
+    page, problems = open_page()
+    page.goto(f"{address}/index.html")
+    page.fill("input[name=q]", "MogrifierCell")
+    page.press("input[name=q]", "Enter")
+    page.wait_for_selector("#search-results li a")
+    first = page.locator("#search-results li a").first.get_attribute("href")
+    assert first.split("#")[0].endswith("api/cells/MogrifierCell.html")
+    assert problems == []
+    page.context.close()
+
+
+@pytest.fixture(scope="module")
+def expected():
+    """What the model of the live page writes in Python, on any backend."""
+    from keras_adaptive_rnn import hub
+    from tools.site import live
+
+    lm = hub.RecurrentCausalLM.from_preset(live.PRESET)
+    lm.compile(sampler="greedy")
+    return lm.generate(PROMPT, max_length=len(PROMPT) + LETTERS)
+
+
+def start(page, address, **fields):
+    page.goto(f"{address}/live.html")
+    page.fill("[name=prompt]", PROMPT)
+    page.fill("[name=letters]", str(fields.pop("letters", LETTERS)))
+    for name, value in fields.items():
+        page.select_option(f"[name={name}]", value)
+    page.click("[type=submit]")
+
+
+def finish(page):
+    page.wait_for_selector("#live[data-state=done], #live[data-state=failed]", timeout=60_000)
+    assert page.get_attribute("#live", "data-state") == "done", page.inner_text(".live-status")
+    return page.text_content(".live-text")
+
+
+@pytest.mark.parametrize(("viewport", "scheme"), [(DESKTOP, "light"), (PHONE, "dark")], ids=["desktop", "phone"])
+def test_the_browser_writes_what_python_writes(viewport, scheme, open_page, address, expected):
+    page, problems = open_page(viewport, scheme)
+    start(page, address, choice="greedy", pace="0")
+    assert finish(page) == expected
+    assert len(expected) == len(PROMPT) + LETTERS
+    assert "letters a second" in page.inner_text(".live-status")
+    colors = "c => new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size"
+    assert page.eval_on_selector("#live canvas", colors) > 100
+    assert problems == []
+    page.context.close()
+
+
+def test_letters_are_drawn_until_stop(open_page, address, expected):
+    page, problems = open_page()
+    page.add_init_script("Math.random = () => 0.999")
+    start(page, address, choice="sample", pace="30", letters=5000)
+    page.wait_for_function(f"document.querySelector('.live-text').textContent.length > {len(PROMPT) + 10}")
+    page.click("[name=stop]")
+    text = finish(page)
+    assert text.startswith(PROMPT)
+    assert len(PROMPT) + 10 < len(text) < 5000
+    assert not expected.startswith(text)
+    assert problems == []
+    page.context.close()

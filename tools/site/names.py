@@ -1,0 +1,91 @@
+"""The public names of the package, and the page of each."""
+
+import dataclasses
+import importlib
+import inspect
+import pathlib
+import pkgutil
+
+import keras_adaptive_rnn
+
+PACKAGE = "keras_adaptive_rnn"
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+@dataclasses.dataclass(frozen=True)
+class Name:
+    """A public class or function.
+
+    Args:
+        value: The class or function.
+        room: Name of the public module that it is shown in, such as `"layers"`, or `""` for the package itself.
+        paths: All paths under which it can be imported, the shortest first.
+        page: Its page, without extension, relative to the root of the site.
+    """
+
+    value: object
+    room: str
+    paths: tuple[str, ...]
+    page: str
+
+    @property
+    def name(self):
+        return self.paths[0].rpartition(".")[2]
+
+    @property
+    def file(self):
+        """The path of its source, relative to the root of the repository."""
+        return pathlib.Path(inspect.getsourcefile(inspect.unwrap(self.value))).relative_to(ROOT)
+
+    @property
+    def line(self):
+        return inspect.getsourcelines(inspect.unwrap(self.value))[1]
+
+
+def rooms():
+    """Returns the public modules by name, `""` for the package itself."""
+    found = {"": keras_adaptive_rnn}
+    for _, name, _ in pkgutil.iter_modules(keras_adaptive_rnn.__path__):
+        if not name.startswith("_") and name not in ("engine", "loop", "one_step"):
+            found[name] = importlib.import_module(f"{PACKAGE}.{name}")
+    return found
+
+
+def listed(module):
+    """Returns the names of the classes and functions that a module offers: `__all__`, or what it defines itself.
+
+    `from x import Y as Y` offers a base class that `__all__` leaves out.
+    """
+    offered = list(getattr(module, "__all__", ()))
+    offered += [
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_")
+        and (inspect.isclass(value) or inspect.isfunction(value))
+        and (value.__module__ if hasattr(module, "__all__") else module.__name__).startswith(module.__name__)
+        and (value.__module__ == module.__name__ or f"{name} as {name}" in inspect.getsource(module))
+    ]
+    values = ((name, getattr(module, name)) for name in dict.fromkeys(offered))
+    return {name: value for name, value in values if inspect.isclass(value) or inspect.isfunction(value)}
+
+
+def public():
+    """Returns a `Name` for each public class and function, ordered by room and name."""
+    paths, homes = {}, {}
+    for room, module in rooms().items():
+        for name, value in listed(module).items():
+            if value.__module__.startswith(f"{PACKAGE}."):
+                paths.setdefault(value, []).append(".".join(filter(None, (PACKAGE, room, name))))
+                # The room that defines it; else the first that offers it, and the package itself last.
+                defined = room and value.__module__.startswith(f"{PACKAGE}.{room}.")
+                if value not in homes or not homes[value] or defined:
+                    homes[value] = room
+    found, pages = [], set()
+    for value, where in paths.items():
+        shortest = tuple(sorted(where, key=lambda path: (path.count("."), path)))
+        page = "/".join(filter(None, ("api", homes[value], shortest[0].rpartition(".")[2])))
+        # On some systems `LSUV.html` and `lsuv.html` are the same file.
+        page = f"{page}_{'class' if inspect.isclass(value) else 'function'}" if page.lower() in pages else page
+        pages.add(page.lower())
+        found.append(Name(value, homes[value], shortest, page))
+    return sorted(found, key=lambda name: (name.room, name.name.lower(), name.name))

@@ -1,0 +1,179 @@
+"""The pages that are written by hand: copied, with their links, and with a page for each file that they point at."""
+
+import html
+import pathlib
+import posixpath
+import re
+
+import pygments
+import pygments.formatters
+import pygments.lexers
+
+from tools.site.names import ROOT
+
+# Pages from outside of docs/, by their path in the repository.
+OTHERS = {
+    "README.md": "readme",
+    "CONTRIBUTING.md": "contributing",
+    "CHANGELOG.md": "changelog",
+    "benchmarks/README.md": "benchmarks",
+    "tests/README.md": "tests",
+    "tests/golden/README.md": "golden",
+    "keras_adaptive_rnn/hub/trained/mogrifier_python_reference/README.md": "preset",
+}
+# Captions of the sidebar, and the pages below them; a folder stands for all of its pages.
+SECTIONS = {
+    "Start": ["live", "catalogue"],
+    "Guides": ["guides/"],
+    "Tasks": ["tasks/"],
+    "Train": ["compare", "language_models", "awd_lstm", "evaluation", "resuming", "native_loops", "distribution"],
+    "Ship": ["one_step", "exports", "quantization"],
+    "Measured": ["results", "benchmarks", "figures", "needs"],
+    "Reference": ["api/index"],
+    "Project": ["readme", "architecture", "contributing", "tests", "golden", "changelog"],
+}
+# Titles in the sidebar that are not those of the pages.
+TITLES = {"readme": "README"}
+FENCE = re.compile(r"^(```+|~~~+).*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
+CODE = re.compile(r"(?<![`\[])`([\w.]+)`(?![`\]])")
+
+
+class Site:
+    """The sources of the site, in a folder: pages by name, and files that they point at."""
+
+    def __init__(self, folder, extra, names):
+        self.folder, self.extra = pathlib.Path(folder), pathlib.Path(extra)
+        self.origins = {path.relative_to(ROOT).as_posix(): page_of(path) for path in sorted(ROOT.glob("docs/**/*.md"))}
+        self.origins |= {path: page for path, page in OTHERS.items() if (ROOT / path).exists()}
+        # Pages that are made while the site is built, as pages that are written by hand link to them.
+        self.origins |= {f"docs/{page}.md": page for page in ["catalogue", "api/index", *(name.page for name in names)]}
+        self.targets = {path: name.page for name in names for path in name.paths}
+        self.targets |= {name.name: name.page for name in names if name.room in ("cells", "layers", "models", "hub")}
+        self.pages, self.sources, self.files, self.broken = set(), set(), set(), []
+
+    def write(self, page, text, origin=None):
+        """Writes one page. Links in it are those of the file `origin`, relative to the root of the repository."""
+        linked: set = set()
+        text = "".join(part if is_code else self.linked(part, page, origin, linked) for part, is_code in split(text))
+        path = self.folder / f"{page}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        self.pages.add(page)
+
+    def write_all(self):
+        """Writes every page that is a file of the repository."""
+        for origin, page in self.origins.items():
+            if (ROOT / origin).exists():
+                self.write(page, (ROOT / origin).read_text(), origin)
+
+    def linked(self, text, page, origin, linked):
+        """Returns a text whose links lead to pages of the site, and whose names of classes are links to their pages."""
+
+        def replace(match):
+            is_image, words, target = match[1], match[2], match[3]
+            if re.match(r"[a-z]+:|#|/", target):
+                return match[0]
+            target, _, anchor = target.partition("#")
+            path = posixpath.normpath(posixpath.join(posixpath.dirname(origin or ""), target))
+            anchor = f"#{anchor}" if anchor else ""
+            if path in self.origins:
+                return f"[{words}](/{self.origins[path]}.md{anchor})"
+            if not (ROOT / path).is_file():
+                self.broken.append(f"{origin or page} links to {match[3]}")
+                return words
+            if is_image:
+                copied = self.folder / path
+                copied.parent.mkdir(parents=True, exist_ok=True)
+                copied.write_bytes((ROOT / path).read_bytes())
+                return f"![{words}](/{path})"
+            return self.source_link(page, path, words, anchor)
+
+        def name(match):
+            target = self.targets.get(match[1])
+            is_first = target not in linked
+            if target is None or target == page or not is_first:
+                return match[0]
+            linked.add(target)
+            return f"[{match[0]}](/{target}.md)"
+
+        lines = []
+        for line in LINK.sub(replace, text).splitlines(keepends=True):
+            # Not in headings, nor in words that are links already.
+            is_heading = line.startswith("#")
+            parts = re.split(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\([^()\s]+\)|<a .*?</a>)", line)
+            lines.append(
+                line if is_heading else "".join(part if i % 2 else CODE.sub(name, part) for i, part in enumerate(parts))
+            )
+        return "".join(lines)
+
+    def source_link(self, page, path, words=None, anchor=""):
+        """Returns a link, in HTML, to a page that shows a file, or to the file itself if it is no program."""
+        is_program = path.endswith((".py", ".toml", ".sh", ".js")) or path == "Makefile"
+        (self.sources if is_program else self.files).add(path)
+        target = f"source/{path}.html" if is_program else f"files/{path}"
+        target = posixpath.relpath(target, posixpath.dirname(page) or ".")
+        shown = re.sub(r"`([^`]*)`", r"<code>\1</code>", html.escape(words or f"`{path}`"))
+        return f'<a class="reference internal" href="{target}{anchor}">{shown}</a>'
+
+    def write_sources(self):
+        """Writes the pages that show programs, and copies the other files that are linked.
+
+        Raises:
+            FileNotFoundError: Links lead to no file of the repository. The message lists them.
+        """
+        if self.broken:
+            raise FileNotFoundError("\n".join(["Links lead to no file of the repository:", *self.broken]))
+        for path in sorted(self.sources):
+            text = (ROOT / path).read_text()
+            lexer = pygments.lexers.get_lexer_for_filename(path)
+            formatter = pygments.formatters.HtmlFormatter(linenos="inline", lineanchors="L", anchorlinenos=True)
+            shown = pygments.highlight(text, lexer, formatter)
+            head = "---\norphan: true\nnosearch: true\n---\n\n"
+            page = self.folder / "source" / f"{path}.md"
+            page.parent.mkdir(parents=True, exist_ok=True)
+            page.write_text(f"{head}# {path}\n\n````{{raw}} html\n{shown}\n````\n")
+        for path in sorted(self.files):
+            copied = self.extra / "files" / path
+            copied.parent.mkdir(parents=True, exist_ok=True)
+            copied.write_bytes((ROOT / path).read_bytes())
+
+    def write_index(self):
+        """Adds the tables of contents to the first page: every page is in one of them."""
+        index, preset = self.folder / "index.md", self.folder / "preset.md"
+        text = index.read_text()
+        left = {page for page in self.pages if not page.startswith("api/")} - {"index", "preset"} | {"api/index"}
+        for caption, listed in SECTIONS.items():
+            found = []
+            for entry in listed:
+                inside = sorted((p for p in left if p.startswith(entry)), key=lambda p: (not p.endswith("/index"), p))
+                found += inside if entry.endswith("/") else [p for p in left if p == entry]
+            left -= set(found)
+            if caption == "Project":
+                found += sorted(left)
+            if found:
+                text += toctree(caption, found)
+        index.write_text(text)
+        # A card of KerasHub begins with metadata that are not Sphinx's.
+        card = re.sub(r"\A---\n.*?\n---\n", "---\norphan: true\n---\n", preset.read_text(), flags=re.DOTALL)
+        preset.write_text(card)
+
+
+def page_of(path):
+    return path.relative_to(ROOT / "docs").with_suffix("").as_posix()
+
+
+def split(text):
+    """Yields `(part, is_code)` of a Markdown text: blocks of code and equations, and what is between them."""
+    end = 0
+    for match in FENCE.finditer(text):
+        yield text[end : match.start()], False
+        yield match[0], True
+        end = match.end()
+    yield text[end:], False
+
+
+def toctree(caption, pages):
+    """Returns a part of the sidebar."""
+    entries = [f"{TITLES[page]} </{page}>" if page in TITLES else f"/{page}" for page in pages]
+    return "\n".join(["", "", "```{toctree}", ":hidden:", f":caption: {caption}", "", *entries, "```", ""])

@@ -1,0 +1,161 @@
+"""The weights of cells and layers, as functions of their sizes, measured by building them at several sizes."""
+
+import collections
+import dataclasses
+import functools
+import itertools
+import math
+import re
+
+import keras
+
+import keras_adaptive_rnn
+from keras_adaptive_rnn import layers
+
+# A name of a size in `CALLS`: its letter, a value to build with, and what it is.
+SIZES = {
+    "inputs": ("D", 11, "features of the input"),
+    "units": ("U", 13, "units"),
+    "rank": ("R", 3, "rank"),
+    "policy": ("P", 5, "units of a policy"),
+    "small": ("S", 6, "units of the small cell"),
+    "vocabulary": ("V", 17, "tokens"),
+}
+# The call that is measured, where it is not `NAME(units)`.
+CALLS = {
+    "AdaptiveDense": "AdaptiveDense(units)",
+    "AdaptiveLSTMCell": "AdaptiveLSTMCell(units, policy_units=policy)",
+    "AdaptiveRNNCell": "AdaptiveRNNCell(units, policy_units=policy)",
+    "DeepRNNCell": "DeepRNNCell(units, depth=4)",
+    "GridLSTMCell": "GridLSTMCell(units, depth=2)",
+    "Highway": "Highway()",
+    "LowRankGRUCell": "LowRankGRUCell(units, rank)",
+    "LowRankLSTMCell": "LowRankLSTMCell(units, rank)",
+    "Maxout": "Maxout(units, pieces=2)",
+    "MixtureOfSoftmaxes": "MixtureOfSoftmaxes(3, vocabulary)",
+    "SkimCell": "SkimCell(LSTMCell(units), LSTMCell(small))",
+    "SkipCell": "SkipCell(LSTMCell(units))",
+    "StackedAdaptiveLSTMCells": "StackedAdaptiveLSTMCells([units, units], policy_units=policy)",
+    "StackedAdaptiveRNNCells": "StackedAdaptiveRNNCells([units, units], policy_units=policy)",
+    "StackedCells": "StackedCells([LSTMCell(units), LSTMCell(units)])",
+    "StatesOutput": "StatesOutput(LSTMCell(units))",
+    "TiedEmbedding": "TiedEmbedding(vocabulary, units)",
+}
+# A second way to make a cell whose number of weights is worth knowing.
+ALSO = {"MogrifierCell": "MogrifierCell(units, rank=rank)", "GRUCell": "GRUCell(units, reset_after=False)"}
+
+
+@dataclasses.dataclass
+class Weights:
+    """The weights of a class: a sentence about what was measured, `(name, shape)` of each, and their number."""
+
+    sentence: str
+    rows: list
+    total: str
+
+
+@functools.cache
+def of(cls):
+    """Returns the `Weights` of a class, or `None` if it is no cell and no layer of `CALLS`."""
+    cell = getattr(cls, "cell_class", None)
+    if cell is not None and issubclass(cls, layers.RNN):
+        return Weights(f"Those of its cell, `{keras_adaptive_rnn.__name__}.{cell.__name__}`.", [], "")
+    name = cls.__name__
+    if name not in CALLS and not (name.endswith("Cell") and getattr(keras_adaptive_rnn, name, None) is cls):
+        return None
+    call = CALLS.get(name, f"{name}(units)")
+    shapes, total = measure(call)
+    letters = [f"{SIZES[s][0]} {SIZES[s][2]}" for s in sizes_in(call)]
+    return Weights(f"Of `{call}`, with {', '.join(letters)}, as built at several sizes:", shapes, total)
+
+
+def formula(cls):
+    """Returns `(call, number of weights)` for each way to make a cell that is measured."""
+    name = cls.__name__
+    calls = [CALLS.get(name, f"{name}(units)"), *([ALSO[name]] if name in ALSO else [])]
+    return [(call, measure(call)[1]) for call in calls]
+
+
+def sizes_in(call):
+    return ["inputs", *(name for name in SIZES if re.search(rf"(?<!\w){name}\b(?!=)", call) and name != "inputs")]
+
+
+@functools.cache
+def measure(call):
+    """Returns `[(name, shape)]` and the number of all weights, as functions of the sizes.
+
+    Each axis is an affine function of the sizes: its coefficients follow from one build at the base sizes and one with
+    each size increased. A build at other sizes must confirm them.
+    """
+    names = sizes_in(call)
+    base = {name: SIZES[name][1] for name in names}
+    built = build(call, base)
+    nudged = {name: build(call, {**base, name: size + 1}) for name, size in base.items()}
+    shapes = []
+    for i, (_, shape) in enumerate(built):
+        axes = []
+        for axis, size in enumerate(shape):
+            slopes = {name: other[i][1][axis] - size for name, other in nudged.items()}
+            constant = size - sum(slope * base[name] for name, slope in slopes.items())
+            axes.append(
+                {**{name: slope for name, slope in slopes.items() if slope}, **({"": constant} if constant else {})}
+            )
+        shapes.append(axes)
+    other = {name: size + 2 + i for i, (name, size) in enumerate(base.items())}
+    expected = [tuple(sum(c * other.get(n, 1) for n, c in axis.items()) for axis in axes) for axes in shapes]
+    if expected != [shape for _, shape in build(call, other)]:
+        raise ValueError(f"The shapes of the weights of {call} are not affine in its sizes.")
+    rows = [
+        (name, f"[{', '.join(polynomial(affine(axis)) for axis in axes)}]")
+        for (name, _), axes in zip(built, shapes, strict=True)
+    ]
+    total = collections.Counter()
+    for axes in shapes:
+        product = collections.Counter({(): 1})
+        for axis in axes:
+            product = multiply(product, affine(axis))
+        total.update(product)
+    evaluated = sum(c * math.prod(other[n] for n in term) for term, c in total.items())
+    assert evaluated == sum(math.prod(shape) for shape in expected)
+    return rows, polynomial(total)
+
+
+def build(call, sizes):
+    """Returns `[(name, shape)]` of the weights of a cell or layer with these sizes."""
+    keras.utils.clear_session()  # So that names are counted from the start.
+    layer = eval(call, {**vars(keras_adaptive_rnn), **sizes})
+    layer.build((2, sizes["inputs"]))
+    return [(short(weight.path, layer), tuple(weight.shape)) for weight in layer.weights]
+
+
+def short(path, layer):
+    """Returns the path of a weight within its layer, without the numbers that Keras adds to the names of classes."""
+    parts = path.split("/")
+    parts = parts[1:] if parts[0] == layer.name else parts
+    return "/".join(parts)
+
+
+def affine(axis):
+    return collections.Counter({((name,) if name else ()): c for name, c in axis.items()})
+
+
+def multiply(a, b):
+    found = collections.Counter()
+    for (left, x), (right, y) in itertools.product(a.items(), b.items()):
+        found[tuple(sorted(left + right))] += x * y
+    return found
+
+
+def polynomial(terms):
+    """Returns a polynomial as text, such as `4U² + 4DU + 4U`."""
+    order = list(SIZES)
+    shown = []
+    for term, c in sorted(terms.items(), key=lambda item: (-len(item[0]), [order.index(n) for n in item[0]])):
+        if not c:
+            continue
+        powers = collections.Counter(term)
+        letters = "".join(SIZES[n][0] + {1: "", 2: "²", 3: "³"}[powers[n]] for n in sorted(powers, key=order.index))
+        size = abs(c)
+        body = letters if size == 1 and letters else f"{size}{letters}"
+        shown.append((("- " if c < 0 else "+ ") if shown else ("-" if c < 0 else "")) + body)
+    return " ".join(shown) or "0"
