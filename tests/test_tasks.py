@@ -1,0 +1,32 @@
+"""The tasks run in their small form, and learn."""
+
+import importlib
+import pathlib
+
+import numpy as np
+import pytest
+
+from tests.backends import in_turns
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("rich")
+
+FOLDER = pathlib.Path(__file__).parents[1] / "examples" / "tasks"
+if not FOLDER.exists():
+    pytest.skip("the examples are not part of the source distribution", allow_module_level=True)
+NAMES = sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
+
+
+@in_turns
+@pytest.mark.parametrize("name", NAMES)
+def test_task(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    task = importlib.import_module(f"examples.tasks.{name}")
+    results = task.main(small=True)
+    figures = [value for row in results.rows.values() for value in row.values()]
+    assert len(results.rows) > 1  # A figure means little without one beside it.
+    assert np.isfinite(figures).all()
+    assert results.losses[-1] < results.losses[0]
+    if results.picture:
+        results.picture.savefig(tmp_path / "picture.png", dpi=80)
+        assert (tmp_path / "picture.png").stat().st_size < 40_000
