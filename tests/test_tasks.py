@@ -6,6 +6,7 @@ import pathlib
 import numpy as np
 import pytest
 
+from tests import exporting
 from tests.backends import in_turns
 
 pytest.importorskip("matplotlib")
@@ -21,6 +22,8 @@ NAMES = sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
 @pytest.mark.parametrize("name", NAMES)
 def test_task(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    if name == "export_and_run":
+        exporting.skip_without("onnx")
     task = importlib.import_module(f"examples.tasks.{name}")
     results = task.main(small=True)
     figures = [value for row in results.rows.values() for value in row.values()]

@@ -39,7 +39,12 @@ class Bar(keras.callbacks.Callback):
 
     def __init__(self, name: str):
         super().__init__()
-        columns = TextColumn("{task.description:24}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[logs]}")
+        columns = (
+            TextColumn("{task.description:24}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[logs]}"),
+        )
         self.name, self.progress = name, Progress(*columns)
 
     def on_train_begin(self, logs=None):
@@ -59,9 +64,10 @@ def fit(name: str, model: keras.Model, *args, callbacks=(), **kwargs) -> dict[st
     return model.fit(*args, verbose=0, callbacks=[*callbacks, Bar(name)], **kwargs).history
 
 
-def lstm_units(weights: int, features: int) -> int:
-    """Returns how many units an LSTM needs to have about as many weights."""
-    return round((np.sqrt((features + 1) ** 2 + weights) - features - 1) / 2)
+def lstm_units(layer: keras.Layer, features: int) -> int:
+    """Builds a layer, and returns how many units an LSTM of about as many weights has."""
+    layer.build((None, None, features))
+    return round((np.sqrt((features + 1) ** 2 + layer.count_params()) - features - 1) / 2)
 
 
 def curves(histories: dict[str, list[float]], ylabel: str, log: bool = False) -> Figure:
@@ -85,7 +91,7 @@ def reference_text() -> str:
 
 def make_table(rows: dict[str, dict[str, float]], title: str) -> Table:
     table = Table("", title=title)
-    columns = list(dict.fromkeys(column for row in rows.values() for column in row))
+    columns = list(dict.fromkeys(column for row in sorted(rows.values(), key=len, reverse=True) for column in row))
     for column in columns:
         table.add_column(column, justify="right")
     for name, row in rows.items():

@@ -1,7 +1,8 @@
 """Adding problem: keep two numbers in mind among fifty.
 
-A sequence holds numbers and marks, and the target is the sum of the two marked numbers. To guess the mean of all sums has
-a mean squared error of 0.167. The Mogrifier and an LSTM of as many weights both leave it behind; the curves show when.
+A sequence holds numbers and marks, and the target is the sum of the two marked numbers. To guess the mean of all
+sums has a mean squared error of 0.167. The Mogrifier and an LSTM of as many weights both leave it behind; the
+curves show when.
 """
 
 import keras
@@ -24,9 +25,7 @@ def main(small=False):
     x, y = draw(count, length, rng)
     x_test, y_test = draw(1000, length, rng)
     mogrifier = Mogrifier(units, rounds=4)
-    mogrifier.build((None, None, 2))
-    weights = mogrifier.count_params()
-    layers = {"Mogrifier": mogrifier, "LSTM": LSTM(_task.lstm_units(weights, 2))}
+    layers = {"Mogrifier": mogrifier, "LSTM": LSTM(_task.lstm_units(mogrifier, 2))}
     rows = {"guess the mean": {"MSE": float(np.var(y_test))}}
     losses = {}
     for name, layer in layers.items():
