@@ -18,11 +18,11 @@ from keras_adaptive_rnn.layers import Mogrifier
 
 
 def chaos(length, seed):
-    """Returns the logistic map, every value averaged with the one before."""
+    """Returns the logistic map, each value mixed with the one before."""
     values = [np.random.default_rng(seed).uniform(0.2, 0.8)]
     while len(values) <= length:
         values.append(3.9 * values[-1] * (1 - values[-1]))
-    return np.convolve(values, [0.5, 0.5], mode="valid").astype("float32")
+    return np.convolve(values, [0.7, 0.3], mode="valid").astype("float32")
 
 
 def run_in_onnxruntime(path, series):
@@ -46,7 +46,7 @@ def main(small=False):
         [keras.Input((None, 1)), Mogrifier(units, rounds=2, return_sequences=True), keras.layers.Dense(1)]
     )
     model.compile(keras.optimizers.Adam(0.005, clipnorm=1.0), "mse")
-    losses = _task.fit("Mogrifier", model, x, y, batch_size=32, epochs=epochs)["loss"]
+    losses = _task.fit("Mogrifier", model, x, y, batch_size=8, epochs=epochs)["loss"]
 
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "step.onnx"

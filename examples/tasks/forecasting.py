@@ -56,7 +56,7 @@ def main(small=False):
     for name, each in forecasts.items():
         axes.plot(hours[past:], each[sample], label=name, lw=1, ls=":" if name.startswith("the") else "-")
     axes.set(xlabel="hours from now")
-    axes.legend(loc="upper left")
+    axes.legend(loc="lower center")
     return _task.Results(rows, losses["Mogrifier"], figure)
 
 

@@ -32,27 +32,29 @@ def main(small=False):
     counts = np.bincount(ids, minlength=len(alphabet)) / len(ids)
     rows = {"frequencies": {"bits per letter": float(-np.log2(counts[y[-last:]]).mean())}}
 
-    layer = Mogrifier(units, rounds=4, rank=16, return_sequences=True)
-    model = keras.Sequential(
-        [
-            keras.Input((None,), dtype="int32"),
-            keras.layers.Embedding(len(alphabet), 32),
-            layer,
-            keras.layers.Dense(len(alphabet)),
-        ]
-    )
+    def make():
+        return keras.Sequential(
+            [
+                keras.Input((None,), dtype="int32"),
+                keras.layers.Embedding(len(alphabet), 32),
+                Mogrifier(units, rounds=4, rank=16, return_sequences=True),
+                keras.layers.Dense(len(alphabet)),
+            ]
+        )
+
+    model = make()
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile(keras.optimizers.Adam(0.005, clipnorm=1.0), loss)
     losses = _task.fit("Mogrifier", model, x[:-last], y[:-last], batch_size=32, epochs=epochs)["loss"]
-    weights = model.get_weights()
     for bits in ("float32", "int8", "int4"):
-        quantized = keras.models.clone_model(model)
-        quantized.set_weights(weights)
+        quantized = make()
+        quantized.set_weights(model.get_weights())
         if bits != "float32":
             quantized.quantize(bits, filters="map|dense|embedding")
+        size = size_of_file(quantized)
         quantized.compile(loss=loss)
         bits_per_letter = quantized.evaluate(x[-last:], y[-last:], verbose=0) / np.log(2)
-        rows[bits] = {"file, bytes": size_of_file(quantized), "bits per letter": float(bits_per_letter)}
+        rows[bits] = {"file, bytes": size, "bits per letter": float(bits_per_letter)}
     return _task.Results(rows, losses)
 
 

@@ -24,17 +24,17 @@ def draw(count, length, rng):
 
 
 def main(small=False):
-    length, count, epochs, units = (40, 64, 4, 8) if small else (120, 3000, 16, 32)
+    length, count, epochs, units = (40, 64, 4, 8) if small else (120, 3000, 8, 32)
     rng = np.random.default_rng(0)
     (x, y), (x_test, y_test) = draw(count, length, rng), draw(500, length, rng)
     rows, losses = {"guess": {"right": 0.25}}, []
 
-    def train(name, layer, epochs, head):
+    def train(name, layer, head, epochs, rate):
         inputs = keras.Input((None, 1))
         outputs = layer(inputs)
         outputs, *decisions = outputs if isinstance(outputs, (list, tuple)) else [outputs]
         model = keras.Model(inputs, head(outputs))
-        optimizer = keras.optimizers.Adam(0.005, clipnorm=1.0)
+        optimizer = keras.optimizers.Adam(rate, clipnorm=1.0)
         model.compile(optimizer, "sparse_categorical_crossentropy", metrics=["accuracy"])
         losses.append(_task.fit(name, model, x, y, batch_size=64, epochs=epochs)["loss"])
         updates = (
@@ -43,11 +43,14 @@ def main(small=False):
         rows[name] = {"right": model.evaluate(x_test, y_test, verbose=0)[1], "steps computed": float(updates.mean())}
         return updates
 
-    train("GRU", GRU(units), epochs, keras.layers.Dense(4, activation="softmax"))
-    layer, head = Skip(GRUCell(units), return_decisions=True), keras.layers.Dense(4, activation="softmax")
-    train("Skip GRU, updates are free", layer, epochs // 2, head)
-    layer.cell.cost_weight = 0.005  # From now on, each update costs.
-    updates = train("Skip GRU, updates cost", layer, epochs - epochs // 2, head)
+    train("GRU", GRU(units), keras.layers.Dense(4, activation="softmax"), epochs, 0.005)
+    layer, head = (
+        Skip(GRUCell(units), held_increment=True, return_decisions=True),
+        keras.layers.Dense(4, activation="softmax"),
+    )
+    train("Skip GRU, updates are free", layer, head, epochs, 0.005)
+    layer.cell.cost_weight = 0.003  # From now on, each update costs.
+    updates = train("Skip GRU, updates cost", layer, head, 2 * epochs, 0.002)
 
     figure = Figure(figsize=(7, 2.5), layout="constrained")
     axes = figure.subplots()

@@ -49,9 +49,10 @@ def main(small=False):
 
     figure = Figure(figsize=(7, 2.5), layout="constrained")
     axes = figure.subplots()
-    axes.plot(unseen[1][0, :300, 0], "k", lw=3, alpha=0.3, label="target")
+    row = np.abs(unseen[0][:, :300]).sum(axis=(1, 2)).argmax()  # That of most pulses.
+    axes.plot(unseen[1][row, :300, 0], "k", lw=3, alpha=0.3, label="target")
     for name, each in predictions.items():
-        axes.plot(each[::rows_at_once].ravel()[:300], lw=1, label=name)
+        axes.plot(each[row::rows_at_once].ravel()[:300], lw=1, label=name)
     axes.set(xlabel="steps")
     axes.legend(loc="upper right")
     return _task.Results(rows, losses["stateful"], figure)

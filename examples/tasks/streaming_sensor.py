@@ -18,8 +18,9 @@ def record(length, rng):
     states = np.zeros(length, int)
     start = 0
     while start < length:
-        states[start : start + rng.integers(40, 120)] = rng.integers(3)
-        start += rng.integers(40, 120)
+        end = start + rng.integers(40, 120)
+        states[start:end] = rng.integers(3)
+        start = end
     phase = np.cumsum(np.where(states == 2, 0.8 + 0.5 * np.sin(np.arange(length) / 5), 0.8))
     return (states > 0) * np.sin(phase) + rng.normal(0, 0.6, length), states
 
@@ -55,7 +56,7 @@ def main(small=False):
     top.plot(signal[:600], "k", lw=0.5)
     top.set(ylabel="sensor")
     bottom.stackplot(np.arange(len(said[:600])), said[:600].T, labels=["rests", "runs", "runs unevenly"], alpha=0.6)
-    bottom.plot(truth[:600] / 2, "k", lw=1)
+    bottom.plot(truth[:600] / 2, "k", lw=1, label="truth")
     bottom.set(ylabel="probability", xlabel="samples")
     bottom.legend(loc="upper right", fontsize="small")
     return _task.Results(rows, losses, figure)
