@@ -45,12 +45,12 @@ def main(small=False):
 
     train("GRU", GRU(units), keras.layers.Dense(4, activation="softmax"), epochs, 0.005)
     layer, head = (
-        Skip(GRUCell(units), held_increment=True, return_decisions=True),
+        Skip(GRUCell(units), return_decisions=True),
         keras.layers.Dense(4, activation="softmax"),
     )
     train("Skip GRU, updates are free", layer, head, epochs, 0.005)
-    layer.cell.cost_weight = 0.003  # From now on, each update costs.
-    updates = train("Skip GRU, updates cost", layer, head, 2 * epochs, 0.002)
+    layer.cell.cost_weight = 0.002  # From now on, each update costs.
+    updates = train("Skip GRU, updates cost", layer, head, 2 * epochs, 0.001)
 
     figure = Figure(figsize=(7, 2.5), layout="constrained")
     axes = figure.subplots()
