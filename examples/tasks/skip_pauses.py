@@ -1,4 +1,4 @@
-"""Skip RNN: a signal with long pauses, of which most steps need not be computed.
+"""Skip RNN: a signal with long pauses, in which not every step need be computed.
 
 Short bursts of one of four rhythms lie in long pauses, and the network names the rhythm of the last burst. A Skip
 RNN pays a little for each step in which it updates its state. It learns to skip, and `predict` does not compute
