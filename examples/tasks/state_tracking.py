@@ -33,7 +33,7 @@ def main(small=False):
     mlstm = MultiplicativeLSTM(units, return_sequences=True)
     layers = {
         "MultiplicativeLSTM": mlstm,
-        "Mogrifier": Mogrifier(round(0.95 * units), rounds=4, return_sequences=True),
+        "Mogrifier": Mogrifier(round(1.03 * units), rounds=4, return_sequences=True),
         "LSTM": LSTM(_task.lstm_units(mlstm, 6), return_sequences=True),
     }
     rows, losses = {"guess": {f"right, {len(x[0])} swaps": 1 / 24 for x, _ in tests}}, {}
