@@ -47,4 +47,5 @@ def test_the_gallery_shows_what_was_measured():
     assert sorted(results) == NAMES
     page = (ROOT / "docs" / "tasks" / "index.md").read_text(encoding="utf-8")
     assert page == tasks.gallery(results)
+    assert all(path.stat().st_size < 40_000 for path in (ROOT / "docs" / "images" / "tasks").glob("*.png"))
     assert all((ROOT / "docs" / "tasks" / link).resolve().exists() for link in re.findall(r"\]\((\.\./[^)]*)\)", page))

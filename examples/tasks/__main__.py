@@ -16,6 +16,7 @@ import sys
 HERE = pathlib.Path(__file__).parent
 OUTPUT, DOCS = pathlib.Path("runs/tasks"), HERE.parents[1] / "docs"
 FIGURES = DOCS / "tasks" / "figures.json"
+BACKENDS = {"jax": "JAX", "tensorflow": "TensorFlow", "torch": "PyTorch"}
 NAMES = sorted(path.stem for path in HERE.glob("[!_]*.py"))
 GALLERY = """# Tasks
 
@@ -28,7 +29,9 @@ KERAS_BACKEND=torch python -m examples.tasks.adding_problem --small
 ```
 
 All figures are those of one run each with seed 0, on the backend that is named, on data that was not trained on if
-nothing else is said. They show that a thing works, and are no benchmark: another seed gives other figures.
+nothing else is said. They show that a thing works, and are no benchmark: another seed gives other figures. "Weights"
+are those of the recurrent layer, or, where there are several layers or one is read in both directions, of the model.
+The text of Python's language reference is that of Python 3.11.
 
 {contents}
 {sections}"""
@@ -53,12 +56,19 @@ def table(rows: dict[str, dict[str, float]]) -> str:
 
 
 def section(name: str, result: dict) -> str:
-    title, *text = described(name)
+    first, *text = described(name)
+    title, about = titled(first)
     picture = DOCS / "images" / "tasks" / f"{name}.png"
-    parts = [f"## {title.rstrip('.')}", *text, f"    python -m examples.tasks.{name}"]
-    parts += [f"On {result['backend']}:", table(result["rows"])]
-    parts += [f"![{title}](../images/tasks/{name}.png)"] if picture.exists() else []
+    parts = [f"## {title}", f"{about[0].upper()}{about[1:]}", *text, f"    python -m examples.tasks.{name}"]
+    parts += [f"With {BACKENDS[result['backend']]}:", table(result["rows"])]
+    parts += [f"![{about}](../images/tasks/{name}.png)"] if picture.exists() else []
     return "\n\n".join([*parts, f"[Source](../../examples/tasks/{name}.py)"]) + "\n"
+
+
+def titled(first: str) -> tuple[str, str]:
+    """Returns the title of a task, and what it is about: `"Title: about."`"""
+    title, about = first.split(": ", 1)
+    return title, about
 
 
 def anchor(title: str) -> str:
@@ -67,8 +77,8 @@ def anchor(title: str) -> str:
 
 
 def gallery(results: dict[str, dict]) -> str:
-    titles = {name: described(name)[0].rstrip(".") for name in results}
-    contents = "".join(f"- [{title}](#{anchor(title)})\n" for title in titles.values())
+    titles = [titled(described(name)[0]) for name in results]
+    contents = "".join(f"- [{title}](#{anchor(title)}): {about}\n" for title, about in titles)
     return GALLERY.format(contents=contents, sections="\n".join(section(name, results[name]) for name in results))
 
 

@@ -53,10 +53,10 @@ def main(small=False):
     }
     figure = Figure(figsize=(7, 3), layout="constrained")
     top, bottom = figure.subplots(2, 1, sharex=True)
-    top.plot(signal[:600], "k", lw=0.5)
+    top.plot(signal[:400], "k", lw=0.5)
     top.set(ylabel="sensor")
-    bottom.stackplot(np.arange(len(said[:600])), said[:600].T, labels=["rests", "runs", "runs unevenly"], alpha=0.6)
-    bottom.plot(truth[:600] / 2, "k", lw=1, label="truth")
+    bottom.stackplot(np.arange(len(said[:400])), said[:400].T, labels=["rests", "runs", "runs unevenly"], alpha=0.6)
+    bottom.plot(truth[:400] / 2, "k", lw=1, label="truth")
     bottom.set(ylabel="probability", xlabel="samples")
     bottom.legend(loc="upper right", fontsize="small")
     return _task.Results(rows, losses, figure)
