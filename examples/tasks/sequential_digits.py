@@ -53,6 +53,7 @@ def main(small=False):
         rows[name] = {"weights": layer.count_params(), "right": model.evaluate(x_test, y_test, verbose=0)[1]}
 
     figure = _task.curves(right, "right, training")
+    figure.axes[0].legend(loc="lower right")
     for k in range(4):
         axes = figure.add_axes((0.12 + 0.11 * k, 0.78, 0.1, 0.17))
         axes.imshow(x_test[k].reshape(size, size), cmap="gray_r")
