@@ -9,9 +9,10 @@ import argparse
 import ast
 import json
 import pathlib
-import shutil
 import subprocess
 import sys
+
+from PIL import Image
 
 HERE = pathlib.Path(__file__).parent
 OUTPUT, DOCS = pathlib.Path("runs/tasks"), HERE.parents[1] / "docs"
@@ -93,7 +94,8 @@ def collect():
         results[name] = found
         if (OUTPUT / f"{name}.png").exists():
             (DOCS / "images" / "tasks").mkdir(exist_ok=True)
-            shutil.copy(OUTPUT / f"{name}.png", DOCS / "images" / "tasks")
+            picture = Image.open(OUTPUT / f"{name}.png").convert("RGB").quantize(128, dither=Image.Dither.NONE)
+            picture.save(DOCS / "images" / "tasks" / f"{name}.png", optimize=True)
     results = {name: results[name] for name in NAMES if name in results}
     FIGURES.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     (DOCS / "tasks" / "index.md").write_text(gallery(results), encoding="utf-8")

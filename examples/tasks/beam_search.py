@@ -2,8 +2,8 @@
 
 On a telephone 4663 is good, home, gone or hood. An encoder reads the keys of three words of Python's language
 reference, and a decoder writes them letter by letter. A greedy choice cannot take back a letter;
-`evaluation.beam_search` follows the five best beginnings. The naive guess takes the most frequent letter of each
-key.
+`evaluation.beam_search` follows the five best beginnings, and finds more probable phrases, which need not be the
+right ones more often. The naive guess takes the most frequent letter of each key.
 """
 
 import re
