@@ -1,8 +1,8 @@
 """Runs tasks, and writes the gallery of those that have been run: docs/tasks/index.md.
 
-python -m examples.tasks                       # the list
-python -m examples.tasks adding_problem all    # runs them, each in a process of its own; `all` are all
-python -m examples.tasks --gallery             # takes what is in runs/tasks into docs/tasks
+    python -m examples.tasks                       # the list
+    python -m examples.tasks adding_problem all    # runs them, each in a process of its own; `all` are all
+    python -m examples.tasks --gallery             # takes what is in runs/tasks into docs/tasks
 """
 
 import argparse
@@ -14,8 +14,10 @@ import sys
 
 from PIL import Image
 
+from examples.tasks import _task
+
 HERE = pathlib.Path(__file__).parent
-OUTPUT, DOCS = pathlib.Path("runs/tasks"), HERE.parents[1] / "docs"
+DOCS = HERE.parents[1] / "docs"
 FIGURES = DOCS / "tasks" / "figures.json"
 BACKENDS = {"jax": "JAX", "tensorflow": "TensorFlow", "torch": "PyTorch"}
 NAMES = sorted(path.stem for path in HERE.glob("[!_]*.py"))
@@ -43,16 +45,9 @@ def described(name: str) -> list[str]:
     return ast.get_docstring(ast.parse((HERE / f"{name}.py").read_text(encoding="utf-8"))).split("\n\n")
 
 
-def shown(value: float | None) -> str:
-    if value is None:
-        return ""
-    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}" if value >= 1e-4 else f"{value:.0e}"
-
-
 def table(rows: dict[str, dict[str, float]]) -> str:
-    columns = list(dict.fromkeys(column for row in sorted(rows.values(), key=len, reverse=True) for column in row))
-    lines = [["", *columns], ["---", *["---:"] * len(columns)]]
-    lines += [[name, *(shown(row.get(column)) for column in columns)] for name, row in rows.items()]
+    lines = [["", *_task.columns(rows)], ["---", *["---:"] * len(_task.columns(rows))]]
+    lines += [[name, *(_task.shown(row.get(column)) for column in _task.columns(rows))] for name, row in rows.items()]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -87,14 +82,14 @@ def collect():
     """Takes tables and pictures from `runs/tasks`."""
     results = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}
     for name in NAMES:
-        path = OUTPUT / f"{name}.json"
+        path = _task.OUTPUT / f"{name}.json"
         found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"small": True}
         if found.pop("small"):
             continue
         results[name] = found
-        if (OUTPUT / f"{name}.png").exists():
+        if (_task.OUTPUT / f"{name}.png").exists():
             (DOCS / "images" / "tasks").mkdir(exist_ok=True)
-            picture = Image.open(OUTPUT / f"{name}.png").convert("RGB").quantize(128, dither=Image.Dither.NONE)
+            picture = Image.open(_task.OUTPUT / f"{name}.png").convert("RGB").quantize(128, dither=Image.Dither.NONE)
             picture.save(DOCS / "images" / "tasks" / f"{name}.png", optimize=True)
     results = {name: results[name] for name in NAMES if name in results}
     FIGURES.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")

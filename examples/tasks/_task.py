@@ -89,20 +89,26 @@ def reference_text() -> str:
     return "\n".join(topics[name] for name in sorted(topics))
 
 
-def make_table(rows: dict[str, dict[str, float]], title: str) -> Table:
-    table = Table("", title=title)
-    columns = list(dict.fromkeys(column for row in sorted(rows.values(), key=len, reverse=True) for column in row))
-    for column in columns:
-        table.add_column(column, justify="right")
-    for name, row in rows.items():
-        table.add_row(name, *(shown(row.get(column)) for column in columns))
-    return table
+def columns(rows: dict[str, dict[str, float]]) -> list[str]:
+    """Returns the names of all figures, those of the row that has most first."""
+    return list(dict.fromkeys(column for row in sorted(rows.values(), key=len, reverse=True) for column in row))
 
 
 def shown(value: float | None) -> str:
     if value is None:
         return ""
-    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.4g}" if abs(value) >= 1e-4 else f"{value:.0e}"
+
+
+def make_table(rows: dict[str, dict[str, float]], title: str) -> Table:
+    table = Table("", title=title)
+    for column in columns(rows):
+        table.add_column(column, justify="right")
+    for name, row in rows.items():
+        table.add_row(name, *(shown(row.get(column)) for column in columns(rows)))
+    return table
 
 
 def run(main):
