@@ -1,8 +1,8 @@
 """Runs tasks, and writes the gallery of those that have been run: docs/tasks/index.md.
 
-    python -m examples.tasks                       # the list
-    python -m examples.tasks adding_problem all    # runs them, each in a process of its own; `all` are all
-    python -m examples.tasks --gallery             # takes what is in runs/tasks into docs/tasks
+python -m examples.tasks                       # the list
+python -m examples.tasks adding_problem all    # runs them, each in a process of its own; `all` are all
+python -m examples.tasks --gallery             # takes what is in runs/tasks into docs/tasks
 """
 
 import argparse
