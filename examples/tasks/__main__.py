@@ -1,0 +1,114 @@
+"""Runs tasks, and writes the gallery of those that have been run: docs/tasks/index.md.
+
+python -m examples.tasks                       # the list
+python -m examples.tasks adding_problem all    # runs them, each in a process of its own; `all` are all
+python -m examples.tasks --gallery             # takes what is in runs/tasks into docs/tasks
+"""
+
+import argparse
+import ast
+import json
+import pathlib
+import subprocess
+import sys
+
+from PIL import Image
+
+from examples.tasks import _task
+
+HERE = pathlib.Path(__file__).parent
+DOCS = HERE.parents[1] / "docs"
+FIGURES = DOCS / "tasks" / "figures.json"
+BACKENDS = {"jax": "JAX", "tensorflow": "TensorFlow", "torch": "PyTorch"}
+NAMES = sorted(path.stem for path in HERE.glob("[!_]*.py"))
+GALLERY = """# Tasks
+
+Each task is a script of 30 to 90 lines that learns something in less than two minutes on two cores, on every backend of
+Keras. `--small` is a form of a few seconds that shows that it runs:
+
+```sh
+KERAS_BACKEND=jax python -m examples.tasks.adding_problem
+KERAS_BACKEND=torch python -m examples.tasks.adding_problem --small
+```
+
+All figures are those of one run each with seed 0, on the backend that is named, on data that was not trained on if
+nothing else is said. They show that a thing works, and are no benchmark: another seed gives other figures. "Weights"
+are those of the recurrent layer, or, where there are several layers or one is read in both directions, of the model.
+The text of Python's language reference is that of Python 3.11.
+
+{contents}
+{sections}"""
+
+
+def described(name: str) -> list[str]:
+    """Returns the paragraphs of the docstring."""
+    return ast.get_docstring(ast.parse((HERE / f"{name}.py").read_text(encoding="utf-8"))).split("\n\n")
+
+
+def table(rows: dict[str, dict[str, float]]) -> str:
+    lines = [["", *_task.columns(rows)], ["---", *["---:"] * len(_task.columns(rows))]]
+    lines += [[name, *(_task.shown(row.get(column)) for column in _task.columns(rows))] for name, row in rows.items()]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def section(name: str, result: dict) -> str:
+    first, *text = described(name)
+    title, about = titled(first)
+    picture = DOCS / "images" / "tasks" / f"{name}.png"
+    parts = [f"## {title}", f"{about[0].upper()}{about[1:]}", *text, f"    python -m examples.tasks.{name}"]
+    parts += [f"With {BACKENDS[result['backend']]}:", table(result["rows"])]
+    parts += [f"![{about}](../images/tasks/{name}.png)"] if picture.exists() else []
+    return "\n\n".join([*parts, f"[Source](../../examples/tasks/{name}.py)"]) + "\n"
+
+
+def titled(first: str) -> tuple[str, str]:
+    """Returns the title of a task, and what it is about: `"Title: about."`"""
+    title, about = first.split(": ", 1)
+    return title, about
+
+
+def anchor(title: str) -> str:
+    kept = "".join(letter for letter in title.lower() if letter.isalnum() or letter in " -")
+    return kept.replace(" ", "-")
+
+
+def gallery(results: dict[str, dict]) -> str:
+    titles = [titled(described(name)[0]) for name in results]
+    contents = "".join(f"- [{title}](#{anchor(title)}): {about}\n" for title, about in titles)
+    return GALLERY.format(contents=contents, sections="\n".join(section(name, results[name]) for name in results))
+
+
+def collect():
+    """Takes tables and pictures from `runs/tasks`."""
+    results = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}
+    for name in NAMES:
+        path = _task.OUTPUT / f"{name}.json"
+        found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"small": True}
+        if found.pop("small"):
+            continue
+        results[name] = found
+        if (_task.OUTPUT / f"{name}.png").exists():
+            (DOCS / "images" / "tasks").mkdir(exist_ok=True)
+            picture = Image.open(_task.OUTPUT / f"{name}.png").convert("RGB").quantize(128, dither=Image.Dither.NONE)
+            picture.save(DOCS / "images" / "tasks" / f"{name}.png", optimize=True)
+    results = {name: results[name] for name in NAMES if name in results}
+    FIGURES.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    (DOCS / "tasks" / "index.md").write_text(gallery(results), encoding="utf-8")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", choices=[*NAMES, "all", []], help="tasks to run")
+    parser.add_argument("--gallery", action="store_true", help="write docs/tasks from what is in runs/tasks")
+    args = parser.parse_args()
+    for name in NAMES if "all" in args.names else args.names:
+        subprocess.run([sys.executable, "-m", f"examples.tasks.{name}"], check=True)
+    if args.gallery:
+        collect()
+    elif not args.names:
+        for name in NAMES:
+            print(f"{name:22}{described(name)[0]}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""The tasks run in their small form, and learn."""
+
+import importlib
+import json
+import pathlib
+import re
+
+import numpy as np
+import pytest
+
+from tests import exporting
+from tests.backends import in_turns
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("rich")
+
+ROOT = pathlib.Path(__file__).parents[1]
+FOLDER = ROOT / "examples" / "tasks"
+if not FOLDER.exists():
+    pytest.skip("the examples are not part of the source distribution", allow_module_level=True)
+NAMES = sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
+# What writes the files warns.
+WARNS = {"export_and_run": pytest.mark.filterwarnings("ignore")}
+
+
+@in_turns
+@pytest.mark.parametrize("name", [pytest.param(name, marks=WARNS.get(name, ())) for name in NAMES])
+def test_task(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    if name == "export_and_run":
+        exporting.skip_without("onnx")
+    task = importlib.import_module(f"examples.tasks.{name}")
+    results = task.main(small=True)
+    figures = [value for row in results.rows.values() for value in row.values()]
+    assert len(results.rows) > 1  # A figure means little without one beside it.
+    assert np.isfinite(figures).all()
+    assert results.losses[-1] < results.losses[0]
+    if results.picture:
+        results.picture.savefig(tmp_path / "picture.png", dpi=80)
+        assert (tmp_path / "picture.png").stat().st_size < 40_000
+
+
+def test_the_gallery_shows_what_was_measured():
+    """`python -m examples.tasks --gallery` writes the page from the docstrings and the committed figures."""
+    tasks = importlib.import_module("examples.tasks.__main__")
+    results = json.loads((ROOT / "docs" / "tasks" / "figures.json").read_text(encoding="utf-8"))
+    assert sorted(results) == NAMES
+    page = (ROOT / "docs" / "tasks" / "index.md").read_text(encoding="utf-8")
+    assert page == tasks.gallery(results)
+    assert all(path.stat().st_size < 40_000 for path in (ROOT / "docs" / "images" / "tasks").glob("*.png"))
+    assert all((ROOT / "docs" / "tasks" / link).resolve().exists() for link in re.findall(r"\]\((\.\./[^)]*)\)", page))
