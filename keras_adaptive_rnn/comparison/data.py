@@ -165,8 +165,17 @@ def divided(count, split, seed, groups=None):
     return dict(zip(PARTS, (np.sort(rows) for rows in np.split(order, ends)), strict=True))
 
 
-def prepare(parts, kind, card=None, classes=None, persistence=None):
-    """Returns the `Data` of three parts `{part: (x, y)}`: enough of each, classes counted, numbers normalised."""
+def prepare(parts, kind, card=None, classes=None, persistence=None, text=False):
+    """Returns the `Data` of three parts `{part: (x, y)}`: enough of each, classes counted, numbers normalised.
+
+    Args:
+        parts: Dict of arrays, as they were given.
+        kind: What the data is, for the report.
+        card: Dict of what else to keep about it.
+        classes: The classes, if `y` holds their places already.
+        persistence: Dict of the forecasts that repeat the last value, for numbers.
+        text: Whether the tokens are characters.
+    """
     sizes = {part: len(x) for part, (x, _) in parts.items()}
     if min(sizes.values()) < FEWEST:
         raise ValueError(
@@ -174,7 +183,7 @@ def prepare(parts, kind, card=None, classes=None, persistence=None):
             + ", ".join(f"{size} for {part}" for part, size in sizes.items())
         )
     x, y = ({part: pair[k] for part, pair in parts.items()} for k in (0, 1))
-    data = Data(x, y, card={"kind": kind, "samples": sizes, **(card or {})})
+    data = Data(x, y, card={"kind": kind, "samples": sizes, **(card or {})}, is_text=text)
     if x["train"].ndim == 2:
         data.vocabulary = int(max(part.max() for part in x.values())) + 1
         data.x = {part: array.astype("int32") for part, array in x.items()}

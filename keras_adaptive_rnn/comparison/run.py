@@ -128,7 +128,7 @@ def checked(cells, weights, equal, minutes, trials, seeds, depth, batch_size, me
     """Returns the settings, by name, or raises an error."""
     return {
         "cells": chosen(cells),
-        "weights": _arguments.integer("weights", weights, optional=True) or 20_000,
+        "weights": _arguments.integer("weights", weights, optional=True),
         "equal": _arguments.choice("equal", equal, ("weights", "time")),
         "minutes": _arguments.number("minutes", minutes, positive=True),
         "trials": _arguments.integer("trials", trials),
@@ -143,6 +143,7 @@ def checked(cells, weights, equal, minutes, trials, seeds, depth, batch_size, me
 def run(data, settings, output=None, verbose=True):
     """Compares the cells on `Data`, in a folder, and returns the `Comparison`."""
     candidates = settings["cells"]
+    settings = {**settings, "weights": settings["weights"] or (100_000 if data.is_text else 20_000)}
     size = min(settings["batch_size"], len(data.x["train"]))
     shape = Shape(data.x["train"].shape[-1], data.vocabulary, data.outputs, settings["depth"])
     units, note = equal_sizes(shape, candidates, settings["weights"])

@@ -65,10 +65,11 @@ def recommend(rows, measure, naive=None):
         sentence = f"Take {best['title']} for now: {score}, but one seed cannot tell a difference from noise."
     else:
         fastest = min([best, *tied], key=lambda row: row["step"])
+        others = ", ".join(row["title"] for row in [best, *tied[:-1]])
         sentence = (
-            f"Nothing but noise between {', '.join(row['title'] for row in [best, *tied][:-1])} and {tied[-1]['title']} "
-            f"(paired over {seeds} seeds): {best['title']} is ahead, with a {score}, and "
-            f"{'also' if fastest is best else fastest['title']} trains fastest."
+            f"Nothing but noise between {others} and {tied[-1]['title']} (paired over {seeds} seeds): "
+            f"{best['title']} is ahead, with a {score}, and {'also' if fastest is best else fastest['title']} trains "
+            "fastest."
         )
     if naive is not None and means[best["name"]] >= naive["validation"]:
         sentence += f" But no model beats what needs none, {naive['how']}: {naive['validation']:.4g}."

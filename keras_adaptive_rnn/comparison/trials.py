@@ -54,9 +54,7 @@ class Learner:
             inputs = keras.Input((None,), dtype="int32")
         return keras.Sequential(
             [
-                keras.Input(
-                    (None,) if is_tokens else (None, self.shape.features), dtype="int32" if is_tokens else None
-                ),
+                inputs,
                 *first_layers(self.data, self.shape.inputs),
                 *recurrent,
                 keras.layers.Dense(self.shape.outputs),
