@@ -2,6 +2,9 @@
 
 import dataclasses
 import functools
+import hashlib
+import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -24,12 +27,13 @@ class Candidate:
     """A kind of recurrent layer that can be made in any size.
 
     `layer(units, inputs, **kwargs)` makes the layer, and `size(units, inputs)` counts its weights without making it:
-    on JAX, making one costs seconds.
+    on JAX, making one costs seconds. `key` tells it from others of the same title.
     """
 
     title: str
     layer: Callable[..., keras.Layer]
     size: Callable[[int, int], int]
+    key: str = ""
 
 
 def lstm_size(u, i):
@@ -106,6 +110,11 @@ def chosen(cells: Any) -> dict[str, Candidate]:
 
 def own(name, make):
     """Returns the candidate of an item of `cells`, where that is a dict."""
+    if not isinstance(name, str) or not re.fullmatch(r"[\w.-]+", name):
+        raise ValueError(
+            "Argument `cells` must have names of letters, digits, '_', '-' and '.', which are names of files too. "
+            f"Received: {name!r}"
+        )
     if isinstance(make, str) and make in CANDIDATES:
         return CANDIDATES[make]
     if not callable(make):
@@ -120,7 +129,11 @@ def own(name, make):
         layer.build((None, None, inputs))
         return layer.count_params()
 
-    return Candidate(str(name), lambda u, i, **k: RNN(make(u), **k), size)
+    config = json.dumps(keras.saving.serialize_keras_object(make(8)), sort_keys=True, default=str)
+    # Keras numbers the names of layers.
+    config = re.sub(r'"name": "[^"]*"', "", config)
+    key = f"{name} {hashlib.sha256(config.encode()).hexdigest()[:8]}"
+    return Candidate(name, lambda u, i, **k: RNN(make(u), **k), size, key)
 
 
 class Shape:

@@ -15,6 +15,7 @@ model = keras.Sequential(
     keras.optimizers.Adam({rate:g}, clipnorm=1.0),
     {loss},
 )
+# The comparison also let the rate fall to a tenth in the second half, and kept the weights that were best on validation.
 model.fit(x_train, y_train, batch_size={batch_size}, epochs={epochs})
 """
 
@@ -32,7 +33,11 @@ def lines(learner, rate, steps):
     else:
         layers = [f"keras.Input((None, {learner.shape.features}))", "keras.layers.Normalization()"]
         prepare = "model.layers[0].adapt(x_train)\n"
-    layers += [f"kar.{layer!r}" for layer in learner.recurrent]
+    for layer in learner.recurrent:
+        sequences = ", return_sequences=True" if layer.return_sequences else ""
+        # `key` is that of a cell that a function of the user makes.
+        own = f"kar.RNN(make_{learner.candidate.title}({learner.units}){sequences})"
+        layers.append(own if learner.candidate.key else f"kar.{layer!r}")
     layers.append(f"keras.layers.Dense({learner.shape.outputs})")
     if data.classes is None:
         loss = '"mse"'

@@ -4,6 +4,8 @@ import json
 import os
 import pathlib
 
+import numpy as np
+
 
 class Folder:
     """A folder that holds one comparison, from its first to its last trial.
@@ -19,11 +21,12 @@ class Folder:
             raise ValueError(f"{self.path} is a file, and should be the folder for the results")
         before = self.read("settings")
         if before is None:
-            if self.path.exists() and any(self.path.iterdir()):
+            if self.path.exists() and any(file.suffix != ".new" for file in self.path.iterdir()):
                 raise ValueError(f"{self.path} holds other files: choose an empty or a new folder for the results")
-            (self.path / "trials").mkdir(parents=True, exist_ok=True)
+            self.path.mkdir(parents=True, exist_ok=True)
             self.write("settings", settings)
-            return
+            before = self.read("settings")
+        (self.path / "trials").mkdir(exist_ok=True)
         settings = json.loads(json.dumps(settings))
         changed = [name for name in settings if settings[name] != before.get(name)]
         if changed:
@@ -40,7 +43,7 @@ class Folder:
 
     def write(self, name, value):
         """Writes a JSON file as a whole: whoever reads it sees the old one or the new one."""
-        self.write_text(f"{name}.json", json.dumps(value, indent=1))
+        self.write_text(f"{name}.json", json.dumps(finite(value), indent=1))
 
     def write_text(self, name, text):
         path = self.path / name
@@ -54,4 +57,18 @@ class Folder:
         if found is None:
             found = make()
             self.write(name, found)
+            found = self.read(name)
         return found
+
+
+def finite(value):
+    """Returns what JSON can hold: `None` for numbers that are not finite."""
+    if isinstance(value, dict):
+        return {name: finite(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(each) for each in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value

@@ -72,7 +72,7 @@ def body(found):
         f'<div class="wide"><table><tr>{head}</tr>\n'
         + "\n".join(lines)
         + "</table></div>\n"
-        + (f"<h2>Learning curves</h2>\n{curves}" if curves else "")
+        + f"<h2>Learning curves</h2>\n{curves}"
     )
 
 
@@ -106,11 +106,11 @@ def figure(results):
 
 
 def picture(results):
-    """Returns the learning curves as SVG, or nothing where matplotlib is not installed."""
+    """Returns the learning curves as SVG, or what to install for them."""
     try:
         drawn = figure(results)
     except ImportError:
-        return ""
+        return '<p>To draw them: <code>pip install "keras_adaptive_rnn[compare]"</code></p>'
     file = io.StringIO()
     drawn.savefig(file, format="svg", metadata={"Date": None})
     content = file.getvalue()

@@ -18,13 +18,15 @@ from keras_adaptive_rnn.comparison.candidates import Shape, chosen, equal_sizes
 from keras_adaptive_rnn.comparison.data import beside_the_model, from_arrays, last_layers
 from keras_adaptive_rnn.comparison.folder import Folder
 from keras_adaptive_rnn.comparison.progress import Progress
+from keras_adaptive_rnn.comparison.report import html
 from keras_adaptive_rnn.comparison.result import Comparison
 from keras_adaptive_rnn.comparison.schedule import estimated, finalists, rates, schedule, trial_seconds
 from keras_adaptive_rnn.comparison.statistics import mean_and_error, recommend
 from keras_adaptive_rnn.comparison.trials import Learner
 
-# Milliseconds a step are equal if they differ by less.
-CLOSE = 0.1
+# Times of a step are equal if their logarithms differ by less, and no model gets more weights than so many times those
+# of the first cell.
+CLOSE, LARGEST = 0.1, 4
 
 
 def compare(
@@ -57,6 +59,7 @@ def compare(
 
     A trial depends on its cell, rate, seed and number of steps alone. The numbers of steps are decided once, from
     measured times, and kept in `output`: the same call goes on where an earlier one was stopped, to the same numbers.
+    Each trial sets the random seeds of Python, NumPy and the backend.
 
     Args:
         x: Array of sequences: numbers `[samples, steps, features]`, or tokens, integers `[samples, steps]`.
@@ -69,9 +72,11 @@ def compare(
         cells: List of names: `"lstm"`, `"gru"`, `"mogrifier"`, `"adaptive_lstm"`, `"low_rank_lstm"`,
             `"low_rank_gru"`, `"multiplicative_lstm"`, `"recurrent_highway"`; or a dict of names and functions
             `units -> cell`, which make any Keras cell. Defaults to `None`, which means all of these.
-        weights: Positive integer, the weights of each model, equal up to 2 %. Defaults to `None`, which means 20,000.
+        weights: Positive integer, about how many weights each model has: sizes are chosen within 10 % of it that differ
+            by 2 % at most. Where so few weights leave no such sizes, the recommendation says so. Defaults to `None`,
+            which means 20,000.
         equal: What is equal: `"weights"` (default), or `"time"`, which gives every cell the units with which a training
-            step takes as long as one of the first cell at `weights`, up to 10 %.
+            step takes as long as one of the first cell at `weights`, up to 10 %, and four times the weights at most.
         minutes: Positive number, the time for everything. Little data takes less, and the smallest comparison may take
             more. Defaults to 10.
         trials: Positive integer, number of learning rates between 0.0005 and 0.02 that each cell tries. Defaults to 4;
@@ -150,11 +155,19 @@ def run(data, settings, output=None, verbose=True):
     path = pathlib.Path(tempfile.mkdtemp(prefix="comparison_") if output is None else output)
     folder = Folder(
         path,
-        {**settings, "cells": list(candidates), "backend": keras.backend.backend(), "data": data.fingerprint()},
+        {
+            **settings,
+            "cells": {name: candidate.key or candidate.title for name, candidate in candidates.items()},
+            "backend": keras.backend.backend(),
+            "data": data.fingerprint(),
+        },
     )
     if folder.read("results") is None:
         Run(data, settings, candidates, shape, units, note, size, folder, Progress(verbose)).all()
-    return Comparison(path)
+    found = Comparison(path)
+    if not (path / "report.html").exists():
+        folder.write_text("report.html", html(found))
+    return found
 
 
 class Run:
@@ -171,20 +184,21 @@ class Run:
             self.plan = self.folder.once("plan", self.planned)
             self.units = self.plan["units"]
             self.times = self.plan["times"]
-            done = len(list((self.folder.path / "trials").glob("*.json")))
             seconds = estimated(self.plan["schedule"], self.times, self.settings["seeds"])
-            self.progress.line(
-                (f"Going on after {done} trials" if done else f"About {seconds / 60:.1f} minutes of training")
-                + f" ({keras.backend.backend()}), in {self.folder.path}"
-            )
+            done = self.done()
+            doing = f"Going on after {done} trials" if done else f"Training for about {seconds:.0f} seconds"
+            self.progress.line(f"{doing}, on {keras.backend.backend()}; all results go to {self.folder.path}")
             with self.progress.shown("", seconds):
                 found = self.search()
                 rows = self.finals(found)
             self.finish(found, rows)
         except KeyboardInterrupt as stop:
-            done = len(list((self.folder.path / "trials").glob("*.json")))
-            stop.add_note(f"{done} trials are kept in {self.folder.path}: the same call goes on from there.")
+            stop.add_note(f"{self.done()} trials are kept in {self.folder.path}: the same call goes on from there.")
             raise
+
+    def done(self):
+        """Returns the number of trials that are done."""
+        return len(list((self.folder.path / "trials").glob("*.json")))
 
     def learner(self, name):
         """Returns the model of a cell, made and compiled when it is first needed."""
@@ -242,7 +256,9 @@ class Run:
             # The time grows with the units, but less than in proportion as long as they are few.
             new = max(1, round(units * min(4.0, max(0.25, goal / tried[units]["step"]))))
             new = (new + units) // 2 if new in tried else new
-            if new in tried:
+            size = self.shape.size(self.candidates[name], new)
+            # Where a step takes its time whatever the units are, no size would be large enough.
+            if new in tried or size > LARGEST * self.settings["weights"]:
                 break
             self.take(name, new)
             tried[new] = self.learner(name).measure()
@@ -405,24 +421,8 @@ class Run:
             "recommendation": advice["sentence"] + (f" {self.note}" if self.note else ""),
             "code": code.lines(learner, winner["rate"], self.plan["schedule"]["final"]["steps"]),
         }
-        self.folder.write("results", finite(result))
-        from keras_adaptive_rnn.comparison.report import html
-
-        self.folder.write_text("report.html", html(Comparison(self.folder.path)))
+        self.folder.write("results", result)
 
 
 def infinite(score):
     return float("inf") if score is None else score
-
-
-def finite(value):
-    """Returns what JSON can hold: `None` for numbers that are not finite."""
-    if isinstance(value, dict):
-        return {name: finite(each) for name, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [finite(each) for each in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value

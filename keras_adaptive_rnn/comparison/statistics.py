@@ -50,26 +50,25 @@ def recommend(rows, measure, naive=None):
         return {"winner": best["name"], "tied": [], "differences": {}, "sentence": sentence}
     differences = {row["name"]: paired(row["validation"], best["validation"]) for row in ranked[1:]}
     tied = [row for row in ranked[1:] if differences[row["name"]][2]]
-    seeds, score = len(best["validation"]), f"{measure} of {means[best['name']]:.4g} on validation"
+    seeds, score = len(best["validation"]), f"validation {measure} {means[best['name']]:.4g}"
     if not ranked[1:]:
-        sentence = f"Take {best['title']}: {score}."
+        sentence = f"Take {best['title']} ({score})."
     elif not tied:
         mean, error, _ = differences[ranked[1]["name"]]
         sentence = (
-            f"Take {best['title']}: {score}, better than {ranked[1]['title']}, the next one, by "
+            f"Take {best['title']} ({score}): it is better than {ranked[1]['title']}, the next one, by "
             f"{mean:.2g} ± {error:.1g} (paired over {seeds} seeds), which is more than noise."
             if math.isfinite(mean)
-            else f"Take {best['title']}: {score}; {ranked[1]['title']}, the next one, diverged."
+            else f"Take {best['title']} ({score}): {ranked[1]['title']}, the next one, diverged."
         )
     elif seeds == 1:
-        sentence = f"Take {best['title']} for now: {score}, but one seed cannot tell a difference from noise."
+        sentence = f"Take {best['title']} ({score}) for now: one seed cannot tell a difference from noise."
     else:
         fastest = min([best, *tied], key=lambda row: row["step"])
         others = ", ".join(row["title"] for row in [best, *tied[:-1]])
         sentence = (
             f"Nothing but noise between {others} and {tied[-1]['title']} (paired over {seeds} seeds): "
-            f"{best['title']} is ahead, with a {score}, and {'also' if fastest is best else fastest['title']} trains "
-            "fastest."
+            f"{best['title']} is ahead ({score}), and {'also' if fastest is best else fastest['title']} trains fastest."
         )
     if naive is not None and means[best["name"]] >= naive["validation"]:
         sentence += f" But no model beats what needs none, {naive['how']}: {naive['validation']:.4g}."
