@@ -15,7 +15,7 @@ model = keras.Sequential(
     keras.optimizers.Adam({rate:g}, clipnorm=1.0),
     {loss},
 )
-# The comparison also let the rate fall to a tenth in the second half, and kept the weights that were best on validation.
+# The comparison also let the rate fall to a tenth in the second half, and kept the weights best on validation.
 model.fit(x_train, y_train, batch_size={batch_size}, epochs={epochs})
 """
 
