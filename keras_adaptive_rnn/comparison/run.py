@@ -415,7 +415,7 @@ class Run:
             "settings": self.folder.read("settings"),
             "plan": self.plan,
             "rows": sorted(rows, key=lambda row: infinite(row["validation_mean"])),
-            "dropped": dropped,
+            "dropped": sorted(dropped, key=lambda row: infinite(row["search"])),
             "search": {name: each["trials"] for name, each in found.items()},
             **{name: advice[name] for name in ("winner", "tied", "differences")},
             "recommendation": advice["sentence"] + (f" {self.note}" if self.note else ""),
