@@ -184,6 +184,5 @@ def equal_sizes(shape, candidates, target, tolerance=0.02):
             break
     note = None
     if spread > tolerance:
-        sizes = ", ".join(f"{candidates[name].title} {weights:,}" for name, (weights, _) in best.items())
-        note = f"The sizes differ by {spread:.1%}, since so few weights leave no closer ones: {sizes}."
+        note = f"The weights differ by up to {spread:.1%}: about {target:,} leave no closer sizes."
     return {name: units for name, (_, units) in best.items()}, note

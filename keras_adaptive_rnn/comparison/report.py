@@ -10,8 +10,8 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto
 h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2rem; }
 .advice { border-left: .3rem solid #2a6fdb; background: #f2f6fd; padding: .8rem 1rem; font-size: 1.1rem; }
 .wide { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: .35rem .7rem; text-align: right; border-bottom: 1px solid #dde2e8; white-space: nowrap; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .9rem; }
+th, td { padding: .35rem .55rem; text-align: right; border-bottom: 1px solid #dde2e8; white-space: nowrap; }
 th { white-space: normal; vertical-align: bottom; }
 th:first-child, td:first-child { text-align: left; }
 tr.winner td { background: #f2f6fd; font-weight: 600; }
@@ -97,8 +97,10 @@ def figure(results):
         means = [sum(column) / len(column) for column in columns]
         axes.plot(steps, means, "o-", markersize=3, color=color, label=row["title"])
         axes.fill_between(steps, [min(c) for c in columns], [max(c) for c in columns], color=color, alpha=0.15, lw=0)
-    naive = results["data"]["naive"]
-    axes.axhline(naive["validation"], color="0.5", ls=":", label=naive["how"])
+    naive, (low, high) = results["data"]["naive"], axes.get_ylim()
+    if low < naive["validation"] < 2 * high - low:
+        # Farther away, it would press the curves together.
+        axes.axhline(naive["validation"], color="0.5", ls=":", label=naive["how"])
     axes.set(xlabel="training steps", ylabel=f"validation {results['measure']}")
     axes.grid(alpha=0.3)
     axes.legend(fontsize=9)

@@ -70,7 +70,13 @@ class Comparison:
             for row in self.results["rows"]
         ]
         return rows + [
-            {"cell": row["title"], "units": row["units"], "learning rate": row["rate"], "search": row["search"]}
+            {
+                "cell": row["title"],
+                "units": row["units"],
+                "weights": row["weights"],
+                "learning rate": row["rate"],
+                "search": row["search"],
+            }
             for row in self.results["dropped"]
         ]
 
@@ -104,7 +110,8 @@ class Comparison:
             lines.append(line)
         for row in self.results["dropped"]:
             score = "diverged" if row["search"] is None else f"{row['search']:.4g}, dropped"
-            lines.append([row["title"], str(row["units"]), "", f"{row['rate']:g}", score, *[""] * (len(headings) - 5)])
+            line = [row["title"], str(row["units"]), f"{row['weights']:,}", f"{row['rate']:g}", score]
+            lines.append(line + [""] * (len(headings) - len(line)))
         return headings, lines
 
     def __str__(self):

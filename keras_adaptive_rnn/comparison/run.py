@@ -400,6 +400,7 @@ class Run:
                 "name": name,
                 "title": self.candidates[name].title,
                 "units": self.units[name],
+                "weights": self.shape.size(self.candidates[name], self.units[name]),
                 "rate": found[name]["rate"],
                 "search": found[name]["score"],
             }
