@@ -55,7 +55,7 @@ def test_few_weights_leave_no_equal_sizes_and_the_note_says_so():
 
 def test_rungs_halve_the_rates():
     assert [schedule.rungs(trials) for trials in (1, 2, 3, 4, 8)] == [[], [2], [3, 2], [4, 2], [8, 4, 2]]
-    assert schedule.rates(4) == [0.0005, 0.0017, 0.0058, 0.02]
+    assert schedule.rates(4) == [0.001, 0.0031, 0.0097, 0.03]
 
 
 def test_a_schedule_keeps_to_its_time():

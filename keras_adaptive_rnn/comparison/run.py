@@ -79,7 +79,7 @@ def compare(
             step takes as long as one of the first cell at `weights`, up to 10 %, and four times the weights at most.
         minutes: Positive number, the time for everything. Little data takes less, and the smallest comparison may take
             more. Defaults to 10.
-        trials: Positive integer, number of learning rates between 0.0005 and 0.02 that each cell tries. Defaults to 4;
+        trials: Positive integer, number of learning rates between 0.001 and 0.03 that each cell tries. Defaults to 4;
             1 means no search, and a rate of 0.003.
         seeds: Positive integer, how often each of the better cells is trained in the end. Defaults to 3; 1 cannot tell
             a difference from noise.

@@ -9,7 +9,7 @@ from keras_adaptive_rnn.comparison.trials import PIECES
 SEARCH, FINAL = 0.35, 0.55
 # Steps of the shortest trial, and passes over the data of the longest.
 FEWEST, PASSES = 10, 40
-LOWEST, HIGHEST = 5e-4, 2e-2
+LOWEST, HIGHEST = 1e-3, 3e-2
 
 
 def rates(trials):
