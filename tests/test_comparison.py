@@ -277,6 +277,8 @@ def bad_files(folder):
     yield [good, "--target", "value"], r"column 'day' holds words, such as '2024-04-09' in row 1"
     yield [good, "--target", "value", "--time", "shop", "--group", "day"], "must hold numbers or dates"
     yield [good, "--target", "value", "--time", "value"], "different columns"
+    twice = "the same time, 2024-01-01, in the rows 100 and 200: --group names"
+    yield [good, "--target", "value", "--time", "day", "--columns", "other"], twice
     yield [good, "--target", "shop", "--task", "forecast", "--time", "day"], "column 'shop' holds words"
     yield [good, "--target", "shop", "--time", "day", "--horizon", "2"], "--horizon is for forecasts"
     yield [good, "--target", "value", "--time", "day", "--split", "group"], "'shop' holds|needs --group"

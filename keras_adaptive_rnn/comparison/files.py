@@ -191,12 +191,28 @@ class Table:
         times, count = self.times(), len(self.columns[self.target])
         order = np.arange(count) if times is None else np.argsort(times, kind="stable")
         if self.group is None:
+            self.check_times(times, order, "names the series that they belong to, if there are several")
             return {None: order}
         names = self.columns[self.group]
         missing = np.flatnonzero(names == "" if names.dtype.kind in "OU" else np.isnan(names))
         if len(missing):
             raise ValueError(f"column {self.group!r} names no series in row {missing[0] + 1}")
-        return {name: order[names[order] == name] for name in np.unique(names)}
+        found = {name: order[names[order] == name] for name in np.unique(names)}
+        for name, rows in found.items():
+            self.check_times(times, rows, f"has both in {name}")
+        return found
+
+    def check_times(self, times, rows, hint):
+        """Raises an error if two rows of one series have the same time."""
+        if times is None:
+            return
+        same = np.flatnonzero(np.diff(times[rows]) == 0)
+        if len(same):
+            first, second = sorted(rows[same[0] : same[0] + 2] + 1)
+            raise ValueError(
+                f"column {self.time!r} has the same time, {self.columns[self.time][first - 1]}, in the rows {first} "
+                f"and {second}: --group {hint}"
+            )
 
     def data(self):
         features = np.stack([self.numeric(name) for name in self.features], axis=1)
