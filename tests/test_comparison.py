@@ -413,7 +413,7 @@ def test_a_comparison_at_equal_time_of_numbers_for_each_step(tmp_path):
     x = np.random.default_rng(0).normal(size=(80, 3, 2)).astype("float32")
     y = x.sum(axis=-1, keepdims=True) * 100 + 7
     found = kar.compare(x, y, cells=["gru", "mogrifier"], equal="time", trials=1, depth=2, output=tmp_path, **SMALL)
-    assert found.results["measure"] == "root mean squared error"
+    assert found.results["measure"] == "RMSE"
     assert found.best_model().predict(x[:, :2], verbose=0).shape == (80, 2, 1)
     # In the unit of the target.
     np.testing.assert_allclose(found.results["data"]["naive"]["test"], 100 * 2**0.5, rtol=0.3)

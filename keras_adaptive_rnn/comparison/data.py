@@ -52,7 +52,7 @@ class Data:
     def measure(self):
         """What a score is; lower is better."""
         if self.classes is None:
-            return "root mean squared error"
+            return "RMSE"
         return "bits per character" if self.is_text else "cross entropy"
 
     def fingerprint(self):
