@@ -4,6 +4,7 @@ import datetime
 import os
 import pathlib
 import platform
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -234,9 +235,10 @@ class Run:
             "schedule": schedule(left, times, count, settings["seeds"], settings["trials"], kept),
             "versions": {
                 "python": platform.python_version(),
-                "keras": keras.__version__,
-                "numpy": np.__version__,
-                "backend": keras.backend.backend(),
+                **{
+                    name: sys.modules[name].__version__
+                    for name in ("keras_adaptive_rnn", "keras", keras.backend.backend(), "numpy")
+                },
             },
             "machine": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
             "date": datetime.date.today().isoformat(),
@@ -274,7 +276,6 @@ class Run:
 
     def trial(self, name, rate, seed, plan, key, title, more=None):
         """Returns the record of a trial, which is run unless it is in the folder."""
-
         seconds = trial_seconds(plan, self.times[name])
 
         def record():
