@@ -391,7 +391,7 @@ class Run:
         learner = self.learner(winner["name"])
         best = min(range(len(rows[0]["validation"])), key=lambda k: infinite(winner["validation"][k]))
         learner.model.load_weights(self.folder.path / "trials" / f"{winner['name']}-seed{best}.weights.h5")
-        model = keras.Sequential([keras.Input(learner.model.input_shape[1:], dtype=learner.model.input_dtype)])
+        model = keras.Sequential([keras.Input(learner.model.input_shape[1:], dtype=learner.model.inputs[0].dtype)])
         for layer in (*learner.model.layers, *last_layers(data)):
             model.add(layer)
         model.save(self.folder.path / "best.keras")
