@@ -44,7 +44,7 @@ def schedule(seconds, times, count, seeds, trials, kept):
         kept: Number of cells that are trained with several seeds.
     """
     # A trial spends at most a fifth of its time on being judged.
-    judged = max(each["validation"] / each["step"] for each in times.values())
+    judged = sum(each["validation"] for each in times.values()) / sum(each["step"] for each in times.values())
     sizes, slowest = rungs(trials), slowest_of(times, kept)
     # In each rung half as many trials take twice as many steps.
     per_cell = sum(size * 2**k for k, size in enumerate(sizes))
