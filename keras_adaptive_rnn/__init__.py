@@ -5,6 +5,7 @@ from keras_adaptive_rnn import (
     analysis,
     callbacks,
     cells,
+    comparison,
     datasets,
     distribution,
     evaluation,
@@ -16,6 +17,7 @@ from keras_adaptive_rnn import (
     testing,
 )
 from keras_adaptive_rnn.cells import *
+from keras_adaptive_rnn.comparison import compare
 from keras_adaptive_rnn.layers import *
 from keras_adaptive_rnn.one_step import export_step, step_model
 
@@ -26,6 +28,8 @@ __all__ = [
     "analysis",
     "callbacks",
     "cells",
+    "compare",
+    "comparison",
     "datasets",
     "distribution",
     "evaluation",

@@ -5,6 +5,7 @@ from keras_adaptive_rnn import (
     analysis,
     callbacks,
     cells,
+    comparison,
     datasets,
     distribution,
     evaluation,
@@ -33,6 +34,7 @@ from keras_adaptive_rnn.cells.states_output import StatesOutput
 from keras_adaptive_rnn.cells.variable_computation import VariableComputationCell
 from keras_adaptive_rnn.cells.weight_drop import WeightDropLSTMCell
 from keras_adaptive_rnn.cells.zoneout import ZoneoutCell
+from keras_adaptive_rnn.comparison.run import compare
 from keras_adaptive_rnn.layers.activation_regularization import ActivationRegularization
 from keras_adaptive_rnn.layers.adaptive_dense import AdaptiveDense
 from keras_adaptive_rnn.layers.bipolar import OPLU, Bipolar, CReLU
@@ -122,6 +124,8 @@ __all__ = [
     "analysis",
     "callbacks",
     "cells",
+    "compare",
+    "comparison",
     "datasets",
     "distribution",
     "evaluation",

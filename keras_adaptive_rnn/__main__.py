@@ -1,6 +1,12 @@
 """What can be run from the command line: `python -m keras_adaptive_rnn`."""
 
+import sys
+
 TEXT = """\
+usage: python -m keras_adaptive_rnn compare DATA ...
+
+Which cell for your data, a text, a table of series or arrays: `python -m keras_adaptive_rnn compare --help`.
+
 usage: python -m keras_adaptive_rnn.hub COMMAND ...
 
 Language models, from a text file to a preset of KerasHub (needs `pip install "keras_adaptive_rnn[hub]"`):
@@ -14,5 +20,18 @@ Language models, from a text file to a preset of KerasHub (needs `pip install "k
 or torch.
 """
 
+
+def main(argv=None):
+    argv = sys.argv[1:] if argv is None else argv
+    if argv and argv[0] == "compare":
+        from keras_adaptive_rnn.comparison import command_line
+
+        command_line.main(argv[1:])
+    else:
+        print(TEXT, end="")
+        if argv and argv[0] not in ("-h", "--help"):
+            sys.exit(f"\nerror: there is no command {argv[0]}")
+
+
 if __name__ == "__main__":
-    print(TEXT, end="")
+    main()

@@ -25,6 +25,7 @@ NAMESPACES = (
     kar,
     kar.analysis,
     kar.cells,
+    kar.comparison,
     kar.datasets,
     kar.evaluation,
     kar.layers,

@@ -1,0 +1,97 @@
+"""`compare` on three data sets that no one tuned for, twice each, with seeds of its own each time.
+
+    pip install scikit-learn statsmodels
+    KERAS_BACKEND=jax python -m benchmarks.which_cell runs/which_cell
+
+The folder keeps the data and the comparisons; a run that was stopped goes on. Settings, seeds and figures go to
+`benchmarks/compare/`, and a table for `docs/compare.md` is printed. It takes half an hour.
+"""
+
+import argparse
+import json
+import pathlib
+
+import numpy as np
+
+from keras_adaptive_rnn.comparison import Comparison, command_line
+
+RESULTS = pathlib.Path(__file__).parent / "compare"
+
+
+def digits(path):
+    from sklearn.datasets import load_digits
+
+    found = load_digits()
+    np.savez(path, x=found.images.astype("float32"), y=found.target)
+
+
+def sunspots(path):
+    from statsmodels.datasets import sunspots
+
+    sunspots.load_pandas().data.to_csv(path, index=False)
+
+
+def python_docs(path):
+    from pydoc_data.topics import topics
+
+    path.write_text("\n\n".join(topics[name] for name in sorted(topics)), encoding="utf-8")
+
+
+# The file, what makes it, and the arguments of the command.
+DATA = {
+    "digits.npz": (digits, ["--weights", "5000", "--minutes", "3", "--seeds", "5"]),
+    "sunspots.csv": (
+        sunspots,
+        ["--target", "SUNACTIVITY", "--time", "YEAR", "--weights", "3000", "--minutes", "3", "--seeds", "5"],
+    ),
+    "python_docs.txt": (python_docs, ["--weights", "30000", "--minutes", "7"]),
+}
+
+
+def figures(found):
+    """Returns what is kept of a comparison: all but the curves."""
+    without = {"curve", "curves"}
+    rows = [{name: value for name, value in row.items() if name not in without} for row in found.results["rows"]]
+    search = {
+        cell: [{name: value for name, value in trial.items() if name not in without} for trial in trials]
+        for cell, trials in found.results["search"].items()
+    }
+    return {**found.results, "rows": rows, "search": search}
+
+
+def line(name, results):
+    """Returns the line of a comparison in the table."""
+    rows = {row["name"]: row for row in results["rows"]}
+    lstm, winner = rows["lstm"], rows[results["winner"]]
+
+    def score(row):
+        return f"{row['test_mean']:.3g} ± {row['test_error']:.1g}"
+
+    tied = ", ".join(rows[cell]["title"] for cell in results["tied"]) or "none"
+    naive = f"{results['data']['naive']['test']:.3g}"
+    return f"| {name} | {winner['title']} | {tied} | {score(winner)} | {score(lstm)} | {naive} |"
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=pathlib.Path, help="for the data and the comparisons")
+    folder = parser.parse_args(argv).folder
+    folder.mkdir(parents=True, exist_ok=True)
+    RESULTS.mkdir(exist_ok=True)
+    lines = ["| data, seed | ahead | within noise of it | test | test of the LSTM | without a model |"]
+    lines += ["| --- | --- | --- | ---: | ---: | ---: |"]
+    for file, (make, arguments) in DATA.items():
+        path = folder / file
+        if not path.exists():
+            make(path)
+        for seed in (0, 1):
+            output = folder / f"out_{path.stem}_{seed}"
+            command_line.main([str(path), *arguments, "--seed", str(seed), "--output", str(output)])
+            results = figures(Comparison(output))
+            (RESULTS / f"{path.stem}_{seed}.json").write_text(json.dumps(results, indent=1) + "\n")
+            lines.append(line(f"{path.stem}, {seed}", results))
+    print("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()

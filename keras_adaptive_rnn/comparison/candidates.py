@@ -1,0 +1,188 @@
+"""The cells that are compared, and the sizes at which their models are equally large."""
+
+import dataclasses
+import functools
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import keras
+
+from keras_adaptive_rnn import layers
+from keras_adaptive_rnn.loop.rnn import RNN
+
+# Below this width of the input, a full matrix is thinner than a low-rank one.
+WIDE = 16
+
+
+def quarter(units):
+    """The rank, or the size of the policy: a quarter of the units, as in the papers' models of words."""
+    return max(1, units // 4)
+
+
+@dataclasses.dataclass(frozen=True)
+class Candidate:
+    """A kind of recurrent layer that can be made in any size.
+
+    `layer(units, inputs, **kwargs)` makes the layer, and `size(units, inputs)` counts its weights without making it:
+    on JAX, making one costs seconds. `key` tells it from others of the same title.
+    """
+
+    title: str
+    layer: Callable[..., keras.Layer]
+    size: Callable[[int, int], int]
+    key: str = ""
+
+
+def lstm_size(u, i):
+    return 4 * u * (i + u + 1)
+
+
+def mogrifier_rank(units, inputs):
+    return None if inputs <= WIDE else min(inputs, quarter(units))
+
+
+def mogrifier_size(u, i):
+    rank = mogrifier_rank(u, i)
+    return lstm_size(u, i) + 5 * (u * i if rank is None else rank * (u + i))
+
+
+def adaptive_size(u, i):
+    p = quarter(u)
+    return lstm_size(u, i) + lstm_size(p, i + u) + p * (i + u + 12 * u)
+
+
+CANDIDATES = {
+    "lstm": Candidate("LSTM", lambda u, i, **k: layers.LSTM(u, **k), lstm_size),
+    "gru": Candidate("GRU", lambda u, i, **k: layers.GRU(u, **k), lambda u, i: 3 * u * (i + u + 2)),
+    "mogrifier": Candidate(
+        "Mogrifier", lambda u, i, **k: layers.Mogrifier(u, rank=mogrifier_rank(u, i), **k), mogrifier_size
+    ),
+    "adaptive_lstm": Candidate(
+        "adaptive LSTM", lambda u, i, **k: layers.AdaptiveLSTM(u, policy_units=quarter(u), **k), adaptive_size
+    ),
+    "low_rank_lstm": Candidate(
+        "low-rank LSTM",
+        lambda u, i, **k: layers.LowRankLSTM(u, rank=quarter(u), **k),
+        lambda u, i: 4 * u * (i + 2 * quarter(u) + 2),
+    ),
+    "low_rank_gru": Candidate(
+        "low-rank GRU",
+        lambda u, i, **k: layers.LowRankGRU(u, rank=quarter(u), **k),
+        lambda u, i: 3 * u * (i + 2 * quarter(u) + 2),
+    ),
+    "multiplicative_lstm": Candidate(
+        "multiplicative LSTM", lambda u, i, **k: layers.MultiplicativeLSTM(u, **k), lambda u, i: u * (5 * (i + u) + 4)
+    ),
+    "recurrent_highway": Candidate(
+        "recurrent highway",
+        lambda u, i, **k: layers.RecurrentHighway(u, **k),
+        lambda u, i: 2 * u * i + 5 * 2 * u * (u + 1),
+    ),
+}
+
+
+def chosen(cells: Any) -> dict[str, Candidate]:
+    """Returns the candidates of the argument `cells`, by name."""
+    known = ", ".join(repr(name) for name in CANDIDATES)
+    if cells is None:
+        return dict(CANDIDATES)
+    if isinstance(cells, dict):
+        found = {name: own(name, value) for name, value in cells.items()}
+    elif isinstance(cells, (list, tuple)):
+        unknown = [name for name in cells if not isinstance(name, str) or name not in CANDIDATES]
+        if unknown:
+            raise ValueError(f"Argument `cells` must name cells among {known}. Received: {unknown[0]!r}")
+        if len(set(cells)) < len(cells):
+            raise ValueError(f"Argument `cells` must name each cell once. Received: cells={cells!r}")
+        found = {name: CANDIDATES[name] for name in cells}
+    else:
+        raise TypeError(
+            f"Argument `cells` must be None, a list of names among {known}, or a dict of functions `units -> cell`. "
+            f"Received: cells={cells!r}"
+        )
+    if len(found) < 2:
+        raise ValueError(f"Argument `cells` must have two cells at least, to compare. Received: cells={cells!r}")
+    return found
+
+
+def own(name, make):
+    """Returns the candidate of an item of `cells`, where that is a dict."""
+    if not isinstance(name, str) or not re.fullmatch(r"[\w.-]+", name):
+        raise ValueError(
+            "Argument `cells` must have names of letters, digits, '_', '-' and '.', which are names of files too. "
+            f"Received: {name!r}"
+        )
+    if isinstance(make, str) and make in CANDIDATES:
+        return CANDIDATES[make]
+    if not callable(make):
+        raise TypeError(
+            "Argument `cells` must have values that are functions `units -> cell`, or names of cells. "
+            f"Received: {name}: {make!r}"
+        )
+
+    @functools.cache
+    def size(units, inputs):
+        layer = RNN(make(units))
+        layer.build((None, None, inputs))
+        return layer.count_params()
+
+    config = json.dumps(keras.saving.serialize_keras_object(make(8)), sort_keys=True, default=str)
+    # Keras numbers the names of layers.
+    config = re.sub(r'"name": "[^"]*"', "", config)
+    key = f"{name} {hashlib.sha256(config.encode()).hexdigest()[:8]}"
+    return Candidate(name, lambda u, i, **k: RNN(make(u), **k), size, key)
+
+
+class Shape:
+    """What all models of one comparison share: everything but the recurrent layers."""
+
+    def __init__(self, features, vocabulary, outputs, depth):
+        self.features, self.vocabulary, self.outputs, self.depth = features, vocabulary, outputs, depth
+        # Of the same width for all, and wide enough for each token to differ from every other.
+        self.inputs = features if vocabulary is None else min(64, max(4, vocabulary // 2))
+
+    def size(self, candidate, units):
+        """Returns the number of weights of a whole model."""
+        embedding = 0 if self.vocabulary is None else self.vocabulary * self.inputs
+        recurrent = candidate.size(units, self.inputs) + (self.depth - 1) * candidate.size(units, units)
+        return embedding + recurrent + (units + 1) * self.outputs
+
+
+def nearest(shape, candidate, target):
+    """Returns the sizes `{weights: units}` around a target: the next smaller one and the next larger one."""
+    low, high = 1, 2
+    while shape.size(candidate, high) < target and high < 1 << 16:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if shape.size(candidate, middle) < target else (low, middle)
+    return {shape.size(candidate, units): units for units in (low, high)}
+
+
+def equal_sizes(shape, candidates, target, tolerance=0.02):
+    """Returns `{name: units}` such that the models have equally many weights, and a note if that is not possible.
+
+    Few weights leave few sizes to choose from, so the common number may be up to a tenth away from the target, and
+    sizes may differ by more than `tolerance` in the end; the note says so.
+    """
+    best, spread = None, float("inf")
+    for factor in [1 + sign * k / 200 for k in range(21) for sign in (1, -1)]:
+        goal = target * factor
+        picked = {}
+        for name, candidate in candidates.items():
+            sizes = nearest(shape, candidate, goal)
+            weights = min(sizes, key=lambda w: abs(w - goal))
+            picked[name] = (weights, sizes[weights])
+        weights = [w for w, _ in picked.values()]
+        found = max(weights) / min(weights) - 1
+        if found < spread:
+            best, spread = picked, found
+        if spread <= tolerance:
+            break
+    note = None
+    if spread > tolerance:
+        note = f"The weights differ by up to {spread:.1%}: about {target:,} leave no closer sizes."
+    return {name: units for name, (_, units) in best.items()}, note

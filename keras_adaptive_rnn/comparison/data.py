@@ -1,0 +1,280 @@
+"""What the models learn from: arrays, checked and divided into training, validation and test."""
+
+import dataclasses
+import hashlib
+import json
+from typing import Any
+
+import keras
+import numpy as np
+
+PARTS = ("train", "validation", "test")
+SHARES = (0.7, 0.15, 0.15)
+# Fewer samples in a part than this, and its score says nothing.
+FEWEST = 8
+
+
+@dataclasses.dataclass
+class Data:
+    """Sequences and targets of the three parts, ready for training.
+
+    Args:
+        x: Dict of the parts; each `[samples, steps, features]` in float32, or `[samples, steps]` tokens in int32.
+        y: Dict of the parts; classes as int32 from zero on, or numbers in units of their standard deviation.
+        classes: The classes as they were given, or `None` for numbers.
+        vocabulary: Number of tokens, or `None` for features.
+        mean, deviation: Those of the numbers to predict, in training.
+        naive: Score of a prediction that needs no model, on validation and test, with its description.
+        card: What is known about the data, for the report and for whoever uses the model.
+        is_text: Whether the tokens are characters, and the score is in bits.
+    """
+
+    x: dict[str, np.ndarray]
+    y: dict[str, np.ndarray]
+    classes: np.ndarray | None = None
+    vocabulary: int | None = None
+    mean: np.ndarray | None = None
+    deviation: np.ndarray | None = None
+    naive: dict[str, Any] = dataclasses.field(default_factory=dict)
+    card: dict[str, Any] = dataclasses.field(default_factory=dict)
+    is_text: bool = False
+
+    @property
+    def per_step(self):
+        """Whether there is a target for every step."""
+        return self.y["train"].ndim == (2 if self.classes is not None else 3)
+
+    @property
+    def outputs(self):
+        return self.y["train"].shape[-1] if self.classes is None else len(self.classes)
+
+    @property
+    def measure(self):
+        """What a score is; lower is better."""
+        if self.classes is None:
+            return "RMSE"
+        return "bits per character" if self.is_text else "cross entropy"
+
+    def fingerprint(self):
+        """Returns a text that differs if the data do."""
+        found = hashlib.sha256()
+        for part in PARTS:
+            for array in (self.x[part], self.y[part]):
+                found.update(f"{array.shape}{array.dtype}".encode())
+                found.update(np.ascontiguousarray(array).tobytes())
+        return found.hexdigest()[:16]
+
+    def score(self, part, outputs, rows=None):
+        """Returns the score of the outputs of a model, and the accuracy where there are classes."""
+        y = self.y[part] if rows is None else self.y[part][rows]
+        outputs = np.asarray(outputs, "float64")
+        if self.classes is None:
+            return self.in_units(np.sqrt(np.mean((outputs - y) ** 2))), None
+        shifted = outputs - outputs.max(axis=-1, keepdims=True)
+        of_target = np.take_along_axis(shifted, y[..., None], -1)[..., 0]
+        loss = np.mean(np.log(np.exp(shifted).sum(axis=-1)) - of_target)
+        return float(loss / np.log(2) if self.is_text else loss), float(np.mean(outputs.argmax(axis=-1) == y))
+
+    def in_units(self, error):
+        """Returns an error in the unit of the target, if there is a single one."""
+        return float(error * self.deviation[0] if self.deviation.size == 1 else error)
+
+
+# Checks.
+
+
+def arrays(x: Any, y: Any, groups: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Returns `x` and `y` as arrays, or raises an error that says what is wrong, and where."""
+    x, y = as_array("x", x), as_array("y", y)
+    if x.ndim not in (2, 3):
+        raise ValueError(
+            "Argument `x` must be numbers [samples, steps, features] or tokens [samples, steps]. "
+            f"Received: x of shape {x.shape}"
+        )
+    if x.ndim == 2 and not np.issubdtype(x.dtype, np.integer):
+        raise ValueError(
+            "Argument `x` must have an axis of features if it holds numbers: `x[..., None]` adds one. "
+            f"Received: x of shape {x.shape} and dtype {x.dtype}"
+        )
+    if x.ndim == 2 and x.size and x.min() < 0:
+        raise ValueError(f"Argument `x` must hold tokens that are not negative. Received: {x.min()}")
+    if len(x) != len(y):
+        raise ValueError(f"Arguments `x` and `y` must be equally long. Received: {len(x):,} and {len(y):,} samples")
+    if len(x) and not (x.shape[1] and (x.ndim == 2 or x.shape[2])):
+        raise ValueError(f"Argument `x` must have steps and features. Received: x of shape {x.shape}")
+    if y.dtype.kind in "USOb":
+        steps = y.ndim == 2
+    elif np.issubdtype(y.dtype, np.integer):
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = y[:, 0]
+        steps = y.ndim == 2
+    else:
+        steps = y.ndim == 3
+    if y.ndim > (3 if y.dtype.kind == "f" else 2) or y.ndim == 0 or (steps and y.shape[1] != x.shape[1]):
+        raise ValueError(
+            "Argument `y` must be classes [samples] or [samples, steps], or numbers [samples], [samples, outputs] or "
+            f"[samples, steps, outputs]. Received: y of shape {y.shape} and dtype {y.dtype}, x of shape {x.shape}"
+        )
+    for name, array in (("x", x), ("y", y)):
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            where = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
+            count = int((~np.isfinite(array)).sum())
+            raise ValueError(
+                f"Argument `{name}` must hold finite numbers only. Received: {array[where]} at {name}{list(where)}"
+                + (f", and {count - 1:,} more" if count > 1 else "")
+            )
+    if groups is not None:
+        groups = np.asarray(groups)
+        if groups.shape != (len(x),):
+            raise ValueError(
+                f"Argument `groups` must have one entry per sample, {len(x):,}. Received: shape {groups.shape}"
+            )
+    return x, y, groups
+
+
+def as_array(name, value):
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        array = np.empty(0, object)
+    if name == "x" and array.dtype.kind not in "fiub":
+        lengths = sorted({len(row) for row in value if hasattr(row, "__len__") and not isinstance(row, str)})
+        if len(lengths) > 1:
+            raise ValueError(
+                "Argument `x` must have sequences of equal length: pad or cut them. "
+                f"Received: lengths from {lengths[0]} to {lengths[-1]}"
+            )
+        raise ValueError(f"Argument `{name}` must be an array of numbers. Received: {type(value).__name__}")
+    if array.dtype.kind == "b" and name == "x":
+        array = array.astype("float32")
+    return array
+
+
+def divided(count, split, seed, groups=None):
+    """Returns the rows of the three parts."""
+    if split == "group":
+        if groups is None:
+            raise ValueError("Argument `split` must not be 'group' without `groups`. Received: split='group'")
+        names, of_row = np.unique(groups, return_inverse=True)
+        if len(names) < 3:
+            raise ValueError(f"Argument `groups` must have three groups at least, one a part. Received: {len(names)}")
+        parts = divided(len(names), "random", seed)
+        return {part: np.flatnonzero(np.isin(of_row, chosen)) for part, chosen in parts.items()}
+    order = np.arange(count) if split == "time" else np.random.default_rng(seed).permutation(count)
+    ends = [round(SHARES[0] * count), count - max(1, round(SHARES[2] * count))]
+    return dict(zip(PARTS, (np.sort(rows) for rows in np.split(order, ends)), strict=True))
+
+
+def prepare(parts, kind, card=None, classes=None, persistence=None, text=False):
+    """Returns the `Data` of three parts `{part: (x, y)}`: enough of each, classes counted, numbers normalised.
+
+    Args:
+        parts: Dict of arrays, as they were given.
+        kind: What the data is, for the report.
+        card: Dict of what else to keep about it.
+        classes: The classes, if `y` holds their places already.
+        persistence: Dict of the forecasts that repeat the last value, for numbers.
+        text: Whether the tokens are characters.
+    """
+    sizes = {part: len(x) for part, (x, _) in parts.items()}
+    if min(sizes.values()) < FEWEST:
+        raise ValueError(
+            f"The data must give each part {FEWEST} samples at least. Received: "
+            + ", ".join(f"{size} for {part}" for part, size in sizes.items())
+        )
+    x, y = ({part: pair[k] for part, pair in parts.items()} for k in (0, 1))
+    data = Data(x, y, card={"kind": kind, "samples": sizes, **(card or {})}, is_text=text)
+    if x["train"].ndim == 2:
+        data.vocabulary = int(max(part.max() for part in x.values())) + 1
+        data.x = {part: array.astype("int32") for part, array in x.items()}
+    else:
+        data.x = {part: array.astype("float32") for part, array in x.items()}
+    data.card["steps"], data.card["features"] = x["train"].shape[1], x["train"].shape[2:]
+    if y["train"].dtype.kind == "f":
+        _numbers(data, persistence)
+    else:
+        _classes(data, classes)
+    return data
+
+
+def _numbers(data, persistence):
+    data.y = {part: array.astype("float64") for part, array in data.y.items()}
+    if data.y["train"].ndim == 1:
+        data.y = {part: array[:, None] for part, array in data.y.items()}
+    axes = tuple(range(data.y["train"].ndim - 1))
+    data.mean, data.deviation = data.y["train"].mean(axes), data.y["train"].std(axes)
+    if not (data.deviation > 0).all():
+        raise ValueError(
+            "Argument `y` must vary: every sample to train on has the same number. Received: "
+            f"{data.mean[data.deviation == 0][0]:g} in each"
+        )
+    data.y = {part: ((array - data.mean) / data.deviation).astype("float32") for part, array in data.y.items()}
+    constant = {part: data.in_units(np.sqrt(np.mean(array**2))) for part, array in data.y.items()}
+    data.naive = {"how": "the mean of the training part", **constant}
+    if persistence is not None:
+        scaled = {part: (array - data.mean) / data.deviation for part, array in persistence.items()}
+        last = {part: data.in_units(np.sqrt(np.mean((data.y[part] - scaled[part]) ** 2))) for part in PARTS}
+        data.naive = {"how": "the last value", **last}
+
+
+def _classes(data, classes):
+    if classes is None:
+        classes = np.unique(np.concatenate([np.unique(array) for array in data.y.values()]))
+        data.y = {part: np.searchsorted(classes, array) for part, array in data.y.items()}
+    data.classes = np.asarray(classes)
+    data.y = {part: array.astype("int32") for part, array in data.y.items()}
+    present = np.unique(data.y["train"])
+    if len(present) < 2:
+        raise ValueError(
+            "The targets to train on must have two classes at least. "
+            f"Received: {data.classes[present[0]].item()!r} in every sample"
+        )
+    counts = np.bincount(data.y["train"].ravel(), minlength=len(data.classes)) + 1
+    logits = np.log(counts / counts.sum())
+    data.naive = {"how": "the frequencies of the classes" if not data.is_text else "the frequencies of the characters"}
+    for part in PARTS:
+        data.naive[part] = data.score(part, np.broadcast_to(logits, (*data.y[part].shape, len(logits))))[0]
+
+
+def from_arrays(x, y, groups=None, split=None, seed=0):
+    """Returns the `Data` of arrays."""
+    x, y, groups = arrays(x, y, groups)
+    split = ("random" if groups is None else "group") if split is None else split
+    if split not in ("random", "time", "group"):
+        raise ValueError(f"Argument `split` must be one of 'random', 'time', 'group'. Received: split={split!r}")
+    rows = divided(len(x), split, seed, groups)
+    parts = {part: (x[chosen], y[chosen]) for part, chosen in rows.items()}
+    return prepare(parts, "arrays", {"split": split})
+
+
+# Preprocessing, inside the model.
+
+
+def first_layers(data, inputs):
+    """Returns the layers that read the data as it is given."""
+    if data.vocabulary is not None:
+        # Of unit variance, as normalised numbers are.
+        initializer = keras.initializers.RandomNormal(stddev=1.0)
+        return [keras.layers.Embedding(data.vocabulary, inputs, embeddings_initializer=initializer)]
+    x = data.x["train"].astype("float64")
+    variance = x.var(axis=(0, 1))
+    return [
+        keras.layers.Normalization(
+            mean=x.mean(axis=(0, 1)).tolist(), variance=np.where(variance > 0, variance, 1.0).tolist()
+        )
+    ]
+
+
+def last_layers(data):
+    """Returns the layers that turn outputs into probabilities, or into numbers in the unit of the target."""
+    if data.classes is not None:
+        return [keras.layers.Softmax()]
+    return [keras.layers.Normalization(mean=data.mean.tolist(), variance=(data.deviation**2).tolist(), invert=True)]
+
+
+def beside_the_model(data):
+    """Returns what the model file cannot hold, as JSON."""
+    found = {**data.card, "outputs": "probabilities of the classes" if data.classes is not None else "numbers"}
+    if data.classes is not None and not data.is_text:
+        found["classes"] = data.classes.tolist()
+    return json.dumps(found, ensure_ascii=False, indent=1)

@@ -1,0 +1,120 @@
+"""The report: one HTML file, with its pictures inside."""
+
+import html as escaping
+import io
+
+from keras_adaptive_rnn.comparison.result import Comparison
+
+STYLE = """\
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; color: #1c2024; }
+h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2rem; }
+.advice { border-left: .3rem solid #2a6fdb; background: #f2f6fd; padding: .8rem 1rem; font-size: 1.1rem; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .9rem; }
+th, td { padding: .35rem .55rem; text-align: right; border-bottom: 1px solid #dde2e8; white-space: nowrap; }
+th { white-space: normal; vertical-align: bottom; }
+th:first-child, td:first-child { text-align: left; }
+tr.winner td { background: #f2f6fd; font-weight: 600; }
+tr.dropped td { color: #6b7480; }
+pre { background: #f6f7f9; padding: 1rem; overflow-x: auto; font-size: .9rem; }
+svg { max-width: 100%; height: auto; }
+"""
+
+
+def html(found: Comparison) -> str:
+    """Returns the report of a comparison as a page that needs no other file and no network."""
+    results = found.results
+    settings, plan, data = results["settings"], results["plan"], results["data"]
+    rungs = "; ".join(f"{rung['kept']} rates for {rung['steps']:,} steps" for rung in plan["schedule"]["rungs"])
+    facts = {
+        "data": data.get("file", "arrays"),
+        "kind": data["kind"],
+        "samples": ", ".join(f"{count:,} for {part}" for part, count in data["samples"].items()),
+        "steps of a sequence": f"{data['steps']:,}",
+        f"{results['measure']} without a model ({data['naive']['how']})": (
+            f"{data['naive']['validation']:.4g} on validation, {data['naive']['test']:.4g} on test"
+        ),
+        "made equal": settings["equal"],
+        "search": rungs or "none",
+        "final training": f"{plan['schedule']['final']['steps']:,} steps of {settings['batch_size']} sequences, "
+        f"{settings['seeds']} seeds",
+        "budget": f"{settings['minutes']:g} minutes",
+        "machine": f"{plan['machine']}; {', '.join(f'{k} {v}' for k, v in plan['versions'].items())}; {plan['date']}",
+    }
+    rows = "".join(f"<tr><td>{text(name)}</td><td>{text(value)}</td></tr>" for name, value in facts.items())
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width">\n'
+        f"<title>Comparison of recurrent cells</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n"
+        f"<h1>Which cell for {text(data.get('file', 'these data'))}</h1>\n{body(found)}\n"
+        f"<h2>The winner in Python</h2>\n<pre>{text(found.code)}</pre>\n"
+        f'<h2>How it was found</h2>\n<div class="wide"><table>{rows}</table></div>\n'
+        "<p>All choices, of learning rates, of cells and of the moment to stop, were made on the validation part. A "
+        "difference is noise if a paired t-test over the seeds does not tell it from zero at 95 %. Errors are standard "
+        "errors over the seeds. Prediction time is per sequence, in batches; one step is the latency of a single "
+        "sequence; memory is the most that a training step holds beyond the libraries.</p>\n</body>\n</html>\n"
+    )
+
+
+def body(found):
+    """Returns the recommendation, the table and the curves as HTML."""
+    headings, rows = found.cells()
+    titles = {row["title"]: row["name"] for row in found.results["rows"]}
+    lines = []
+    for row in rows:
+        name = titles.get(row[0])
+        kind = "dropped" if name is None else "winner" if name == found.winner else ""
+        lines.append(f'<tr class="{kind}">' + "".join(f"<td>{text(value)}</td>" for value in row) + "</tr>")
+    head = "".join(f"<th>{text(heading)}</th>" for heading in headings)
+    curves = picture(found.results)
+    return (
+        f'<p class="advice">{text(found.recommendation)}</p>\n'
+        f'<div class="wide"><table><tr>{head}</tr>\n'
+        + "\n".join(lines)
+        + "</table></div>\n"
+        + f"<h2>Learning curves</h2>\n{curves}"
+    )
+
+
+def text(value):
+    return escaping.escape(str(value))
+
+
+def figure(results):
+    """Returns the learning curves as a figure of matplotlib: the mean over the seeds, and their range."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    drawn = Figure(figsize=(8, 4.5), layout="constrained")
+    axes = drawn.subplots()
+    colors = matplotlib.colormaps["tab10"].colors
+    for k, row in enumerate(results["rows"]):
+        length = min(len(curve) for curve in row["curves"])
+        points = [[score for _, score in curve[:length]] for curve in row["curves"]]
+        columns = [column for column in zip(*points, strict=True) if None not in column]
+        steps = [step for step, _ in row["curves"][0][: len(columns)]]
+        color = colors[k % len(colors)]
+        means = [sum(column) / len(column) for column in columns]
+        axes.plot(steps, means, "o-", markersize=3, color=color, label=row["title"])
+        axes.fill_between(steps, [min(c) for c in columns], [max(c) for c in columns], color=color, alpha=0.15, lw=0)
+    naive, (low, high) = results["data"]["naive"], axes.get_ylim()
+    if low < naive["validation"] < 2 * high - low:
+        # Farther away, it would press the curves together.
+        axes.axhline(naive["validation"], color="0.5", ls=":", label=naive["how"])
+    axes.set(xlabel="training steps", ylabel=f"validation {results['measure']}")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=9)
+    return drawn
+
+
+def picture(results):
+    """Returns the learning curves as SVG, or what to install for them."""
+    try:
+        import matplotlib
+    except ImportError:
+        return '<p>To draw them: <code>pip install "keras_adaptive_rnn[compare]"</code></p>'
+    file = io.StringIO()
+    with matplotlib.rc_context({"svg.hashsalt": "the same file every time"}):
+        figure(results).savefig(file, format="svg", metadata={"Date": None})
+    content = file.getvalue()
+    return content[content.index("<svg") :]

@@ -1,0 +1,142 @@
+"""What a comparison has found."""
+
+import json
+import os
+import pathlib
+from typing import Any
+
+import keras
+
+
+class Comparison:
+    """The result of `keras_adaptive_rnn.compare`, read from its folder.
+
+    A notebook shows it as a table, `print` as text.
+
+    Args:
+        path: Path of the folder of a comparison that is finished.
+
+    Attributes:
+        path: The folder. It holds `results.json`, `report.html`, `best.keras` and, with the names of the classes or
+            the characters, `best.json`.
+        winner: Name of the cell with the best mean on validation.
+        recommendation: A sentence: what to take, and why, or that the differences are noise.
+        code: Python lines that make and train the model of the winner.
+        results: Dict of everything that was measured.
+
+    Raises:
+        ValueError: The folder holds no finished comparison.
+
+    Example:
+
+    >>> keras_adaptive_rnn.comparison.Comparison("nowhere")
+    Traceback (most recent call last):
+    ...
+    ValueError: nowhere holds no finished comparison: it has no results.json
+    """
+
+    def __init__(self, path: str | os.PathLike):
+        self.path = pathlib.Path(path)
+        file = self.path / "results.json"
+        if not file.exists():
+            raise ValueError(f"{path} holds no finished comparison: it has no results.json")
+        self.results: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        self.winner: str = self.results["winner"]
+        self.recommendation: str = self.results["recommendation"]
+        self.code: str = self.results["code"]
+
+    def table(self) -> list[dict[str, Any]]:
+        """Returns a dict per cell, the best first; `pandas.DataFrame(found.table())` makes a table of them.
+
+        The cells that the search dropped come last, with what they had reached in it.
+        """
+        rows = [
+            {
+                "cell": row["title"],
+                "units": row["units"],
+                "weights": row["weights"],
+                "learning rate": row["rate"],
+                "validation": row["validation_mean"],
+                "validation error": row["validation_error"],
+                "test": row["test_mean"],
+                "test error": row["test_error"],
+                "test accuracy": _mean(row["accuracy"]),
+                "training, s": row["seconds"],
+                "step, ms": 1000 * row["step"],
+                "prediction, ms a sequence": 1000 * row["predict"],
+                "one step, ms": 1000 * row["latency"],
+                "training memory, MB": row["memory"],
+            }
+            for row in self.results["rows"]
+        ]
+        return rows + [
+            {
+                "cell": row["title"],
+                "units": row["units"],
+                "weights": row["weights"],
+                "learning rate": row["rate"],
+                "search": row["search"],
+            }
+            for row in self.results["dropped"]
+        ]
+
+    def best_model(self) -> keras.Model:
+        """Returns the best model of the winner, by validation; it reads the data as it was given.
+
+        It returns probabilities of the classes, in the order of `results["data"]`, or numbers in the unit of the
+        target.
+        """
+        return keras.saving.load_model(self.path / "best.keras")
+
+    def cells(self) -> tuple[list[str], list[list[str]]]:
+        """Returns the headings and the rows of the table as text: of what was measured, and formatted."""
+        rows = self.results["rows"]
+        has_accuracy = rows[0]["accuracy"][0] is not None
+        has_memory = any(row["memory"] is not None for row in rows)
+        measure = self.results["measure"]
+        headings = ["cell", "units", "weights", "rate", f"validation {measure}", f"test {measure}"]
+        headings += ["test accuracy"] if has_accuracy else []
+        headings += ["training, s", "step, ms", "predict, ms", "one step, ms"]
+        headings += ["memory, MB"] if has_memory else []
+        lines = []
+        for row in rows:
+            line = [row["title"], str(row["units"]), f"{row['weights']:,}", f"{row['rate']:g}"]
+            line += [_with_error(row["validation_mean"], row["validation_error"])]
+            line += [_with_error(row["test_mean"], row["test_error"])]
+            line += [f"{_mean(row['accuracy']):.2%}"] if has_accuracy else []
+            line += [f"{row['seconds']:.1f}"]
+            line += [f"{1000 * row[name]:.2f}" for name in ("step", "predict", "latency")]
+            line += ["" if row["memory"] is None else f"{row['memory']:.0f}"] if has_memory else []
+            lines.append(line)
+        for row in self.results["dropped"]:
+            score = "diverged" if row["search"] is None else f"{row['search']:.4g}, dropped"
+            line = [row["title"], str(row["units"]), f"{row['weights']:,}", f"{row['rate']:g}", score]
+            lines.append(line + [""] * (len(headings) - len(line)))
+        return headings, lines
+
+    def __str__(self):
+        headings, rows = self.cells()
+        widths = [max(len(line[k]) for line in (headings, *rows)) for k in range(len(headings))]
+        lines = [[value.rjust(width) for value, width in zip(line, widths, strict=True)] for line in (headings, *rows)]
+        for line in lines:
+            line[0] = line[0].strip().ljust(widths[0])
+        text = "\n".join("  ".join(line).rstrip() for line in lines)
+        return f"{text}\n\n{self.recommendation}\n"
+
+    def __repr__(self):
+        return f"Comparison({str(self.path)!r}): {self.recommendation}"
+
+    def _repr_html_(self):
+        from keras_adaptive_rnn.comparison.report import body
+
+        return body(self)
+
+
+def _mean(values):
+    return None if values[0] is None else sum(values) / len(values)
+
+
+def _with_error(mean, error):
+    if mean is None:
+        return "diverged"
+    return f"{mean:.4g}" if error is None else f"{mean:.4g} ± {error:.1g}"

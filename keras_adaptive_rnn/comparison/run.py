@@ -1,0 +1,430 @@
+"""The comparison: sizes, measured times, a search for learning rates, several seeds, a result."""
+
+import datetime
+import os
+import pathlib
+import platform
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import keras
+import numpy as np
+
+from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn.comparison import code, measures
+from keras_adaptive_rnn.comparison.candidates import Shape, chosen, equal_sizes
+from keras_adaptive_rnn.comparison.data import beside_the_model, from_arrays, last_layers
+from keras_adaptive_rnn.comparison.folder import Folder
+from keras_adaptive_rnn.comparison.progress import Progress
+from keras_adaptive_rnn.comparison.report import html
+from keras_adaptive_rnn.comparison.result import Comparison
+from keras_adaptive_rnn.comparison.schedule import estimated, finalists, rates, schedule, trial_seconds
+from keras_adaptive_rnn.comparison.statistics import mean_and_error, recommend
+from keras_adaptive_rnn.comparison.trials import Learner
+
+# Times of a step are equal if their logarithms differ by less, and no model gets more weights than so many times those
+# of the first cell.
+CLOSE, LARGEST = 0.1, 4
+
+
+def compare(
+    x: Any,
+    y: Any,
+    *,
+    groups: Any = None,
+    split: str | None = None,
+    cells: Sequence[str] | dict[str, str | Callable[[int], keras.Layer]] | None = None,
+    weights: int | None = None,
+    equal: str = "weights",
+    minutes: float = 10,
+    trials: int = 4,
+    seeds: int = 3,
+    depth: int = 1,
+    batch_size: int = 32,
+    memory: bool = True,
+    seed: int = 0,
+    output: str | os.PathLike | None = None,
+    verbose: bool = True,
+) -> Comparison:
+    """Compares recurrent cells on your data, at equal weights or equal time, and says which one to take.
+
+    Every cell gets a model of the same form: normalised numbers or embedded tokens, `depth` recurrent layers, a dense
+    layer. Adam trains it, with the norm of the gradient clipped at one, and with a learning rate that falls to a tenth
+    in the second half. Each cell gets the same number of trials with different learning rates. The better half of them
+    goes on with twice as many steps, and so on (successive halving). Then the better half of the cells, and always the
+    first one, is trained from new weights with its best rate and several seeds. All choices are made on the validation
+    part; the test part is only reported.
+
+    A trial depends on its cell, rate, seed and number of steps alone. The numbers of steps are decided once, from
+    measured times, and kept in `output`: the same call goes on where an earlier one was stopped, to the same numbers.
+    Each trial sets the random seeds of Python, NumPy and the backend.
+
+    Args:
+        x: Array of sequences: numbers `[samples, steps, features]`, or tokens, integers `[samples, steps]`.
+        y: Array of targets: classes `[samples]` or `[samples, steps]` (integers or strings), or numbers `[samples]`,
+            `[samples, outputs]` or `[samples, steps, outputs]` (floats).
+        groups: Array of an entry per sample, such as the person it comes from. A group is never divided between
+            training, validation and test. Defaults to `None`.
+        split: `"random"`, `"time"` (the samples are in order; the last ones are for testing) or `"group"`. Defaults to
+            `"group"` if there are groups, else `"random"`. Training gets 70 % and the other parts 15 % each.
+        cells: List of names: `"lstm"`, `"gru"`, `"mogrifier"`, `"adaptive_lstm"`, `"low_rank_lstm"`,
+            `"low_rank_gru"`, `"multiplicative_lstm"`, `"recurrent_highway"`; or a dict of names and functions
+            `units -> cell`, which make any Keras cell. Defaults to `None`, which means all of these.
+        weights: Positive integer, about how many weights each model has: sizes are chosen within 10 % of it that differ
+            by 2 % at most. Where so few weights leave no such sizes, the recommendation says so. Defaults to `None`,
+            which means 20,000.
+        equal: What is equal: `"weights"` (default), or `"time"`, which gives every cell the units with which a training
+            step takes as long as one of the first cell at `weights`, up to 10 %, and four times the weights at most.
+        minutes: Positive number, the time for everything. Little data takes less, and the smallest comparison may take
+            more. Defaults to 10.
+        trials: Positive integer, number of learning rates between 0.001 and 0.03 that each cell tries. Defaults to 4;
+            1 means no search, and a rate of 0.003.
+        seeds: Positive integer, how often each of the better cells is trained in the end. Defaults to 3; 1 cannot tell
+            a difference from noise.
+        depth: Positive integer, number of recurrent layers. Defaults to 1.
+        batch_size: Positive integer. Defaults to 32.
+        memory: Whether to measure the memory of training, which starts a process per cell. Defaults to `True`.
+        seed: Integer, which decides how the data is divided, and all weights and orders. Defaults to 0.
+        output: Path of a folder for the results, which may be one of an unfinished comparison. Defaults to `None`, a
+            temporary folder.
+        verbose: Whether to show progress. Defaults to `True`.
+
+    Returns: A `keras_adaptive_rnn.comparison.Comparison`.
+
+    Raises:
+        ValueError: The data is not usable (not finite, too short, a single class, unequal lengths, ...), an argument
+            has a value that is not allowed, or `output` holds something else. Raised before any training.
+        TypeError: An argument has a wrong type.
+
+    Example:
+
+    >>> x = np.random.default_rng(0).normal(size=(80, 5, 1))
+    >>> found = keras_adaptive_rnn.compare(
+    ...     x, x.sum(axis=1), cells=["lstm", "gru"], weights=400, minutes=0.01, trials=1, memory=False, verbose=False
+    ... )
+    >>> found.winner in ("lstm", "gru")
+    True
+    >>> found.best_model().predict(x[:2], verbose=0).shape
+    (2, 1)
+
+    Source: The protocol follows Melis et al., On the State of the Art of Evaluation in Neural Language Models (2018),
+    section 3: equal weights, tuned alike; and Jamieson and Talwalkar, Non-stochastic Best Arm Identification (2016):
+    successive halving.
+    """
+    settings = checked(
+        cells=cells,
+        weights=weights,
+        equal=equal,
+        minutes=minutes,
+        trials=trials,
+        seeds=seeds,
+        depth=depth,
+        batch_size=batch_size,
+        memory=memory,
+        seed=seed,
+    )
+    data = from_arrays(x, y, groups, split, settings["seed"])
+    return run(data, settings, output, _arguments.boolean("verbose", verbose))
+
+
+def checked(cells, weights, equal, minutes, trials, seeds, depth, batch_size, memory, seed):
+    """Returns the settings, by name, or raises an error."""
+    return {
+        "cells": chosen(cells),
+        "weights": _arguments.integer("weights", weights, optional=True),
+        "equal": _arguments.choice("equal", equal, ("weights", "time")),
+        "minutes": _arguments.number("minutes", minutes, positive=True),
+        "trials": _arguments.integer("trials", trials),
+        "seeds": _arguments.integer("seeds", seeds),
+        "depth": _arguments.integer("depth", depth),
+        "batch_size": _arguments.integer("batch_size", batch_size),
+        "memory": _arguments.boolean("memory", memory),
+        "seed": _arguments.integer("seed", seed, minimum=0),
+    }
+
+
+def run(data, settings, output=None, verbose=True):
+    """Compares the cells on `Data`, in a folder, and returns the `Comparison`."""
+    candidates = settings["cells"]
+    settings = {**settings, "weights": settings["weights"] or (100_000 if data.is_text else 20_000)}
+    size = min(settings["batch_size"], len(data.x["train"]))
+    shape = Shape(data.x["train"].shape[-1], data.vocabulary, data.outputs, settings["depth"])
+    units, note = equal_sizes(shape, candidates, settings["weights"])
+    path = pathlib.Path(tempfile.mkdtemp(prefix="comparison_") if output is None else output)
+    folder = Folder(
+        path,
+        {
+            **settings,
+            "cells": {name: candidate.key or candidate.title for name, candidate in candidates.items()},
+            "backend": keras.backend.backend(),
+            "data": data.fingerprint(),
+        },
+    )
+    if folder.read("results") is None:
+        Run(data, settings, candidates, shape, units, note, size, folder, Progress(verbose)).all()
+    found = Comparison(path)
+    if not (path / "report.html").exists():
+        folder.write_text("report.html", html(found))
+    return found
+
+
+class Run:
+    """One comparison, from where its folder says it is."""
+
+    def __init__(self, data, settings, candidates, shape, units, note, size, folder, progress):
+        self.data, self.settings, self.candidates, self.shape = data, settings, candidates, shape
+        self.units, self.size, self.folder, self.progress = units, size, folder, progress
+        self.note = note if settings["equal"] == "weights" else None
+        self.learners = {}
+
+    def all(self):
+        try:
+            self.plan = self.folder.once("plan", self.planned)
+            self.units = self.plan["units"]
+            self.times = self.plan["times"]
+            seconds = estimated(self.plan["schedule"], self.times, self.settings["seeds"])
+            done = self.done()
+            doing = f"Going on after {done} trials" if done else f"Training for about {seconds:.0f} seconds"
+            self.progress.line(f"{doing}, on {keras.backend.backend()}; all results go to {self.folder.path}")
+            with self.progress.shown("", seconds):
+                found = self.search()
+                rows = self.finals(found)
+            self.finish(found, rows)
+        except KeyboardInterrupt as stop:
+            stop.add_note(f"{self.done()} trials are kept in {self.folder.path}: the same call goes on from there.")
+            raise
+
+    def done(self):
+        """Returns the number of trials that are done."""
+        return len(list((self.folder.path / "trials").glob("*.json")))
+
+    def learner(self, name):
+        """Returns the model of a cell, made and compiled when it is first needed."""
+        if name not in self.learners:
+            self.learners[name] = Learner(self.data, self.shape, self.candidates[name], self.units[name], self.size)
+        return self.learners[name]
+
+    # The plan.
+
+    def planned(self):
+        """Measures, and decides what every trial will take."""
+        begin, settings = time.perf_counter(), self.settings
+        times = {}
+        with self.progress.shown("", len(self.candidates)):
+            for name in self.candidates:
+                self.progress.says(f"measuring {self.candidates[name].title}")
+                times[name] = self.learner(name).measure()
+                if settings["equal"] == "time" and len(times) > 1:
+                    times[name] = self.fit_time(name, times[name], next(iter(times.values()))["step"])
+                self.progress.advance(1)
+                self.progress.line(
+                    f"{self.candidates[name].title}: {self.units[name]} units, "
+                    f"{self.learner(name).model.count_params():,} weights, {1000 * times[name]['step']:.1f} ms a step"
+                )
+        total = 60 * settings["minutes"]
+        left = max(0.3 * total, total - (time.perf_counter() - begin))
+        count = -(-len(self.data.x["train"]) // self.size)
+        kept = finalists(len(self.candidates))
+        return {
+            "units": self.units,
+            "times": times,
+            "rates": rates(settings["trials"]),
+            "schedule": schedule(left, times, count, settings["seeds"], settings["trials"], kept),
+            "versions": {
+                "python": platform.python_version(),
+                **{
+                    name: sys.modules[name].__version__
+                    for name in ("keras_adaptive_rnn", "keras", keras.backend.backend(), "numpy")
+                },
+            },
+            "machine": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
+            "date": datetime.date.today().isoformat(),
+        }
+
+    def fit_time(self, name, times, goal):
+        """Changes the units of a cell until its step takes as long as `goal`; returns its times."""
+        tried = {self.units[name]: times}
+
+        def distance(units):
+            return abs(np.log(tried[units]["step"] / goal))
+
+        for _ in range(5):
+            units = min(tried, key=distance)
+            if distance(units) <= CLOSE:
+                break
+            # The time grows with the units, but less than in proportion as long as they are few.
+            new = max(1, round(units * min(4.0, max(0.25, goal / tried[units]["step"]))))
+            new = (new + units) // 2 if new in tried else new
+            size = self.shape.size(self.candidates[name], new)
+            # Where a step takes its time whatever the units are, no size would be large enough.
+            if new in tried or size > LARGEST * self.settings["weights"]:
+                break
+            self.take(name, new)
+            tried[new] = self.learner(name).measure()
+        self.take(name, min(tried, key=distance))
+        return tried[self.units[name]]
+
+    def take(self, name, units):
+        if units != self.units[name]:
+            self.units[name] = units
+            del self.learners[name]
+
+    # Trials.
+
+    def trial(self, name, rate, seed, plan, key, title, more=None):
+        """Returns the record of a trial, which is run unless it is in the folder."""
+        seconds = trial_seconds(plan, self.times[name])
+
+        def record():
+            self.progress.says(f"{self.candidates[name].title}, {title}")
+            found = self.learner(name).train(
+                rate, seed, plan["steps"], plan["validations"], lambda share: self.progress.advance(share * seconds)
+            )
+            found = {"cell": name, "rate": rate, "seed": seed, "steps": plan["steps"], **found}
+            if more is not None:
+                found |= more(self.learner(name))
+            score = "diverged" if found["score"] is None else f"{self.data.measure} {found['score']:.4g}"
+            self.progress.line(f"{self.candidates[name].title}, {title}: {score}")
+            return found
+
+        path = f"trials/{name}-{key}"
+        if self.folder.read(path) is not None:
+            self.progress.advance(seconds)
+        return self.folder.once(path, record)
+
+    def search(self):
+        """Returns `{name: {"rate": ..., "score": ..., "trials": [...]}}`."""
+        found = {}
+        seed = 1000 * self.settings["seed"]
+        for name in self.candidates:
+            left, history = self.plan["rates"], []
+            for k, rung in enumerate(self.plan["schedule"]["rungs"]):
+                records = [
+                    self.trial(
+                        name,
+                        rate,
+                        seed,
+                        rung,
+                        f"rung{k}-rate{rate:g}",
+                        f"learning rate {rate:g}, {rung['steps']:,} steps",
+                    )
+                    for rate in left[: rung["kept"]]
+                ]
+                records.sort(key=lambda record: infinite(record["score"]))
+                left, history = [record["rate"] for record in records], [*history, *records]
+            last = history[-len(left) :] if history else [{"rate": left[0], "score": None}]
+            found[name] = {"rate": last[0]["rate"], "score": last[0]["score"], "trials": history}
+        return found
+
+    def finals(self, found):
+        """Returns a row of figures for each of the better cells."""
+        plan = self.plan["schedule"]["final"]
+        names = list(self.candidates)
+        if self.plan["schedule"]["rungs"]:
+            ranked = sorted(names, key=lambda name: infinite(found[name]["score"]))
+            better = set(ranked[: plan["kept"]])
+            # The first cell is what the others are compared with, in place of the last of the better ones.
+            if names[0] not in better:
+                better = {names[0], *ranked[: plan["kept"] - 1]}
+        else:
+            better = set(names)
+        return [self.row(name, found[name]["rate"], plan) for name in names if name in better]
+
+    def row(self, name, rate, plan):
+        candidate = self.candidates[name]
+        records = []
+        for k in range(self.settings["seeds"]):
+            seed = 1000 * self.settings["seed"] + 1 + k
+
+            def more(learner, k=k):
+                score, accuracy = learner.judge("test")
+                learner.model.save_weights(self.folder.path / "trials" / f"{name}-seed{k}.weights.h5")
+                return {"test": score, "test_accuracy": accuracy}
+
+            records.append(
+                self.trial(
+                    name,
+                    rate,
+                    seed,
+                    plan,
+                    f"seed{k}",
+                    f"seed {k + 1} of {self.settings['seeds']}",
+                    more,
+                )
+            )
+
+        def costs():
+            learner = self.learner(name)
+            return {
+                "predict": measures.predict_seconds(learner),
+                "latency": measures.latency(learner.model),
+                "memory": measures.peak_megabytes(learner) if self.settings["memory"] else None,
+            }
+
+        self.progress.says(f"{candidate.title}, latency and memory")
+        learner = self.learner(name)
+        return {
+            "name": name,
+            "title": candidate.title,
+            "units": self.units[name],
+            "weights": learner.model.count_params(),
+            "layer": repr(learner.recurrent[0]),
+            "rate": rate,
+            "step": self.times[name]["step"],
+            "validation": [record["score"] for record in records],
+            "test": [record["test"] for record in records],
+            "accuracy": [record["test_accuracy"] for record in records],
+            "curves": [record["curve"] for record in records],
+            "seconds": float(np.mean([record["seconds"] for record in records])),
+            **self.folder.once(f"costs-{name}", costs),
+        }
+
+    # The result.
+
+    def finish(self, found, rows):
+        data = self.data
+        advice = recommend(rows, data.measure, data.naive)
+        winner = next(row for row in rows if row["name"] == advice["winner"])
+        learner = self.learner(winner["name"])
+        best = min(range(len(rows[0]["validation"])), key=lambda k: infinite(winner["validation"][k]))
+        learner.model.load_weights(self.folder.path / "trials" / f"{winner['name']}-seed{best}.weights.h5")
+        model = keras.Sequential([keras.Input(learner.model.input_shape[1:], dtype=learner.model.inputs[0].dtype)])
+        for layer in (*learner.model.layers, *last_layers(data)):
+            model.add(layer)
+        model.save(self.folder.path / "best.keras")
+        self.folder.write_text("best.json", beside_the_model(data))
+        dropped = [
+            {
+                "name": name,
+                "title": self.candidates[name].title,
+                "units": self.units[name],
+                "weights": self.shape.size(self.candidates[name], self.units[name]),
+                "rate": found[name]["rate"],
+                "search": found[name]["score"],
+            }
+            for name in self.candidates
+            if name not in {row["name"] for row in rows}
+        ]
+        for row in rows:
+            row["validation_mean"], row["validation_error"] = mean_and_error(row["validation"])
+            row["test_mean"], row["test_error"] = mean_and_error(row["test"])
+        result = {
+            "measure": data.measure,
+            "data": {**data.card, "naive": data.naive},
+            "settings": self.folder.read("settings"),
+            "plan": self.plan,
+            "rows": sorted(rows, key=lambda row: infinite(row["validation_mean"])),
+            "dropped": sorted(dropped, key=lambda row: infinite(row["search"])),
+            "search": {name: each["trials"] for name, each in found.items()},
+            **{name: advice[name] for name in ("winner", "tied", "differences")},
+            "recommendation": advice["sentence"] + (f" {self.note}" if self.note else ""),
+            "code": code.lines(learner, winner["rate"], self.plan["schedule"]["final"]["steps"]),
+        }
+        self.folder.write("results", result)
+
+
+def infinite(score):
+    return float("inf") if score is None else score

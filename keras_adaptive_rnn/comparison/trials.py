@@ -1,0 +1,169 @@
+"""One model per cell, compiled once, and trained in one trial after another.
+
+A trial depends on its cell, learning rate, seed and number of steps alone. That is what makes a comparison resumable: a
+trial that was interrupted is run again, from its beginning, to the same numbers. Keras Tuner's `Hyperband` would build
+and compile a model for each trial, which takes longer than most trials here, and spreads its trials over the cells at
+random, where each cell must get equally many.
+"""
+
+import itertools
+import time
+
+import keras
+import numpy as np
+
+from keras_adaptive_rnn.comparison.data import first_layers
+
+# Pieces of a trial: between them the learning rate falls.
+PIECES = 10
+
+
+class Learner:
+    """The model of one cell.
+
+    Args:
+        data: The `Data`.
+        shape: The `Shape` that all models share.
+        candidate: The `Candidate`.
+        units: Its size.
+        batch_size: Number of sequences in a batch.
+    """
+
+    def __init__(self, data, shape, candidate, units, batch_size):
+        self.data, self.shape, self.candidate, self.units = data, shape, candidate, units
+        self.batch_size = batch_size
+        self.model = self.make()
+        loss = (
+            keras.losses.MeanSquaredError()
+            if data.classes is None
+            else keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        )
+        self.model.compile(keras.optimizers.Adam(clipnorm=1.0), loss)
+        self.model.optimizer.build(self.model.trainable_variables)
+
+    def make(self):
+        """Returns a new model, which is not compiled."""
+        depth = self.shape.depth
+        widths = [self.shape.inputs, *[self.units] * (depth - 1)]
+        recurrent = [
+            self.candidate.layer(self.units, width, return_sequences=k < depth - 1 or self.data.per_step)
+            for k, width in enumerate(widths)
+        ]
+        inputs = keras.Input((None, self.shape.features))
+        if self.data.vocabulary is not None:
+            inputs = keras.Input((None,), dtype="int32")
+        return keras.Sequential(
+            [
+                inputs,
+                *first_layers(self.data, self.shape.inputs),
+                *recurrent,
+                keras.layers.Dense(self.shape.outputs),
+            ]
+        )
+
+    @property
+    def recurrent(self):
+        """The recurrent layers."""
+        return [layer for layer in self.model.layers if hasattr(layer, "cell")]
+
+    def begin(self, seed):
+        """Gives the model the weights that it has by a seed, and the optimizer a new start."""
+        keras.utils.set_random_seed(seed)
+        fresh = self.make()
+        for ours, new in zip(self.model.variables, fresh.variables, strict=True):
+            ours.assign(new)
+        for variable in self.model.optimizer.variables:
+            variable.assign(np.zeros(variable.shape, variable.dtype))
+
+    def batches(self, seed, steps):
+        """Returns the rows that are read, in order: pass after pass, each in an order of its own."""
+        rng = np.random.default_rng([seed, 1])
+        count, rows = len(self.data.x["train"]), []
+        while sum(map(len, rows)) < steps * self.batch_size:
+            rows.append(rng.permutation(count))
+        return np.concatenate(rows)[: steps * self.batch_size]
+
+    def fit(self, rows):
+        x, y = self.data.x["train"][rows], self.data.y["train"][rows]
+        self.model.fit(x, y, batch_size=self.batch_size, shuffle=False, verbose=0)
+
+    def judge(self, part):
+        """Returns the score on a part, and the accuracy where there are classes."""
+        x, size = self.data.x[part], 16 * self.batch_size
+        scores, weights = [], []
+        for start in range(0, len(x), size):
+            rows = np.arange(start, min(start + size, len(x)))
+            scores.append(self.data.score(part, self.predict(x[rows]), rows))
+            weights.append(len(rows))
+        losses, accuracies = zip(*scores, strict=True)
+        if self.data.classes is None:
+            return float(np.sqrt(np.average(np.square(losses), weights=weights))), None
+        return float(np.average(losses, weights=weights)), float(np.average(accuracies, weights=weights))
+
+    def predict(self, x):
+        """Returns the outputs, computed in whole batches: another size would be compiled once more."""
+        missing = -len(x) % self.batch_size
+        padded = np.concatenate([x, np.repeat(x[:1], missing, axis=0)]) if missing else x
+        return self.model.predict(padded, batch_size=self.batch_size, verbose=0)[: len(x)]
+
+    def train(self, rate, seed, steps, validations, told=None):
+        """Trains from new weights on, and goes back to the best ones.
+
+        The learning rate falls to a tenth in the second half, as in `callbacks.TimeLimit`. `told` is called with the
+        share of the steps that a piece was.
+
+        Returns: A dict of the best `score` on validation, `accuracy`, the `curve` of steps and scores, and `seconds` of
+        training.
+        """
+        self.begin(seed)
+        rows, ends = self.batches(seed, steps), np.linspace(0, steps, min(PIECES, steps) + 1).round().astype(int)
+        judged = {int(end) for end in ends[:0:-1][:: -(-PIECES // validations)]}
+        curve, best, kept, seconds = [], (float("inf"), None), None, 0.0
+        for start, end in itertools.pairwise(ends):
+            self.model.optimizer.learning_rate = rate * min(1.0, max(0.1, 2 * (1 - start / steps)))
+            before = time.perf_counter()
+            self.fit(rows[start * self.batch_size : end * self.batch_size])
+            seconds += time.perf_counter() - before
+            if told is not None:
+                told((end - start) / steps)
+            if int(end) in judged:
+                found = self.judge("validation")
+                curve.append([int(end), found[0] if np.isfinite(found[0]) else None])
+                if not np.isfinite(found[0]):  # It has diverged, and would not come back.
+                    break
+                if found[0] < best[0]:
+                    # Copies: JAX would go on writing into what it shares with NumPy.
+                    best, kept = found, [np.array(w) for w in self.model.get_weights()]
+        if kept is not None:
+            self.model.set_weights(kept)
+        return {
+            "score": best[0] if kept is not None else None,
+            "accuracy": best[1],
+            "curve": curve,
+            "seconds": seconds,
+        }
+
+    def measure(self, seconds=0.5):
+        """Returns the seconds of a training step, of the start of a piece, and of a judgement, all compiled."""
+        self.begin(0)
+        rows = self.batches(0, 64)
+
+        def taken(steps):
+            return min(self.timed(lambda: self.fit(rows[: steps * self.batch_size])) for _ in range(3))
+
+        self.fit(rows[: self.batch_size])
+        one = taken(1)
+        steps = int(min(64, max(4, seconds / one)))
+        step = max((taken(steps) - one) / (steps - 1), one / steps / 10)
+        self.judge("validation")
+        return {
+            "step": step,
+            "start": max(0.0, one - step),
+            "validation": self.timed(lambda: self.judge("validation")),
+        }
+
+    @staticmethod
+    def timed(function):
+        before = time.perf_counter()
+        function()
+        return time.perf_counter() - before
