@@ -37,6 +37,8 @@ def test_study(name, tmp_path, capsys):
     study, module = STUDIES[name], importlib.import_module(f"examples.papers.{name}")
     assert study.name == name
     argv = arguments(tmp_path, "--seeds", "1")
+    if name == "deep_stacks":
+        argv += ["--models", "BELU x 4", "ReLU x 4"]
     if name == "ptb_words":
         folder = tmp_path / "text"
         folder.mkdir()
