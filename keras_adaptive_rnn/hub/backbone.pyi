@@ -194,9 +194,12 @@ class RecurrentBackbone(keras_hub.models.Backbone):
 class LockedDropout(Saved, keras.layers.SpatialDropout1D):
     """Drops the same units in all steps. Unlike in Keras's layer, the masks of a resumed training go on."""
 
+    is_time_distributed: bool
+
 class Unmasked(keras.layers.Layer):
     """Forgets the mask: the head of a model must not read it as a mask of the loss, which has one of its own."""
 
+    is_time_distributed: bool
     supports_masking: bool
 
     def __init__(self, *, name: str | None = None, dtype: Any = None, trainable: bool | None = None) -> None:

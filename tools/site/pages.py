@@ -36,7 +36,7 @@ SECTIONS = {
 TITLES = {"readme": "README"}
 FENCE = re.compile(r"^(```+|~~~+).*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
-CODE = re.compile(r"(?<![`\[])`([\w.]+)`(?![`\]])")
+CODE = re.compile(r"(?<![`\[])`([\w./]+)`(?![`\]])")
 
 
 class Site:
@@ -90,7 +90,7 @@ class Site:
             return self.source_link(page, path, words, anchor)
 
         def name(match):
-            target = self.targets.get(match[1])
+            target = self.targets.get(match[1]) or self.origins.get(match[1])
             is_first = target not in linked
             if target is None or target == page or not is_first:
                 return match[0]
@@ -168,9 +168,16 @@ def split(text):
     end = 0
     for match in FENCE.finditer(text):
         yield text[end : match.start()], False
-        yield match[0], True
+        yield titled(match[0]), True
         end = match.end()
     yield text[end:], False
+
+
+def titled(block):
+    """Returns a block of code with its `title=` as a caption, as in `python title=train.py`."""
+    return re.sub(
+        r"^(```+)(\w+) title=(\S+)$", r"\1{code-block} \2\n:caption: \3\n", block, count=1, flags=re.MULTILINE
+    )
 
 
 def toctree(caption, pages):

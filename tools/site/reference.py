@@ -12,9 +12,6 @@ from tools.make_stubs import ALIASES, has_hidden_arguments, parameters
 from tools.site import docstrings, weights
 from tools.site.names import PACKAGE
 
-# Classes that Keras documents.
-KERAS = "As in `keras.layers.Layer`."
-
 
 def pages(names, site):
     """Returns `{page: Markdown}` of all names, of each room, and of the list of rooms."""
@@ -98,9 +95,7 @@ def listed(doc, section):
     items = doc.items(section)
     whole = doc.sections[section]
     is_list = items and re.match(docstrings.ITEM, whole)
-    body = (
-        docstrings.definitions([(docstrings.code(n), t) for n, t in items]) if is_list else docstrings.markdown(whole)
-    )
+    body = definition_list(items) if is_list else docstrings.markdown(whole)
     return [f"## {section}", "", body[:1].upper() + body[1:] if body[:1] != "`" else body, ""]
 
 
@@ -156,39 +151,40 @@ def default(value):
 
 def arguments(name, doc, classes):
     """Returns the section of arguments: each one of the signature, with what is written nearest about it."""
-    value = name.value
-    own, lines = doc.items("Args"), ["## Arguments", "", signature(name), ""]
+    value, own, lines = name.value, doc.items("Args"), ["## Arguments", "", signature(name), ""]
     if not inspect.isclass(value) or not issubclass(value, keras.Layer):
-        return (
-            []
-            if not own
-            else ["## Arguments", "", docstrings.definitions([(docstrings.code(n), t) for n, t in own]), ""]
-        )
-    names = (
-        [p.name for p in parameters(value)]
-        if has_hidden_arguments(value)
-        else list(inspect.signature(value).parameters)
-    )
+        return [*lines, definition_list(own), ""]
+    is_hidden = has_hidden_arguments(value)
+    listed = [p.name for p in parameters(value)] if is_hidden else list(inspect.signature(value).parameters)
     entries, texts = [], {}
-    for names_of_entry, text in own:
-        texts |= dict.fromkeys(re.findall(r"\w+", names_of_entry), text)
-    for argument in names:
+    for names, text in own:
+        texts |= dict.fromkeys(re.findall(r"\w+", names), text)
+    for argument in listed:
         text = texts.get(argument, "")
         if not text or text.startswith("As in"):
-            text = nearest(value, argument, classes) or text or KERAS
+            text = nearest(value, argument, classes) or text or inherited(value, argument)
         if entries and entries[-1][1] == text:
             entries[-1][0].append(argument)
         else:
             entries.append(([argument], text))
-    open_ended = [t for n, t in own if "*" in n]
-    if open_ended and not any(p in names for p in ("args", "kwargs")):
-        lines += [
-            docstrings.markdown(text) + "\n"
-            for text in open_ended
-            if not re.match("(Further )?[Aa]rguments of|As in", text)
-        ]
-    lines += [docstrings.definitions([(", ".join(f"`{n}`" for n in group), text) for group, text in entries]), ""]
-    return lines
+    # Of `**kwargs`, which are listed here by name, only what a reader cannot see from the list.
+    if "kwargs" not in listed:
+        said = [text for names, text in own if "*" in names]
+        lines += [docstrings.markdown(t) + "\n" for t in said if not re.match("(Further )?[Aa]rguments of|As in", t)]
+    return [*lines, definition_list((", ".join(group), text) for group, text in entries), ""]
+
+
+def definition_list(items):
+    """Returns `(names, text)` of arguments or errors as a definition list."""
+    return docstrings.definitions((docstrings.code(names), text) for names, text in items)
+
+
+def inherited(cls, argument):
+    """Returns what to say about an argument that a class of Keras or KerasHub documents."""
+    if argument in (*_arguments.LAYER_ARGUMENTS, "activity_regularizer"):
+        return "As in `keras.layers.Layer`."
+    base = next(base for base in cls.__mro__ if not base.__module__.startswith(PACKAGE))
+    return f"As in `{base.__name__}` of {'KerasHub' if base.__module__.startswith('keras_hub') else 'Keras'}."
 
 
 def nearest(cls, name, classes):
@@ -221,11 +217,7 @@ def methods(cls):
             items = doc.items(section)
             whole = doc.sections[section]
             is_list = items and re.match(docstrings.ITEM, whole)
-            body = (
-                docstrings.definitions([(docstrings.code(n), t) for n, t in items])
-                if is_list
-                else docstrings.markdown(whole)
-            )
+            body = definition_list(items) if is_list else docstrings.markdown(whole)
             lines += [f"**{'Arguments' if section == 'Args' else section}**", "", body, ""]
         lines += ["::::", ""]
     return ["## Methods", "", *lines] if lines else []
