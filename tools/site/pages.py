@@ -175,9 +175,7 @@ def split(text):
 
 def titled(block):
     """Returns a block of code with its `title=` as a caption, as in `python title=train.py`."""
-    return re.sub(
-        r"^(```+)(\w+) title=(\S+)$", r"\1{code-block} \2\n:caption: \3\n", block, count=1, flags=re.MULTILINE
-    )
+    return re.sub(r"\A(```+)(\w+) title=(\S+)\n", r"\1{code-block} \2\n:caption: \3\n\n", block)
 
 
 def toctree(caption, pages):
