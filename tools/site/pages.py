@@ -33,7 +33,7 @@ SECTIONS = {
     "Project": ["readme", "architecture", "contributing", "tests", "golden", "changelog"],
 }
 # Titles in the sidebar that are not those of the pages.
-TITLES = {"readme": "README"}
+TITLES = {"compare": "Cells compared on your data", "readme": "README"}
 FENCE = re.compile(r"^(```+|~~~+).*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
 CODE = re.compile(r"(?<![`\[])`([\w./]+)`(?![`\]])")
@@ -146,8 +146,7 @@ class Site:
         for caption, listed in SECTIONS.items():
             found = []
             for entry in listed:
-                inside = sorted((p for p in left if p.startswith(entry)), key=lambda p: (not p.endswith("/index"), p))
-                found += inside if entry.endswith("/") else [p for p in left if p == entry]
+                found += self.in_order(entry, left) if entry.endswith("/") else [p for p in left if p == entry]
             left -= set(found)
             if caption == "Project":
                 found += sorted(left)
@@ -157,6 +156,14 @@ class Site:
         # A card of KerasHub begins with metadata that are not Sphinx's.
         card = re.sub(r"\A---\n.*?\n---\n", "---\norphan: true\n---\n", preset.read_text(), flags=re.DOTALL)
         preset.write_text(card)
+
+    def in_order(self, folder, pages):
+        """Returns the pages of a folder: its index, and the others in the order in which the index names them."""
+        inside = sorted(page for page in pages if page.startswith(folder))
+        index = self.folder / folder / "index.md"
+        text = index.read_text() if index.exists() else ""
+        place = {page: text.find(f"(/{page}.md") % (len(text) + 1) for page in inside}
+        return sorted(inside, key=lambda page: (page != f"{folder}index", place[page]))
 
 
 def page_of(path):
