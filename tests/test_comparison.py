@@ -481,3 +481,16 @@ def test_a_comparison_that_is_killed_goes_on_to_the_same_numbers(tmp_path):
     for one, other in zip(results[0]["rows"], results[1]["rows"], strict=True):
         for name in ("validation", "test", "accuracy", "curves", "rate", "units", "weights"):
             assert one[name] == other[name]
+
+
+RESULTS = pathlib.Path(__file__).parents[1] / "benchmarks" / "compare"
+
+
+@pytest.mark.skipif(not RESULTS.exists(), reason="the benchmarks are not part of the source distribution")
+def test_the_guide_shows_what_was_measured():
+    from benchmarks.which_cell import line
+
+    guide = (RESULTS.parents[1] / "docs" / "compare.md").read_text(encoding="utf-8")
+    for file in RESULTS.glob("*.json"):
+        name, seed = file.stem.rsplit("_", 1)
+        assert line(f"{name}, {seed}", json.loads(file.read_text())) in guide
