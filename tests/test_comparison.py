@@ -295,6 +295,9 @@ def bad_files(folder):
     yield [str(folder / "binary.txt")], "not a text"
     yield [str(folder / "latin.txt")], "is not UTF-8: .* at byte 0"
     yield [str(folder / "short.txt"), "--target", "a"], "--target is for tables"
+    yield [str(folder / "short.txt"), "--horizon", "2"], "--horizon is for tables"
+    yield [good, "--target", "value", "--time", "day", "--columns", "day,other"], "'day' is --time or --group"
+    yield [good, "--target", "shop", "--time", "day", "--columns", "shop"], "'shop' is the class to predict"
     yield [str(folder / "not.npz")], "is not a file of numpy.savez"
     yield [str(folder / "named.npz")], "needs arrays named x and y, and holds a"
     yield [str(folder)], "is a folder"
@@ -481,3 +484,16 @@ def test_a_comparison_that_is_killed_goes_on_to_the_same_numbers(tmp_path):
     for one, other in zip(results[0]["rows"], results[1]["rows"], strict=True):
         for name in ("validation", "test", "accuracy", "curves", "rate", "units", "weights"):
             assert one[name] == other[name]
+
+
+RESULTS = pathlib.Path(__file__).parents[1] / "benchmarks" / "compare"
+
+
+@pytest.mark.skipif(not RESULTS.exists(), reason="the benchmarks are not part of the source distribution")
+def test_the_guide_shows_what_was_measured():
+    from benchmarks.which_cell import line
+
+    guide = (RESULTS.parents[1] / "docs" / "compare.md").read_text(encoding="utf-8")
+    for file in RESULTS.glob("*.json"):
+        name, seed = file.stem.rsplit("_", 1)
+        assert line(f"{name}, {seed}", json.loads(file.read_text())) in guide

@@ -38,6 +38,7 @@ def read(path, target=None, time=None, group=None, task=None, columns=None, step
     of_table = {"target": target, "time": time, "group": group, "task": task, "columns": columns}
     if kind not in TABLES:
         given = [name for name, value in of_table.items() if value is not None]
+        given += ["horizon"] if horizon != 1 else []
         if given:
             raise ValueError(f"--{given[0]} is for tables ({', '.join(TABLES)}), and {path} is none")
     if kind == ".npz":
@@ -123,6 +124,8 @@ class Table:
                 self.check(name, value)
         for name in columns or ():
             self.check("columns", name)
+            if name in (time, group):
+                raise ValueError(f"--columns names what to learn from, and {name!r} is --time or --group")
         used = [name for name in (target, time, group) if name is not None]
         if len(set(used)) < len(used):
             raise ValueError("--target, --time and --group must name different columns")
@@ -133,6 +136,8 @@ class Table:
         self.task = task or ("classify" if words else "forecast")
         if self.task == "forecast" and words:
             self.numeric(target)
+        if self.task == "classify" and target in (columns or ()):
+            raise ValueError(f"--columns names what to learn from, and {target!r} is the class to predict")
         self.features = [n for n in self.features if n != target] + ([target] if self.task == "forecast" else [])
         if not self.features:
             raise ValueError(f"{path} has no column to learn from beside {', '.join(used)}")
