@@ -31,8 +31,9 @@ def read(package):
     """Returns the files of each room, the number of imports by pair of rooms, and the longest chain inside a room."""
     modules = {".".join(p.relative_to(package.parent).with_suffix("").parts): p for p in package.rglob("*.py")}
     modules = {name.removesuffix(".__init__"): path for name, path in sorted(modules.items())}
-    # The package's own `__init__` imports every room to show it to users.
-    trees = {name: ast.parse(path.read_text()) for name, path in modules.items() if name != package.name}
+    # The package's own `__init__` imports every room to show it to users, and its `__main__` to run a command.
+    doors = (package.name, f"{package.name}.__main__")
+    trees = {name: ast.parse(path.read_text()) for name, path in modules.items() if name not in doors}
     rooms = {name: modules[name].parent.relative_to(package).as_posix() for name in trees}
     imports = collections.defaultdict(set)
     for name, tree in trees.items():

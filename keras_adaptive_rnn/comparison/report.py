@@ -3,8 +3,6 @@
 import html as escaping
 import io
 
-from keras_adaptive_rnn.comparison.result import Comparison
-
 STYLE = """\
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; color: #1c2024; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2rem; }
@@ -21,8 +19,8 @@ svg { max-width: 100%; height: auto; }
 """
 
 
-def html(found: Comparison) -> str:
-    """Returns the report of a comparison as a page that needs no other file and no network."""
+def html(found):
+    """Returns the report of a `Comparison` as a page that needs no other file and no network."""
     results = found.results
     settings, plan, data = results["settings"], results["plan"], results["data"]
     rungs = "; ".join(f"{rung['kept']} rates for {rung['steps']:,} steps" for rung in plan["schedule"]["rungs"])

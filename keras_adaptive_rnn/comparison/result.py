@@ -7,6 +7,8 @@ from typing import Any
 
 import keras
 
+from keras_adaptive_rnn.comparison.report import body
+
 
 class Comparison:
     """The result of `keras_adaptive_rnn.compare`, read from its folder.
@@ -127,8 +129,6 @@ class Comparison:
         return f"Comparison({str(self.path)!r}): {self.recommendation}"
 
     def _repr_html_(self):
-        from keras_adaptive_rnn.comparison.report import body
-
         return body(self)
 
 

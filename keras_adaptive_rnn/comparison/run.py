@@ -14,10 +14,11 @@ import keras
 import numpy as np
 
 from keras_adaptive_rnn import _arguments
-from keras_adaptive_rnn.comparison import code, measures
 from keras_adaptive_rnn.comparison.candidates import Shape, chosen, equal_sizes
+from keras_adaptive_rnn.comparison.code import lines
 from keras_adaptive_rnn.comparison.data import beside_the_model, from_arrays, last_layers
 from keras_adaptive_rnn.comparison.folder import Folder
+from keras_adaptive_rnn.comparison.measures import latency, peak_megabytes, predict_seconds
 from keras_adaptive_rnn.comparison.progress import Progress
 from keras_adaptive_rnn.comparison.report import html
 from keras_adaptive_rnn.comparison.result import Comparison
@@ -359,9 +360,9 @@ class Run:
         def costs():
             learner = self.learner(name)
             return {
-                "predict": measures.predict_seconds(learner),
-                "latency": measures.latency(learner.model),
-                "memory": measures.peak_megabytes(learner) if self.settings["memory"] else None,
+                "predict": predict_seconds(learner),
+                "latency": latency(learner.model),
+                "memory": peak_megabytes(learner) if self.settings["memory"] else None,
             }
 
         self.progress.says(f"{candidate.title}, latency and memory")
@@ -421,7 +422,7 @@ class Run:
             "search": {name: each["trials"] for name, each in found.items()},
             **{name: advice[name] for name in ("winner", "tied", "differences")},
             "recommendation": advice["sentence"] + (f" {self.note}" if self.note else ""),
-            "code": code.lines(learner, winner["rate"], self.plan["schedule"]["final"]["steps"]),
+            "code": lines(learner, winner["rate"], self.plan["schedule"]["final"]["steps"]),
         }
         self.folder.write("results", result)
 
