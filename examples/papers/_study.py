@@ -228,7 +228,7 @@ def begin(study: Study, args: argparse.Namespace) -> tuple[pathlib.Path, dict]:
         "backend": keras.backend.backend(),
         "python": platform.python_version(),
     }
-    machine = f"{platform.machine()}, {len(os.sched_getaffinity(0))} cores"
+    machine = f"{platform.machine()}, cores: {len(os.sched_getaffinity(0))}"
     return path, {"name": study.name, **asked, "versions": versions, "machine": machine, "runs": results["runs"]}
 
 

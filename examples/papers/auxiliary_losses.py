@@ -79,6 +79,9 @@ STUDY = _study.Study(
     metric="accuracy",
     maximize=True,
     prior={"chance": 0.25},
+    found="With the auxiliary loss the network tells the first symbol in every case, without it as often as by "
+    "chance. On the way it forgets for a round now and then: the accuracy falls back to three or two "
+    "classes of four, and returns. What the paper claims holds on this task, with one seed so far.",
 )
 
 if __name__ == "__main__":

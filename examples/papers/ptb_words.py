@@ -47,6 +47,12 @@ STUDY = _study.Study(
     score=None,
     metric="val_perplexity",
     log=True,
+    found="The order of the papers holds for the ways to judge one model: dynamic evaluation is below Monte-Carlo "
+    "dropout, which is below the plain pass. Monte-Carlo dropout takes 1.0 % off, as in the papers. "
+    "Dynamic evaluation takes 21.9 % off, more than in the papers: our model has seen an eighth of the "
+    "text, and goes on learning from a test text that is two thirds as long. The tuned temperature is 1: "
+    "a model with that much dropout is not too sure of itself. Beside each other, models were run with "
+    "one seed, which is no proof of an order.",
 )
 # For the smallest form.
 TINY = (

@@ -21,7 +21,7 @@ What the papers claim, tried again. Each section is one command, its results are
 [examples/papers/results](../examples/papers/results), and this page is written from these files
 (`python -m examples.papers.report`). The models of a section have equal weights. What was chosen was chosen on
 validation data, never on the test set. Figures are those of the test set: means over seeds, with their standard errors.
-Minutes are those of one training on two CPU cores that had other work to do: they are no benchmark.
+Minutes are those of one training on CPU cores that had other work to do: they are no benchmark.
 
 """
 
