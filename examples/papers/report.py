@@ -17,8 +17,7 @@ PAGE = _study.ROOT.parent.parent / "docs" / "results.md"
 HEAD = """\
 # Results
 
-What the papers claim, tried again. Each section is one command, its results are a file in
-[examples/papers/results](../examples/papers/results), and this page is written from these files
+What the papers claim, tried again. Each section is one command, and this page is written from the files of results
 (`python -m examples.papers.report`). The models of a section have equal weights. What was chosen was chosen on
 validation data, never on the test set. Figures are those of the test set: means over seeds, with their standard errors.
 Minutes are those of one training on CPU cores that had other work to do: they are no benchmark.
@@ -52,7 +51,8 @@ def section(module) -> str:
             "\n".join("| " + " | ".join(row) + " |" for row in rows),
             f"![Curves of {study.metric} over the updates]({picture(study)})",
             f"`python -m examples.papers.{study.name} --budget {results['budget']}`: {settings}. "
-            f"Keras {versions['keras']}, {versions['backend']}, {results['machine']}.",
+            f"Keras {versions['keras']}, {versions['backend']}, {results['machine']}. "
+            f"[All figures](../examples/papers/results/{study.name}.json).",
         ]
     )
 
