@@ -79,6 +79,8 @@ class Site:
             anchor = f"#{anchor}" if anchor else ""
             if path in self.origins:
                 return f"[{words}](/{self.origins[path]}.md{anchor})"
+            if (ROOT / path).is_dir():
+                return words  # The site has no pages for folders.
             if not (ROOT / path).is_file():
                 self.broken.append(f"{origin or page} links to {match[3]}")
                 return words
