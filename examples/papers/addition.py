@@ -61,9 +61,9 @@ STUDY = _study.Study(
     metric="squared error",
     log=True,
     prior={"always 1": 1 / 6},
-    found="Over 200 steps both GRUs leave the plateau of a constant answer after 3,000 to 3,500 updates. At equal weights "
-    "thin matrices bring nothing here: the full-rank GRU, with fewer units, is a little earlier. One seed so far; the "
-    "paper's 750 steps and 14,500 updates are not run yet.",
+    found="Over 200 steps both GRUs leave the plateau of a constant answer after 3,000 to 3,500 updates. At equal "
+    "weights thin matrices bring nothing here: the full-rank GRU, with fewer units, is a little earlier. One seed so "
+    "far; the paper's 750 steps and 14,500 updates are not run yet.",
 )
 
 if __name__ == "__main__":

@@ -77,8 +77,8 @@ STUDY = _study.Study(
     metric="cross entropy",
     log=True,
     prior={"a guess": float(np.log(1000))},
-    found="At a length of 10 and after 4,000 updates the Mogrifier is ahead, and the gap grows as both learn. This is in "
-    "line with the paper, with one length and one seed so far.",
+    found="At a length of 10 and after 4,000 updates the Mogrifier is ahead, and the gap grows as both learn. This is "
+    "in line with the paper, with one length and one seed so far.",
 )
 
 if __name__ == "__main__":
