@@ -2,17 +2,18 @@
 
     python -m benchmarks.evaluation [--backends jax torch]
 
-One model of four million weights, two LSTM layers and 5,000 words, reads a text of 2,000 words in segments of 5
-(dynamic, one row) or 35 (Monte Carlo, ten rows, twenty samples). Beside each evaluation stands the barest loop that its
-backend allows around the same arithmetic:
+One model of four million weights, two LSTM layers and 5,000 words, reads 2,000 words in segments of 5 (dynamic, one row),
+or 7,000 in segments of 35 (Monte Carlo, ten rows, twenty samples). Beside each evaluation stands the barest loop that
+its backend allows around the same arithmetic:
 
 - `dynamic`: for each segment, one compiled function that computes the gradient and steps along it, six passes over the
   weights: two for the gradient, four to read and write what the step needs;
 - `monte-carlo`: for each segment, one compiled forward pass, without dropout, twenty times the segments of a text.
 
-The gradients of the training text, which dynamic evaluation needs once, are measured as `statistics`, beside as many
-gradients. The times are the smallest of five, after a first call that compiles. Each backend runs in a process of its
-own, and both sides of a pair take turns. Rows are written to `benchmarks/evaluation.json`.
+What a call of dynamic evaluation costs before its first segment, compilation and the gradients of a short training
+text, is measured by a call of four segments, and taken off. The times are the smallest of three, after a first call that
+compiles. Each backend runs in a process of its own, and both sides of a pair take turns. Rows are written to
+`benchmarks/evaluation.json`.
 """
 
 import argparse
@@ -26,7 +27,8 @@ from benchmarks import rows
 
 PATH = pathlib.Path(__file__).with_suffix(".json")
 KEY = ("backend", "method")
-VOCABULARY, TOKENS, SAMPLES, REPEATS = 5000, 2000, 20, 5
+VOCABULARY, SAMPLES, REPEATS = 5000, 20, 3
+TOKENS = {"dynamic": 2000, "monte-carlo": 7000}
 STEPS = {"dynamic": 5, "monte-carlo": 35}
 ROWS = 10
 
@@ -179,7 +181,7 @@ def cut(ids, batch_size, steps):
     )
 
 
-def measure():
+def measure(methods):
     """Prints the rows of this process's backend, as JSON."""
     import json
 
@@ -191,13 +193,16 @@ def measure():
     keras.utils.set_random_seed(0)
     backend = keras.backend.backend()
     loops = {"jax": jax_loops, "tensorflow": tensorflow_loops, "torch": torch_loops}[backend]
-    ids = np.random.default_rng(0).integers(0, VOCABULARY, size=TOKENS + 1).astype("int32")
+    random = np.random.default_rng(0)
+    texts = {name: random.integers(0, VOCABULARY, size=count + 1).astype("int32") for name, count in TOKENS.items()}
     models = {"dynamic": make_model(1), "monte-carlo": make_model(ROWS)}
     segments = {
-        "dynamic": list(cut(ids, 1, STEPS["dynamic"])),
-        "monte-carlo": [np.tile(part, (SAMPLES, 1, 1)) for part in cut(ids, ROWS, STEPS["monte-carlo"])],
+        "dynamic": list(cut(texts["dynamic"], 1, STEPS["dynamic"])),
+        "monte-carlo": [
+            np.tile(part, (SAMPLES, 1, 1)) for part in cut(texts["monte-carlo"], ROWS, STEPS["monte-carlo"])
+        ],
     }
-    short = ids[: 4 * STEPS["dynamic"] + 1]
+    short = texts["dynamic"][: 4 * STEPS["dynamic"] + 1]
 
     def dynamic(text):
         start = time.perf_counter()
@@ -209,18 +214,18 @@ def measure():
     def monte_carlo(samples):
         start = time.perf_counter()
         evaluation.evaluate(
-            models["monte-carlo"], ids, ROWS, STEPS["monte-carlo"], samples, dropout_scale=1.0, seed=0, verbose=False
+            models["monte-carlo"], texts["monte-carlo"], ROWS, STEPS["monte-carlo"], samples, seed=0, verbose=False
         )
         return time.perf_counter() - start
 
     learn, _ = loops(models["dynamic"], 5e-5)
     _, read = loops(models["monte-carlo"], 0.0)
     pairs = {
-        # What a call costs before its first segment is measured by a call of four, and taken off.
-        "dynamic": (lambda: dynamic(ids), lambda: dynamic(short), lambda: learn(*segments["dynamic"])),
+        "dynamic": (lambda: dynamic(texts["dynamic"]), lambda: dynamic(short), lambda: learn(*segments["dynamic"])),
         "monte-carlo": (lambda: monte_carlo(SAMPLES), None, lambda: read(*segments["monte-carlo"])),
     }
-    for method, (whole, start_up, bare) in pairs.items():
+    for method in methods:
+        whole, start_up, bare = pairs[method]
         times = {"whole": [], "start_up": [], "bare": []}
         for _ in range(REPEATS + 1):
             times["whole"].append(whole())
@@ -245,12 +250,13 @@ def main(argv=None):
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--backends", nargs="+", default=["jax", "tensorflow", "torch"])
+    parser.add_argument("--methods", nargs="+", choices=STEPS, default=[*STEPS])
     parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args(argv)
     if args.measure:
-        return measure()
+        return measure(args.methods)
     for backend in args.backends:
-        command = [sys.executable, "-m", "benchmarks.evaluation", "--measure"]
+        command = [sys.executable, "-m", "benchmarks.evaluation", "--measure", "--methods", *args.methods]
         environment = {**os.environ, "KERAS_BACKEND": backend}
         done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
         found = [json.loads(line[4:]) for line in done.stdout.splitlines() if line.startswith("row ")]

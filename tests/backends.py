@@ -5,7 +5,7 @@ import pytest
 
 PLACES = {"jax": 0, "tensorflow": 1, "torch": 2}
 
-# Marks a test, or as `pytestmark` a file: PyTorch, which compiles nothing, runs every row, the others a sixth each.
+# Marks a test, or as `pytestmark` a file: PyTorch, which compiles nothing, runs every row, the others an eighth each.
 # Tests that are picked by name run on every backend.
 in_turns = pytest.mark.in_turns
 # PyTorch runs every row, and each other row is JAX's or TensorFlow's; goldens run everywhere.

@@ -72,7 +72,7 @@ _bound = _Bound()
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "in_turns: JAX and TensorFlow each run a sixth of the rows")
+    config.addinivalue_line("markers", "in_turns: JAX and TensorFlow each run an eighth of the rows")
     config.addinivalue_line("markers", "alternating: JAX and TensorFlow each run half of the rows")
 
 
@@ -85,7 +85,7 @@ def pytest_collection_modifyitems(config, items):
     def is_left_out(item):
         place = zlib.crc32(item.nodeid.encode())
         if item.get_closest_marker("in_turns"):
-            return place % 6 != PLACES[backend]
+            return place % 8 != PLACES[backend]
         # Goldens run everywhere, and what only some backends can run, wherever it can.
         is_bound = item.name.startswith("test_golden") or item.get_closest_marker("skipif")
         return bool(item.get_closest_marker("alternating")) and not is_bound and place % 2 != PLACES[backend]

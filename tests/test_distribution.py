@@ -14,7 +14,9 @@ import pytest
 
 import keras_adaptive_rnn as kar
 from tests import distributed
-from tests.backends import in_turns
+from tests.backends import alternating, in_turns
+
+pytestmark = alternating
 
 ROOT = pathlib.Path(__file__).parent.parent
 BACKEND = keras.backend.backend()

@@ -9,7 +9,9 @@ import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine
 from keras_adaptive_rnn.engine import tuning
 from keras_adaptive_rnn.testing.case import Case
-from tests.backends import dealt
+from tests.backends import alternating, dealt
+
+pytestmark = alternating
 
 X = np.ones((2, 5, 4), "float32")
 MASK = np.array([[True] * 7, [False, True, False, True, True, False, False]])

@@ -27,8 +27,8 @@ TESTS = {
     "tensorflow": ("tensorflow", [[*SUITE, f"--ignore-glob=tests/test_[{half}]*.py"] for half in ("g-z", "a-f")]),
     "torch": ("torch", [SUITE]),
     "optimized": ("jax", [[COMPILED, *WORKERS]]),
-    # Each of these tests starts a process for every backend, so they run one by one.
-    "cross": ("jax", [["tests/cross"]]),
+    # Each of these tests starts processes for all backends: the tests of a file run one by one.
+    "cross": ("jax", [["tests/cross", "-n", "2", "--dist", "loadfile"]]),
     "docs": ("tensorflow", [["tests/site"]]),
 }
 PARTS = ["lint", *TESTS]
