@@ -2,17 +2,17 @@
 
     python -m benchmarks.evaluation [--backends jax torch]
 
-One model of four million weights, two LSTM layers and 5,000 words, reads 2,000 words in segments of 5 (dynamic, one row),
-or 7,000 in segments of 35 (Monte Carlo, ten rows, twenty samples). Beside each evaluation stands the barest loop that
-its backend allows around the same arithmetic:
+One model of four million weights, two LSTM layers and 5,000 words, reads 2,000 words in segments of 5 (dynamic, one
+row), or 7,000 in segments of 35 (Monte Carlo, ten rows, twenty samples). Beside each evaluation stands the barest loop
+that its backend allows around the same arithmetic:
 
 - `dynamic`: for each segment, one compiled function that computes the gradient and steps along it, six passes over the
   weights: two for the gradient, four to read and write what the step needs;
 - `monte-carlo`: for each segment, one compiled forward pass, without dropout, twenty times the segments of a text.
 
 What a call of dynamic evaluation costs before its first segment, compilation and the gradients of a short training
-text, is measured by a call of four segments, and taken off. The times are the smallest of three, after a first call that
-compiles. Each backend runs in a process of its own, and both sides of a pair take turns. Rows are written to
+text, is measured by a call of four segments, and taken off. The times are the smallest of three, after a first call
+that compiles. Each backend runs in a process of its own, and both sides of a pair take turns. Rows are written to
 `benchmarks/evaluation.json`.
 """
 
