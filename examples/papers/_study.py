@@ -25,6 +25,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 import keras_adaptive_rnn
+from keras_adaptive_rnn.comparison.statistics import mean_and_error
 
 ROOT = pathlib.Path(__file__).parent
 RESULTS = ROOT / "results"
@@ -40,7 +41,8 @@ class Study(NamedTuple):
         claim: What the paper says, with its figures.
         protocol: What was chosen, and how.
         models: The names of the models.
-        budgets: For each budget a dict of settings; all have `rounds` and `updates` a round.
+        budgets: For each budget a dict of settings; all have `rounds` and `updates` a round. With `anneal`, `rate` is
+            constant for that share of the rounds, and then falls linearly to a tenth.
         read: Called with the `--data` of the command or `None`, and the settings, returns the data of the study.
         make: Called with the name of a model, settings and data, returns a compiled model.
         draw: Called with a generator of NumPy, the number of updates, settings and data, returns what these updates
@@ -48,9 +50,7 @@ class Study(NamedTuple):
         batch: The size of a batch.
         score: Called with a model, settings, data and `"valid"` or `"test"`, returns a dict of figures.
         metric: The figure that the curves show.
-        maximize: Whether a larger figure is a better one.
         log: Whether the axis of that figure is logarithmic.
-        best: Whether the test is taken with the weights of the best validation, and not with the last ones.
         prior: The figure that is not better than knowing nothing, by name; shown as a line.
         found: What our results say of the claim, in words.
     """
@@ -67,9 +67,7 @@ class Study(NamedTuple):
     batch: int
     score: Callable
     metric: str
-    maximize: bool = False
     log: bool = False
-    best: bool = False
     prior: dict[str, float] | None = None
     found: str = ""
 
@@ -88,7 +86,7 @@ class Training:
         self.study, self.name, self.seed, self.settings, self.data = study, model, seed, settings, data
         self.folder = folder / f"{model.replace(' ', '_')}-{seed}"
         self.path = self.folder / "state.json"
-        self.state = {"round": 0, "minutes": 0.0, "curve": [], "file": None, "best": None}
+        self.state = {"round": 0, "minutes": 0.0, "curve": [], "file": None}
         if self.path.exists():
             self.state = json.loads(self.path.read_text(encoding="utf-8"))
 
@@ -101,56 +99,46 @@ class Training:
             model = keras.models.load_model(self.folder / state["file"])
         else:
             model = study.make(self.name, settings, self.data)
-        rate = float(np.asarray(keras.ops.convert_to_numpy(model.optimizer.learning_rate)))
-        while state["round"] < settings["rounds"]:
+        while state["round"] < settings["rounds"] and not self.diverged():
             start, k = time.monotonic(), state["round"]
             if "anneal" in settings:
-                # Constant for a share of the rounds, then linear to a tenth.
                 left = (1 - k / settings["rounds"]) / (1 - settings["anneal"])
-                model.optimizer.learning_rate.assign(state.setdefault("rate", rate) * min(1.0, max(0.1, left)))
+                model.optimizer.learning_rate.assign(settings["rate"] * min(1.0, max(0.1, left)))
             x, y = study.draw(np.random.default_rng([self.seed, k]), settings["updates"], settings, self.data)
             history = model.fit(x, y, study.batch, epochs=1, shuffle=False, verbose=0).history
             figures = study.score(model, settings, self.data, "valid")
-            if not np.isfinite(history["loss"][0]):
-                state["diverged"] = True
             self.keep(model, {"loss": history["loss"][0], **figures}, (time.monotonic() - start) / 60)
             advance(f"{self.name}, seed {self.seed}: {study.metric} {figures[study.metric]:.4g}")
-            if state.get("diverged"):
-                break
-        if study.best and state["best"]:
-            model = keras.models.load_model(self.folder / state["best"])
         return {
             "model": self.name,
             "seed": self.seed,
             "weights": model.count_params(),
             "minutes": round(state["minutes"], 2),
-            "diverged": bool(state.get("diverged")),
+            "diverged": self.diverged(),
             "figures": study.score(model, settings, self.data, "test"),
             "curve": state["curve"],
         }
+
+    def diverged(self) -> bool:
+        curve = self.state["curve"]
+        return bool(curve) and not np.isfinite(curve[-1]["loss"])
 
     def keep(self, model: keras.Model, point: dict, minutes: float) -> None:
         state = self.state
         state["round"] += 1
         state["minutes"] += minutes
         state["curve"].append({name: float(f"{value:.6g}") for name, value in point.items()})
-        sign = -1 if self.study.maximize else 1
-        values = [sign * p[self.study.metric] for p in state["curve"]]
-        new = f"round-{state['round']}.keras"
-        model.save(self.folder / new)
-        state["file"] = new
-        if not state["best"] or values[-1] <= min(values[:-1], default=np.inf):
-            state["best"] = new
+        state["file"] = f"round-{state['round']}.keras"
+        model.save(self.folder / state["file"])
         write(self.path, state)
         for file in self.folder.glob("round-*.keras"):
-            if file.name not in (state["file"], state["best"]):
+            if file.name != state["file"]:
                 file.unlink()
 
 
-def mean_and_error(values) -> tuple[float, float | None]:
-    """Returns the mean, and its standard error if there is more than one value."""
-    values = np.asarray(values, "float64")
-    return values.mean(), values.std(ddof=1) / len(values) ** 0.5 if len(values) > 1 else None
+def judging(part: str) -> np.random.Generator:
+    """Returns the generator of the validation or the test data of a study that makes its data."""
+    return np.random.default_rng({"valid": 10**6, "test": 10**6 + 1}[part])
 
 
 def shown(values) -> str:

@@ -61,7 +61,7 @@ def draw(rng, updates, settings, data):
 
 
 def score(model, settings, data, part):
-    x, y = sequences(np.random.default_rng({"valid": 10**6, "test": 10**6 + 1}[part]), 256, settings["gap"])
+    x, y = sequences(_study.judging(part), 256, settings["gap"])
     return {"cross entropy": model.evaluate(x, y, batch_size=64, verbose=0)}
 
 
