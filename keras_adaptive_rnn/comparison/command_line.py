@@ -5,6 +5,8 @@ import os
 import pathlib
 import sys
 
+from keras_adaptive_rnn._command_line import positive
+
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Silences TensorFlow's list of missing devices.
 
 DESCRIPTION = """\
@@ -51,16 +53,6 @@ def parse(argv=None):
     add("--seed", type=int, default=0, help="decides how the data is divided, and all weights (%(default)s)")
     add("--no-memory", action="store_true", help="do not measure the memory of training, which takes seconds a cell")
     return parser.parse_args(argv)
-
-
-def positive(kind):
-    def parse(text):
-        value = kind(text)
-        if not value > 0:
-            raise argparse.ArgumentTypeError(f"must be positive, and is {text}")
-        return value
-
-    return parse
 
 
 def names(text):

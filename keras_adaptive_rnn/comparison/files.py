@@ -6,6 +6,7 @@ import zipfile
 
 import numpy as np
 
+from keras_adaptive_rnn._command_line import in_utf8
 from keras_adaptive_rnn.comparison.data import PARTS, SHARES, divided, from_arrays, prepare
 
 TABLES = (".csv", ".tsv", ".parquet")
@@ -75,10 +76,8 @@ def read_text(path, steps):
     raw = path.read_bytes()
     if b"\0" in raw:
         raise ValueError(f"{path} is not a text: it has a byte of zero")
-    try:
+    with in_utf8(path):
         text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not UTF-8: {error.reason} at byte {error.start}") from None
     codes = np.frombuffer(text.encode("utf-32-le"), "uint32")
     ends = [0, round(SHARES[0] * len(codes)), round((1 - SHARES[2]) * len(codes)), len(codes)]
     known, counts = np.unique(codes[: ends[1]], return_counts=True)
@@ -302,17 +301,14 @@ class Table:
 
 def read_csv(path):
     """Returns the columns of a table as arrays: floats, with NaN where nothing is, or words."""
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        try:
-            sample = file.read(1 << 14)
-            if not sample.strip():
-                raise ValueError(f"{path} is empty")
-            file.seek(0)
-            first = sample.splitlines()[0]
-            delimiter = max("\t;,", key=first.count)
-            header, *rows = [row for row in csv.reader(file, delimiter=delimiter) if row]
-        except UnicodeDecodeError as error:
-            raise ValueError(f"{path} is not UTF-8: {error.reason} at byte {error.start}") from None
+    with path.open(newline="", encoding="utf-8-sig") as file, in_utf8(path):
+        sample = file.read(1 << 14)
+        if not sample.strip():
+            raise ValueError(f"{path} is empty")
+        file.seek(0)
+        first = sample.splitlines()[0]
+        delimiter = max("\t;,", key=first.count)
+        header, *rows = [row for row in csv.reader(file, delimiter=delimiter) if row]
     header = [name.strip() for name in header]
     if len(set(header)) < len(header):
         name = next(name for name in header if header.count(name) > 1)

@@ -5,6 +5,8 @@ import ast
 import os
 import sys
 
+from keras_adaptive_rnn._command_line import positive
+
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Silences TensorFlow's list of missing devices.
 
 
@@ -70,16 +72,6 @@ def vocabulary(add):
     add("--split", choices=("character", "word"), default="character", help="what a token is (%(default)s)")
     add("--min-count", type=positive(int), default=5, help="rarer tokens become one (%(default)s)")
     add("--max-size", type=positive(int), help="largest number of tokens")
-
-
-def positive(kind):
-    def parse(text):
-        value = kind(text)
-        if not value > 0:
-            raise argparse.ArgumentTypeError(f"must be positive, and is {text}")
-        return value
-
-    return parse
 
 
 def options(pairs):

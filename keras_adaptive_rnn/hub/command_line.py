@@ -1,6 +1,5 @@
 """What the commands of `python -m keras_adaptive_rnn.hub` do."""
 
-import contextlib
 import itertools
 import json
 import pathlib
@@ -14,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from keras_adaptive_rnn import callbacks, cells
+from keras_adaptive_rnn._command_line import in_utf8
 from keras_adaptive_rnn.hub import presets
 from keras_adaptive_rnn.hub.backbone import RecurrentBackbone
 from keras_adaptive_rnn.hub.causal_lm import RecurrentCausalLM
@@ -51,15 +51,6 @@ def tokens(args):
     tokenizer = tokenizer_of(args)
     ids = tokenize(args.text, tokenizer, args.path)
     print(f"{len(ids):,} tokens, {tokenizer.vocabulary_size():,} different ones, are in {args.path}")
-
-
-@contextlib.contextmanager
-def in_utf8(path):
-    """Raises `ValueError` with the path of a file that turns out not to be UTF-8."""
-    try:
-        yield
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not UTF-8: {error.reason} at byte {error.start}") from None
 
 
 def tokenizer_of(args):

@@ -1,0 +1,25 @@
+"""What the commands share: checks of options and of texts."""
+
+import argparse
+import contextlib
+
+
+def positive(kind):
+    """Returns a type for `add_argument`: a positive `int` or `float`."""
+
+    def parse(text):
+        value = kind(text)
+        if not value > 0:
+            raise argparse.ArgumentTypeError(f"must be positive, and is {text}")
+        return value
+
+    return parse
+
+
+@contextlib.contextmanager
+def in_utf8(path):
+    """Raises `ValueError` with the path of a file that turns out not to be UTF-8."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not UTF-8: {error.reason} at byte {error.start}") from None
