@@ -1,4 +1,4 @@
-"""A word language model: trains an AWD-LSTM, a Mogrifier or an LSTM on a text, and evaluates it in four ways.
+"""A word language model: trains an AWD-LSTM, a Mogrifier or another cell on a text, and evaluates it in four ways.
 
 The text is a folder with a training, a validation and a test file, such as `ptb.train.txt`, `ptb.valid.txt` and
 `ptb.test.txt`, or a single file, which is split, or, by default, the Python language reference:
@@ -8,8 +8,8 @@ The text is a folder with a training, a validation and a test file, such as `ptb
     python examples/word_language_model.py --text penn/ --model mogrifier --small --words 120000
 
 Sizes, dropouts, penalties, optimizer and averaging are those of the papers for the words of the Penn Treebank, which
-need a GPU and days; `--small` has sizes for a CPU. Every number is an option. Where the code of the Mogrifier draws new
-masks of input, inter-layer and output dropout in each step, a mask holds for a segment here.
+need a GPU and days; `--small` has sizes for a CPU, also for other cells. Every number is an option. Where the code of
+the Mogrifier draws new masks of input, inter-layer and output dropout in each step, a mask holds for a segment here.
 
 The run prints a table of perplexities: of the plain model, at a tuned temperature, averaged over dropout masks (Monte
 Carlo) without and with one, and while the model goes on learning (dynamic evaluation). It leaves `preset`, `curves.png`
@@ -47,10 +47,13 @@ NEVER = 10**9  # Epochs that no run reaches.
 
 # Merity, Keskar and Socher (2018).
 AWD = {
+    "cell": "lstm",
     "embedding": 400,
     "units": [1150, 1150, 400],
-    "rounds": 0,
+    "rounds": 5,
     "rank": None,
+    "depth": 3,
+    "policy_units": 100,
     "experts": 1,
     "tie_weights": True,
     "sum_layers": False,
@@ -112,9 +115,9 @@ PAPERS = {
     "awd": AWD,
     "mogrifier": {
         **LSTM,
+        "cell": "mogrifier",
         "embedding": 912,
         "units": [912, 912],
-        "rounds": 5,
         "rank": 84,
         "input_dropout": 0.729,
         "hidden_dropout": 0.291,
@@ -144,9 +147,16 @@ SMALL = {
     "words": 120_000,
     "min_count": 2,
 }
+# These cells drop their state, with one mask for a segment, where AWD-LSTM drops recurrent weights.
+STATE = {**SMALL, "weight_drop": 0.0, "state_dropout": 0.25}
 SMALLS = {
     "awd": SMALL,
-    "mogrifier": {**SMALL, "units": [404, 224], "rounds": 5, "rank": 40},
+    "mogrifier": {**SMALL, "cell": "mogrifier", "units": [400, 224], "rank": 40},
+    "adaptive-lstm": {**STATE, "cell": "adaptive-lstm", "units": [322, 224], "policy_units": 48},
+    "low-rank-lstm": {**STATE, "cell": "low-rank-lstm", "units": [732, 224], "rank": 64},
+    "low-rank-gru": {**STATE, "cell": "low-rank-gru", "units": [993, 224], "rank": 64},
+    "highway": {**STATE, "cell": "highway", "units": [432, 224]},
+    "multiplicative-lstm": {**STATE, "cell": "multiplicative-lstm", "units": [377, 224]},
     "lstm": {
         **SMALL,
         "word_dropout": 0.0,
@@ -158,6 +168,13 @@ SMALLS = {
         "temporal_regularization": 0.0,
         "latest": None,
     },
+}
+CELLS = tuple(dict.fromkeys(settings["cell"] for settings in SMALLS.values()))
+# Options that some cells do not have.
+LACKING = {
+    "low-rank-lstm": ("weight_drop",),
+    "low-rank-gru": ("weight_drop", "cap_input_gate"),
+    "highway": ("cap_input_gate",),
 }
 LEARNING_RATES = {"sgd": 30.0, "adam": 2e-3}
 # How a trained model is judged, and the options of each.
@@ -242,30 +259,50 @@ def prepare(args: argparse.Namespace) -> tuple[hub.VocabularyTokenizer, dict[str
 # The model.
 
 
-def make_cell(args: argparse.Namespace, layer: int):
-    """Returns the cell of a layer, the lowest of which is layer 0."""
-    units = args.units[layer]
-    options = {
-        # That of the lowest layer is the input dropout.
-        "dropout": args.hidden_dropout if layer else 0.0,
-        "recurrent_dropout": args.state_dropout,
-        "cap_input_gate": args.cap_input_gate,
-    }
-    if args.weight_drop:
-        options["recurrent_map"] = maps.DropConnect(args.weight_drop)
+def make_cells(args: argparse.Namespace) -> list:
+    """Returns the cells of the layers, the lowest first."""
+    if args.cell == "adaptive-lstm":
+        # One cell of several layers, whose masks of a state hold for the layer above as well.
+        return [
+            kar.StackedAdaptiveLSTMCells(
+                args.units,
+                policy_units=args.policy_units,
+                recurrent_dropout=args.state_dropout,
+                cap_input_gate=args.cap_input_gate,
+                **drop_weights(args),
+            )
+        ]
+    # The dropout of the lowest layer is the input dropout.
+    return [make_cell(units, args.hidden_dropout if k else 0.0, args) for k, units in enumerate(args.units)]
+
+
+def make_cell(units: int, dropout: float, args: argparse.Namespace):
+    options = {"dropout": dropout, "recurrent_dropout": args.state_dropout}
+    if args.cell == "low-rank-gru":
+        return kar.LowRankGRUCell(units, args.rank, **options)
+    if args.cell == "highway":
+        return kar.RecurrentHighwayCell(units, args.depth, **options, **drop_weights(args))
+    options["cap_input_gate"] = args.cap_input_gate
+    if args.cell == "low-rank-lstm":
+        return kar.LowRankLSTMCell(units, args.rank, **options)
     if args.optimizer == "sgd":
         # As in AWD-LSTM.
         uniform = functools.partial(keras.initializers.RandomUniform, -(units**-0.5), units**-0.5)
         options |= {f"{name}_initializer": uniform() for name in ("kernel", "recurrent", "bias")}
         options["unit_forget_bias"] = False
-    if args.rounds:
+    options |= drop_weights(args)
+    if args.cell == "mogrifier":
         return kar.MogrifierCell(units, rounds=args.rounds, rank=args.rank, **options)
-    return kar.LSTMCell(units, **options)
+    return {"lstm": kar.LSTMCell, "multiplicative-lstm": kar.MultiplicativeLSTMCell}[args.cell](units, **options)
+
+
+def drop_weights(args: argparse.Namespace) -> dict:
+    return {"recurrent_map": maps.DropConnect(args.weight_drop)} if args.weight_drop else {}
 
 
 def make_model(tokenizer: hub.VocabularyTokenizer, args: argparse.Namespace) -> hub.RecurrentCausalLM:
     keras.utils.set_random_seed(args.seed)
-    cells = [make_cell(args, layer) for layer in range(len(args.units))]
+    cells = make_cells(args)
     if args.sum_layers:
         cells = [kar.StackedCells(cells, connection="skip")]
     backbone = hub.RecurrentBackbone(
@@ -491,12 +528,15 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
     group.add_argument("--split-punctuation", action="store_true", help="make punctuation marks words of their own")
 
     group = parser.add_argument_group("the model")
-    group.add_argument("--model", choices=PAPERS, default="awd", help="whose settings to take (%(default)s)")
+    group.add_argument("--model", choices=SMALLS, default="awd", help="whose settings to take (%(default)s)")
     group.add_argument("--small", action="store_true", help="sizes and settings for a CPU")
     group.add_argument("--embedding", type=positive(int), help="size of the embedding")
     group.add_argument("--units", type=positive(int), nargs="+", help="units of each layer, the lowest first")
-    group.add_argument("--rounds", type=int, help="rounds of the Mogrifier; 0: a plain LSTM")
-    group.add_argument("--rank", type=positive(int), help="rank of the Mogrifier's gates; full by default")
+    group.add_argument("--cell", choices=CELLS, help="cell of the layers")
+    group.add_argument("--rounds", type=int, help="rounds of the Mogrifier")
+    group.add_argument("--rank", type=positive(int), help="rank of low-rank cells, and of the Mogrifier's gates")
+    group.add_argument("--depth", type=positive(int), help="depth of the highway in a step")
+    group.add_argument("--policy-units", type=positive(int), help="units of the policy of the adaptive LSTM")
     group.add_argument("--experts", type=positive(int), help="softmaxes to mix; 1: one softmax")
     flag = functools.partial(group.add_argument, action=argparse.BooleanOptionalAction)
     flag("--tie-weights", help="predict words with the matrix that embeds them")
@@ -564,6 +604,8 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
         parser.error(f"--temperatures must be LOW and HIGH, and are {args.temperatures}")
     if args.minutes and args.epochs is None:
         args.epochs = NEVER
+    if not args.small and args.model not in PAPERS:
+        parser.error(f"--model {args.model} has settings for a CPU only: add --small")
     defaults = (SMALLS if args.small else PAPERS)[args.model]
     if args.optimizer not in (None, defaults["optimizer"]) or "learning_rate" not in defaults:
         optimizer = args.optimizer or defaults["optimizer"]
@@ -571,21 +613,31 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
     for name, value in defaults.items():
         if getattr(args, name) is None:
             setattr(args, name, value)
+    for name in LACKING.get(args.cell, ()):
+        if getattr(args, name):
+            parser.error(f"--cell {args.cell} has no --{name.replace('_', '-')}")
+    if args.cell.startswith("low-rank") and args.rank is None:
+        parser.error(f"--cell {args.cell} needs a --rank")
     return args
 
 
 def described() -> str:
     """Returns the table of the models' settings."""
-    columns = {**PAPERS, **{f"{name} --small": settings for name, settings in SMALLS.items()}}
+
+    def shown(settings, name):
+        value = settings.get(name, LEARNING_RATES[settings["optimizer"]]) if name == "learning_rate" else settings[name]
+        return f"{value:.3g}" if isinstance(value, float) else str(value).replace(" ", "")
+
+    columns = {**PAPERS, **{f"{name} --small": SMALLS[name] for name in PAPERS}}
     lines = ["settings:", f"{'':28}" + "".join(f"{name:>20}" for name in columns)]
     for name in [*AWD, "learning_rate"]:
-        shown = []
-        for settings in columns.values():
-            value = (
-                settings.get(name, LEARNING_RATES[settings["optimizer"]]) if name == "learning_rate" else settings[name]
-            )
-            shown.append(f"{value:.3g}" if isinstance(value, float) else str(value).replace(" ", ""))
-        lines.append(f"  --{name.replace('_', '-'):26}" + "".join(f"{value:>20}" for value in shown))
+        cells = "".join(f"{shown(settings, name):>20}" for settings in columns.values())
+        lines.append(f"  --{name.replace('_', '-'):26}{cells}")
+    lines.append("as awd --small, but for:")
+    for model in [name for name in SMALLS if name not in PAPERS]:
+        changed = [name for name in SMALL if SMALLS[model][name] != SMALL[name]]
+        options = ", ".join(f"{name.replace('_', '-')} {shown(SMALLS[model], name)}" for name in changed)
+        lines.append(f"  {model} --small: {options}")
     return "\n".join(lines)
 
 

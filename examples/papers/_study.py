@@ -6,6 +6,7 @@ and its generators, so that a run that is killed ends with the same numbers.
 """
 
 import argparse
+import itertools
 import json
 import os
 import pathlib
@@ -53,6 +54,7 @@ class Study(NamedTuple):
         log: Whether the axis of that figure is logarithmic.
         prior: The figure that is not better than knowing nothing, by name; shown as a line.
         found: What our results say of the claim, in words.
+        baselines: The models whose figures are taken from those of the others with the same seed; by default the first.
     """
 
     name: str
@@ -70,6 +72,7 @@ class Study(NamedTuple):
     log: bool = False
     prior: dict[str, float] | None = None
     found: str = ""
+    baselines: tuple[str, ...] | None = None
 
 
 def write(path: pathlib.Path, content) -> None:
@@ -147,19 +150,41 @@ def shown(values) -> str:
 
 
 def table(results: dict) -> tuple[list[str], list[list[str]]]:
-    """Returns the header and the lines of a table: a line for each model, figures over the seeds."""
+    """Returns the header and the lines of a table: a line for each model, figures over the seeds that have them."""
     rows = results["runs"]
-    figures = list(rows[0]["figures"])
+    figures = list(dict.fromkeys(figure for row in rows for figure in row["figures"]))
     lines = []
     for name in dict.fromkeys(row["model"] for row in rows):
         mine = [row for row in rows if row["model"] == name]
-        cells = [shown([row["figures"][figure] for row in mine]) for figure in figures]
+        cells = []
+        for figure in figures:
+            values = [row["figures"][figure] for row in mine if figure in row["figures"]]
+            cells.append(shown(values) if values else "")
+            if 0 < len(values) < len(mine):
+                cells[-1] += f" ({len(values)} of {len(mine)})"
         minutes = np.mean([row["minutes"] for row in mine])
         diverged = sum(row["diverged"] for row in mine)
         lines.append([name, f"{mine[0]['weights']:,}", str(len(mine)), *cells, f"{minutes:.3g}"])
         if diverged:
             lines[-1][0] += f" ({diverged} diverged)"
     return ["model", "weights", "seeds", *figures, "minutes"], lines
+
+
+def differences(study: Study, results: dict) -> list[str]:
+    """Returns what the first figure of each model differs from that of each baseline, over the seeds of both."""
+    figure = next(iter(results["runs"][0]["figures"]))
+    found = {name: {} for name in study.models}
+    for row in results["runs"]:
+        found[row["model"]][row["seed"]] = row["figures"][figure]
+    lines = []
+    baselines = study.baselines or study.models[:1]
+    for baseline, name in itertools.product(baselines, study.models):
+        seeds = sorted(found[baseline].keys() & found[name].keys())
+        later = study.models.index(name) > study.models.index(baseline)
+        if later and len(seeds) > 1:
+            values = [found[name][seed] - found[baseline][seed] for seed in seeds]
+            lines.append(f"{name} - {baseline}: {shown(values)} ({figure}, {len(seeds)} seeds)")
+    return lines
 
 
 def plot(study: Study, results: dict, path: pathlib.Path) -> None:
@@ -237,6 +262,7 @@ def finish(study: Study, args: argparse.Namespace, path: pathlib.Path, results: 
     for cells in lines:
         shown_table.add_row(*cells)
     Console().print(shown_table)
+    print(*differences(study, results), sep="\n")
     print(f"The results are in {path}, the curves in {picture}.")
 
 

@@ -42,6 +42,7 @@ def section(module) -> str:
     source = re.search(r"Reference: (.*)", module.__doc__, flags=re.DOTALL)[1].strip().replace("\n", " ")
     versions = results["versions"]
     settings = ", ".join(f"{name} {value}" for name, value in results["settings"].items())
+    differences = _study.differences(study, results)
     return "\n\n".join(
         [
             f"## {study.title}",
@@ -49,6 +50,7 @@ def section(module) -> str:
             f"**Here.** {study.protocol}",
             f"**Found.** {study.found}",
             "\n".join("| " + " | ".join(row) + " |" for row in rows),
+            *(["Differences at the same seed:", "\n".join(f"- {line}" for line in differences)] if differences else []),
             f"![Curves of {study.metric} over the updates]({picture(study)})",
             f"`python -m examples.papers.{study.name} --budget {results['budget']}`: {settings}. "
             f"Keras {versions['keras']}, {versions['backend']}, {results['machine']}. "
