@@ -30,6 +30,7 @@ from keras_adaptive_rnn.layers import RNN
 START, STOP, FIRST, WORDS, LENGTH = 0, 1, 2, 20, 8
 # Each word has another one of the same meaning, which no source holds.
 VOCABULARY = FIRST + 2 * WORDS
+FIGURES = ("other words", "generated", "right texts")
 
 
 def draw(samples: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -104,6 +105,30 @@ def write(encoder: keras.Model, model: keras.Model, source: np.ndarray, penalty,
     return found[0]
 
 
+def train(units: int, steps: int, rng: np.random.Generator, verbose: int = 1) -> tuple[keras.Model, keras.Model]:
+    """Returns the encoder and a step of the decoder, trained."""
+    training, encoder, step = make_models(units)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    training.compile(keras.optimizers.Adam(3e-3, clipnorm=1.0), loss)
+    source, text = draw(64 * steps, rng)
+    training.fit([source, text[:, :-1]], text[:, 1:], batch_size=64, verbose=verbose)
+    return encoder, step
+
+
+def judge(encoder: keras.Model, step: keras.Model, source: np.ndarray, penalty, beam: int) -> dict[str, float]:
+    """Returns the figures of the texts that are written about the sources."""
+    found = [write(encoder, step, each, penalty, beam) for each in source]
+    written = np.concatenate([hypothesis.tokens[1:] for hypothesis in found])
+    written = written[written != STOP]
+    texts = [hypothesis.tokens[1:-1] for hypothesis in found]
+    meant = [np.where(text >= FIRST + WORDS, text - WORDS, text).tolist() for text in texts]
+    return {
+        "other words": float(np.mean(written >= FIRST + WORDS)),
+        "generated": float(np.mean([hypothesis.extras["p_gen"].mean() for hypothesis in found])),
+        "right texts": float(np.mean([text == each.tolist() for text, each in zip(meant, source, strict=True)])),
+    }
+
+
 def main(arguments: list[str] | None = None) -> dict[float, float]:
     """Returns the share of other words by strength of the penalty."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -118,25 +143,13 @@ def main(arguments: list[str] | None = None) -> dict[float, float]:
 
     keras.utils.set_random_seed(options.seed)
     rng = np.random.default_rng(options.seed)
-    training, encoder, step = make_models(options.units)
-    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    training.compile(keras.optimizers.Adam(3e-3, clipnorm=1.0), loss)
-    source, text = draw(64 * options.steps, rng)
-    training.fit([source, text[:, :-1]], text[:, 1:], batch_size=64)
-
+    encoder, step = train(options.units, options.steps, rng)
     source, _ = draw(options.texts, rng)
-    table, shares = Table("strength", "other words", "generated", "right texts"), {}
+    table, shares = Table("strength", *FIGURES), {}
     for strength in options.strengths:
-        penalty = evaluation.CopyPenalty(options.target, strength)
-        found = [write(encoder, step, each, penalty, options.beam) for each in source]
-        written = np.concatenate([hypothesis.tokens[1:] for hypothesis in found])
-        written = written[written != STOP]
-        shares[strength] = float(np.mean(written >= FIRST + WORDS))
-        generated = np.mean([hypothesis.extras["p_gen"].mean() for hypothesis in found])
-        texts = [hypothesis.tokens[1:-1] for hypothesis in found]
-        meant = [np.where(text >= FIRST + WORDS, text - WORDS, text).tolist() for text in texts]
-        right = np.mean([text == each.tolist() for text, each in zip(meant, source, strict=True)])
-        table.add_row(f"{strength:g}", f"{shares[strength]:.1%}", f"{generated:.1%}", f"{right:.1%}")
+        figures = judge(encoder, step, source, evaluation.CopyPenalty(options.target, strength), options.beam)
+        table.add_row(f"{strength:g}", *(f"{figures[name]:.1%}" for name in FIGURES))
+        shares[strength] = figures["other words"]
     Console().print(table)
     return shares
 

@@ -26,6 +26,8 @@ from rich.table import Table
 
 from keras_adaptive_rnn import analysis
 
+LABELS = ("true", "random")
+
 
 def read_data(path: str | None, images: int) -> tuple[np.ndarray, np.ndarray]:
     """Returns the first images `[images, 784]`, from 0 to 1, and labels of the training part."""
@@ -48,7 +50,11 @@ class UntilKnown(keras.callbacks.Callback):
             self.model.stop_training = True
 
 
-def train(x: np.ndarray, y: np.ndarray, units: int, epochs: int) -> keras.Model:
+def random_labels(y: np.ndarray, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, 10, len(y))
+
+
+def train(x: np.ndarray, y: np.ndarray, units: int, epochs: int, verbose: int) -> keras.Model:
     model = keras.Sequential(
         [
             keras.Input((784,)),
@@ -59,8 +65,15 @@ def train(x: np.ndarray, y: np.ndarray, units: int, epochs: int) -> keras.Model:
     )
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile(keras.optimizers.Adam(1e-3), loss, metrics=["accuracy"])
-    model.fit(x, y, batch_size=100, epochs=epochs, verbose=2, callbacks=[UntilKnown()])
+    model.fit(x, y, batch_size=100, epochs=epochs, verbose=verbose, callbacks=[UntilKnown()])
     return model
+
+
+def judge(model: keras.Model, x: np.ndarray, y: np.ndarray, repeats: int, seed: int, verbose: bool = True):
+    """Returns the ablation curve, and the selectivity of each hidden unit."""
+    curve = analysis.ablation_curve(model, "hidden", x, y, repeats=repeats, seed=seed, verbose=verbose)
+    hidden = keras.Model(model.inputs, model.get_layer("hidden").output)
+    return curve, analysis.selectivity(hidden.predict(x, verbose=0), y)
 
 
 def main(arguments: list[str] | None = None) -> dict[str, analysis.AblationCurve]:
@@ -78,11 +91,10 @@ def main(arguments: list[str] | None = None) -> dict[str, analysis.AblationCurve
     keras.utils.set_random_seed(options.seed)
     x, y = read_data(options.data, options.images)
     curves, table = {}, Table("labels", "training accuracy", "area under the curve", "mean selectivity")
-    for name, labels in (("true", y), ("random", np.random.default_rng(options.seed).integers(0, 10, len(y)))):
-        model = train(x, labels, options.units, options.epochs)
-        curve = analysis.ablation_curve(model, "hidden", x, labels, repeats=options.repeats, seed=options.seed)
-        hidden = keras.Model(model.inputs, model.get_layer("hidden").output)
-        index = analysis.selectivity(hidden.predict(x, verbose=0), labels)
+    for name in LABELS:
+        labels = y if name == "true" else random_labels(y, options.seed)
+        model = train(x, labels, options.units, options.epochs, verbose=2)
+        curve, index = judge(model, x, labels, options.repeats, options.seed)
         table.add_row(name, f"{curve.accuracies[0, 0]:.1%}", f"{curve.area:.3f}", f"{index.mean():.3f}")
         curves[f"{name} labels"] = curve
     Console().print(table)

@@ -42,15 +42,19 @@ class Study(NamedTuple):
         claim: What the paper says, with its figures.
         protocol: What was chosen, and how.
         models: The names of the models.
-        budgets: For each budget a dict of settings; all have `rounds` and `updates` a round. With `anneal`, `rate` is
-            constant for that share of the rounds, and then falls linearly to a tenth.
+        budgets: For each budget a dict of settings; all have `rounds`, and `updates` a round unless there is `train`.
+            With `anneal`, `rate` is constant for that share of the rounds, and then falls linearly to a tenth.
         read: Called with the `--data` of the command or `None`, and the settings, returns the data of the study.
         make: Called with the name of a model, settings and data, returns a compiled model.
         draw: Called with a generator of NumPy, the number of updates, settings and data, returns what these updates
             train on: inputs, targets.
-        batch: The size of a batch.
         score: Called with a model, settings, data and `"valid"` or `"test"`, returns a dict of figures.
+        batch: The size of a batch.
+        train: In place of `make`, `draw` and `score`, for trainings of seconds: called with the name of a model, a
+            seed, settings and data, returns the number of weights, a dict of figures, and a curve: a list of such
+            dicts.
         metric: The figure that the curves show.
+        axis: What the curves go over: a figure of each of their points, or the updates.
         log: Whether the axis of that figure is logarithmic.
         prior: The figure that is not better than knowing nothing, by name; shown as a line.
         found: What our results say of the claim, in words.
@@ -63,12 +67,14 @@ class Study(NamedTuple):
     protocol: str
     models: tuple[str, ...]
     budgets: dict[str, dict[str, Any]]
-    read: Callable
-    make: Callable
-    draw: Callable
-    batch: int
-    score: Callable
     metric: str
+    read: Callable = lambda path, settings: None
+    make: Callable | None = None
+    draw: Callable | None = None
+    score: Callable | None = None
+    batch: int | None = None
+    train: Callable | None = None
+    axis: str = "updates"
     log: bool = False
     prior: dict[str, float] | None = None
     found: str = ""
@@ -96,6 +102,8 @@ class Training:
     def run(self, advance: Callable[[str], None]) -> dict:
         """Returns the row of results; `advance` is called after each round."""
         study, settings, state = self.study, self.settings, self.state
+        if study.train is not None:
+            return self.run_at_once(advance)
         self.folder.mkdir(parents=True, exist_ok=True)
         keras.utils.set_random_seed(self.seed)
         if state["file"]:
@@ -120,6 +128,20 @@ class Training:
             "diverged": self.diverged(),
             "figures": study.score(model, settings, self.data, "test"),
             "curve": state["curve"],
+        }
+
+    def run_at_once(self, advance: Callable[[str], None]) -> dict:
+        start = time.monotonic()
+        weights, figures, curve = self.study.train(self.name, self.seed, self.settings, self.data)
+        advance(f"{self.name}, seed {self.seed}")
+        return {
+            "model": self.name,
+            "seed": self.seed,
+            "weights": weights,
+            "minutes": round((time.monotonic() - start) / 60, 2),
+            "diverged": False,
+            "figures": figures,
+            "curve": curve,
         }
 
     def diverged(self) -> bool:
@@ -191,12 +213,13 @@ def plot(study: Study, results: dict, path: pathlib.Path) -> None:
     figure = Figure(figsize=(6, 3.5), layout="constrained")
     axes = figure.subplots()
     names = list(dict.fromkeys(row["model"] for row in results["runs"]))
-    updates = results["settings"]["updates"]
+    updates = results["settings"].get("updates")
     for row in results["runs"]:
         values = [point[study.metric] for point in row["curve"]]
+        places = [point[study.axis] if study.axis in point else updates * k for k, point in enumerate(row["curve"], 1)]
         is_first = row is next(r for r in results["runs"] if r["model"] == row["model"])
         axes.plot(
-            updates * np.arange(1, len(values) + 1),
+            places,
             values,
             color=f"C{names.index(row['model'])}",
             label=row["model"] if is_first else None,
@@ -204,7 +227,7 @@ def plot(study: Study, results: dict, path: pathlib.Path) -> None:
         )
     for label, value in (study.prior or {}).items():
         axes.axhline(value, color="gray", linestyle=":", label=label)
-    axes.set(xlabel="updates", ylabel=f"validation, {study.metric}", yscale="log" if study.log else "linear")
+    axes.set(xlabel=study.axis, ylabel=study.metric, yscale="log" if study.log else "linear")
     axes.grid(alpha=0.3)
     axes.legend(fontsize="small")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -313,10 +336,11 @@ def equal_units(count: Callable[[int], int], weights: int) -> int:
 def set_gate_biases(cell: keras.Layer, biases: dict[int, float]) -> None:
     """Sets the biases of some gates of a cell, by their places; those of the others are zero."""
     (bias,) = (weight for weight in cell.weights if weight.path.endswith("bias"))
-    values = np.zeros((bias.shape[0] // cell.units, cell.units), "float32")
+    # Where inputs and states have biases of their own, those of the inputs.
+    values = np.zeros(bias.shape, "float32").reshape(-1, bias.shape[-1] // cell.units, cell.units)
     for place, value in biases.items():
-        values[place] = value
-    bias.assign(values.reshape(-1))
+        values[0, place] = value
+    bias.assign(values.reshape(bias.shape))
 
 
 def weights_of(layer: keras.Layer, features: int) -> int:

@@ -53,7 +53,6 @@ STUDY = _study.Study(
         "small": SMALL,
         "paper": {**SMALL, "steps": 750, "rounds": 145},
     },
-    read=lambda path, settings: None,
     make=make,
     draw=draw,
     batch=20,

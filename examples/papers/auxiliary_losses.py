@@ -71,7 +71,6 @@ STUDY = _study.Study(
         "small": {"steps": 200, "truncate": 50, "units": 32, "rate": 0.005, "rounds": 20, "updates": 50},
         "paper": {"steps": 600, "truncate": 50, "units": 128, "rate": 0.002, "rounds": 100, "updates": 100},
     },
-    read=lambda path, settings: None,
     make=make,
     draw=draw,
     batch=64,

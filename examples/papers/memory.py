@@ -46,26 +46,32 @@ def make(name, settings, data):
     return model
 
 
-def sequences(rng, count, gap):
-    """Returns symbols, blanks, a mark and blanks, and what shall be written: blanks, and then the symbols."""
-    kept = rng.integers(SYMBOLS, size=(count, KEPT))
+def sequences(rng, count, settings):
+    """Returns symbols, blanks, a mark and blanks, and what to write: blanks, and after the mark the symbols."""
+    gap, kept = settings["gap"], rng.integers(SYMBOLS, size=(count, KEPT))
+    if settings["variable"] == "length":
+        is_kept = np.arange(KEPT) < rng.integers(1, KEPT + 1, size=(count, 1))
+        kept = np.where(is_kept, kept, BLANK)
+    gaps = rng.integers(1, gap + 1, size=count) if settings["variable"] == "gap" else np.full(count, gap)
     x = np.full((count, gap + 2 * KEPT), BLANK, "int32")
-    x[:, :KEPT], x[:, KEPT + gap - 1] = kept, GO
     y = np.full_like(x, BLANK)
-    y[:, -KEPT:] = kept
+    rows, marks = np.arange(count), KEPT + gaps - 1
+    x[:, :KEPT], x[rows, marks] = kept, GO
+    y[rows[:, None], marks[:, None] + 1 + np.arange(KEPT)] = kept
     return x, y
 
 
 def draw(rng, updates, settings, data):
-    return sequences(rng, updates * STUDY.batch, settings["gap"])
+    return sequences(rng, updates * STUDY.batch, settings)
 
 
 def score(model, settings, data, part):
-    x, y = sequences(_study.judging(part), 256, settings["gap"])
+    x, y = sequences(_study.judging(part), 256, settings)
     return {"cross entropy": model.evaluate(x, y, batch_size=64, verbose=0)}
 
 
-SMALL = {"gap": 100, "units": 128, "rank": 50, "diagonal": True, "rate": 1e-3, "rounds": 50, "updates": 100}
+SMALL = {"gap": 100, "variable": None, "units": 128, "rank": 50, "diagonal": True, "rate": 1e-3}
+SMALL |= {"rounds": 50, "updates": 100}
 STUDY = _study.Study(
     name="memory",
     title="Memory: ten symbols over a long gap",
@@ -80,7 +86,6 @@ STUDY = _study.Study(
         "small": SMALL,
         "paper": {**SMALL, "gap": 500, "rounds": 350},
     },
-    read=lambda path, settings: None,
     make=make,
     draw=draw,
     batch=20,

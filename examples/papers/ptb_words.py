@@ -58,11 +58,6 @@ STUDY = _study.Study(
         # The text has its 10,000 words and `<unk>` already.
         "paper": {"words": 929_589, "min_count": 1, "epochs": 45, "plain_epochs": 20, "rounds": 45, "updates": 1660},
     },
-    read=None,
-    make=None,
-    draw=None,
-    batch=16,
-    score=None,
     metric="val_perplexity",
     log=True,
     found="The order of the papers holds for the ways to judge one model: dynamic evaluation is below Monte-Carlo "

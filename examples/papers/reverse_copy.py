@@ -69,7 +69,6 @@ STUDY = _study.Study(
         "paper": {"length": 30, "vocabulary": 1000, "embedding": 128, "weights": 1_000_000, "rate": 1e-3, "anneal": 0.5}
         | {"rounds": 500, "updates": 1000},
     },
-    read=lambda path, settings: None,
     make=make,
     draw=draw,
     batch=64,

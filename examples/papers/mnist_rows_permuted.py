@@ -1,0 +1,19 @@
+"""Digits whose pixels are in a random order, read in rows of 28.
+
+    python -m examples.papers.mnist_rows_permuted --data mnist.npz
+
+Without `--data`, Keras downloads MNIST.
+
+Reference: Miceli Barone, Low-Rank Passthrough Neural Networks (2016), section 3.0.3 and table 1.
+"""
+
+from examples.papers import _mnist, _study
+
+STUDY = _mnist.study(
+    "rows",
+    True,
+    claim="No paper of ours reads images by rows; this is the quick form of the studies by pixels.",
+)
+
+if __name__ == "__main__":
+    _study.main(STUDY)
