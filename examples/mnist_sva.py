@@ -43,8 +43,8 @@ ROWS = {
 }
 
 
-def read_data(path: str | None) -> tuple[tuple, tuple]:
-    """Returns images `[count, 784]`, standardised, and labels, of the training part and of the test part."""
+def read_parts(path: str | None) -> tuple[tuple, tuple]:
+    """Returns images `[count, 784]`, from 0 to 255, and labels, of the training part and of the test part."""
     if path is None:
         parts = keras.datasets.mnist.load_data()
     else:
@@ -53,8 +53,14 @@ def read_data(path: str | None) -> tuple[tuple, tuple]:
                 parts = (file["x_train"], file["y_train"]), (file["x_test"], file["y_test"])
         except (OSError, KeyError, ValueError) as error:
             raise ValueError(f"cannot read MNIST from {path}: {error}") from None
-    mean, deviation = parts[0][0].mean(), parts[0][0].std()
-    return tuple((((x.reshape(-1, PIXELS) - mean) / deviation).astype("float32"), y.astype("int32")) for x, y in parts)
+    return tuple((x.reshape(-1, PIXELS).astype("float32"), y.astype("int32")) for x, y in parts)
+
+
+def read_data(path: str | None) -> tuple[tuple, tuple]:
+    """Returns the same with standardised images."""
+    parts = read_parts(path)
+    mean, deviation = parts[0][0].mean(dtype="float64"), parts[0][0].std(dtype="float64")
+    return tuple((((x - mean) / deviation).astype("float32"), y) for x, y in parts)
 
 
 def sva(units: int, rank: int, activation: str | None = None) -> kar.layers.AdaptiveDense:

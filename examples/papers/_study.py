@@ -57,7 +57,9 @@ class Study(NamedTuple):
         axis: What the curves go over: a figure of each of their points, or the updates.
         log: Whether the axis of that figure is logarithmic.
         prior: The figure that is not better than knowing nothing, by name; shown as a line.
+        outcome: Whether the claim holds here, in a few words.
         found: What our results say of the claim, in words.
+        paper: The figures of the paper, by model and by figure.
         baselines: The models whose figures are taken from those of the others with the same seed; by default the first.
     """
 
@@ -77,7 +79,9 @@ class Study(NamedTuple):
     axis: str = "updates"
     log: bool = False
     prior: dict[str, float] | None = None
+    outcome: str = ""
     found: str = ""
+    paper: dict[str, dict[str, float]] | None = None
     baselines: tuple[str, ...] | None = None
 
 
@@ -171,10 +175,12 @@ def shown(values) -> str:
     return f"{mean:.4g}" if error is None else f"{mean:.4g} ± {error:.2g}"
 
 
-def table(results: dict) -> tuple[list[str], list[list[str]]]:
+def table(study: Study, results: dict) -> tuple[list[str], list[list[str]]]:
     """Returns the header and the lines of a table: a line for each model, figures over the seeds that have them."""
     rows = results["runs"]
     figures = list(dict.fromkeys(figure for row in rows for figure in row["figures"]))
+    paper = study.paper or {}
+    of_paper = [figure for figure in figures if any(figure in known for known in paper.values())]
     lines = []
     for name in dict.fromkeys(row["model"] for row in rows):
         mine = [row for row in rows if row["model"] == name]
@@ -184,12 +190,13 @@ def table(results: dict) -> tuple[list[str], list[list[str]]]:
             cells.append(shown(values) if values else "")
             if 0 < len(values) < len(mine):
                 cells[-1] += f" ({len(values)} of {len(mine)})"
+        cells += [f"{paper[name][figure]:g}" if figure in paper.get(name, {}) else "" for figure in of_paper]
         minutes = np.mean([row["minutes"] for row in mine])
         diverged = sum(row["diverged"] for row in mine)
         lines.append([name, f"{mine[0]['weights']:,}", str(len(mine)), *cells, f"{minutes:.3g}"])
         if diverged:
             lines[-1][0] += f" ({diverged} diverged)"
-    return ["model", "weights", "seeds", *figures, "minutes"], lines
+    return ["model", "weights", "seeds", *figures, *(f"paper's {name}" for name in of_paper), "minutes"], lines
 
 
 def differences(study: Study, results: dict) -> list[str]:
@@ -280,7 +287,7 @@ def finish(study: Study, args: argparse.Namespace, path: pathlib.Path, results: 
     """Draws the curves, and prints the table."""
     picture = pathlib.Path(args.picture or PICTURES / f"{study.name}.png")
     plot(study, results, picture)
-    header, lines = table(results)
+    header, lines = table(study, results)
     shown_table = Table(*header, title=study.title)
     for cells in lines:
         shown_table.add_row(*cells)

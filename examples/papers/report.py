@@ -36,8 +36,8 @@ def studies():
 
 def section(module) -> str:
     study = module.STUDY
-    results = json.loads((_study.RESULTS / f"{study.name}.json").read_text(encoding="utf-8"))
-    header, lines = _study.table(results)
+    results = read(study)
+    header, lines = _study.table(study, results)
     rows = [header, ["---", *["---:"] * (len(header) - 1)], *lines]
     source = re.search(r"Reference: (.*)", module.__doc__, flags=re.DOTALL)[1].strip().replace("\n", " ")
     versions = results["versions"]
@@ -59,12 +59,28 @@ def section(module) -> str:
     )
 
 
+def overview(modules) -> str:
+    """Returns a table of what was found, with links to the sections."""
+    lines = ["| study | seeds | outcome |", "| --- | ---: | --- |"]
+    for module in modules:
+        study = module.STUDY
+        anchor = re.sub(r"[^\w -]", "", study.title.lower()).replace(" ", "-")
+        seeds = len({row["seed"] for row in read(study)["runs"]})
+        lines.append(f"| [{study.title}](#{anchor}) | {seeds} | {study.outcome} |")
+    return "\n".join(lines)
+
+
+def read(study) -> dict:
+    return json.loads((_study.RESULTS / f"{study.name}.json").read_text(encoding="utf-8"))
+
+
 def picture(study) -> str:
     return pathlib.PurePosixPath("images", "results", f"{study.name}.png").as_posix()
 
 
 def main() -> None:
-    PAGE.write_text(HEAD + "\n\n".join(map(section, studies())) + "\n", encoding="utf-8")
+    modules = list(studies())
+    PAGE.write_text(HEAD + "\n\n".join([overview(modules), *map(section, modules)]) + "\n", encoding="utf-8")
     print(f"Wrote {PAGE}.")
 
 
