@@ -33,17 +33,22 @@ def arguments(tmp_path, *more):
 
 
 # Of the studies with many models, those that are tried here.
-SOME = {"deep_stacks": ["BELU x 4", "ReLU x 4"], "ptb_words": ["low-rank GRU"]}
-SOME |= {name: ["low-rank GRU", "skip GRU"] for name in STUDIES if name.startswith("mnist_")}
+SOME = {
+    "adaptive_digits": ["1-layer SVA, 8K", "1-layer SVA of features, 8K"],
+    "adaptive_digits_search": ["network; plain", "of features; momentum"],
+    "deep_stacks": ["BELU x 4", "ReLU x 4"],
+    "ptb_words": ["low-rank GRU"],
+}
+SOME |= {name: ["skip GRU"] if name.endswith("permuted") else ["low-rank GRU"] for name in STUDIES if "mnist_" in name}
 
 
-def make_data(name, folder):
-    """Returns the `--data` of a study that reads some: a small text, or small images of noise."""
-    if name == "ptb_words":
+def make_data(module, folder):
+    """Returns the `--data` of a study that reads some: a small text, or images of noise."""
+    if "--data penn/" in module.__doc__:
         for part, lines in {"train": 60, "valid": 12, "test": 12}.items():
             (folder / f"{part}.txt").write_text("one two three two one two two three\n" * lines)
         return ["--data", str(folder)]
-    if name == "single_directions" or name.startswith("mnist_"):
+    if "--data mnist.npz" in module.__doc__:
         rng, path = np.random.default_rng(0), folder / "mnist.npz"
         parts = {"train": 20, "test": 10}
         images = {f"x_{part}": rng.integers(256, size=(count, 28, 28)) for part, count in parts.items()}
@@ -57,7 +62,7 @@ def test_study(name, tmp_path, capsys):
     study, module = STUDIES[name], importlib.import_module(f"examples.papers.{name}")
     assert study.name == name
     (tmp_path / "data").mkdir()
-    argv = [*arguments(tmp_path, "--seeds", "1"), *make_data(name, tmp_path / "data")]
+    argv = [*arguments(tmp_path, "--seeds", "1"), *make_data(module, tmp_path / "data")]
     argv += ["--models", *SOME[name]] if name in SOME else []
     results = module.run(argv) if hasattr(module, "run") else _study.run(study, argv)
     assert json.loads((tmp_path / "results.json").read_text()) == json.loads(json.dumps(results))

@@ -24,13 +24,15 @@ def train(name, seed, settings, data):
         penalty = evaluation.CopyPenalty(settings["target"], strength)
         found = copy_decoding.judge(encoder, step, source, penalty, settings["beam"])
         curve.append({AXIS: strength, **found})
-        figures |= {f"{figure} at {strength:g}": found[figure] for figure in (METRIC, RIGHT)}
+        if strength in settings["shown"]:
+            figures |= {f"{figure} at {strength:g}": found[figure] for figure in (METRIC, RIGHT)}
     # The embedding is in both models.
     weights = {weight.path: weight for weight in (*encoder.trainable_weights, *step.trainable_weights)}
     return sum(int(np.prod(weight.shape)) for weight in weights.values()), figures, curve
 
 
-SMALL = {"target": 0.4, "strengths": [0, 1, 2, 5, 10], "units": 64, "steps": 2000, "texts": 100, "beam": 8, "rounds": 1}
+SMALL = {"target": 0.4, "strengths": [0, 1, 2, 3, 4, 5, 7, 10], "shown": [0, 5, 10]}
+SMALL |= {"units": 64, "steps": 2000, "texts": 100, "beam": 8, "rounds": 1}
 STUDY = _study.Study(
     name="copy_control",
     title="Copy control: fewer copied words, without another training",
