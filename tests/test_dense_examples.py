@@ -38,22 +38,6 @@ def test_extreme_tail_regression(tmp_path, capsys):
     assert "of the error in the tail" in capsys.readouterr().out
 
 
-def test_mnist_sva(tmp_path, rng):
-    parts = {
-        f"{kind}_{part}": rng.integers(0, top, shape, dtype="uint8")
-        for part in ("train", "test")
-        for kind, top, shape in (("x", 256, (300, 28, 28)), ("y", 10, 300))
-    }
-    np.savez(tmp_path / "mnist.npz", **parts)
-    example, folder = load("mnist_sva"), tmp_path / "results"
-    arguments = ["--steps", "2", "--at-once", "1", "--output", str(folder)]
-    example.main([*arguments, "--data", str(tmp_path / "mnist.npz"), "--rows", "logistic", "sva_8k"])
-    assert {path.name for path in folder.iterdir()} == {"results.json", "mnist.png"}
-    assert all(0 <= row["test"] <= 100 for row in results(folder).values())
-    with pytest.raises(SystemExit, match="cannot read MNIST"):
-        example.main([*arguments, "--data", str(tmp_path / "none.npz")])
-
-
 def test_adaptive_computation(tmp_path, capsys):
     sizes = ["--units", "4", "--small-units", "2", "--batch", "4", "--steps-an-epoch", "2", "--unseen", "9"]
     example = load("adaptive_computation")
@@ -65,12 +49,6 @@ def test_adaptive_computation(tmp_path, capsys):
     assert "marked symbol" in " ".join(capsys.readouterr().out.split())
     with pytest.raises(SystemExit):
         example.main(["--small-units", "99"])
-
-
-def test_the_models_of_mnist_have_the_sizes_of_the_paper():
-    example = load("mnist_sva")
-    for row, (_, size, _, _) in example.ROWS.items():
-        assert abs(example.make_model(row).count_params() / 1000 / int(size[:-1]) - 1) < 0.03
 
 
 def test_copy_decoding(capsys):

@@ -97,6 +97,18 @@ def test_a_study_that_was_killed_ends_with_the_same_numbers(tmp_path):
     assert row["figures"] == whole["figures"]
 
 
+def test_the_adaptive_layers_have_the_sizes_of_the_paper():
+    module = importlib.import_module("examples.papers.adaptive_digits")
+    for name in module.MODELS:
+        thousands = int(name.split(", ")[1][:-1])
+        assert module.make(name, {"rate": 1e-3}, None).count_params() / 1000 == pytest.approx(thousands, rel=0.03)
+
+
+def test_a_study_that_cannot_read_its_data_says_so(tmp_path):
+    with pytest.raises(SystemExit, match="cannot read MNIST"):
+        _study.run(STUDIES["adaptive_digits"], arguments(tmp_path, "--data", str(tmp_path / "none.npz")))
+
+
 def test_results_of_other_settings_are_not_mixed(tmp_path):
     path = tmp_path / "results.json"
     path.write_text(json.dumps({"budget": "small", "runs": []}))

@@ -3,23 +3,18 @@
 import keras
 import numpy as np
 
-from examples import mnist_sva
-from examples.papers import _study
+from examples.papers import _digits, _study
 from keras_adaptive_rnn.initializers import SemiOrthogonal
 from keras_adaptive_rnn.layers import AdaptiveDense
 
-CLASSES, PIXELS = mnist_sva.CLASSES, mnist_sva.PIXELS
 BATCH = 128
-HELD_OUT = 5000  # Images of the training part that the choices are made on.
+PIXELS = {"0 to 1": (1 / 255, 0.0), "standardised": (1 / _digits.DEVIATION, -_digits.MEAN / _digits.DEVIATION)}
 SETTINGS = {"rate": 1e-3, "rounds": 200, "updates": 250}
 TINY = {**SETTINGS, "rounds": 2, "updates": 2}
 
 
 def read(path, settings):
-    """Returns images `[count, 784]` from 0 to 255, and labels, of each part."""
-    (x, y), test = mnist_sva.read_parts(path)
-    held_out = min(HELD_OUT, len(x) // 2)
-    return {"train": (x[:-held_out], y[:-held_out]), "valid": (x[-held_out:], y[-held_out:]), "test": test}
+    return _digits.read(path)
 
 
 def sva(units, rank, policy="linear", hidden=None, **kwargs):
@@ -36,11 +31,9 @@ def sva_of_features(units, rank, policy="linear"):
     return [first, AdaptiveDense(units, "input", policy=policy, use_bias=False)]
 
 
-def make(layers, scaling, momentum, rate):
+def make(layers, pixels, momentum, rate):
     """Returns a compiled model that reads pixels from 0 to 255."""
-    factor, shift = {"0 to 1": (1 / 255, 0.0), "standardised": (1 / 78.57, -33.32 / 78.57)}[scaling]
-    inputs = [keras.Input((PIXELS,)), keras.layers.Rescaling(factor, shift)]
-    model = keras.Sequential([*inputs, *layers])
+    model = keras.Sequential([keras.Input((_digits.PIXELS,)), keras.layers.Rescaling(*PIXELS[pixels]), *layers])
     model.compile(
         keras.optimizers.SGD(rate, momentum=momentum),
         keras.losses.SparseCategoricalCrossentropy(from_logits=True),

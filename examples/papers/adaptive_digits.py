@@ -10,9 +10,9 @@ section 5.2 and table 1.
 
 import keras
 
-from examples.papers import _adaptive, _study
+from examples.papers import _adaptive, _digits, _study
 
-CLASSES = _adaptive.CLASSES
+CLASSES = _digits.CLASSES
 
 
 def deep(rank):

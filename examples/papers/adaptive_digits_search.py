@@ -10,18 +10,18 @@ section 5.2 and table 1.
 
 import keras
 
-from examples.papers import _adaptive, _study
+from examples.papers import _adaptive, _digits, _study
 
 # The layers of eight thousand weights.
 FORMS = {
-    "logistic": lambda: [keras.layers.Dense(_adaptive.CLASSES)],
-    "linear": lambda: [_adaptive.sva(_adaptive.CLASSES, 5)],
-    "tanh": lambda: [_adaptive.sva(_adaptive.CLASSES, 5, "tanh")],
-    "ReLU": lambda: [_adaptive.sva(_adaptive.CLASSES, 5, "relu")],
-    "GLU": lambda: [_adaptive.sva(_adaptive.CLASSES, 3, "glu")],
-    "network": lambda: [_adaptive.sva(_adaptive.CLASSES, 7, hidden=3)],
-    "of features": lambda: _adaptive.sva_of_features(_adaptive.CLASSES, 10),
-    "of features, GLU": lambda: _adaptive.sva_of_features(_adaptive.CLASSES, 10, "glu"),
+    "logistic": lambda: [keras.layers.Dense(_digits.CLASSES)],
+    "linear": lambda: [_adaptive.sva(_digits.CLASSES, 5)],
+    "tanh": lambda: [_adaptive.sva(_digits.CLASSES, 5, "tanh")],
+    "ReLU": lambda: [_adaptive.sva(_digits.CLASSES, 5, "relu")],
+    "GLU": lambda: [_adaptive.sva(_digits.CLASSES, 3, "glu")],
+    "network": lambda: [_adaptive.sva(_digits.CLASSES, 7, hidden=3)],
+    "of features": lambda: _adaptive.sva_of_features(_digits.CLASSES, 10),
+    "of features, GLU": lambda: _adaptive.sva_of_features(_digits.CLASSES, 10, "glu"),
 }
 RECIPES = {"plain": ("standardised", 0.0), "momentum": ("0 to 1", 0.9)}
 MODELS = {f"{form}; {recipe}": (form, recipe) for recipe in RECIPES for form in FORMS}

@@ -7,9 +7,9 @@ Without `--data`, Keras downloads MNIST.
 Reference: Miceli Barone, Low-Rank Passthrough Neural Networks (2016), section 3.0.3 and table 1.
 """
 
-from examples.papers import _mnist, _study
+from examples.papers import _digit_sequences, _study
 
-STUDY = _mnist.study(
+STUDY = _digit_sequences.study(
     "pixels",
     True,
     claim="With 20,000 weights, a low-rank GRU with a diagonal has 93.5 % of the test images right, a GRU of 51,000 "

@@ -7,9 +7,9 @@ Without `--data`, Keras downloads MNIST.
 Reference: Miceli Barone, Low-Rank Passthrough Neural Networks (2016), section 3.0.3 and table 1.
 """
 
-from examples.papers import _mnist, _study
+from examples.papers import _digit_sequences, _study
 
-STUDY = _mnist.study(
+STUDY = _digit_sequences.study(
     "rows",
     True,
     claim="No paper of ours reads images by rows; this is the quick form of the studies by pixels.",

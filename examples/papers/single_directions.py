@@ -52,6 +52,10 @@ STUDY = _study.Study(
     metric=METRIC,
     axis=AXIS,
     prior={"chance": 0.1},
+    outcome="holds, on a smaller network",
+    found="With half of the units held at zero, the network that learned the true labels still knows nine images of "
+    "ten, and the one that memorized random labels seven. Units of the first are also more selective for a class, "
+    "which in the paper says little about how much a unit matters.",
 )
 
 if __name__ == "__main__":

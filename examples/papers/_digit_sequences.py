@@ -3,14 +3,12 @@
 import keras
 import numpy as np
 
-from examples import mnist_sva
-from examples.papers import _study
+from examples.papers import _digits, _study
 from keras_adaptive_rnn import GRU, LSTM, LowRankGRU, Mogrifier
 from keras_adaptive_rnn.cells import GRUCell
 from keras_adaptive_rnn.layers import Skip
 
-CLASSES, SIDE = mnist_sva.CLASSES, 28
-HELD_OUT = 5000  # Images of the training part that the choices are made on.
+SIDE = 28
 INPUT, FORGET = 0, 1  # The places of the gates of an LSTM.
 UPDATE = 0  # The place of that gate in a GRU.
 MODELS = ("LSTM", "GRU", "low-rank GRU", "Mogrifier", "skip GRU", "skip GRU, cost x 4")
@@ -19,13 +17,14 @@ BATCH = 100
 
 def read(path, settings):
     """Returns images `[count, steps, features]` and labels of each part."""
-    (x, y), (x_test, y_test) = mnist_sva.read_data(path)
-    held_out = min(HELD_OUT, len(x) // 2)
-    parts = {"train": (x[:-held_out], y[:-held_out]), "valid": (x[-held_out:], y[-held_out:]), "test": (x_test, y_test)}
-    places = np.arange(SIDE**2)
+    places = np.arange(_digits.PIXELS)
     if settings["permuted"]:
         places = np.random.default_rng(0).permutation(places)
-    return {part: (x[:, places].reshape(len(x), settings["steps"], -1), y) for part, (x, y) in parts.items()}
+
+    def sequences(x):
+        return ((x[:, places] - _digits.MEAN) / _digits.DEVIATION).reshape(len(x), settings["steps"], -1)
+
+    return {part: (sequences(x), y) for part, (x, y) in _digits.read(path).items()}
 
 
 def make_layer(name, units, settings):
@@ -45,13 +44,13 @@ def make(name, settings, data):
     _, steps, features = data["train"][0].shape
 
     def count(units):
-        return _study.weights_of(make_layer(name, units, settings), features) + (units + 1) * CLASSES
+        return _study.weights_of(make_layer(name, units, settings), features) + (units + 1) * _digits.CLASSES
 
     layer = make_layer(name, _study.equal_units(count, settings["weights"]), settings)
     inputs = keras.Input((steps, features))
     outputs = layer(inputs)
     last = outputs[0] if isinstance(layer, Skip) else outputs
-    model = keras.Model(inputs, keras.layers.Dense(CLASSES)(last))
+    model = keras.Model(inputs, keras.layers.Dense(_digits.CLASSES)(last))
     carry = settings["carry_bias"]
     if name in ("LSTM", "Mogrifier"):
         _study.set_gate_biases(layer.cell, {FORGET: carry})
