@@ -38,6 +38,7 @@ SOME = {
     "adaptive_digits_search": ["network; plain", "of features; momentum"],
     "deep_stacks": ["BELU x 4", "ReLU x 4"],
     "ptb_words": ["low-rank GRU"],
+    "reverse_copy": ["LSTM, length 5", "Mogrifier, length 5"],
 }
 SOME |= {name: ["skip GRU"] if name.endswith("permuted") else ["low-rank GRU"] for name in STUDIES if "mnist_" in name}
 

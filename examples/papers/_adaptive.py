@@ -54,7 +54,7 @@ def score(model, settings, data, part):
     for name in ("train", part):
         x, y = data[name]
         found[name] = 100 * float(np.mean(model.predict(x, batch_size=5000, verbose=0).argmax(axis=1) == y))
-    return {"training accuracy": found["train"], "accuracy": found[part]}
+    return {"accuracy": found[part], "training accuracy": found["train"]}
 
 
 def study(**kwargs) -> _study.Study:

@@ -6,7 +6,6 @@ and its generators, so that a run that is killed ends with the same numbers.
 """
 
 import argparse
-import itertools
 import json
 import os
 import pathlib
@@ -60,7 +59,8 @@ class Study(NamedTuple):
         outcome: Whether the claim holds here, in a few words.
         found: What our results say of the claim, in words.
         paper: The figures of the paper, by model and by figure.
-        baselines: The models whose figures are taken from those of the others with the same seed; by default the first.
+        variants: Settings of single models, beside those of the budget.
+        pairs: Models, and the model that each is compared with at the same seed; by default all others with the first.
     """
 
     name: str
@@ -82,7 +82,8 @@ class Study(NamedTuple):
     outcome: str = ""
     found: str = ""
     paper: dict[str, dict[str, float]] | None = None
-    baselines: tuple[str, ...] | None = None
+    variants: dict[str, dict[str, Any]] | None = None
+    pairs: tuple[tuple[str, str], ...] | None = None
 
 
 def write(path: pathlib.Path, content) -> None:
@@ -96,7 +97,8 @@ class Training:
     """One training of a study, in a folder that remembers how far it is."""
 
     def __init__(self, study: Study, model: str, seed: int, settings: dict, data, folder: pathlib.Path):
-        self.study, self.name, self.seed, self.settings, self.data = study, model, seed, settings, data
+        self.study, self.name, self.seed, self.data = study, model, seed, data
+        self.settings = {**settings, **(study.variants or {}).get(model, {})}
         self.folder = folder / f"{model.replace(' ', '_')}-{seed}"
         self.path = self.folder / "state.json"
         self.state = {"round": 0, "minutes": 0.0, "curve": [], "file": None}
@@ -200,17 +202,16 @@ def table(study: Study, results: dict) -> tuple[list[str], list[list[str]]]:
 
 
 def differences(study: Study, results: dict) -> list[str]:
-    """Returns what the first figure of each model differs from that of each baseline, over the seeds of both."""
+    """Returns by how much the first figures of the pairs differ, over the seeds of both."""
     figure = next(iter(results["runs"][0]["figures"]))
     found = {name: {} for name in study.models}
     for row in results["runs"]:
         found[row["model"]][row["seed"]] = row["figures"][figure]
     lines = []
-    baselines = study.baselines or study.models[:1]
-    for baseline, name in itertools.product(baselines, study.models):
+    pairs = [(name, study.models[0]) for name in study.models[1:]] if study.pairs is None else study.pairs
+    for name, baseline in pairs:
         seeds = sorted(found[baseline].keys() & found[name].keys())
-        later = study.models.index(name) > study.models.index(baseline)
-        if later and len(seeds) > 1:
+        if len(seeds) > 1:
             values = [found[name][seed] - found[baseline][seed] for seed in seeds]
             lines.append(f"{name} - {baseline}: {shown(values)} ({figure}, {len(seeds)} seeds)")
     return lines

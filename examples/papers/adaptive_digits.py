@@ -51,6 +51,12 @@ STUDY = _adaptive.study(
     models=tuple(MODELS),
     budgets={"test": _adaptive.TINY, "small": _adaptive.SETTINGS},
     make=make,
+    pairs=(
+        ("1-layer SVA, 8K", "logistic regression, 8K"),
+        ("1-layer SVA of features, 8K", "logistic regression, 8K"),
+        ("1-layer SVA, 100K", "3-layer feed-forward, 100K"),
+        ("3-layer SVA, 100K", "3-layer feed-forward, 100K"),
+    ),
     paper={
         "logistic regression, 8K": {"training accuracy": 92.00, "accuracy": 92.14},
         "3-layer feed-forward, 100K": {"training accuracy": 97.57, "accuracy": 97.01},

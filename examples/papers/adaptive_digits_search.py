@@ -49,6 +49,7 @@ STUDY = _adaptive.study(
     models=tuple(MODELS),
     budgets={"test": _adaptive.TINY, "small": _adaptive.SETTINGS},
     make=make,
+    pairs=(),
 )._replace(score=score)
 
 if __name__ == "__main__":

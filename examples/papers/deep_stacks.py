@@ -99,6 +99,7 @@ STUDY = _study.Study(
     batch=32,
     score=score,
     metric="bits",
+    pairs=(),
 )
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ MODELS = {
     "recurrent highway": "highway",
     "multiplicative LSTM": "multiplicative-lstm",
 }
+NAMES = tuple(MODELS)
 # How the best run is judged. Samples of a model at two settings at once take hours, and the paper has no figure for it.
 METHODS = ("static", "temperature", "monte-carlo", "dynamic")
 # What is tried on validation data, for every model alike.
@@ -51,7 +52,7 @@ STUDY = _study.Study(
     "of weight drop. Other settings of the training are not tuned. The run with the best validation is also judged at "
     "another temperature, by Monte Carlo and by dynamic evaluation, with temperatures, dropout scales and rates that "
     "are chosen on the first 5,000 words of validation.",
-    models=tuple(MODELS),
+    models=NAMES,
     budgets={
         "test": {"words": 600, "min_count": 2, "epochs": 1, "plain_epochs": 1, "rounds": 1, "updates": 1},
         "small": {"words": 120_000, "min_count": 2, "epochs": 25, "plain_epochs": 12, "rounds": 25, "updates": 215},
@@ -66,7 +67,7 @@ STUDY = _study.Study(
     "text, and goes on learning from a test text that is two thirds as long. The tuned temperature is 1: "
     "a model with that much dropout is not too sure of itself. Beside each other, models were run with "
     "one seed, which is no proof of an order.",
-    baselines=("LSTM", "AWD-LSTM"),
+    pairs=(*((name, "LSTM") for name in NAMES[1:]), *((name, "AWD-LSTM") for name in NAMES[2:])),
 )
 # Units of the lower layer at ten million weights.
 LARGE = {

@@ -12,25 +12,28 @@ from examples.papers import _study
 from keras_adaptive_rnn import LSTM, Mogrifier
 from keras_adaptive_rnn.datasets import reverse_copy
 
-MODELS = ("LSTM", "Mogrifier")
+LENGTHS = (5, 10, 15)
+VARIANTS = {
+    f"{cell}, length {length}": {"cell": cell, "length": length} for length in LENGTHS for cell in ("LSTM", "Mogrifier")
+}
 
 
-def make_layer(name, units, **kwargs):
-    return Mogrifier(units, rounds=5, **kwargs) if name == "Mogrifier" else LSTM(units, **kwargs)
+def make_layer(cell, units, **kwargs):
+    return Mogrifier(units, rounds=5, **kwargs) if cell == "Mogrifier" else LSTM(units, **kwargs)
 
 
 def make(name, settings, data):
-    vocabulary, embedding = settings["vocabulary"], settings["embedding"]
+    cell, vocabulary, embedding = settings["cell"], settings["vocabulary"], settings["embedding"]
 
     def count(units):
         # The encoder, the decoder, and the output layer.
-        return 2 * _study.weights_of(make_layer(name, units), embedding) + (units + 1) * (vocabulary + 1)
+        return 2 * _study.weights_of(make_layer(cell, units), embedding) + (units + 1) * (vocabulary + 1)
 
     units = _study.equal_units(count, settings["weights"] - (vocabulary + 1) * embedding)
     source, given = keras.Input((None,), dtype="int32"), keras.Input((None,), dtype="int32")
     embed = keras.layers.Embedding(vocabulary + 1, embedding)
-    _, *states = make_layer(name, units, return_state=True)(embed(source))
-    outputs = make_layer(name, units, return_sequences=True)(embed(given), initial_state=states)
+    _, *states = make_layer(cell, units, return_state=True)(embed(source))
+    outputs = make_layer(cell, units, return_sequences=True)(embed(given), initial_state=states)
     model = keras.Model([source, given], keras.layers.Dense(vocabulary + 1)(outputs))
     model.compile(
         keras.optimizers.Adam(settings["rate"], clipnorm=1.0),
@@ -52,6 +55,7 @@ def score(model, settings, data, part):
     return {"cross entropy": model.evaluate([source, given], target, batch_size=256, verbose=0)}
 
 
+COMMON = {"vocabulary": 1000, "embedding": 128, "weights": 1_000_000, "rate": 1e-3, "anneal": 0.5}
 STUDY = _study.Study(
     name="reverse_copy",
     title="Reverse copy: a sequence written backwards",
@@ -60,14 +64,12 @@ STUDY = _study.Study(
     protocol="Encoder and decoder of one layer each, a million weights, tokens embedded by one matrix; Adam at 0.001 "
     "for both, gradients of norm 1 at most, fresh sequences in every batch of 64, so that there is nothing to overfit. "
     "The rate falls to a tenth in the second half. The paper trains for up to two days, and tunes each model.",
-    models=MODELS,
+    models=tuple(VARIANTS),
+    variants=VARIANTS,
     budgets={
-        "test": {"length": 4, "vocabulary": 10, "embedding": 4, "weights": 2000, "rate": 1e-3, "anneal": 0.5}
-        | {"rounds": 2, "updates": 4},
-        "small": {"length": 10, "vocabulary": 1000, "embedding": 128, "weights": 1_000_000, "rate": 1e-3, "anneal": 0.5}
-        | {"rounds": 40, "updates": 100},
-        "paper": {"length": 30, "vocabulary": 1000, "embedding": 128, "weights": 1_000_000, "rate": 1e-3, "anneal": 0.5}
-        | {"rounds": 500, "updates": 1000},
+        "test": {**COMMON, "vocabulary": 10, "embedding": 4, "weights": 2000, "rounds": 2, "updates": 4},
+        "small": {**COMMON, "rounds": 40, "updates": 100},
+        "paper": {**COMMON, "rounds": 500, "updates": 1000},
     },
     make=make,
     draw=draw,
@@ -75,6 +77,7 @@ STUDY = _study.Study(
     score=score,
     metric="cross entropy",
     log=True,
+    pairs=tuple((f"Mogrifier, length {length}", f"LSTM, length {length}") for length in LENGTHS),
     prior={"a guess": float(np.log(1000))},
     outcome="in line with it, at one length",
     found="At a length of 10 and after 4,000 updates the Mogrifier is ahead, and the gap grows as both learn. This is "
