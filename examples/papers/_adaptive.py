@@ -44,9 +44,7 @@ def make(layers, pixels, momentum, rate):
 
 
 def draw(rng, updates, settings, data):
-    x, y = data["train"]
-    chosen = rng.integers(len(x), size=updates * BATCH)
-    return x[chosen], y[chosen]
+    return _digits.draw(rng, updates * BATCH, data)
 
 
 def score(model, settings, data, part):

@@ -64,9 +64,7 @@ def make(name, settings, data):
 
 
 def draw(rng, updates, settings, data):
-    x, y = data["train"]
-    chosen = rng.integers(len(x), size=updates * BATCH)
-    return x[chosen], y[chosen]
+    return _digits.draw(rng, updates * BATCH, data)
 
 
 def score(model, settings, data, part):

@@ -21,3 +21,10 @@ def read(path: str | None) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     (x, y), test = ((x.reshape(-1, PIXELS).astype("float32"), y.astype("int32")) for x, y in parts)
     held_out = min(HELD_OUT, len(x) // 2)
     return {"train": (x[:-held_out], y[:-held_out]), "valid": (x[-held_out:], y[-held_out:]), "test": test}
+
+
+def draw(rng: np.random.Generator, count: int, data: dict) -> tuple[np.ndarray, np.ndarray]:
+    """Returns images of the training part, drawn at random, and labels."""
+    x, y = data["train"]
+    chosen = rng.integers(len(x), size=count)
+    return x[chosen], y[chosen]

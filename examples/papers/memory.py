@@ -27,7 +27,7 @@ def make_gru(name, settings, features, **kwargs):
         settings["units"], settings["rank"], diagonal=settings["diagonal"], carry_bias=CARRY_BIAS, **kwargs
     )
     weights = _study.weights_of(layer, features)
-    if name == "full rank":
+    if name.startswith("full rank"):
         layer = full_rank(_study.equal_units(lambda n: _study.weights_of(full_rank(n), features), weights))
         layer.build((None, None, features))
         _study.set_gate_biases(layer.cell, {UPDATE: CARRY_BIAS})
