@@ -11,10 +11,10 @@ VARIANTS = {f"{rank} rank, any {what}": {"variable": what} for what in ("gap", "
 STUDY = memory.STUDY._replace(
     name="memory_variable",
     title="Memory: gaps or sequences of any length",
-    claim="With 1 to 100 steps between, a GRU of 128 units, rank 50 and a diagonal comes below a cross entropy of 0.001 "
-    "within 38,000 updates; with 1 to 10 symbols and 100 steps, within 30,000.",
-    protocol="Any gap: ten symbols, and a gap of 1 to 100 steps. Any length: one to ten symbols, and a gap of 100 steps. "
-    "All else is as in the study of memory.",
+    claim="With 1 to 100 steps between, a GRU of 128 units, rank 50 and a diagonal comes below a cross entropy of "
+    "0.001 within 38,000 updates; with 1 to 10 symbols and 100 steps, within 30,000.",
+    protocol="Any gap: ten symbols, and a gap of 1 to 100 steps. Any length: one to ten symbols, and a gap of 100 "
+    "steps. All else is as in the study of memory.",
     models=tuple(VARIANTS),
     variants=VARIANTS,
     budgets={
