@@ -51,9 +51,9 @@ STUDY = _study.Study(
     axis=AXIS,
     prior={"share in the training": 2 / 7},
     outcome="holds, on a task of ours",
-    found="A search without the penalty copies every word, though two of seven were other words in the training. From a "
-    "strength of 4 on the model generates 42 to 46 % of the words, a little more than the 40 % that were asked for, and "
-    "half of the words are other words. Every text stays right.",
+    found="A search without the penalty copies every word, though two of seven were other words in the training. From "
+    "a strength of 4 on the model generates 42 to 46 % of the words, a little more than the 40 % that were asked for, "
+    "and half of the words are other words. Every text stays right.",
 )
 
 if __name__ == "__main__":
