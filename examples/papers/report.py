@@ -18,9 +18,9 @@ HEAD = """\
 # Results
 
 What the papers claim, tried again. Each section is one command, and this page is written from the files of results
-(`python -m examples.papers.report`). The models of a section have equal weights. What was chosen was chosen on
-validation data, never on the test set. Figures are those of the test set: means over seeds, with their standard errors.
-Minutes are those of one training on CPU cores that had other work to do: they are no benchmark.
+(`python -m examples.papers.report`). The models that a section compares have equal weights. What was chosen was chosen
+on validation data, never on the test set. Figures are those of the test set: means over seeds, with their standard
+errors. Minutes are those of one training on CPU cores that had other work to do: they are no benchmark.
 
 """
 
