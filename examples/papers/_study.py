@@ -20,6 +20,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Silences TensorFlow's list
 import keras
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatter
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
@@ -218,6 +219,7 @@ def differences(study: Study, results: dict) -> list[str]:
 
 
 def plot(study: Study, results: dict, path: pathlib.Path) -> None:
+    """Draws the curves of all runs."""
     figure = Figure(figsize=(6, 3.5), layout="constrained")
     axes = figure.subplots()
     names = list(dict.fromkeys(row["model"] for row in results["runs"]))
@@ -235,7 +237,13 @@ def plot(study: Study, results: dict, path: pathlib.Path) -> None:
         )
     for label, value in (study.prior or {}).items():
         axes.axhline(value, color="gray", linestyle=":", label=label)
-    axes.set(xlabel=study.axis, ylabel=study.metric, yscale="log" if study.log else "linear")
+    is_validation = study.train is None
+    axes.set(xlabel=study.axis, ylabel=f"{study.metric}, validation data" if is_validation else study.metric)
+    if study.log:
+        axes.set_yscale("log")
+        # Plain numbers, and not powers of ten.
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter(LogFormatter())
     axes.grid(alpha=0.3)
     axes.legend(fontsize="small")
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,11 +1,10 @@
-"""Writes docs/results.md from the results of the studies.
+"""Writes docs/results.md and its pictures from the results of the studies.
 
 python -m examples.papers.report
 """
 
 import importlib
 import json
-import pathlib
 import pkgutil
 import re
 
@@ -75,7 +74,9 @@ def read(study) -> dict:
 
 
 def picture(study) -> str:
-    return pathlib.PurePosixPath("images", "results", f"{study.name}.png").as_posix()
+    path = _study.PICTURES / f"{study.name}.png"
+    _study.plot(study, read(study), path)
+    return path.relative_to(PAGE.parent).as_posix()
 
 
 def main() -> None:
