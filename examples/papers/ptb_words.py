@@ -64,11 +64,11 @@ STUDY = _study.Study(
     outcome="holds: the LSTM is worse than AWD-LSTM, which is worse than the Mogrifier, beyond two standard errors",
     found="The order of the papers holds at every seed. The training of AWD-LSTM makes most of the difference, and "
     "needs twice the epochs to do so: up to the sixth the plain LSTM is as good. With the same training, the Mogrifier "
-    "is better by 2.7 ± 0.4, and ahead from the first epoch on. For the ways to judge one model the order is that of the "
-    "papers as well: dynamic evaluation, Monte-Carlo dropout, one pass. Monte-Carlo dropout takes 1.0 % off an "
-    "AWD-LSTM, as in the papers. Dynamic evaluation takes 21.9 % off, more than in the papers: our model has seen an "
-    "eighth of the text, and goes on learning from a test text that is two thirds as long. The tuned temperature is 1: "
-    "a model with that much dropout is not too sure of itself. Cells that are not in the table were not run yet.",
+    "is better by 2.7 ± 0.4, and ahead from the first epoch on. The ways to judge one model have the order of the "
+    "papers, too: dynamic evaluation, Monte-Carlo dropout, one pass. Monte-Carlo dropout takes 1.0 % off an AWD-LSTM, "
+    "as in the papers. Dynamic evaluation takes 21.9 % off, more than in the papers: our model has seen an eighth of "
+    "the text, and goes on learning from a test text that is two thirds as long. The tuned temperature is 1: a model "
+    "with that much dropout is not too sure of itself. Cells that are not in the table were not run yet.",
     pairs=(*((name, "LSTM") for name in NAMES[1:]), *((name, "AWD-LSTM") for name in NAMES[2:])),
 )
 # Units of the lower layer at ten million weights.
