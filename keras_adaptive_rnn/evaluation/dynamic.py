@@ -115,13 +115,14 @@ def dynamic_evaluate(
 
     Example:
 
+    >>> keras.utils.set_random_seed(0)
     >>> rnn = keras_adaptive_rnn.LSTM(8, stateful=True, return_sequences=True)
     >>> model = keras.Sequential(
     ...     [keras.Input(batch_shape=(1, None)), keras.layers.Embedding(5, 8), rnn, keras.layers.Dense(5)]
     ... )
     >>> text = np.arange(300) % 5
     >>> adapted = keras_adaptive_rnn.evaluation.dynamic_evaluate(
-    ...     model, text, statistics=text, statistics_batch_size=4, learning_rate=0.003, verbose=False
+    ...     model, text, statistics=text, statistics_batch_size=4, learning_rate=0.001, verbose=False
     ... )
     >>> adapted.perplexity < keras_adaptive_rnn.evaluation.evaluate(model, text, verbose=False).perplexity
     True
