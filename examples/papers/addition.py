@@ -60,9 +60,12 @@ STUDY = _study.Study(
     metric="squared error",
     log=True,
     prior={"always 1": 1 / 6},
-    found="Over 200 steps both GRUs leave the plateau of a constant answer after 3,000 to 3,500 updates. At equal "
-    "weights thin matrices bring nothing here: the full-rank GRU, with fewer units, is a little earlier. One seed so "
-    "far; the paper's 750 steps and 14,500 updates are not run yet.",
+    paper={"low rank": {"squared error": 0.003}},
+    outcome="nearly: 0.005 in as many updates, full rank 0.004",
+    found="Both GRUs answer with a constant at first, the low-rank one for 10,000 updates and the full-rank one for "
+    "9,000, and then learn to add. After the paper's 14,500 updates the low-rank GRU has an error of 0.005, where the "
+    "paper has 0.003; from one look to the next the error changes by as much. A full-rank GRU of as many weights, which "
+    "has fewer units, is not worse: 0.004. One seed.",
 )
 
 if __name__ == "__main__":
