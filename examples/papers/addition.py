@@ -64,8 +64,8 @@ STUDY = _study.Study(
     outcome="nearly: 0.005 in as many updates, full rank 0.004",
     found="Both GRUs answer with a constant at first, the low-rank one for 10,000 updates and the full-rank one for "
     "9,000, and then learn to add. After the paper's 14,500 updates the low-rank GRU has an error of 0.005, where the "
-    "paper has 0.003; from one look to the next the error changes by as much. A full-rank GRU of as many weights, which "
-    "has fewer units, is not worse: 0.004. One seed.",
+    "paper has 0.003; from one look to the next the error changes by as much. A full-rank GRU of as many weights, "
+    "which has fewer units, is not worse: 0.004. One seed.",
 )
 
 if __name__ == "__main__":
