@@ -26,8 +26,6 @@ from rich.table import Table
 
 from keras_adaptive_rnn import analysis
 
-LABELS = ("true", "random")
-
 
 def read_data(path: str | None, images: int) -> tuple[np.ndarray, np.ndarray]:
     """Returns the first images `[images, 784]`, from 0 to 1, and labels of the training part."""
@@ -91,8 +89,7 @@ def main(arguments: list[str] | None = None) -> dict[str, analysis.AblationCurve
     keras.utils.set_random_seed(options.seed)
     x, y = read_data(options.data, options.images)
     curves, table = {}, Table("labels", "training accuracy", "area under the curve", "mean selectivity")
-    for name in LABELS:
-        labels = y if name == "true" else random_labels(y, options.seed)
+    for name, labels in (("true", y), ("random", random_labels(y, options.seed))):
         model = train(x, labels, options.units, options.epochs, verbose=2)
         curve, index = judge(model, x, labels, options.repeats, options.seed)
         table.add_row(name, f"{curve.accuracies[0, 0]:.1%}", f"{curve.area:.3f}", f"{index.mean():.3f}")

@@ -94,6 +94,25 @@ def write(path: pathlib.Path, content) -> None:
     os.replace(new, path)
 
 
+def row(model: str, seed: int, weights: int, minutes: float, figures: dict, curve: list[dict], **more) -> dict:
+    """Returns a training as the results have it."""
+    return {
+        "model": model,
+        "seed": seed,
+        "weights": weights,
+        "minutes": round(minutes, 2),
+        "diverged": diverged(curve),
+        "figures": figures,
+        **more,
+        "curve": curve,
+    }
+
+
+def diverged(curve: list[dict]) -> bool:
+    """Returns whether the last loss of a curve is not a number; a curve without losses has not diverged."""
+    return bool(curve) and not np.isfinite(curve[-1].get("loss", 0.0))
+
+
 class Training:
     """One training of a study, in a folder that remembers how far it is."""
 
@@ -117,7 +136,7 @@ class Training:
             model = keras.models.load_model(self.folder / state["file"])
         else:
             model = study.make(self.name, settings, self.data)
-        while state["round"] < settings["rounds"] and not self.diverged():
+        while state["round"] < settings["rounds"] and not diverged(state["curve"]):
             start, k = time.monotonic(), state["round"]
             if "anneal" in settings:
                 left = (1 - k / settings["rounds"]) / (1 - settings["anneal"])
@@ -127,33 +146,14 @@ class Training:
             figures = study.score(model, settings, self.data, "valid")
             self.keep(model, {"loss": history["loss"][0], **figures}, (time.monotonic() - start) / 60)
             advance(f"{self.name}, seed {self.seed}: {study.metric} {figures[study.metric]:.4g}")
-        return {
-            "model": self.name,
-            "seed": self.seed,
-            "weights": model.count_params(),
-            "minutes": round(state["minutes"], 2),
-            "diverged": self.diverged(),
-            "figures": study.score(model, settings, self.data, "test"),
-            "curve": state["curve"],
-        }
+        figures = study.score(model, settings, self.data, "test")
+        return row(self.name, self.seed, model.count_params(), state["minutes"], figures, state["curve"])
 
     def run_at_once(self, advance: Callable[[str], None]) -> dict:
         start = time.monotonic()
         weights, figures, curve = self.study.train(self.name, self.seed, self.settings, self.data)
         advance(f"{self.name}, seed {self.seed}")
-        return {
-            "model": self.name,
-            "seed": self.seed,
-            "weights": weights,
-            "minutes": round((time.monotonic() - start) / 60, 2),
-            "diverged": False,
-            "figures": figures,
-            "curve": curve,
-        }
-
-    def diverged(self) -> bool:
-        curve = self.state["curve"]
-        return bool(curve) and not np.isfinite(curve[-1]["loss"])
+        return row(self.name, self.seed, weights, (time.monotonic() - start) / 60, figures, curve)
 
     def keep(self, model: keras.Model, point: dict, minutes: float) -> None:
         state = self.state

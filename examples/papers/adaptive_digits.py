@@ -25,10 +25,7 @@ def deep(rank):
 
 MODELS = {
     "logistic regression, 8K": lambda: [keras.layers.Dense(CLASSES)],
-    "3-layer feed-forward, 100K": lambda: [
-        *(keras.layers.Dense(110, activation="relu") for _ in range(2)),
-        keras.layers.Dense(CLASSES),
-    ],
+    "3-layer feed-forward, 100K": _adaptive.feed_forward,
     "1-layer SVA, 8K": lambda: [_adaptive.sva(CLASSES, 7, hidden=3)],
     "1-layer SVA of features, 8K": lambda: _adaptive.sva_of_features(CLASSES, 10),
     "1-layer SVA, 100K": lambda: [_adaptive.sva(CLASSES, 62)],

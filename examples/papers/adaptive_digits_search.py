@@ -14,10 +14,7 @@ from examples.papers import _adaptive, _digits, _study
 
 # Layers of eight thousand weights, and the network of a hundred thousand that they are compared with.
 FORMS = {
-    "feed-forward": lambda: [
-        *(keras.layers.Dense(110, activation="relu") for _ in range(2)),
-        keras.layers.Dense(_digits.CLASSES),
-    ],
+    "feed-forward": _adaptive.feed_forward,
     "logistic": lambda: [keras.layers.Dense(_digits.CLASSES)],
     "linear": lambda: [_adaptive.sva(_digits.CLASSES, 5)],
     "tanh": lambda: [_adaptive.sva(_digits.CLASSES, 5, "tanh")],

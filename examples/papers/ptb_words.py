@@ -87,20 +87,8 @@ CURVES = {"loss": "loss", "perplexity": "training perplexity", "val_perplexity":
 CURVES |= {"learning_rate": "rate", "averaging": "averaging"}
 # For the smallest form.
 TINY = (
-    "--embedding",
-    "40",
-    "--units",
-    "40",
-    "--rank",
-    "8",
-    "--batch",
-    "4",
-    "--steps",
-    "5",
-    "--rows",
-    "2",
-    "--samples",
-    "2",
+    *("--embedding", "40", "--units", "40", "--rank", "8"),
+    *("--batch", "4", "--steps", "5", "--rows", "2", "--samples", "2"),
 )
 
 
@@ -112,17 +100,16 @@ def row(name: str, seed: int, results: dict) -> dict:
         {CURVES[name]: float(f"{value:.6g}") for name, value in point.items() if name in CURVES}
         for point in results["curves"]
     ]
-    return {
-        "model": name,
-        "seed": seed,
-        "weights": results["weights"],
-        "minutes": round(sum(point.get("seconds", math.nan) for point in results["curves"]) / 60, 2),
-        "diverged": not math.isfinite(curve[-1]["loss"]),
-        "figures": {method: round(found[method]["test"], 2) for method in methods},
-        "validation": {method: round(found[method]["valid"], 2) for method in methods},
-        "chosen": {method: found[method]["settings"] for method in methods},
-        "curve": curve,
-    }
+    return _study.row(
+        name,
+        seed,
+        results["weights"],
+        sum(point.get("seconds", math.nan) for point in results["curves"]) / 60,
+        {method: round(found[method]["test"], 2) for method in methods},
+        curve,
+        validation={method: round(found[method]["valid"], 2) for method in methods},
+        chosen={method: found[method]["settings"] for method in methods},
+    )
 
 
 def command(name: str, args) -> list[str]:
