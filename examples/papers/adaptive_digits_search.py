@@ -51,7 +51,7 @@ STUDY = _adaptive.study(
     budgets={"test": _adaptive.TINY, "small": _adaptive.SETTINGS},
     make=make,
     pairs=(),
-    outcome="the policy is worth 1.5 points, momentum what large networks lack",
+    outcome="the choice of the policy is worth 1.5 points; large networks need momentum",
     found="Of the policies that read the image, the small network is the best, and was taken for table 1; a gated "
     "linear unit leaves no more than rank 3 at this size, and falls behind. A policy that reads the features is better "
     "still, as it leaves weights for ten of them. Pixels and momentum change little at eight thousand weights. Without "

@@ -48,10 +48,10 @@ STUDY = _study.Study(
     "test files; three million tied weights in two layers; Adam without momentum at 0.002, 16 rows of 35 words, the "
     "rate constant for half of 25 epochs and then falling to a tenth, weights averaged over the last quarter. LSTM: "
     "plain dropout of 0.3, best epoch of 12 (of 8 and 12, the better one on validation with seed 0; it overfits). All "
-    "others: the dropouts and penalties of AWD-LSTM; behind the Mogrifier, dropout of a quarter of the state in place "
-    "of weight drop. Other settings of the training are not tuned. The run with the best validation is also judged at "
-    "another temperature, by Monte Carlo and by dynamic evaluation, with temperatures, dropout scales and rates that "
-    "are chosen on the first 5,000 words of validation.",
+    "others: the dropouts and penalties of AWD-LSTM; cells other than LSTM and Mogrifier drop a quarter of the state "
+    "in place of recurrent weights. Other settings of the training are not tuned. The run with the best validation is "
+    "also judged at another temperature, by Monte Carlo and by dynamic evaluation, with temperatures, dropout scales "
+    "and rates that are chosen on the first 5,000 words of validation.",
     models=NAMES,
     budgets={
         "test": {"words": 600, "min_count": 2, "epochs": 1, "plain_epochs": 1, "rounds": 1, "updates": 1},
