@@ -99,6 +99,19 @@ def test_a_study_that_was_killed_ends_with_the_same_numbers(tmp_path):
     assert row["figures"] == whole["figures"]
 
 
+@pytest.mark.parametrize("name", ["GRU", "skip GRU"])
+def test_the_accuracy_of_sequential_digits_is_over_all_images(name):
+    module, settings = importlib.import_module("examples.papers._digit_sequences"), STUDIES["mnist_rows"].budgets["test"]
+    x = np.random.default_rng(0).normal(size=(40, 28, 28)).astype("float32")
+    data = {"train": (x, None)}
+    model = module.make(name, settings, data)
+    y = model.predict(x, verbose=0).argmax(axis=-1)
+    y[:10] += 1
+    figures = module.score(model, settings, {**data, "valid": (x, y)}, "valid")
+    assert figures["accuracy"] == 0.75
+    assert figures["share of updates"] == 1 if name == "GRU" else 0 < figures["share of updates"] <= 1
+
+
 def test_the_adaptive_layers_have_the_sizes_of_the_paper():
     module = importlib.import_module("examples.papers.adaptive_digits")
     for name in module.MODELS:

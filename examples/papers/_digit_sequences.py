@@ -71,7 +71,8 @@ def score(model, settings, data, part):
     x, y = data[part]
     skips = [layer for layer in model.layers if isinstance(layer, Skip)]
     outputs = [model.outputs[0], *(layer.output[1] for layer in skips)]
-    logits, *decisions = keras.Model(model.inputs, outputs).predict(x, batch_size=500, verbose=0)
+    predicted = keras.Model(model.inputs, outputs).predict(x, batch_size=500, verbose=0)
+    logits, *decisions = keras.tree.flatten(predicted)  # A single output comes without a list.
     right = float(np.mean(logits.argmax(axis=-1) == y))
     return {"accuracy": right, "share of updates": float(np.mean(decisions[0])) if decisions else 1.0}
 

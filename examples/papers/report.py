@@ -50,7 +50,7 @@ def section(module) -> str:
             f"**Found.** {study.found}",
             "\n".join("| " + " | ".join(row) + " |" for row in rows),
             *(["Differences at the same seed:", "\n".join(f"- {line}" for line in differences)] if differences else []),
-            f"![Curves of {study.metric} over the updates]({picture(study)})",
+            f"![Curves of {study.metric} over the {study.axis}]({picture(study)})",
             f"`python -m examples.papers.{study.name} --budget {results['budget']}`: {settings}. "
             f"Keras {versions['keras']}, {versions['backend']}, {results['machine']}. "
             f"[All figures](../examples/papers/results/{study.name}.json).",
