@@ -101,7 +101,8 @@ def test_a_study_that_was_killed_ends_with_the_same_numbers(tmp_path):
 
 @pytest.mark.parametrize("name", ["GRU", "skip GRU"])
 def test_the_accuracy_of_sequential_digits_is_over_all_images(name):
-    module, settings = importlib.import_module("examples.papers._digit_sequences"), STUDIES["mnist_rows"].budgets["test"]
+    module = importlib.import_module("examples.papers._digit_sequences")
+    settings = STUDIES["mnist_rows"].budgets["test"]
     x = np.random.default_rng(0).normal(size=(40, 28, 28)).astype("float32")
     data = {"train": (x, None)}
     model = module.make(name, settings, data)

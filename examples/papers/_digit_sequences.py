@@ -77,7 +77,7 @@ def score(model, settings, data, part):
     return {"accuracy": right, "share of updates": float(np.mean(decisions[0])) if decisions else 1.0}
 
 
-def study(by: str, is_permuted: bool, claim: str, found: str = "") -> _study.Study:
+def study(by: str, is_permuted: bool, claim: str, outcome: str, found: str) -> _study.Study:
     """Returns the study of images that are read by `"rows"` or by `"pixels"`."""
     name = f"mnist_{by}" + ("_permuted" if is_permuted else "")
     steps = SIDE if by == "rows" else SIDE**2
@@ -107,5 +107,6 @@ def study(by: str, is_permuted: bool, claim: str, found: str = "") -> _study.Stu
         batch=BATCH,
         score=score,
         metric="accuracy",
+        outcome=outcome,
         found=found,
     )

@@ -13,6 +13,10 @@ STUDY = _digit_sequences.study(
     "rows",
     True,
     claim="No paper of ours reads images by rows; this is the quick form of the studies by pixels.",
+    outcome="LSTM, GRU and low-rank GRU are equal; a skip GRU is half a point behind with 67 % of the updates",
+    found="LSTM, GRU and low-rank GRU differ by less than their standard errors, at 96 %, and the Mogrifier is one "
+    "point behind. The skip GRU updates in 67 % of the steps, where it took 59 % in order: with the pixels permuted, "
+    "every row has something to say.",
 )
 
 if __name__ == "__main__":
