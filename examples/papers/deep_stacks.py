@@ -101,12 +101,12 @@ STUDY = _study.Study(
     metric="bits",
     pairs=(),
     outcome="ReLU and skips as in the paper; ELU trains as well as BELU, and LSUV does not help",
-    found="After 800 updates, far from the end of a training. What holds: ReLU stacks get worse with depth (2.65 bits at "
-    "4 layers, 3.33 and 3.11 at 16 and 36), their bipolar form is better at every depth (2.27 to 2.57), and without "
-    "skip connections 36 layers learn no more than how often each character comes. What does not: ELU stacks converge "
-    "at every depth and are as good as BELU stacks, and BELU stacks get worse with depth as well (2.35 to 2.48). Deep "
-    "stacks of equal weights are narrow, and learn more slowly at first; whether they catch up takes a longer "
-    "training. Without LSUV, BELU stacks learn faster at 8 and at 36 layers. None diverged. One seed, one rate.",
+    found="After 800 updates, far from the end of a training. What holds: ReLU stacks get worse with depth (2.65 bits "
+    "at 4 layers, 3.33 and 3.11 at 16 and 36), their bipolar form is better at every depth (2.27 to 2.57), and "
+    "without skip connections 36 layers learn no more than how often each character comes. What does not: ELU stacks "
+    "converge at every depth and are as good as BELU stacks, and BELU stacks get worse with depth as well (2.35 to "
+    "2.48). Deep stacks of equal weights are narrow, and learn more slowly at first; whether they catch up takes a "
+    "longer training. Without LSUV, BELU stacks learn faster at 8 and at 36 layers. None diverged. One seed, one rate.",
 )
 
 if __name__ == "__main__":
