@@ -34,15 +34,27 @@ def make_gru(name, settings, features, **kwargs):
     return layer
 
 
+@keras.saving.register_keras_serializable("examples.papers")
+class SafeRMSprop(keras.optimizers.RMSprop):
+    """RMSProp that leaves the weights as they are where the norm of the gradients is not finite.
+
+    Clipping by such a norm would make every weight NaN, even where each gradient is a finite number.
+    """
+
+    def apply(self, grads, trainable_variables=None):
+        squares = [keras.ops.sum(keras.ops.square(gradient)) for gradient in grads]
+        is_finite = keras.ops.isfinite(sum(squares))
+        grads = [keras.ops.where(is_finite, gradient, 0.0) for gradient in grads]
+        return super().apply(grads, trainable_variables)
+
+
 def make(name, settings, data):
     tokens = keras.Input((settings["gap"] + 2 * KEPT,), dtype="int32")
     one_hot = keras.layers.Embedding(SYMBOLS + 2, SYMBOLS + 2, "identity", trainable=False)
     outputs = make_gru(name, settings, SYMBOLS + 2, return_sequences=True)(one_hot(tokens))
     model = keras.Model(tokens, keras.layers.Dense(SYMBOLS + 2)(outputs))
-    optimizer = keras.optimizers.RMSprop(settings["rate"], epsilon=1e-8, global_clipnorm=1.0)
     model.compile(
-        # As in the paper, an update whose gradients are not finite is left out.
-        keras.optimizers.LossScaleOptimizer(optimizer, initial_scale=1.0),
+        SafeRMSprop(settings["rate"], epsilon=1e-8, global_clipnorm=1.0),
         keras.losses.SparseCategoricalCrossentropy(from_logits=True),
     )
     return model
@@ -79,9 +91,9 @@ STUDY = _study.Study(
     title="Memory: ten symbols over a long gap",
     claim="With a gap of 500 steps, a GRU of 128 units, rank 50 and a diagonal comes below a cross entropy of 0.001 "
     "within 35,000 updates.",
-    protocol="RMSProp at 0.001, gradients of norm 1 at most, updates that are not finite left out, batches of 20, "
-    "update gates that start at a bias of 4: the settings of the paper. Every batch is fresh. The GRU of full rank "
-    "has as many weights (in the paper, as many units). The small budget has a gap of 100 steps.",
+    protocol="RMSProp at 0.001, gradients of norm 1 at most, updates with gradients of infinite norm left out, "
+    "batches of 20, update gates that start at a bias of 4: the settings of the paper. Every batch is fresh. The GRU "
+    "of full rank has as many weights (in the paper, as many units). The small budget has a gap of 100 steps.",
     models=("low rank", "full rank"),
     budgets={
         "test": {**SMALL, "gap": 4, "units": 8, "rank": 2, "rounds": 2, "updates": 4},
@@ -97,10 +109,11 @@ STUDY = _study.Study(
     outcome="not reproduced: the low-rank GRU diverged after 13,700 updates, the full-rank one is at 0.032 after "
     "35,000",
     found="Both GRUs soon write blanks and guess the symbols, at a cross entropy of 0.04, and stay there. The "
-    "low-rank GRU left this plateau after 12,400 updates, with a loss that jumped up and down, and at 13,700 its "
-    "weights were no longer numbers. The paper detects such updates and recovers; this run is older than the line of "
-    "our command that leaves them out. The full-rank GRU slowly began to learn, and had 0.032 after the 35,000 "
-    "updates. One seed.",
+    "low-rank GRU left this plateau after 12,400 updates, with a loss that jumped up and down, and at 13,700 the norm "
+    "of its gradients was too large for 32 bits: to clip by it makes every weight NaN. The paper detects such updates "
+    "and recovers. The command now leaves them out; the row is older, and leaves out only those with gradients that "
+    "are not finite themselves. The full-rank GRU slowly began to learn, and had 0.032 after the 35,000 updates. With "
+    "gaps of 1 to 100 steps the claim holds, see the next study. One seed.",
 )
 
 if __name__ == "__main__":
