@@ -99,6 +99,21 @@ def test_a_study_that_was_killed_ends_with_the_same_numbers(tmp_path):
     assert row["figures"] == whole["figures"]
 
 
+def test_weights_shrink_where_gradients_have_an_infinite_norm():
+    module = importlib.import_module("examples.papers.memory")
+
+    def updated(gradient):
+        variable, optimizer = keras.Variable([2.0, -1.0]), module.RecoveringRMSprop(0.01)
+        optimizer.build([variable])
+        optimizer.apply([keras.ops.convert_to_tensor(gradient)], [variable])
+        return keras.ops.convert_to_numpy(variable)
+
+    # Each gradient is finite, and the sum of their squares is not.
+    np.testing.assert_allclose(updated([1e30, -1e30]), updated([0.2, -0.1]), rtol=1e-5)
+    assert (np.abs(updated([1e30, 1e30])) < [2, 1]).all()
+    np.testing.assert_allclose(updated([3.0, 4.0]), updated([0.6, 0.8]), rtol=1e-5)
+
+
 @pytest.mark.parametrize("name", ["GRU", "skip GRU"])
 def test_the_accuracy_of_sequential_digits_is_over_all_images(name):
     module = importlib.import_module("examples.papers._digit_sequences")
