@@ -154,7 +154,7 @@ SMALLS = {
     "mogrifier": {**SMALL, "cell": "mogrifier", "units": [400, 224], "rank": 40},
     "adaptive-lstm": {**STATE, "cell": "adaptive-lstm", "units": [322, 224], "policy_units": 48},
     "low-rank-lstm": {**STATE, "cell": "low-rank-lstm", "units": [732, 224], "rank": 64},
-    "low-rank-gru": {**STATE, "cell": "low-rank-gru", "units": [989, 224], "rank": 64},
+    "low-rank-gru": {**STATE, "cell": "low-rank-gru", "units": [993, 224], "rank": 64},
     "highway": {**STATE, "cell": "highway", "units": [432, 224]},
     "multiplicative-lstm": {**STATE, "cell": "multiplicative-lstm", "units": [377, 224]},
     "lstm": {
@@ -279,9 +279,7 @@ def make_cells(args: argparse.Namespace) -> list:
 def make_cell(units: int, dropout: float, args: argparse.Namespace):
     options = {"dropout": dropout, "recurrent_dropout": args.state_dropout}
     if args.cell == "low-rank-gru":
-        # Without norms and bounds, the products of its thin matrices grow until the training diverges.
-        bound = {f"{matrix}_constraint": keras.constraints.MaxNorm(10) for matrix in ("kernel", "recurrent")}
-        return kar.LowRankGRUCell(units, args.rank, weight_normalization=True, **bound, **options)
+        return kar.LowRankGRUCell(units, args.rank, **options)
     if args.cell == "highway":
         return kar.RecurrentHighwayCell(units, args.depth, **options, **drop_weights(args))
     options["cap_input_gate"] = args.cap_input_gate

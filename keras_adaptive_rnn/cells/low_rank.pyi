@@ -155,6 +155,8 @@ class LowRankGRUCell(LowRankGatedCell, GRUCell):
             Defaults to `False`.
         diagonal_initializer: Initializer of the diagonals. Defaults to `"zeros"`; the authors' code draws them from
             `keras.initializers.RandomUniform(-0.01, 0.01)`.
+        recurrent_initializer: Initializer of each $R$ and $L$. Defaults to `"orthogonal"`; the authors' code has
+            `"glorot_uniform"`.
         recurrent_constraint: Constraint of each $R$ and $L$, `None` by default. For the paper's bound on the norms of
             rows, which are columns here, use `keras.constraints.MaxNorm(10)`.
         trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`; the paper trains it. Defaults to `False`.
@@ -266,8 +268,8 @@ class LowRankGRUCell(LowRankGatedCell, GRUCell):
             use_bias: Whether to use a bias. Defaults to `True`.
             kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
-            recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
-                and `"zeros"`.
+            recurrent_initializer: Initializer of each $R$ and $L$. Defaults to `"orthogonal"`; the authors' code
+                has `"glorot_uniform"`.
             bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             kernel_regularizer: Regularizers, `None` by default.

@@ -1225,8 +1225,8 @@ class LowRankGRU(CellLayer, cell_class=cells.LowRankGRUCell):
             use_bias: Whether to use a bias. Defaults to `True`.
             kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
-            recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
-                and `"zeros"`.
+            recurrent_initializer: Initializer of each $R$ and $L$. Defaults to `"orthogonal"`; the authors' code
+                has `"glorot_uniform"`.
             bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
                 `"zeros"`.
             kernel_regularizer: Regularizers, `None` by default.
