@@ -218,6 +218,13 @@ def differences(study: Study, results: dict) -> list[str]:
     return lines
 
 
+class PlainLogFormatter(LogFormatter):
+    """Labels the ticks that `LogFormatter` labels, but with 0.04 in place of 4e-02."""
+
+    def __call__(self, x, pos=None):
+        return f"{x:g}" if super().__call__(x, pos) else ""
+
+
 def plot(study: Study, results: dict, path: pathlib.Path) -> None:
     """Draws the curves of all runs."""
     figure = Figure(figsize=(6, 3.5), layout="constrained")
@@ -241,9 +248,8 @@ def plot(study: Study, results: dict, path: pathlib.Path) -> None:
     axes.set(xlabel=study.axis, ylabel=f"{study.metric}, validation data" if is_validation else study.metric)
     if study.log:
         axes.set_yscale("log")
-        # Plain numbers, and not powers of ten.
         axes.yaxis.set_major_formatter("{x:g}")
-        axes.yaxis.set_minor_formatter(LogFormatter())
+        axes.yaxis.set_minor_formatter(PlainLogFormatter())
     axes.grid(alpha=0.3)
     axes.legend(fontsize="small")
     path.parent.mkdir(parents=True, exist_ok=True)
