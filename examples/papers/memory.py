@@ -125,12 +125,13 @@ STUDY = _study.Study(
     pairs=(("low rank", "full rank"), ("low rank, orthogonal", "full rank")),
     outcome="not reproduced: after 35,000 updates the low-rank GRU is at 0.040, and the one of full rank at 0.032",
     found="Both GRUs soon write blanks and guess the symbols, at a cross entropy of 0.04. The GRU of full rank leaves "
-    "this plateau after 10,000 updates and learns two of the ten symbols. The low-rank GRU never leaves it. When it "
-    "does seems to be chance: update gates with a bias of 4 let a ten-thousandth of the gradient through 500 steps. "
-    "In trials without a row here, without the trained initial state, it was at 0.039 after 13,000 updates; with "
-    "orthogonal factors, too, it left the plateau after 12,400 updates with a loss that jumped up and down, until the "
-    "norm of the gradients was too large for 32 bits and the gates were saturated for good. With normalized matrices "
-    "(appendix A.2) it had not left it after 5,000. Over gaps of 100 steps it learns, see the next study. One seed.",
+    "this plateau after 10,000 updates and learns two of the ten symbols. The low-rank GRU never leaves it. When a "
+    "training does seems to be chance: update gates with a bias of 4 let a ten-thousandth of the gradient through 500 "
+    "steps. In trials without a row here, without the trained initial state, it was at 0.039 after 13,000 updates; "
+    "with orthogonal factors, too, it left the plateau after 12,400 updates with a loss that jumped up and down, "
+    "until the norm of the gradients was too large for 32 bits and the gates were saturated for good. With normalized "
+    "matrices (appendix A.2) it had not left it after 5,000. Over gaps of 100 steps it learns, see the next study. "
+    "One seed.",
 )
 
 if __name__ == "__main__":
