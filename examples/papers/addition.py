@@ -65,8 +65,8 @@ STUDY = _study.Study(
     found="The low-rank GRU answers with a constant for 9,500 updates, and then learns to add: it is below the "
     "paper's 0.003 for the first time after 12,700 and at 0.001 after 14,500. From one look to the next the error may "
     "change by 0.005: over the last twenty looks its mean is 0.0037, and 0.0052 for the GRU of full rank, which ends "
-    "at 0.009. Without a trained initial state and with orthogonal factors, which is how the library starts, the same "
-    "seed came to 0.005. One seed.",
+    "at 0.009. With the library's own start, orthogonal factors and no trained initial state, the same seed came to "
+    "0.005. One seed.",
 )
 
 if __name__ == "__main__":

@@ -31,8 +31,9 @@ STUDY = memory.STUDY._replace(
     "start of the authors' code it is at 0.003. The GRU of full rank is as good: below 0.001 after 37,200. With "
     "sequences of any length it is the other way round: 0.004 with the start of the authors' code, 0.008 with "
     "orthogonal factors, and 0.007 at full rank, all still falling; the mistakes are in the third and fourth symbol "
-    "and in long sequences. So one seed does not tell these three apart, and the start makes as much of a difference "
-    "as the rank. The trainings with orthogonal factors are older: their optimizer left updates of infinite norm out.",
+    "and in long sequences. So one seed cannot tell these three apart, and the start matters as much as the rank. The "
+    "runs with orthogonal factors are older: their optimizer left out updates with gradients of infinite norm. One "
+    "seed.",
 )
 
 if __name__ == "__main__":
