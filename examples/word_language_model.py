@@ -183,7 +183,7 @@ METHODS = {
     "temperature": ("temperatures", "tune_tokens"),
     "monte-carlo": ("samples", "dropout_scale", "tune_tokens"),
     "monte-carlo-temperature": ("samples", "dropout_scale", "temperatures", "tune_tokens"),
-    "dynamic": ("dynamic_rate", "dynamic_decay", "dynamic_epsilon", "tune_tokens"),
+    "dynamic": ("dynamic_rate", "dynamic_decay", "dynamic_epsilon", "dynamic_steps", "tune_tokens"),
 }
 # What does not change the training.
 AFTERWARDS = {"output", "skip", "rows"}.union(*METHODS.values())
@@ -421,19 +421,21 @@ def best_of(judge, **options) -> dict:
 def evaluated(method: str, lm: hub.RecurrentCausalLM, ids: dict[str, np.ndarray], args: argparse.Namespace) -> dict:
     """Returns the settings that validation has chosen for a method, and the perplexities of both parts."""
     shown = {"verbose": sys.stdout.isatty()}
-    rows = {"batch_size": args.rows, "steps": args.steps, "seed": args.seed, **shown}
+    passes = {"batch_size": args.rows, "steps": args.steps, "seed": args.seed, **shown}
     low, high = args.temperatures
     model, start, settings = lm.streaming_model(1), ids["valid"][: args.tune_tokens], {}
-    tuned = functools.partial(evaluation.tune_temperature, model, start, low, high, **rows)
+    tuned = functools.partial(evaluation.tune_temperature, model, start, low, high, **passes)
     if method == "dynamic":
-        # Rows of ten segments and more for the size of the steps, a hundred if the text is long enough.
-        statistics = {"statistics": ids["train"], "statistics_batch_size": min(100, max(1, len(ids["train"]) // 50))}
+        # Rows of ten segments and more, a hundred if the text is long enough.
+        rows = min(100, max(1, len(ids["train"]) // (10 * args.dynamic_steps)))
+        segments = {"steps": args.dynamic_steps, **shown}
+        statistics = evaluation.gradient_statistics(model, ids["train"], batch_size=rows, **segments)
         judge = functools.partial(
-            evaluation.dynamic_evaluate, model, **statistics, epsilon=args.dynamic_epsilon, **shown
+            evaluation.dynamic_evaluate, model, statistics=statistics, epsilon=args.dynamic_epsilon, **segments
         )
         settings = best_of(functools.partial(judge, start), learning_rate=args.dynamic_rate, decay=args.dynamic_decay)
     else:
-        judge = functools.partial(evaluation.evaluate, model, **rows)
+        judge = functools.partial(evaluation.evaluate, model, **passes)
         if method.startswith("monte-carlo"):
             judge = functools.partial(judge, samples=args.samples)
         if method == "temperature":
@@ -596,6 +598,7 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
     many("--dynamic-rate", type=positive(float), default=[5e-5], help="learning rates (%(default)s)")
     many("--dynamic-decay", type=natural, default=[2e-3], help="rates of return (%(default)s)")
     group.add_argument("--dynamic-epsilon", type=positive(float), default=2e-5, help="(%(default)s)")
+    group.add_argument("--dynamic-steps", type=positive(int), default=5, help="words of a segment (%(default)s)")
     group.add_argument("--tune-tokens", type=positive(int), default=20_000, help="words to choose by (%(default)s)")
     parser.add_argument("--output", default="runs/word_language_model", help="folder for the results (%(default)s)")
     args = parser.parse_args(argv)

@@ -370,6 +370,26 @@ def test_a_model_that_adapts_learns_what_repeats(form):
 
 
 @in_turns
+def test_statistics_serve_many_evaluations():
+    model = language_model()
+    known = evaluation.gradient_statistics(model, TEXT, steps=4, batch_size=2, reduction="sum", verbose=False)
+    assert [array.shape for array in known.root_means] == [tuple(v.shape) for v in model.trainable_variables]
+    for rate in (0.01, 0.1):
+        form = {"learning_rate": rate, "steps": 4, "reduction": "sum"}
+        assert dynamic(model, TEXT, known, **form) == dynamic(model, TEXT, TEXT, statistics_batch_size=2, **form)
+    for wrong, match in (
+        ({"steps": 5, "reduction": "sum"}, "`steps` must be 4, that of `statistics`. Received: steps=5"),
+        ({"steps": 4}, "`reduction` must be 'sum'"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            dynamic(model, TEXT, known, **wrong)
+    with pytest.raises(ValueError, match="`statistics` must have an array for each trainable weight"):
+        dynamic(language_model(kar.LSTMCell(6)), TEXT, known, steps=4, reduction="sum")
+    with pytest.raises(ValueError, match=r"`ids` must have a segment of 60 tokens.*batch_size=2"):
+        evaluation.gradient_statistics(model, TEXT, steps=60, batch_size=2, verbose=False)
+
+
+@in_turns
 def test_weights_come_back_after_an_error(monkeypatch):
     model = language_model()
     before = model.get_weights()

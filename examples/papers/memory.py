@@ -30,8 +30,10 @@ def make_gru(name, settings, features, **kwargs):
 
     if name.startswith("low rank, orthogonal"):
         return low_rank()
+    # As in the authors' code, where each gate draws its own matrices.
+    bound = (6 / (features + settings["units"])) ** 0.5
     layer = low_rank(
-        # As in the authors' code.
+        kernel_initializer=keras.initializers.RandomUniform(-bound, bound),
         recurrent_initializer="glorot_uniform",
         diagonal_initializer=keras.initializers.RandomUniform(-0.01, 0.01),
         trainable_initial_state=True,
@@ -49,8 +51,14 @@ class RecoveringRMSprop(keras.optimizers.RMSprop):
     """RMSProp with gradients of norm 1 at most. Where that norm is not finite, the weights shrink.
 
     In place of such gradients it takes a tenth of the weights, as the authors' code does. To leave these updates out
-    would leave the weights for ever where each batch has such gradients.
+    would leave the weights for ever where each batch has such gradients. The averages of the squares start at 0.001 and
+    not at zero, also as there, so that the first updates are small.
     """
+
+    def build(self, variables):
+        super().build(variables)
+        for velocity in self._velocities:
+            velocity.assign(keras.ops.full(velocity.shape, 1e-3))
 
     def apply(self, grads, trainable_variables=None):
         variables = self._trainable_variables if trainable_variables is None else trainable_variables

@@ -38,6 +38,8 @@ TRIED = (
     *("--rows", "20", "--samples", "20", "--dropout-scale", "0.4", "0.6", "0.8", "--temperatures", "0.8", "1.3"),
     *("--tune-tokens", "5000", "--dynamic-rate", "5e-5", "1e-4", "3e-4", "--dynamic-decay", "2e-3"),
 )
+# The whole text, which has its 10,000 words and `<unk>` already, and ten million weights.
+WHOLE = {"words": 929_589, "min_count": 1, "large": True, "updates": 1660}
 STUDY = _study.Study(
     name="ptb_words",
     title="Words of the Penn Treebank: equal weights, four ways to judge the best",
@@ -56,8 +58,7 @@ STUDY = _study.Study(
     budgets={
         "test": {"words": 600, "min_count": 2, "epochs": 1, "plain_epochs": 1, "rounds": 1, "updates": 1},
         "small": {"words": 120_000, "min_count": 2, "epochs": 25, "plain_epochs": 12, "rounds": 25, "updates": 215},
-        # The text has its 10,000 words and `<unk>` already.
-        "paper": {"words": 929_589, "min_count": 1, "epochs": 45, "plain_epochs": 20, "rounds": 45, "updates": 1660},
+        "paper": {**WHOLE, "epochs": 45, "plain_epochs": 20, "rounds": 45},
     },
     metric="perplexity",
     log=True,
@@ -119,29 +120,32 @@ def row(name: str, seed: int, results: dict) -> dict:
     )
 
 
-def command(name: str, args) -> list[str]:
+def command(study: _study.Study, name: str, args) -> list[str]:
     """Returns the arguments of `word_language_model.py` for a model, but for its seed, its folder and what to skip."""
-    settings = STUDY.budgets[args.budget]
+    settings = study.budgets[args.budget]
     epochs = settings["plain_epochs" if name == "LSTM" else "epochs"]
     argv = ["--model", MODELS[name], "--small", "--words", str(settings["words"]), "--epochs", str(epochs), *TRIED]
     argv += ["--min-count", str(settings["min_count"]), *(["--text", args.data] if args.data else [])]
-    if args.budget == "paper":
+    if settings.get("large"):
         argv += ["--embedding", "512", "--units", str(LARGE[name]), "512"]
+    for option, value in settings.get("options", {}).items():
+        argv += [f"--{option}", str(value)]
     return argv + (list(TINY) if args.budget == "test" else [])
 
 
-def run(argv: list[str] | None = None) -> dict:
-    args = _study.parse(STUDY, argv)
-    path, results = _study.begin(STUDY, args)
+def run(argv: list[str] | None = None, study: _study.Study | None = None) -> dict:
+    study = study or STUDY
+    args = _study.parse(study, argv)
+    path, results = _study.begin(study, args)
     methods = [method for method in METHODS if args.budget != "test" or method in ("static", "monte-carlo")]
 
     def judge(name, seed, methods):
-        folder = pathlib.Path(args.output) / STUDY.name / args.budget / f"{name.replace(' ', '_')}-{seed}"
+        folder = pathlib.Path(args.output) / study.name / args.budget / f"{name.replace(' ', '_')}-{seed}"
         skipped = [method for method in word_language_model.METHODS if method not in methods]
         numbered = ["--seed", str(seed), "--output", str(folder), "--skip", *skipped]
-        word_language_model.main([*command(name, args), *numbered])
+        word_language_model.main([*command(study, name, args), *numbered])
         found = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-        _study.add(STUDY, path, results, row(name, seed, found))
+        _study.add(study, path, results, row(name, seed, found))
 
     def rows(name):
         return {row["seed"]: row for row in results["runs"] if row["model"] == name}
@@ -153,7 +157,7 @@ def run(argv: list[str] | None = None) -> dict:
         best = min(rows(name).values(), key=lambda row: row["validation"]["static"])
         if not set(methods) <= set(best["figures"]):
             judge(name, best["seed"], methods)
-    _study.finish(STUDY, args, path, results)
+    _study.finish(study, args, path, results)
     return results
 
 

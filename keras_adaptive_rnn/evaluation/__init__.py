@@ -2,7 +2,7 @@
 
 from keras_adaptive_rnn.evaluation.batch_size import with_batch_size
 from keras_adaptive_rnn.evaluation.beam import CopyPenalty, Hypothesis, beam_search
-from keras_adaptive_rnn.evaluation.dynamic import dynamic_evaluate
+from keras_adaptive_rnn.evaluation.dynamic import GradientStatistics, dynamic_evaluate, gradient_statistics
 from keras_adaptive_rnn.evaluation.perplexity import Evaluation, Perplexity
 from keras_adaptive_rnn.evaluation.static import evaluate
 from keras_adaptive_rnn.evaluation.temperature import tune_temperature
@@ -10,11 +10,13 @@ from keras_adaptive_rnn.evaluation.temperature import tune_temperature
 __all__ = [
     "CopyPenalty",
     "Evaluation",
+    "GradientStatistics",
     "Hypothesis",
     "Perplexity",
     "beam_search",
     "dynamic_evaluate",
     "evaluate",
+    "gradient_statistics",
     "tune_temperature",
     "with_batch_size",
 ]

@@ -1,6 +1,6 @@
 """Dynamic evaluation: the model goes on learning from the text that it predicts."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import keras
 import numpy as np
@@ -11,6 +11,8 @@ from keras_adaptive_rnn.evaluation import run
 from keras_adaptive_rnn.evaluation.optimizers import Adapting, SquaredGradients
 from keras_adaptive_rnn.evaluation.perplexity import Evaluation, Perplexity
 from keras_adaptive_rnn.evaluation.text import Text, check_steps
+
+REDUCTIONS = ("mean", "sum")
 
 
 class _Quiet(keras.Model):
@@ -58,6 +60,113 @@ class _Quiet(keras.Model):
         )
 
 
+class GradientStatistics(NamedTuple):
+    """How large the gradients of the segments of a text are, for each entry of each weight.
+
+    Attributes:
+        root_means: List of arrays, the root mean square over the segments, for each of `model.trainable_variables`.
+        steps: Integer, tokens of a segment.
+        reduction: `"mean"` or `"sum"`, what the loss of a segment was.
+    """
+
+    root_means: list[np.ndarray]
+    steps: int
+    reduction: str
+
+
+def gradient_statistics(
+    model: keras.Model,
+    ids: Any,
+    steps: int = 5,
+    batch_size: int = 100,
+    reduction: str = "mean",
+    *,
+    verbose: bool = True,
+) -> GradientStatistics:
+    r"""Returns the sizes of a model's gradients over its training text, for several calls of `dynamic_evaluate`.
+
+    $$RMS_g = \sqrt{\tfrac1n \sum_{i=1}^n g_i^2}$$
+
+    over the gradients $g_i$ of the $n$ segments. Dropout, added losses and regularizers are off, and the weights stay
+    as they are. The numbers hold for these weights only.
+
+    Args:
+        model: As in `keras_adaptive_rnn.evaluation.evaluate`.
+        ids: Integers `[tokens]`, the training text.
+        steps: Positive integer, tokens of a segment. Defaults to `5`.
+        batch_size: Positive integer, rows that the text is cut into. Defaults to `100`.
+        reduction: As in `keras_adaptive_rnn.evaluation.dynamic_evaluate`.
+        verbose: Whether to show progress. Defaults to `True`.
+
+    Returns: A `GradientStatistics(root_means, steps, reduction)`.
+
+    Raises:
+        ValueError: As in `keras_adaptive_rnn.evaluation.evaluate`, or the text is shorter than a segment.
+        TypeError: An argument is of the wrong type.
+
+    Example:
+
+    >>> rnn = keras_adaptive_rnn.LSTM(8, stateful=True, return_sequences=True)
+    >>> model = keras.Sequential(
+    ...     [keras.Input(batch_shape=(1, None)), keras.layers.Embedding(5, 8), rnn, keras.layers.Dense(5)]
+    ... )
+    >>> text = np.arange(300) % 5
+    >>> statistics = keras_adaptive_rnn.evaluation.gradient_statistics(model, text, batch_size=4, verbose=False)
+    >>> losses = [
+    ...     keras_adaptive_rnn.evaluation.dynamic_evaluate(
+    ...         model, text, statistics, learning_rate=rate, verbose=False
+    ...     ).loss
+    ...     for rate in (1e-4, 1e-3)
+    ... ]
+
+    Reference: Krause et al., Dynamic Evaluation of Neural Sequence Models (2018), section 4.
+    """
+    return _gradient_statistics(model, ids, steps, batch_size, reduction, verbose, "ids", "batch_size")
+
+
+def _gradient_statistics(model, ids, steps, batch_size, reduction, verbose, *names):
+    """The same, with the names that the text and the number of its rows have as arguments."""
+    steps = check_steps(steps)
+    batch_size = _arguments.integer(names[1], batch_size)
+    _arguments.choice("reduction", reduction, REDUCTIONS)
+    shown = int(_arguments.boolean("verbose", verbose))
+    text = Text(ids, batch_size, names[0])
+    if text.count < steps:
+        raise ValueError(
+            f"Argument `{names[0]}` must have a segment of {steps} tokens, and the one behind them, for each of "
+            f"{names[1]}={batch_size} rows. Received: {np.size(ids)} tokens"
+        )
+    states = run.OwnStates(model, batch_size)
+    text.check_vocabulary(run.vocabulary_size(model, states, batch_size, steps))
+    _check_trainable(model)
+    squares = SquaredGradients()
+    with states:
+        # The authors' code leaves out a last segment of a single token.
+        _, count = _Quiet(model, reduction).learn(text, steps, squares, shown, shortest=2)
+    return GradientStatistics(squares.root_means(count), steps, reduction)
+
+
+def _check_trainable(model):
+    if not model.trainable_variables:
+        raise ValueError(f"Argument `model` must have trainable weights. Received: '{model.name}', which has none")
+
+
+def _check_statistics(statistics, model, steps, reduction):
+    for name, value in (("steps", steps), ("reduction", reduction)):
+        if getattr(statistics, name) != value:
+            raise ValueError(
+                f"Argument `{name}` must be {getattr(statistics, name)!r}, that of `statistics`. "
+                f"Received: {name}={value!r}"
+            )
+    expected = [tuple(variable.shape) for variable in model.trainable_variables]
+    received = [array.shape for array in statistics.root_means]
+    if received != expected:
+        raise ValueError(
+            f"Argument `statistics` must have an array for each trainable weight of '{model.name}', of the shapes "
+            f"{expected}. Received: arrays of the shapes {received}"
+        )
+
+
 def dynamic_evaluate(
     model: keras.Model,
     ids: Any,
@@ -93,9 +202,12 @@ def dynamic_evaluate(
     Args:
         model: As in `keras_adaptive_rnn.evaluation.evaluate`.
         ids: Integers `[tokens]`, the text to predict.
-        statistics: Integers `[tokens]`, the training text.
+        statistics: Integers `[tokens]`, the training text; or what
+            `keras_adaptive_rnn.evaluation.gradient_statistics` has returned for it, which is quicker if you call this
+            function several times.
         steps: Positive integer, tokens of a segment. Defaults to `5`.
-        statistics_batch_size: Positive integer, rows of the training text. Defaults to `100`.
+        statistics_batch_size: Positive integer, rows of the training text, if `statistics` is a text. Defaults to
+            `100`.
         learning_rate: Non-negative number $\eta$. Defaults to `5e-5`.
         decay: Non-negative number $\lambda$. Defaults to `2e-3`.
         epsilon: Positive number $\epsilon$. Defaults to `2e-5`.
@@ -109,9 +221,9 @@ def dynamic_evaluate(
     Returns: An `Evaluation(loss, perplexity, bits, tokens)`.
 
     Raises:
-        ValueError: as in `keras_adaptive_rnn.evaluation.evaluate`; the training text is shorter than a segment; or its
-            gradient is zero.
-        TypeError: an argument is of the wrong type.
+        ValueError: As in `keras_adaptive_rnn.evaluation.evaluate`; the training text is shorter than a segment; its
+            gradient is zero; or `statistics` are those of another model, other `steps` or another `reduction`.
+        TypeError: An argument is of the wrong type.
 
     Example:
 
@@ -130,38 +242,27 @@ def dynamic_evaluate(
     Reference: Krause et al., Dynamic Evaluation of Neural Sequence Models (2018), section 4, equations 5 to 8.
     """
     steps = check_steps(steps)
-    statistics_batch_size = _arguments.integer("statistics_batch_size", statistics_batch_size)
     learning_rate = _arguments.number("learning_rate", learning_rate, minimum=0)
     decay = _arguments.number("decay", decay, minimum=0)
     epsilon = _arguments.number("epsilon", epsilon, positive=True)
     _arguments.choice("normalize", normalize, ("tensors", "entries"))
-    _arguments.choice("reduction", reduction, ("mean", "sum"))
+    _arguments.choice("reduction", reduction, REDUCTIONS)
     _arguments.boolean("restore", restore)
     shown = int(_arguments.boolean("verbose", verbose))
-    text, training_text = Text(ids, 1), Text(statistics, statistics_batch_size, "statistics")
-    if training_text.count < steps:
-        raise ValueError(
-            f"Argument `statistics` must have a segment of {steps} tokens, and the one behind them, for each of "
-            f"statistics_batch_size={statistics_batch_size} rows. Received: {np.size(statistics)} tokens"
-        )
-    of_training, of_text = run.OwnStates(model, statistics_batch_size), run.OwnStates(model, 1)
-    classes = run.vocabulary_size(model, of_text, 1, steps)
-    text.check_vocabulary(classes)
-    training_text.check_vocabulary(classes)
-    if not model.trainable_variables:
-        raise ValueError(f"Argument `model` must have trainable weights. Received: '{model.name}', which has none")
+    text, states = Text(ids, 1), run.OwnStates(model, 1)
+    text.check_vocabulary(run.vocabulary_size(model, states, 1, steps))
+    _check_trainable(model)
+    if not isinstance(statistics, GradientStatistics):
+        names = "statistics", "statistics_batch_size"
+        statistics = _gradient_statistics(model, statistics, steps, statistics_batch_size, reduction, verbose, *names)
+    _check_statistics(statistics, model, steps, reduction)
 
     before = [ops.convert_to_numpy(variable.value).copy() for variable in model.trainable_variables]
     done = False
+    rates = [learning_rate / (array + epsilon) for array in statistics.root_means]
+    optimizer = Adapting(rates, _pulls(statistics.root_means, decay, normalize))
     try:
-        with of_training:
-            squares = SquaredGradients()
-            # The authors' code leaves out a last segment of a single token.
-            _, count = _Quiet(model, reduction).learn(training_text, steps, squares, shown, shortest=2)
-        rms = squares.root_means(count)
-        rates = [learning_rate / (array + epsilon) for array in rms]
-        optimizer = Adapting(rates, _pulls(rms, decay, normalize))
-        with of_text:
+        with states:
             result, _ = _Quiet(model, reduction).learn(text, steps, optimizer, shown)
         done = True
     finally:

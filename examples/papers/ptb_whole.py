@@ -1,0 +1,46 @@
+"""An AWD-LSTM and a Mogrifier on the words of the whole Penn Treebank, judged in four ways.
+
+    python -m examples.papers.ptb_whole --data penn/
+
+`penn` is a folder with `ptb.train.txt`, `ptb.valid.txt` and `ptb.test.txt`. Each training is a run of
+`examples/word_language_model.py`, which goes on where it was killed.
+
+Reference: Merity, Keskar and Socher, Regularizing and Optimizing LSTM Language Models (2018); Melis, Kočiský and
+Blunsom, Mogrifier LSTM (2020), table 1.
+"""
+
+from examples.papers import ptb_words
+
+# Three quarters of the rates of AWD-LSTM: ten epochs hardly overfit.
+DROPOUTS = {
+    "word-dropout": 0.075,
+    "input-dropout": 0.3,
+    "hidden-dropout": 0.1875,
+    "output-dropout": 0.3,
+    "weight-drop": 0.375,
+}
+# Half of the samples, and segments four times as long, as ten million weights and the whole text take their time.
+JUDGING = {"samples": 10, "dynamic-steps": 20}
+STUDY = ptb_words.STUDY._replace(
+    name="ptb_whole",
+    title="Words of the Penn Treebank: the whole text, ten million weights",
+    claim="",
+    protocol="",
+    models=("AWD-LSTM", "Mogrifier"),
+    budgets={
+        "test": ptb_words.STUDY.budgets["test"],
+        "small": {**ptb_words.WHOLE, "epochs": 10, "rounds": 10, "options": {**DROPOUTS, **JUDGING}},
+        "paper": {**ptb_words.WHOLE, "epochs": 45, "rounds": 45},
+    },
+    outcome="",
+    found="",
+    pairs=(("Mogrifier", "AWD-LSTM"),),
+)
+
+
+def run(argv: list[str] | None = None) -> dict:
+    return ptb_words.run(argv, STUDY)
+
+
+if __name__ == "__main__":
+    run()
