@@ -5,8 +5,6 @@
 Reference: Miceli Barone, Low-Rank Passthrough Neural Networks (2016), section 3.0.1.
 """
 
-import functools
-
 import keras
 import numpy as np
 
@@ -20,30 +18,45 @@ UPDATE = 0  # The place of that gate in a GRU.
 
 
 def make_gru(name, settings, features, **kwargs):
-    """Returns a GRU, built: low-rank, the same with the library's own start, or of full rank with as many weights."""
-    low_rank = functools.partial(
-        LowRankGRU, settings["units"], settings["rank"], diagonal=settings["diagonal"], carry_bias=CARRY_BIAS, **kwargs
-    )
+    """Returns a GRU, built: low-rank, or of full rank with as many weights."""
+
+    def low_rank(units):
+        # As in the authors' code, where each gate draws matrices of its own.
+        return LowRankGRU(
+            units,
+            settings["rank"],
+            diagonal=settings["diagonal"],
+            carry_bias=CARRY_BIAS,
+            kernel_initializer=glorot_uniform(features, units),
+            recurrent_initializer="glorot_uniform",
+            diagonal_initializer=keras.initializers.RandomUniform(-0.01, 0.01),
+            trainable_initial_state=True,
+            **kwargs,
+        )
 
     def full_rank(units):
-        return GRU(units, reset_after=False, trainable_initial_state=True, **kwargs)
+        return GRU(
+            units,
+            reset_after=False,
+            kernel_initializer=glorot_uniform(features, units),
+            recurrent_initializer=glorot_uniform(units, units),
+            trainable_initial_state=True,
+            **kwargs,
+        )
 
-    if name.startswith("low rank, orthogonal"):
-        return low_rank()
-    # As in the authors' code, where each gate draws its own matrices.
-    bound = (6 / (features + settings["units"])) ** 0.5
-    layer = low_rank(
-        kernel_initializer=keras.initializers.RandomUniform(-bound, bound),
-        recurrent_initializer="glorot_uniform",
-        diagonal_initializer=keras.initializers.RandomUniform(-0.01, 0.01),
-        trainable_initial_state=True,
-    )
+    layer = low_rank(settings["units"])
     weights = _study.weights_of(layer, features)
     if name.startswith("full rank"):
         layer = full_rank(_study.equal_units(lambda n: _study.weights_of(full_rank(n), features), weights))
         layer.build((None, None, features))
         _study.set_gate_biases(layer.cell, {UPDATE: CARRY_BIAS})
     return layer
+
+
+def glorot_uniform(inputs, units):
+    """Returns the initializer of a matrix of a single gate, for the joined matrix of all gates."""
+    bound = (6 / (inputs + units)) ** 0.5
+    return keras.initializers.RandomUniform(-bound, bound)
 
 
 @keras.saving.register_keras_serializable("examples.papers")
@@ -120,7 +133,7 @@ STUDY = _study.Study(
     "authors' code; the one called orthogonal starts as the library does, with orthogonal factors and diagonals of "
     "zeros, and its initial state is not trained. The GRU of full rank has as many weights (in the paper, as many "
     "units) and an orthogonal start. The small budget has a gap of 100 steps.",
-    models=("low rank", "low rank, orthogonal", "full rank"),
+    models=("low rank", "full rank"),
     budgets={
         "test": {**SMALL, "gap": 4, "units": 8, "rank": 2, "rounds": 2, "updates": 4},
         "small": SMALL,
@@ -132,7 +145,7 @@ STUDY = _study.Study(
     score=score,
     metric="cross entropy",
     log=True,
-    pairs=(("low rank", "full rank"), ("low rank, orthogonal", "full rank")),
+    pairs=(("low rank", "full rank"),),
     outcome="not reproduced: after 35,000 updates the low-rank GRU is at 0.040, and the one of full rank at 0.031",
     found="Both GRUs soon write blanks and guess the symbols, at a cross entropy of 0.04. The GRU of full rank leaves "
     "this plateau after 10,000 updates and learns two of the ten symbols. The low-rank GRU never leaves it. When a "
