@@ -89,12 +89,12 @@ def study(by: str, is_permuted: bool, claim: str, outcome: str, found: str) -> _
         name=name,
         title=f"Digits by {by}, " + ("permuted" if is_permuted else "in order"),
         claim=claim,
-        protocol=f"Images of MNIST as sequences of {steps} steps"
-        + (", their pixels in one random order. " if is_permuted else ". ")
-        + "Twenty thousand weights; Adam, the rate falls to a tenth in the second half, gradients of norm 1 at most. "
-        f"Carry gates start at a bias of {common['carry_bias']:g}. Low-rank matrices have rank 24 and a diagonal. An "
-        f"update of the skip GRU costs {common['cost']:.2g}, or four times as much. Nothing is tuned; curves are of "
-        "5,000 images that are held out.",
+        protocol=f"MNIST images as sequences of {steps} steps"
+        + (", with their pixels in one random order. " if is_permuted else ". ")
+        + "Twenty thousand weights; Adam with gradient clipping (norm 1), the learning rate falling to a tenth in the "
+        f"second half. Carry-gate biases start at {common['carry_bias']:g}. Low-rank matrices have rank 24 and a "
+        f"diagonal. An update of the skip GRU costs {common['cost']:.2g}, or four times as much. Nothing is tuned; "
+        "curves are on 5,000 held-out images.",
         models=MODELS,
         budgets={
             "test": {**common, "weights": 900, "rank": 2, "rounds": 1, "updates": 2},

@@ -6,6 +6,7 @@ and its generators, so that a run that is killed ends with the same numbers.
 """
 
 import argparse
+import itertools
 import json
 import os
 import pathlib
@@ -20,6 +21,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Silences TensorFlow's list
 import keras
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import LogFormatter
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -62,6 +64,9 @@ class Study(NamedTuple):
         paper: The figures of the paper, by model and by figure.
         variants: Settings of single models, beside those of the budget.
         pairs: Models, and the model that each is compared with at the same seed; by default all others with the first.
+        families: For each model its family, which gives its curve a color, and its variant, which gives it a line
+            style. By default each model is a family.
+        across: What the variants are, if they are numbers: the picture also shows the figures over them.
     """
 
     name: str
@@ -85,6 +90,8 @@ class Study(NamedTuple):
     paper: dict[str, dict[str, float]] | None = None
     variants: dict[str, dict[str, Any]] | None = None
     pairs: tuple[tuple[str, str], ...] | None = None
+    families: dict[str, tuple[str, Any]] | None = None
+    across: str = ""
 
 
 def write(path: pathlib.Path, content) -> None:
@@ -226,32 +233,46 @@ class PlainLogFormatter(LogFormatter):
 
 
 def plot(study: Study, results: dict, path: pathlib.Path) -> None:
-    """Draws the curves of all runs."""
-    figure = Figure(figsize=(6, 3.5), layout="constrained")
-    axes = figure.subplots()
-    names = list(dict.fromkeys(row["model"] for row in results["runs"]))
-    updates = results["settings"].get("updates")
-    for row in results["runs"]:
+    """Draws the curves of all runs and, if models differ in a number, the last figures over that number."""
+    families = study.families or {name: (name, None) for name in study.models}
+    runs = [(*families[row["model"]], row) for row in results["runs"]]
+    colors = {family: f"C{k}" for k, family in enumerate(dict.fromkeys(family for family, _, _ in runs))}
+    styles = dict(zip(dict.fromkeys(variant for _, variant, _ in runs), itertools.cycle(("-", "--", ":", "-."))))
+    panels = 2 if study.across else 1
+    figure = Figure(figsize=(6.5 + 3 * (panels - 1), 3.5), layout="constrained")
+    axes, *others = np.atleast_1d(figure.subplots(1, panels))
+    for family, variant, row in runs:
         values = [point[study.metric] for point in row["curve"]]
+        updates = results["settings"].get("updates")
         places = [point[study.axis] if study.axis in point else updates * k for k, point in enumerate(row["curve"], 1)]
-        is_first = row is next(r for r in results["runs"] if r["model"] == row["model"])
-        axes.plot(
-            places,
-            values,
-            color=f"C{names.index(row['model'])}",
-            label=row["model"] if is_first else None,
-            linewidth=1,
-        )
-    for label, value in (study.prior or {}).items():
-        axes.axhline(value, color="gray", linestyle=":", label=label)
+        axes.plot(places, values, color=colors[family], linestyle=styles[variant], linewidth=1)
     is_validation = study.train is None
     axes.set(xlabel=study.axis, ylabel=f"{study.metric}, validation data" if is_validation else study.metric)
-    if study.log:
-        axes.set_yscale("log")
-        axes.yaxis.set_major_formatter("{x:g}")
-        axes.yaxis.set_minor_formatter(PlainLogFormatter())
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize="small")
+    for other in others:
+        for family, color in colors.items():
+            points = {}
+            for variant, row in ((variant, row) for name, variant, row in runs if name == family):
+                points.setdefault(variant, []).append(row["figures"][study.metric])
+            means = [np.mean(values) for values in points.values()]
+            other.plot(list(points), means, "o-", color=color, linewidth=1, markersize=3)
+        other.set(xlabel=study.across, ylabel=f"{study.metric}, test data")
+        other.set_xticks([variant for variant in styles if variant is not None])
+    for some in (axes, *others):
+        for value in (study.prior or {}).values():
+            some.axhline(value, color="gray", linestyle=":")
+        if study.log:
+            some.set_yscale("log")
+            some.yaxis.set_major_formatter("{x:g}")
+            some.yaxis.set_minor_formatter(PlainLogFormatter())
+        some.grid(alpha=0.3)
+    entries = [Line2D([], [], color=color, label=family) for family, color in colors.items()]
+    entries += [
+        Line2D([], [], color="black", linestyle=style, label=f"{study.across or ''} {variant}".strip())
+        for variant, style in styles.items()
+        if variant is not None
+    ]
+    entries += [Line2D([], [], color="gray", linestyle=":", label=label) for label in study.prior or {}]
+    figure.legend(handles=entries, loc="outside right upper", fontsize="small")
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
 

@@ -1,4 +1,4 @@
-"""Which policy, which pixels and which momentum: what the paper leaves open, tried on held-out images.
+"""Policy, pixel scaling and momentum: what the paper leaves open, compared on held-out images.
 
     python -m examples.papers.adaptive_digits_search --data mnist.npz
 
@@ -40,23 +40,24 @@ def score(model, settings, data, part):
 STUDY = _adaptive.study(
     name="adaptive_digits_search",
     title="Digits by adaptive layers: what the paper leaves open",
-    claim="An adaptive layer of 8,000 weights has 94.05 % of the training images right and 93.86 % of the test images; "
-    "a logistic regression 92.00 % and 92.14 %. The paper does not say which policy, pixels and momentum it took.",
-    protocol="SGD at 0.001, batches of 128, 50,000 updates, as in the paper; about 8,000 weights, the feed-forward "
-    "network 100,000. The policy is an affine map of the image, with a function behind it, or a network with three "
-    "hidden units, or reads what the first matrix makes of the image (of features). `plain`: standardised pixels, no "
-    "momentum; `momentum`: pixels from 0 to 1 and a momentum of 0.9. All figures are of 5,000 training images that are "
-    "held out: the test images were not looked at.",
+    claim="An adaptive layer of 8,000 weights reaches 94.05 % training and 93.86 % test accuracy; a logistic "
+    "regression reaches 92.00 % and 92.14 %. The paper does not state its policy, pixel scaling and momentum.",
+    protocol="SGD at 0.001, batches of 128 and 50,000 updates, as in the paper; about 8,000 weights, and 100,000 for "
+    "the feed-forward network. The policy is an affine map of the image, with or without an activation, or a network "
+    "with three hidden units, or it reads the first matrix's output (of features). `plain`: standardized pixels, no "
+    "momentum; `momentum`: pixels from 0 to 1 and a momentum of 0.9. Accuracy is measured on 5,000 held-out training "
+    "images; the test images were not used.",
     models=tuple(MODELS),
+    families={name: tuple(name.split("; ")) for name in MODELS},
     budgets={"test": _adaptive.TINY, "small": _adaptive.SETTINGS},
     make=make,
     pairs=(),
-    outcome="the choice of the policy is worth 1.5 points; large networks need momentum",
-    found="Of the policies that read the image, the small network is the best, and was taken for table 1; a gated "
-    "linear unit leaves no more than rank 3 at this size, and falls behind. A policy that reads the features is better "
-    "still, as it leaves weights for ten of them. Pixels and momentum change little at eight thousand weights. Without "
-    "momentum the feed-forward network does not come to the paper's 97.57 % of the training images, and with momentum "
-    "it goes beyond. One seed.",
+    outcome="the choice of policy is worth up to 2 points; large networks need momentum",
+    found="Of the policies that read the image, the small network is the best and was used for table 1; a gated linear "
+    "unit leaves weights for only rank 3 at this size, and falls behind. A policy that reads the features is better "
+    "still, as it leaves weights for ten of them. Pixel scaling and momentum matter little at eight thousand weights. "
+    "The feed-forward network stays below the paper's training accuracy of 97.57 % without momentum, and exceeds it "
+    "with momentum. One seed.",
 )._replace(score=score)
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""An auxiliary loss carries a symbol over 200 steps, with gradients that reach back 50.
+"""An auxiliary loss carries a symbol over 200 steps, with gradients truncated after 50.
 
     python -m examples.papers.auxiliary_losses
 
@@ -61,10 +61,10 @@ def score(model, settings, data, part):
 STUDY = _study.Study(
     name="auxiliary_losses",
     title="Auxiliary losses: the first of 200 symbols, told at the end",
-    claim="The paper truncates gradients, and its auxiliary loss still carries what is needed over hundreds of steps.",
+    claim="With truncated gradients, the auxiliary loss still carries the needed information over hundreds of steps.",
     protocol="The task is ours (the paper trains on images): the first of 200 symbols is one of four, the others are "
-    "blank, and gradients reach back 50 steps. The r-LSTM has the auxiliary loss beside its own from the first update "
-    "on; the LSTM is the same network without it. Forget gates start at a bias of 5 and input gates at -1.",
+    "blank, and gradients are truncated after 50 steps. The r-LSTM adds the auxiliary loss to its own from the first "
+    "update on; the LSTM is the same network without it. Biases start at 5 for forget gates and -1 for input gates.",
     models=MODELS,
     budgets={
         "test": {"steps": 8, "truncate": 2, "units": 8, "rate": 0.02, "rounds": 2, "updates": 4},
@@ -77,10 +77,10 @@ STUDY = _study.Study(
     score=score,
     metric="accuracy",
     prior={"chance": 0.25},
-    outcome="holds, on a task of ours",
-    found="With the auxiliary loss the network tells the first symbol in every case, without it as often as by "
-    "chance. On the way it forgets for a round now and then: the accuracy falls back to three or two "
-    "classes of four, and returns. What the paper claims holds on this task, with one seed so far.",
+    outcome="holds on our own task",
+    found="With the auxiliary loss, the network always identifies the first symbol; without it, accuracy is at "
+    "chance. During training, the r-LSTM occasionally forgets for a round or two: accuracy drops to three or two "
+    "classes of four, and recovers. The paper's claim holds on this task, with one seed so far.",
 )
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A penalty in the beam search of a pointer-generator moves the share of words that it copies.
+"""A penalty in the beam search of a pointer-generator changes the share of words that it copies.
 
     python -m examples.papers.copy_control
 
@@ -36,10 +36,10 @@ SMALL |= {"units": 64, "steps": 2000, "texts": 100, "beam": 8, "rounds": 1}
 STUDY = _study.Study(
     name="copy_control",
     title="Copy control: fewer copied words, without another training",
-    claim="A penalty in the search, and not in the training, makes summaries less extractive.",
-    protocol="The task is ours: a text of eight words is written again, two of seven words in other words. One model "
-    "for each seed, a beam of 8; the penalty asks for 40 % generated words, with strengths from 0 to 10. A text is "
-    "right if every word is the word of the source or the other word for it.",
+    claim="A penalty in the search, not in training, makes summaries less extractive.",
+    protocol="The task is ours: a text of eight words is rewritten, with two in seven words replaced by synonyms "
+    "(`other words`). One model per seed, a beam of 8; the penalty asks for 40 % generated words, at strengths from 0 "
+    "to 10. A text is right if every word is the source word or its synonym.",
     models=("pointer-generator",),
     budgets={
         "test": {**SMALL, "strengths": [0, 5], "units": 8, "steps": 4, "texts": 2, "beam": 2},
@@ -50,10 +50,10 @@ STUDY = _study.Study(
     metric=METRIC,
     axis=AXIS,
     prior={"share in the training": 2 / 7},
-    outcome="holds, on a task of ours",
-    found="A search without the penalty copies every word, though two of seven were other words in the training. From "
-    "a strength of 4 on the model generates 42 to 46 % of the words, a little more than the 40 % that were asked for, "
-    "and half of the words are other words. Every text stays right.",
+    outcome="holds on our own task",
+    found="Without the penalty, the search copies every word, although two in seven were synonyms in training. From a "
+    "strength of 4 on, the model generates 42 to 46 % of the words, slightly more than the requested 40 %, and about "
+    "half of the words are synonyms. Every text stays right.",
 )
 
 if __name__ == "__main__":

@@ -127,12 +127,11 @@ STUDY = _study.Study(
     title="Memory: ten symbols over a long gap",
     claim="With a gap of 500 steps, a GRU of 128 units, rank 50 and a diagonal comes below a cross entropy of 0.001 "
     "within 35,000 updates.",
-    protocol="RMSProp at 0.001, gradients of norm 1 at most, a tenth of the weights in place of gradients of infinite "
-    "norm, batches of 20, update gates that start at a bias of 4, a trained initial state: the settings of the paper. "
-    "Every batch is fresh. The low-rank GRU starts with Glorot uniform factors and small random diagonals, as in the "
-    "authors' code; the one called orthogonal starts as the library does, with orthogonal factors and diagonals of "
-    "zeros, and its initial state is not trained. The GRU of full rank has as many weights (in the paper, as many "
-    "units) and an orthogonal start. The small budget has a gap of 100 steps.",
+    protocol="The paper's settings: RMSProp at 0.001, gradient clipping (norm 1), batches of 20, update-gate biases "
+    "that start at 4, a trained initial state. From the authors' code: each gate draws its own Glorot uniform "
+    "matrices and a small random diagonal, RMSProp's averages of squared gradients start at 0.001, and where the norm "
+    "of the gradients is infinite, a tenth of the weights takes their place. Every batch is fresh. The full-rank GRU "
+    "has as many weights (in the paper, as many units). The small budget has a gap of 100 steps.",
     models=("low rank", "full rank"),
     budgets={
         "test": {**SMALL, "gap": 4, "units": 8, "rank": 2, "rounds": 2, "updates": 4},
@@ -146,15 +145,12 @@ STUDY = _study.Study(
     metric="cross entropy",
     log=True,
     pairs=(("low rank", "full rank"),),
-    outcome="not reproduced: after 35,000 updates the low-rank GRU is at 0.040, and the one of full rank at 0.031",
-    found="Both GRUs soon write blanks and guess the symbols, at a cross entropy of 0.04. The GRU of full rank leaves "
-    "this plateau after 10,000 updates and learns two of the ten symbols. The low-rank GRU never leaves it. When a "
-    "run leaves the plateau seems to be a matter of chance: update gates with a bias of 4 let a ten-thousandth of the "
-    "gradient through 500 steps. Three other settings were tried and have no row. Without the trained initial state, "
-    "the low-rank GRU was at 0.039 after 13,000 updates. With the library's start it left the plateau after 12,400 "
-    "updates, but its loss jumped up and down until the norm of the gradients was too large for 32 bits and the gates "
-    "were saturated for good. With normalized matrices (appendix A.2) it was still on the plateau after 5,000. Over "
-    "gaps of 100 steps it learns, see the next study. One seed.",
+    outcome="holds: the low-rank GRU is below 0.001 after 24,000 updates and ends at 0.00004",
+    found="The low-rank GRU writes blanks and guesses the symbols, at 0.040, for 4,000 updates. Then it learns one "
+    "symbol after another: it is below 0.001 after 24,000 updates, and stays below from 29,300 on, and at 0.000035 "
+    "after 35,000. The start decides: with Keras's, where all gates share one narrower Glorot matrix for the inputs "
+    "and RMSProp's averages start at zero, so that its first updates are large, the same seed stays at 0.040 for all "
+    "35,000 updates. The row of the full-rank GRU is from before: it has that start. One seed.",
 )
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ STUDY = memory.STUDY._replace(
         "small": {**memory.SMALL, "rounds": 100},
         "paper": {**memory.SMALL, "rounds": 380},
     },
+    families={name: tuple(name.split(", ")) for name in VARIANTS},
     pairs=tuple((f"low rank, any {what}", f"full rank, any {what}") for what in ("gap", "length")),
     outcome="any gap: holds with orthogonal factors only, below 0.001 after 29,800 updates; any length: not "
     "reproduced, 0.004 at best",

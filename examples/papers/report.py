@@ -16,10 +16,10 @@ PAGE = _study.ROOT.parent.parent / "docs" / "results.md"
 HEAD = """\
 # Results
 
-What the papers claim, tried again. Each section is one command, and this page is written from the files of results
-(`python -m examples.papers.report`). The models that a section compares have equal weights. What was chosen was chosen
-on validation data, never on the test set. Figures are those of the test set: means over seeds, with their standard
-errors. Minutes are those of one training on CPU cores that had other work to do: they are no benchmark.
+The papers' claims, put to the test. Each section is one command, and `python -m examples.papers.report` writes this
+page from the result files. The models within a section have the same number of weights. All choices were made on
+validation data, never on the test set. Figures are on the test set: means over seeds, with standard errors. Minutes
+are for one training on a shared CPU, so they are not a benchmark.
 
 """
 
@@ -40,14 +40,15 @@ def section(module) -> str:
     rows = [header, ["---", *["---:"] * (len(header) - 1)], *lines]
     source = re.search(r"Reference: (.*)", module.__doc__, flags=re.DOTALL)[1].strip().replace("\n", " ")
     versions = results["versions"]
-    settings = ", ".join(f"{name} {value}" for name, value in results["settings"].items())
+    settings = {**results["settings"], **results["settings"].get("options", {})}
+    settings = ", ".join(f"{name} {value}" for name, value in settings.items() if name != "options")
     differences = _study.differences(study, results)
     return "\n\n".join(
         [
             f"## {study.title}",
-            f"**The paper.** {study.claim} ({source})",
-            f"**Here.** {study.protocol}",
-            f"**Found.** {study.found}",
+            f"**Claim.** {study.claim} ({source})",
+            f"**Setup.** {study.protocol}",
+            f"**Result.** {study.found}",
             "\n".join("| " + " | ".join(row) + " |" for row in rows),
             *(["Differences at the same seed:", "\n".join(f"- {line}" for line in differences)] if differences else []),
             f"![Curves of {study.metric} over the {study.axis}]({picture(study)})",

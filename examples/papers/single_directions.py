@@ -39,8 +39,9 @@ STUDY = _study.Study(
     title="Single directions: units that a network leans on",
     claim="Networks that memorized random labels lose accuracy with fewer ablated units than networks that generalize "
     "(figure 1 of the paper).",
-    protocol="Two layers of 128 units, 2,000 images of MNIST, Adam until every training image is known; units of the "
-    "second layer are held at zero in ten random orders. The paper has 2,000 units and all images.",
+    protocol="Two layers of 128 units are trained with Adam until all 2,000 MNIST training images are classified "
+    "correctly; units of the second layer are then clamped to zero in ten random orders. The paper uses 2,000 units "
+    "and all images.",
     models=("true labels", "random labels"),
     budgets={
         "test": {**SMALL, "images": 20, "units": 8, "epochs": 2, "repeats": 2},
@@ -52,10 +53,10 @@ STUDY = _study.Study(
     metric=METRIC,
     axis=AXIS,
     prior={"chance": 0.1},
-    outcome="holds, on a smaller network",
-    found="With half of the units held at zero, the network that learned the true labels still knows nine images of "
-    "ten, and the one that memorized random labels seven. Units of the first are also more selective for a class, "
-    "which in the paper says little about how much a unit matters.",
+    outcome="holds on a smaller network",
+    found="With half of the units clamped to zero, the network that learned the true labels still gets nine images in "
+    "ten right, and the one that memorized random labels seven. Units of the former are also more class-selective, "
+    "which in the paper says little about a unit's importance.",
 )
 
 if __name__ == "__main__":
