@@ -336,7 +336,7 @@ def make_model(tokenizer: hub.VocabularyTokenizer, args: argparse.Namespace) -> 
 
 
 class Curves(keras.callbacks.Callback):
-    """Keeps what each epoch has logged in a file, also over a restart."""
+    """Keeps what each epoch has logged in a file, also over a restart, and says how long the others will take."""
 
     def __init__(self, path: pathlib.Path):
         super().__init__()
@@ -345,6 +345,10 @@ class Curves(keras.callbacks.Callback):
 
     def on_epoch_begin(self, epoch, logs=None):
         self.start = time.monotonic()
+        if self.points and self.params["epochs"] < NEVER:
+            left = self.params["epochs"] - epoch
+            minutes = left * np.mean([point["seconds"] for point in self.points]) / 60
+            print(f"Epochs left: {left}, about {minutes:.2g} minutes", flush=True)
 
     def on_epoch_end(self, epoch, logs=None):
         # An epoch that was cut off before its backup comes again.
