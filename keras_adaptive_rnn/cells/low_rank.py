@@ -97,6 +97,8 @@ class LowRankGRUCell(LowRankGatedCell, GRUCell):
             Defaults to `False`.
         diagonal_initializer: Initializer of the diagonals. Defaults to `"zeros"`; the authors' code draws them from
             `keras.initializers.RandomUniform(-0.01, 0.01)`.
+        kernel_initializer: Initializer of $W$, all gates together. Defaults to `"glorot_uniform"`; the authors' code
+            applies it to each gate, so that its bound is $\sqrt{6 / (inputs + units)}$.
         recurrent_initializer: Initializer of each $R$ and $L$. Defaults to `"orthogonal"`; the authors' code has
             `"glorot_uniform"`.
         recurrent_constraint: Constraint of each $R$ and $L$, `None` by default. For the paper's bound on the norms of

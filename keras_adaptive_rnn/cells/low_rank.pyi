@@ -155,6 +155,8 @@ class LowRankGRUCell(LowRankGatedCell, GRUCell):
             Defaults to `False`.
         diagonal_initializer: Initializer of the diagonals. Defaults to `"zeros"`; the authors' code draws them from
             `keras.initializers.RandomUniform(-0.01, 0.01)`.
+        kernel_initializer: Initializer of $W$, all gates together. Defaults to `"glorot_uniform"`; the authors' code
+            applies it to each gate, so that its bound is $\\sqrt{6 / (inputs + units)}$.
         recurrent_initializer: Initializer of each $R$ and $L$. Defaults to `"orthogonal"`; the authors' code has
             `"glorot_uniform"`.
         recurrent_constraint: Constraint of each $R$ and $L$, `None` by default. For the paper's bound on the norms of
@@ -266,8 +268,8 @@ class LowRankGRUCell(LowRankGatedCell, GRUCell):
             activation: Activation function $\\phi$. Defaults to `"tanh"`.
             recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
             use_bias: Whether to use a bias. Defaults to `True`.
-            kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
-                `"zeros"`.
+            kernel_initializer: Initializer of $W$, all gates together. Defaults to `"glorot_uniform"`; the
+                authors' code applies it to each gate, so that its bound is $\\sqrt{6 / (inputs + units)}$.
             recurrent_initializer: Initializer of each $R$ and $L$. Defaults to `"orthogonal"`; the authors' code
                 has `"glorot_uniform"`.
             bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and

@@ -1223,8 +1223,8 @@ class LowRankGRU(CellLayer, cell_class=cells.LowRankGRUCell):
             activation: Activation function $\\phi$. Defaults to `"tanh"`.
             recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
             use_bias: Whether to use a bias. Defaults to `True`.
-            kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
-                `"zeros"`.
+            kernel_initializer: Initializer of $W$, all gates together. Defaults to `"glorot_uniform"`; the
+                authors' code applies it to each gate, so that its bound is $\\sqrt{6 / (inputs + units)}$.
             recurrent_initializer: Initializer of each $R$ and $L$. Defaults to `"orthogonal"`; the authors' code
                 has `"glorot_uniform"`.
             bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
