@@ -1,4 +1,4 @@
-"""What dynamic and Monte-Carlo evaluation cost beside their own arithmetic.
+"""What dynamic and Monte Carlo evaluation cost beside their own arithmetic.
 
     python -m benchmarks.evaluation [--backends jax torch]
 

@@ -24,8 +24,15 @@ JUDGING = {"samples": 10, "dynamic-steps": 20}
 STUDY = ptb_words.STUDY._replace(
     name="ptb_whole",
     title="Words of the Penn Treebank: the whole text, ten million weights",
-    claim="",
-    protocol="",
+    claim="With 24 million weights, tuned alike, an LSTM reaches a test perplexity of 54.6 and a Mogrifier 51.0; an "
+    "AWD-LSTM reaches 58.8. Published results of small budgets: 76.1 for an LSTM of 2 x 512 tied units after 30 "
+    "epochs of Adam, and 75.96 for one of 2 x 650 after 40 epochs of SGD.",
+    protocol="All 929,589 words of the training file, 10,000 different ones; 9.3 million tied weights in two layers. "
+    "Ten epochs of Adam without momentum at 0.002, batches of 16 rows of 35 words, the learning rate constant for five "
+    "epochs and then falling to a tenth, weights averaged over the last quarter. Both models have three quarters of "
+    "AWD-LSTM's dropout rates, and its penalties on activations. Nothing is tuned, except for the temperature, the "
+    "scale of the dropout rates and the rate of dynamic evaluation, which are chosen on the first 5,000 words of "
+    "validation. Monte Carlo dropout averages 10 samples; dynamic evaluation learns from segments of 20 words.",
     models=("AWD-LSTM", "Mogrifier"),
     budgets={
         "test": ptb_words.STUDY.budgets["test"],

@@ -71,7 +71,7 @@ STUDY = _study.Study(
     "all for two epochs, diverged in the fourth and never recovered: its paper reports instabilities, too, and its "
     "remedy, `weight_normalization`, is not tried here. Dropout is not quite the same for all: these five drop a "
     "quarter of the state in place of recurrent weights. The ways to judge one model have the order of the papers, "
-    "too: dynamic evaluation, Monte-Carlo dropout, one pass. Monte-Carlo dropout takes 1.0 % off an AWD-LSTM, as in "
+    "too: dynamic evaluation, Monte Carlo dropout, one pass. Monte Carlo dropout takes 1.0 % off an AWD-LSTM, as in "
     "the papers, and 2 to 2.5 % off three of the four others that train, but nothing off the highway network. Dynamic "
     "evaluation takes 16 to 23 % off all of these, more than in the papers: our models have seen an eighth of the "
     "text, and go on learning from a test text that is two thirds as long. The tuned temperature hardly helps: a "

@@ -1,4 +1,4 @@
-"""Evaluation of recurrent language models: perplexity, Monte-Carlo dropout, dynamic evaluation, and beam search."""
+"""Evaluation of recurrent language models: perplexity, Monte Carlo dropout, dynamic evaluation, and beam search."""
 
 from keras_adaptive_rnn.evaluation.batch_size import with_batch_size
 from keras_adaptive_rnn.evaluation.beam import CopyPenalty, Hypothesis, beam_search

@@ -25,7 +25,7 @@ def evaluate(
     seed: int | None = None,
     verbose: bool = True,
 ) -> Evaluation:
-    r"""Returns the perplexity of a recurrent language model on a text, also with Monte-Carlo dropout.
+    r"""Returns the perplexity of a recurrent language model on a text, also with Monte Carlo dropout.
 
     The text is cut into `batch_size` rows of equal length, and these into segments of `steps` tokens. States are zero
     (or the cell's own initial state) at the start of a row, and carried from segment to segment, so the result does not

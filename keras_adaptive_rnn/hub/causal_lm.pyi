@@ -248,7 +248,7 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
             batch_size: Positive integer, number of parts that are read in parallel. Defaults to 1.
             steps: Positive integer, tokens of a segment. The result does not depend on it, unless there are `samples`,
                 whose masks hold for a segment. Defaults to 256.
-            **kwargs: As in `keras_adaptive_rnn.evaluation.evaluate`: `samples` for Monte-Carlo dropout, `temperature`,
+            **kwargs: As in `keras_adaptive_rnn.evaluation.evaluate`: `samples` for Monte Carlo dropout, `temperature`,
                 ...
 
         Returns: A `keras_adaptive_rnn.evaluation.Evaluation`: `loss`, `perplexity`, `bits` and `tokens`.
