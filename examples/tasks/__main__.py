@@ -23,18 +23,18 @@ BACKENDS = {"jax": "JAX", "tensorflow": "TensorFlow", "torch": "PyTorch"}
 NAMES = sorted(path.stem for path in HERE.glob("[!_]*.py"))
 GALLERY = """# Tasks
 
-Each task is a script of 30 to 90 lines that learns something in less than two minutes on two cores, on every backend of
-Keras. `--small` is a form of a few seconds that shows that it runs:
+Each task is a script of 30 to 90 lines that learns something in less than two minutes on two cores, on every Keras
+backend. `--small` takes a few seconds and shows that the script runs:
 
 ```sh
 KERAS_BACKEND=jax python -m examples.tasks.adding_problem
 KERAS_BACKEND=torch python -m examples.tasks.adding_problem --small
 ```
 
-All figures are those of one run each with seed 0, on the backend that is named, on data that was not trained on if
-nothing else is said. They show that a thing works, and are no benchmark: another seed gives other figures. "Weights"
-are those of the recurrent layer, or, where there are several layers or one is read in both directions, of the model.
-The text of Python's language reference is that of Python 3.11.
+Each result is from one run with seed 0, on the backend named, and on held-out data unless stated otherwise. The results
+show that a task works; they are not a benchmark, and another seed gives other results. "Weights" counts the weights
+of the recurrent layer or, with several layers or a bidirectional one, of the whole model. The text of Python's language
+reference is from Python 3.11.
 
 {contents}
 {sections}"""

@@ -1,9 +1,9 @@
-"""Anomaly detection: what a model of the normal signal did not expect.
+"""Anomaly detection: find what a model of the normal signal did not expect.
 
-A Mogrifier learns to predict the next sample of a normal signal of two rhythms. Then the signal has short faults: a
-flat line, a faster rhythm, a reversed one. No value among them is unusual, so a threshold on values finds nothing;
-the error of the prediction, averaged over a few steps, finds most. The figure is the area under the ROC curve, 0.5
-by chance.
+A Mogrifier learns to predict the next sample of a normal signal with two rhythms. Then the signal has short faults: a
+flat line, a faster rhythm, a reversed one. None of their values is unusual, so a threshold on values finds nothing;
+the prediction error, averaged over a few steps, finds most. The metric is the area under the ROC curve, 0.5 by
+chance.
 """
 
 import keras

@@ -1,8 +1,8 @@
-"""Auxiliary loss: one network, two targets, of which the second teaches the first.
+"""Auxiliary loss: one network learns two targets, and the second helps with the first.
 
-The network must say from 60 noisy samples which of two hidden rhythms is the faster. There are only 60 labelled
-sequences. The same layer also predicts the next sample, which needs no label and can be learned from all 3000.
-Trained on both losses, it knows more about the labels than with its own loss alone.
+From 60 noisy samples, the network must tell which of two hidden rhythms is faster. Only 60 sequences are labeled. The
+same layer also predicts the next sample, which needs no label and can be learned from all 3000. Trained on both
+losses, it predicts the labels better than with their loss alone.
 """
 
 import keras

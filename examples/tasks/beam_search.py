@@ -1,9 +1,9 @@
 """Beam search: from the keys of an old telephone to words.
 
-On a telephone 4663 is good, home, gone or hood. An encoder reads the keys of three words of Python's language
-reference, and a decoder writes them letter by letter. A greedy choice cannot take back a letter;
-`evaluation.beam_search` follows the five best beginnings, and finds more probable phrases, which need not be the
-right ones more often. The naive guess takes the most frequent letter of each key.
+On a telephone, 4663 is good, home, gone, or hood. An encoder reads the keys of three words from Python's language
+reference, and a decoder writes the words letter by letter. Greedy decoding cannot take back a letter;
+`evaluation.beam_search` follows the five best beginnings and finds more probable phrases, which are not necessarily
+right more often. The baseline picks each key's most frequent letter.
 """
 
 import re

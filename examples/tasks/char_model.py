@@ -1,8 +1,8 @@
 """Character model: learn to write Python's language reference, letter by letter.
 
-`hub.RecurrentCausalLM` reads the text in parallel streams and carries the states along. The table has the bits per
-letter on the end of the text, which was not trained on, beside those of the frequencies of letters and of pairs of
-letters. The sample is what the model writes after a few words. It needs the extra `hub`.
+`hub.RecurrentCausalLM` reads the text in parallel streams and carries the states along. The table compares its bits
+per letter on the held-out end of the text with those of letter frequencies and letter-pair frequencies. The printed
+sample is what the model writes after a few words. The task needs the `hub` extra.
 """
 
 import keras

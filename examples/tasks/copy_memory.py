@@ -1,8 +1,8 @@
-"""Copy memory: remember eight symbols over a long silence, and repeat them.
+"""Copy memory: remember eight symbols through a long silence, then repeat them.
 
-The network reads eight symbols, then blanks, then a mark, at which it must write the symbols in order. To guess
-each of eight symbols costs 2.08 nats and is right one time in eight. Three cells of about as many weights take the
-same training; the curves show how long each needs to find out what the blanks are for.
+The network reads eight symbols, then blanks, then a mark, at which it must write the symbols in order. Guessing costs
+2.08 nats per symbol and is right one time in eight. Three cells with about as many weights get the same training;
+the curves show how long each takes to find out what the blanks are for.
 """
 
 import keras

@@ -1,10 +1,10 @@
 """Deep stacks: twelve layers, with and without unit variance at the start.
 
-A plain recurrent network of twelve layers adds up the last five inputs. With small normal weights, what the layers
-pass on fades away from layer to layer, and with it the gradient; `callbacks.lsuv` scales the matrices of each layer
-until its output for a batch of the data has unit variance. The table has the variance of the top layer before
-training, and the errors after it. The optimizer is SGD with momentum: Adam, which scales gradients itself, trains
-this network either way.
+A plain recurrent network of twelve layers adds up the last five inputs. With small, normally distributed weights, the
+signal fades from layer to layer, and the gradient with it; `callbacks.lsuv` scales the matrices of each layer until
+its output for a batch of the data has unit variance. The table shows the variance of the top layer before training
+and the error after it. The optimizer is SGD with momentum: Adam, which scales gradients itself, trains this network
+either way.
 """
 
 import keras

@@ -1,8 +1,8 @@
 """Distillation: a small cell learns from a large one what the labels do not tell it.
 
-There are only 300 labelled texts, and many without a label. A large Mogrifier is trained on the labelled ones, and
-says of every text how probable each class is. A small cell that learns these probabilities is compared with the
-same cell trained on the labels alone.
+There are only 300 labeled texts, and many unlabeled ones. A large Mogrifier is trained on the labeled texts and
+predicts the class probabilities of every text. A small cell trained on these probabilities is compared with the same
+cell trained on the labels alone.
 """
 
 import keras

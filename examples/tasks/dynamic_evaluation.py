@@ -1,10 +1,9 @@
-"""Dynamic evaluation: a model that goes on learning while it is tested.
+"""Dynamic evaluation: a model that keeps learning while it is tested.
 
-A model of letters is trained on Python's language reference, in small letters. The test is the end of that text,
-once as it is and once in a cipher that exchanges letters (e and t, a and o, ...), of which the model knows nothing.
-`evaluation.dynamic_evaluate` lets it learn from each segment after it has predicted it, at three learning rates. It
-gains a little on the known text and much on the strange one; a rate that is too large spoils both, so tune it on
-other text.
+A character model is trained on Python's language reference, in lowercase. It is tested on the end of that text, once
+as it is and once in a cipher, unknown to the model, that swaps letters (e and t, a and o, ...).
+`evaluation.dynamic_evaluate` lets it learn from each segment after predicting it, at three learning rates. This helps
+a little on the known text and a lot on the cipher; too large a rate spoils both, so tune it on other text.
 """
 
 import keras

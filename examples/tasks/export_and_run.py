@@ -1,9 +1,9 @@
-"""Export and run: from `fit` to ONNX Runtime, a step at a time.
+"""Export and run: from `fit` to ONNX Runtime, one step at a time.
 
-A network learns to continue a chaotic series. `export_step` writes one of its steps to a file, and ONNX Runtime
-runs it in a loop of six lines, without Keras and without this package. The table compares its forecasts with those
-of Keras, and with the last value. It needs `onnx` and `onnxruntime`, and `tf2onnx` (TensorFlow), `jax2onnx` (JAX)
-or `onnxscript` (PyTorch).
+A network learns to continue a chaotic series. `export_step` writes one of its time steps to a file, and ONNX Runtime
+runs it in a short loop, without Keras or this package. The table compares its forecasts with those of Keras and with
+the last value. The task needs `onnx` and `onnxruntime`, plus `tf2onnx` (TensorFlow), `jax2onnx` (JAX), or `onnxscript`
+(PyTorch).
 """
 
 import pathlib

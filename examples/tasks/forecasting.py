@@ -1,7 +1,7 @@
-"""Forecasting: the next day of an hourly load, from the last three days.
+"""Forecasting: predict the next day of an hourly load from the last three days.
 
-The made series has a daily and a weekly rhythm, weather that drifts, and noise. The model reads 72 hours and writes
-the next 24. Beside it, the same hours of the day before and of the week before, and an LSTM of as many weights.
+The synthetic series has daily and weekly cycles, drifting weather, and noise. The model reads 72 hours and predicts the
+next 24. The baselines are the same hours a day and a week earlier, and an LSTM with as many weights.
 """
 
 import keras

@@ -1,7 +1,7 @@
-"""Irregular gaps: samples of a signal that come when they come, and the gaps as a second input.
+"""Irregular gaps: a signal sampled at random times, with the gaps as a second input.
 
-A damped oscillation of unknown frequency and phase is sampled at random times. The model reads the samples so far
-and says the next one. With the time to the next sample as a second input, `dt`, it can; without it, it must guess
+A damped oscillation of unknown frequency and phase is sampled at random times. The model reads the samples so far and
+predicts the next one. With the time to the next sample, `dt`, as a second input, it can; without `dt`, it must guess
 how far the oscillation will have moved.
 """
 

@@ -1,9 +1,8 @@
-"""Long memory: name the first of 100 symbols, with thin recurrent matrices and a diagonal.
+"""Long memory: recall the first of 100 symbols, with low-rank recurrent matrices and a diagonal.
 
-The first of 100 symbols, one of eight, is the answer, and the rest is noise. A low-rank GRU has few weights for
-many units, and with a diagonal each unit can keep what it holds. Beside it are the same cell without the diagonal
-and a full GRU of about as many weights; the update gates of all start open for what is remembered. To guess is
-right one time in eight.
+The first of 100 symbols, one of eight, is the answer; the rest is noise. A low-rank GRU has few weights for many units,
+and with a diagonal, each unit can keep what it holds. The baselines are the same cell without the diagonal and a full
+GRU with about as many weights; all update gates initially favor keeping the state. Guessing is right one time in eight.
 """
 
 import keras

@@ -1,8 +1,8 @@
-"""Quantization: what 8 and 4 bits a weight cost.
+"""Quantization: what 8 and 4 bits per weight cost.
 
-A Mogrifier predicts the next letter of Python's language reference. Its matrices are then quantized to integers of
-8 bits, and those of a copy to 4 bits. The table has the size of the `.keras` file and the bits per letter on text
-that was not trained on; the naive guess knows how frequent each letter is.
+A Mogrifier predicts the next letter of Python's language reference. Its matrices are then quantized to 8-bit integers,
+and those of a copy to 4-bit integers. The table shows the size of the `.keras` file and the bits per letter on
+held-out text; the baseline knows how frequent each letter is.
 """
 
 import pathlib

@@ -1,8 +1,8 @@
-"""Sequence to sequence: an encoder reads a sequence, a decoder writes it backwards.
+"""Sequence to sequence: an encoder reads a sequence, and a decoder writes it backward.
 
-The decoder starts from the states of the encoder, and that is all it knows: the whole sequence must fit into them.
-In training it reads its own targets, one step late; in the test it reads what it wrote. Beside the Mogrifier, an
-LSTM of as many weights, and the chance of guessing each token.
+The decoder starts from the states of the encoder and knows nothing else: the whole sequence must fit into them. In
+training, it reads its own targets, one time step late; at test time, it reads what it wrote. The baselines are an LSTM
+with as many weights and guessing each token.
 """
 
 import keras

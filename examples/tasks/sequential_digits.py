@@ -1,8 +1,7 @@
-"""Sequential digits: recognize a picture that is read pixel by pixel.
+"""Sequential digits: recognize an image that is read pixel by pixel.
 
-Digits in six typefaces are turned, shifted, and covered with noise, and read as 100 pixels one after the other, so
-the network must remember where strokes were. All three cells have about as many weights. To guess is right one time
-in ten.
+Digits in six typefaces are rotated, shifted, covered with noise, and read as 100 pixels, one by one, so the network
+must remember where strokes were. All three cells have about as many weights. Guessing is right one time in ten.
 """
 
 import keras

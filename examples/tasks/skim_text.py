@@ -1,8 +1,8 @@
 """Skim-RNN: read the words that matter with a large cell, and skim the rest with a small one.
 
-In each text of 60 words, one word in front of a mark says what the text is about, and all others are noise. A
-Skim-RNN has a GRU of 48 units to read and one of 4 units to skim. It learns to read near the mark; `predict` then
-computes the large cell only there. Beside it, a GRU that reads everything.
+In each text of 60 words, the word after a mark says what the text is about; the rest is noise. A Skim-RNN has a
+GRU of 48 units to read and one of 4 units to skim. It learns to read near the mark; `predict` then computes the large
+cell only there. The baseline is a GRU that reads everything.
 """
 
 import keras

@@ -1,9 +1,8 @@
-"""Skip RNN: a signal with long pauses, in which not every step need be computed.
+"""Skip RNN: a signal with long pauses, where some time steps need not be computed.
 
-Short bursts of one of four rhythms lie in long pauses, and the network names the rhythm of the last burst. A Skip
-RNN pays a little for each step in which it updates its state. It learns to skip about every third step, and
-`predict` does not compute what it skips. The picture shows where it updates; a higher cost saves more, until it
-misses bursts.
+Short bursts of one of four rhythms lie between long pauses, and the network names the rhythm of the last burst. A Skip
+RNN pays a little for each time step that updates its state. It learns to skip about every third one, and `predict`
+does not compute what it skips. The picture shows where it updates; a higher cost saves more, until it misses bursts.
 """
 
 import keras

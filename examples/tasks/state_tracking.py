@@ -1,8 +1,8 @@
-"""State tracking: swap two of four cups, again and again, and say how they stand.
+"""State tracking: swap two of four cups, again and again, and track their order.
 
-Each input is one of six swaps. They multiply like permutations, so the order matters, and one mistake spoils the
-rest. The network says after each swap in which of 24 ways the cups stand. In a multiplicative LSTM each input has a
-transition of its own, which is what the task is made of. It is trained on 12 swaps and tested on 12 and on 24.
+Each input is one of six swaps. Swaps compose like permutations, so the order matters, and one mistake spoils the
+rest. After each swap, the network tells which of 24 orders the cups are in. In a multiplicative LSTM, each input has
+its own transition, as it does in the task. All models are trained on 12 swaps and tested on 12 and on 24.
 """
 
 import itertools

@@ -1,8 +1,8 @@
 """Stateful layers: read a long series in short windows, and forget nothing between them.
 
-Rare pulses set the target to +1 or -1, where it stays until the next pulse, about sixty steps later. The series is
-read in windows of ten steps. With `stateful=True` a window starts from the states of the one before; without it,
-most windows hold no pulse, and the model can only guess.
+Rare pulses set the target to +1 or -1, where it stays until the next pulse, about sixty time steps later. The series
+is read in windows of ten. With `stateful=True`, a window starts from the states of the one before; without it, most
+windows hold no pulse, and the model can only guess.
 """
 
 import keras

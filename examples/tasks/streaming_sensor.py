@@ -1,8 +1,8 @@
-"""Streaming: a network that was trained on windows watches a sensor, one sample at a time.
+"""Streaming: a network trained on windows watches a sensor, one sample at a time.
 
-A machine is at rest, runs, or runs unevenly, and a noisy sensor hears it. The network says which of the three after
-each sample. `RNN.step` takes a sample and the states, and returns the next ones, so nothing is read twice; what it
-says is what `predict` says of the whole recording. The naive guess reads the energy of the last 20 samples.
+A machine is at rest, runs, or runs unevenly, and a noisy sensor records it. The network tells which of the three after
+each sample. `RNN.step` takes a sample and the states and returns the next states, so nothing is read twice; the
+predictions match those of `predict` on the whole recording. The baseline uses the energy of the last 20 samples.
 """
 
 import keras

@@ -1,9 +1,8 @@
-"""Switching systems: an input says which of four laws of motion holds.
+"""Switching systems: an input says which of four laws of motion applies.
 
-A state of two numbers moves by one of four rotations with damping, and an input names which. The network reads the
-name and a push, and predicts the position. The matrices of an adaptive LSTM are rescaled in each step by a small
-policy that sees the input; an LSTM of as many weights must do with one set. The error is relative to the variance
-of the position.
+A state of two numbers moves by one of four damped rotations, named by an input. The network reads the name and a push,
+and predicts the position. In an adaptive LSTM, a small policy that sees the input rescales the matrices at each time
+step; an LSTM with as many weights must make do with one set. The error is relative to the variance of the position.
 """
 
 import keras

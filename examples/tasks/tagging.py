@@ -1,8 +1,8 @@
 """Tagging with `Bidirectional`: which letters of a real text were capitals?
 
-The text of Python's language reference is turned into small letters, and the model tags each letter that was a
-capital: beginnings of sentences, names, constants. Much of the evidence comes after the letter, so reading in both
-directions finds a little more. F1 counts capitals only; the naive guess is a capital after a full stop and a space.
+The text of Python's language reference is lowercased, and the model tags each letter that was a capital: beginnings of
+sentences, names, constants. Much of the evidence comes after the letter, so a bidirectional model does a little
+better. F1 counts capitals only; the baseline predicts a capital after a full stop and a space.
 """
 
 import keras

@@ -1,8 +1,8 @@
-"""Text classification: from which chapter of Python's language reference are these 20 words?
+"""Text classification: which chapter of Python's language reference are these 20 words from?
 
-Six long chapters are cut into pieces of 20 words, and the last fifth of each chapter is the test, which is hard, as
-a chapter moves on to other subjects. A Mogrifier that reads in both directions stands beside an LSTM of about as
-many weights, and both beside naive Bayes, which counts words and ignores their order.
+Six long chapters are cut into pieces of 20 words. The last fifth of each chapter is the test set; it is hard, as
+chapters move on to other subjects. A bidirectional Mogrifier is compared with an LSTM with about as many weights, and
+both with naive Bayes, which counts words and ignores their order.
 """
 
 import collections

@@ -1,9 +1,8 @@
-"""Word model: the perplexity of a small vocabulary, with the dropout of the papers.
+"""Word model: perplexity with a small vocabulary and the dropout of the papers.
 
-The 1000 most frequent words and signs of Python's language reference are kept, and all others are `<unk>`. A
-Mogrifier with dropped words and locked dropout is trained on 90 % of the text, chapters in random order, and judged
-on the rest, beside the frequencies of words and of pairs of words (mixed, at the best share). It needs the extra
-`hub`.
+The 1000 most frequent words and symbols of Python's language reference are kept; all others become `<unk>`. A Mogrifier
+with word dropout and locked dropout is trained on 90 % of the text, chapters in random order, and tested on the
+rest. The baselines are word and word-pair frequencies (mixed in the best proportion). The task needs the `hub` extra.
 """
 
 import collections
