@@ -1,8 +1,8 @@
 """Imputation: fill the gaps in a signal from both sides, and from a second sensor.
 
-Two sensors follow one hidden signal. The first is missing about a third of its samples, mostly in long gaps. The model reads
-both, plus a mask of what is missing as a third feature. A bidirectional cell also sees how the signal continues. The
-mean squared error covers the missing samples only; linear interpolation sees only the first sensor.
+Two sensors follow one hidden signal. The first is missing about a third of its samples, mostly in long gaps. The
+model reads both, plus a mask of what is missing as a third feature. A bidirectional cell also sees how the signal
+continues. The mean squared error covers the missing samples only; linear interpolation sees only the first sensor.
 """
 
 import keras
