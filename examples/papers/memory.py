@@ -18,20 +18,21 @@ UPDATE = 0  # The place of that gate in a GRU.
 
 
 def make_gru(name, settings, features, **kwargs):
-    """Returns a GRU, built: low-rank, or of full rank with as many weights."""
+    """Returns a GRU, built: low-rank, also with the library's own start, or of full rank with as many weights."""
 
     def low_rank(units):
+        options = {"diagonal": settings["diagonal"], "carry_bias": CARRY_BIAS, **kwargs}
+        if name.startswith("low rank, orthogonal"):
+            return LowRankGRU(units, settings["rank"], **options)
         # As in the authors' code, where each gate draws matrices of its own.
         return LowRankGRU(
             units,
             settings["rank"],
-            diagonal=settings["diagonal"],
-            carry_bias=CARRY_BIAS,
             kernel_initializer=glorot_uniform(features, units),
             recurrent_initializer="glorot_uniform",
             diagonal_initializer=keras.initializers.RandomUniform(-0.01, 0.01),
             trainable_initial_state=True,
-            **kwargs,
+            **options,
         )
 
     def full_rank(units):

@@ -39,8 +39,12 @@ STUDY = ptb_words.STUDY._replace(
         "small": {**ptb_words.WHOLE, "epochs": 10, "rounds": 10, "options": {**DROPOUTS, **JUDGING}},
         "paper": {**ptb_words.WHOLE, "epochs": 45, "rounds": 45},
     },
-    outcome="",
-    found="",
+    outcome="in line with the papers: Mogrifier 74.1, AWD-LSTM 77.4; in ten epochs the Mogrifier is below the 76 of "
+    "LSTMs of 30 and 40 epochs",
+    found="The Mogrifier is ahead in every epoch, and 3.3 ahead on test: as far as the 3.6 between the LSTM and the "
+    "Mogrifier of the paper, which are larger and fully trained. Both models improve until the end, so ten epochs do "
+    "not show what they can reach. Dynamic evaluation takes 12 % off the Mogrifier, as in the papers. Monte Carlo "
+    "dropout takes nothing off: ten samples are few, and the models do not overfit yet. One seed.",
     pairs=(("Mogrifier", "AWD-LSTM"),),
 )
 
