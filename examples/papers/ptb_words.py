@@ -46,14 +46,14 @@ STUDY = _study.Study(
     claim="At 24 million weights and on the whole text, test perplexities are 58.8 for AWD-LSTM (57.3 after "
     "finetuning), 54.6 for an LSTM and 51.0 for a Mogrifier, tuned alike; at 14 million weights, 57.2 for an adaptive "
     "LSTM. Averaging over dropout masks takes 0.5 to 1.5 % off, dynamic evaluation 11 to 14 %.",
-    protocol="The first 120,000 words of the training file and its 5,476 words that come twice; whole validation and "
-    "test files; three million tied weights in two layers; Adam without momentum at 0.002, 16 rows of 35 words, the "
-    "rate constant for half of 25 epochs and then falling to a tenth, weights averaged over the last quarter. LSTM: "
-    "plain dropout of 0.3, best epoch of 12 (of 8 and 12, the better one on validation with seed 0; it overfits). All "
-    "others: the dropouts and penalties of AWD-LSTM; cells other than LSTM and Mogrifier drop a quarter of the state "
-    "in place of recurrent weights. Other settings of the training are not tuned. The run with the best validation is "
-    "also judged at another temperature, by Monte Carlo and by dynamic evaluation, with temperatures, dropout scales "
-    "and rates that are chosen on the first 5,000 words of validation.",
+    protocol="The first 120,000 words of the training file and the 5,476 words that occur twice in them; the whole "
+    "validation and test files; three million tied weights in two layers; Adam without momentum at 0.002, batches of "
+    "16 rows of 35 words, the learning rate constant for half of 25 epochs and then falling to a tenth, weights "
+    "averaged over the last quarter. LSTM: plain dropout of 0.3, best epoch of 12 (of 8 and 12, the better one on "
+    "validation with seed 0; it overfits). All others: the dropouts and penalties of AWD-LSTM; cells other than LSTM "
+    "and Mogrifier drop a quarter of the state instead of recurrent weights. No other setting is tuned. The run with "
+    "the best validation is also evaluated at another temperature, by Monte Carlo dropout and by dynamic evaluation, "
+    "with temperatures, dropout scales and rates chosen on the first 5,000 words of validation.",
     models=NAMES,
     budgets={
         "test": {"words": 600, "min_count": 2, "epochs": 1, "plain_epochs": 1, "rounds": 1, "updates": 1},
@@ -63,20 +63,19 @@ STUDY = _study.Study(
     metric="perplexity",
     log=True,
     outcome="holds: the LSTM is worse than AWD-LSTM, which is worse than the Mogrifier, beyond two standard errors",
-    found="The order of the papers holds at every seed. The training of AWD-LSTM makes most of the difference, and "
-    "needs twice the epochs to do so: up to the sixth the plain LSTM is as good. With the same training, the "
-    "Mogrifier is better by 2.7 ± 0.4, and ahead from the first epoch on. Of the cells with one seed, the adaptive "
-    "LSTM, the recurrent highway network and the low-rank LSTM are as good as the Mogrifier within a point, which one "
-    "seed cannot tell apart, and the multiplicative LSTM is not better than AWD-LSTM. The low-rank GRU was ahead of "
-    "all for two epochs, diverged in the fourth and never recovered: its paper reports instabilities, too, and its "
-    "remedy, `weight_normalization`, is not tried here. Dropout is not quite the same for all: these five drop a "
-    "quarter of the state in place of recurrent weights. The ways to judge one model have the order of the papers, "
-    "too: dynamic evaluation, Monte Carlo dropout, one pass. Monte Carlo dropout takes 1.0 % off an AWD-LSTM, as in "
-    "the papers, and 2 to 2.5 % off three of the four others that train, but nothing off the highway network. Dynamic "
-    "evaluation takes 16 to 23 % off all of these, more than in the papers: our models have seen an eighth of the "
-    "text, and go on learning from a test text that is two thirds as long. The tuned temperature hardly helps: a "
-    "model with that much dropout is not too sure of itself. Not run: more seeds of these five, and the ways to judge "
-    "the plain LSTM and the Mogrifier.",
+    found="The papers' order holds at every seed. AWD-LSTM's training makes most of the difference, and needs twice "
+    "the epochs to do so: up to the sixth, the plain LSTM is as good. With the same training, the Mogrifier is better "
+    "by 2.7 ± 0.4, and ahead from the first epoch on. Of the cells with one seed, the adaptive LSTM, the recurrent "
+    "highway network and the low-rank LSTM are within a point of the Mogrifier, which one seed cannot tell apart, and "
+    "the multiplicative LSTM is no better than AWD-LSTM. The low-rank GRU was ahead of all for two epochs, diverged in "
+    "the fourth and never recovered: its paper reports instabilities too, and its remedy, `weight_normalization`, was "
+    "not tried here. Dropout is not quite the same for all: these five drop a quarter of the state instead of "
+    "recurrent weights. The evaluation methods rank as in the papers: dynamic evaluation, Monte Carlo dropout, one "
+    "pass. Monte Carlo dropout takes 1.0 % off an AWD-LSTM, as in the papers, and 2 to 2.5 % off three of the four "
+    "others that train, but nothing off the highway network. Dynamic evaluation takes 16 to 23 % off all of them, more "
+    "than in the papers: our models have seen an eighth of the text, and keep learning from a test text that is two "
+    "thirds as long. The tuned temperature hardly helps: a model with that much dropout is not overconfident. Not run: "
+    "more seeds of these five, and these evaluations of the plain LSTM and the Mogrifier.",
     pairs=(*((name, "LSTM") for name in NAMES[1:]), *((name, "AWD-LSTM") for name in NAMES[2:])),
 )
 # Units of the lower layer at ten million weights.
