@@ -82,9 +82,9 @@ STUDY = _study.Study(
     families={name: (variant["cell"], variant["length"]) for name, variant in VARIANTS.items()},
     across="length",
     prior={"a guess": float(np.log(1000))},
-    outcome="in line with the paper, at one length",
-    found="At length 10, the Mogrifier is ahead after 4,000 updates, and the ratio of the cross-entropies grows as "
-    "both learn. This is in line with the paper, with one length and one seed so far.",
+    outcome="holds: at lengths 5, 10 and 15, the LSTM is at 0.024, 0.19 and 2.7, the Mogrifier at 0.022, 0.12 and 0.28",
+    found="After 4,000 updates, both models are equal at length 5, the Mogrifier is ahead at length 10, and nearly ten "
+    "times lower at length 15: its cross-entropy grows far more slowly with the length, as in the paper. One seed.",
 )
 
 if __name__ == "__main__":
