@@ -257,10 +257,10 @@ def dynamic_evaluate(
         statistics = _gradient_statistics(model, statistics, steps, statistics_batch_size, reduction, verbose, *names)
     _check_statistics(statistics, model, steps, reduction)
 
-    before = [ops.convert_to_numpy(variable.value).copy() for variable in model.trainable_variables]
-    done = False
     rates = [learning_rate / (array + epsilon) for array in statistics.root_means]
     optimizer = Adapting(rates, _pulls(statistics.root_means, decay, normalize))
+    before = [ops.convert_to_numpy(variable.value).copy() for variable in model.trainable_variables]
+    done = False
     try:
         with states:
             result, _ = _Quiet(model, reduction).learn(text, steps, optimizer, shown)
