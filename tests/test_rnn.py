@@ -251,6 +251,21 @@ def test_stateful_fit_carries_the_state():
     assert not np.any([array(v) for v in model.layers[0].variables if v.name.startswith("state_")])
 
 
+@pytest.mark.parametrize("is_trained", [False, True], ids=["zeros", "trained"])
+def test_stateful_carries_the_state_in_mixed_precision(is_trained):
+    """Inside a layer's call, variables are cast, and on PyTorch an assignment to the cast copy is lost."""
+    cell = kar.LSTMCell(7, trainable_initial_state=is_trained, dtype="mixed_bfloat16")
+    layer = kar.RNN(cell, stateful=True, return_sequences=True, dtype="mixed_bfloat16")
+    x = np.random.default_rng(0).normal(size=(3, 12, 5)).astype("float32")
+    layer.build(x.shape)
+    layer.set_weights([np.random.default_rng(1).normal(size=w.shape) for w in layer.get_weights()])
+    layer.reset_state()
+    whole = ops.convert_to_numpy(ops.cast(layer(x), "float32"))
+    layer.reset_state()
+    parts = [ops.convert_to_numpy(ops.cast(layer(x[:, k : k + 4]), "float32")) for k in (0, 4, 8)]
+    np.testing.assert_array_equal(np.concatenate(parts, axis=1), whole)
+
+
 def test_stateful_keeps_the_gradient_of_a_trained_initial_state():
     layer = kar.RNN(kar.LSTMCell(4, trainable_initial_state=True), stateful=True)
     layer.build(X.shape)

@@ -20,17 +20,18 @@ class StatefulStates:
     def create(self, layer, batch_size):
         """Creates the variables for batches of `batch_size`."""
         self.batch_size = batch_size
-        # Names differ, as PyTorch's `state_dict` holds one tensor a name.
+        # Names differ, as PyTorch's `state_dict` holds one tensor a name. Without autocast, as in mixed precision Keras
+        # on PyTorch would assign to the cast copy, and the states would be lost.
         places = itertools.count()
         self.states = tree.map_structure(
             lambda value: keras.Variable(
-                value, trainable=False, dtype=layer.variable_dtype, name=f"state_{next(places)}"
+                value, trainable=False, dtype=layer.variable_dtype, autocast=False, name=f"state_{next(places)}"
             ),
             layer.get_initial_state(batch_size),
         )
         if getattr(layer.cell, "has_trainable_initial_state", False):
             # Before the first batch, a trained initial state is read from its weight, so the weight gets a gradient.
-            self.is_fresh = keras.Variable(1.0, trainable=False, dtype="float32", name="is_fresh")
+            self.is_fresh = keras.Variable(1.0, trainable=False, dtype="float32", autocast=False, name="is_fresh")
 
     def reset(self, layer):
         """Sets the states to the initial state of the cell."""
@@ -40,7 +41,9 @@ class StatefulStates:
     def read(self, layer, batch_size):
         """Returns the states from which the next batch starts."""
         # PyTorch assigns in place, which must not change the graph of the pass that read the old value.
-        states = tree.map_structure(lambda variable: ops.copy(variable.value), self.states)
+        states = tree.map_structure(
+            lambda variable: ops.cast(ops.copy(variable.value), layer.compute_dtype), self.states
+        )
         if self.is_fresh is None:
             return states
         fresh = ops.cast(self.is_fresh.value, "bool")
