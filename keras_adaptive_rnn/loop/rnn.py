@@ -34,9 +34,9 @@ class RNN(_arguments.Declared, keras.layers.RNN):
     It differs from Keras 3.15 on purpose:
         - A masked first step repeats the first initial state on every backend (in Keras, on JAX only).
         - `unroll` treats masks like the loop, on every backend.
-        - With `stateful`, `fit` and `predict` keep the states between batches on JAX too. `reset_state()` restores the
-          cell's initial state, which remains trained if it is a weight, even in a stack. The states are saved in the
-          `.keras` file.
+        - With `stateful`, the states are kept between batches in `fit` and `predict` on JAX, and in mixed precision on
+          PyTorch, too. `reset_state()` restores the cell's initial state, which remains trained if it is a weight, even
+          in a stack. The states are saved in the `.keras` file.
         - Noise is drawn only in training, so inference does not advance the seed.
         - Initial states with a wrong number or shape raise an error.
         - A mask also reaches the layer if `initial_state` is passed.
