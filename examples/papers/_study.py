@@ -238,12 +238,11 @@ def plot(study: Study, results: dict, path: pathlib.Path) -> None:
     runs = [(*families[row["model"]], row) for row in results["runs"]]
     colors = {family: f"C{k}" for k, family in enumerate(dict.fromkeys(family for family, _, _ in runs))}
     styles = dict(zip(dict.fromkeys(variant for _, variant, _ in runs), itertools.cycle(("-", "--", ":", "-."))))
-    panels = 2 if study.across else 1
+    updates, panels = results["settings"].get("updates"), 2 if study.across else 1
     figure = Figure(figsize=(6.5 + 3 * (panels - 1), 3.5), layout="constrained")
     axes, *others = np.atleast_1d(figure.subplots(1, panels))
     for family, variant, row in runs:
         values = [point[study.metric] for point in row["curve"]]
-        updates = results["settings"].get("updates")
         places = [point[study.axis] if study.axis in point else updates * k for k, point in enumerate(row["curve"], 1)]
         axes.plot(places, values, color=colors[family], linestyle=styles[variant], linewidth=1)
     is_validation = study.train is None
@@ -251,8 +250,9 @@ def plot(study: Study, results: dict, path: pathlib.Path) -> None:
     for other in others:
         for family, color in colors.items():
             points = {}
-            for variant, row in ((variant, row) for name, variant, row in runs if name == family):
-                points.setdefault(variant, []).append(row["figures"][study.metric])
+            for name, variant, row in runs:
+                if name == family:
+                    points.setdefault(variant, []).append(row["figures"][study.metric])
             means = [np.mean(values) for values in points.values()]
             other.plot(list(points), means, "o-", color=color, linewidth=1, markersize=3)
         other.set(xlabel=study.across, ylabel=f"{study.metric}, test data")

@@ -1,4 +1,4 @@
-"""An AWD-LSTM and a Mogrifier on the words of the whole Penn Treebank, judged in four ways.
+"""An AWD-LSTM and a Mogrifier on the words of the whole Penn Treebank, evaluated in four ways.
 
     python -m examples.papers.ptb_whole --data penn/
 
@@ -19,8 +19,8 @@ DROPOUTS = {
     "output-dropout": 0.3,
     "weight-drop": 0.375,
 }
-# Half of the samples, and segments four times as long, as ten million weights and the whole text take their time.
-JUDGING = {"samples": 10, "dynamic-steps": 20}
+# Half as many samples and segments four times as long as in `ptb_words`, so that this takes minutes and not an hour.
+EVALUATION = {"samples": 10, "dynamic-steps": 20}
 STUDY = ptb_words.STUDY._replace(
     name="ptb_whole",
     title="Words of the Penn Treebank: the whole text, ten million weights",
@@ -36,7 +36,7 @@ STUDY = ptb_words.STUDY._replace(
     models=("AWD-LSTM", "Mogrifier"),
     budgets={
         "test": ptb_words.STUDY.budgets["test"],
-        "small": {**ptb_words.WHOLE, "epochs": 10, "rounds": 10, "options": {**DROPOUTS, **JUDGING}},
+        "small": {**ptb_words.WHOLE, "epochs": 10, "rounds": 10, "options": {**DROPOUTS, **EVALUATION}},
         "paper": {**ptb_words.WHOLE, "epochs": 45, "rounds": 45},
     },
     outcome="in line with the papers: Mogrifier 74.1, AWD-LSTM 77.4; after ten epochs, the Mogrifier is below the 76 "

@@ -20,8 +20,8 @@ class StatefulStates:
     def create(self, layer, batch_size):
         """Creates the variables for batches of `batch_size`."""
         self.batch_size = batch_size
-        # Names differ, as PyTorch's `state_dict` holds one tensor a name. Without autocast, as in mixed precision Keras
-        # on PyTorch would assign to the cast copy, and the states would be lost.
+        # Names differ, as PyTorch's `state_dict` holds one tensor a name. No autocast: in mixed precision
+        # on PyTorch, Keras would assign to a cast copy, and the states would be lost.
         places = itertools.count()
         self.states = tree.map_structure(
             lambda value: keras.Variable(
