@@ -201,8 +201,7 @@ def table(results):
         for name in names:
             cells = []
             for column in columns:
-                shown = SHOWN[1] if column in FOR_NO_LAYER and (name, *column, length) not in of_length else name
-                row = of_length.get((shown, *column, length))
+                row = of_length.get((name, *column, length))
                 if row is None:
                     cells.append("")
                     continue
