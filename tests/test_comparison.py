@@ -17,7 +17,7 @@ from keras import ops
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn.__main__ import main
 from keras_adaptive_rnn.comparison import candidates, files, measures, schedule, statistics, trials
-from keras_adaptive_rnn.comparison.data import PARTS, from_arrays
+from keras_adaptive_rnn.comparison.data import PARTS, Data, from_arrays
 from tests.backends import in_turns
 
 # Sizes.
@@ -70,8 +70,21 @@ def test_a_schedule_keeps_to_its_time():
 # Noise.
 
 
-def rows(**scores):
-    return [{"name": n, "title": n.upper(), "validation": s, "step": len(n)} for n, s in scores.items()]
+def rows(samples=0.0, **scores):
+    """Returns rows of two samples, whose losses lie `samples` above and below each score of the last cell."""
+    last = list(scores)[-1]
+    return [
+        {
+            "name": name,
+            "title": name.upper(),
+            "validation": of_seeds,
+            "contributions": [
+                [(score or 0) + sign * samples * (name == last) for sign in (-1, 1)] for score in of_seeds
+            ],
+            "step": len(name),
+        }
+        for name, of_seeds in scores.items()
+    ]
 
 
 def test_a_difference_in_every_seed_is_more_than_noise():
@@ -85,6 +98,16 @@ def test_a_difference_in_every_seed_is_more_than_noise():
     assert "more than noise" in found["sentence"]
 
 
+def test_a_difference_of_a_few_samples_is_noise():
+    # The same in every seed, but one sample is much better and the other one worse.
+    found = statistics.recommend(rows(samples=0.5, lstm=[2.1, 1.1, 3.1], gru=[2.0, 1.01, 2.99]), "loss")
+    assert (found["winner"], found["tied"]) == ("gru", ["lstm"])
+    _, error, is_noise = found["differences"]["lstm"]
+    np.testing.assert_allclose(error, np.hypot(np.std([0.1, 0.09, 0.11], ddof=1) / 3**0.5, 0.5))
+    assert is_noise
+    assert found["sentence"].startswith("Nothing but noise between GRU and LSTM (over 3 seeds and 2 samples)")
+
+
 def test_a_difference_that_changes_its_sign_is_noise():
     found = statistics.recommend(rows(lstm=[2.0, 1.0, 3.0], gru=[1.9, 1.1, 2.9], other=[9, 9, 9]), "loss")
     assert (found["winner"], found["tied"]) == ("gru", ["lstm"])
@@ -92,13 +115,36 @@ def test_a_difference_that_changes_its_sign_is_noise():
     assert "GRU is ahead (validation loss 1.967), and also trains fastest" in found["sentence"]
 
 
-def test_cells_that_are_alike_win_no_more_often_than_chance():
+@pytest.mark.parametrize(("of_seeds", "of_samples"), [(1.0, 0.0), (0.0, 1.0), (1.0, 3.0)])
+def test_cells_that_are_alike_win_no_more_often_than_chance(of_seeds, of_samples):
     rng = np.random.default_rng(0)
-    wrong = [
-        not statistics.recommend(rows(a=rng.normal(size=3).tolist(), b=rng.normal(size=3).tolist()), "loss")["tied"]
-        for _ in range(2000)
-    ]
+
+    def row(name):
+        contributions = of_seeds * rng.normal(size=(3, 1)) + of_samples * rng.normal(size=20)
+        return {
+            "name": name,
+            "title": name,
+            "validation": contributions.mean(axis=1).tolist(),
+            "contributions": contributions.tolist(),
+            "step": 1.0,
+        }
+
+    wrong = [not statistics.recommend([row("a"), row("b")], "loss")["tied"] for _ in range(2000)]
     assert 0.03 < np.mean(wrong) < 0.07
+
+
+@pytest.mark.parametrize("classes", [None, np.arange(3)])
+def test_the_score_is_the_mean_of_the_contributions(classes):
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=50) if classes is not None else rng.normal(size=(50, 1))
+    data = Data({}, {"validation": y}, classes, deviation=np.array([7.0]))
+    outputs = rng.normal(size=(50, 3 if classes is not None else 1))
+    losses, _ = data.losses("validation", outputs)
+    found = data.contributions(losses)
+    np.testing.assert_allclose(np.mean(found), data.score(losses))
+    # Leaving a sample out changes the score as it changes the mean.
+    left_out = [data.score(np.delete(losses, k)) - data.score(losses) for k in range(50)]
+    np.testing.assert_allclose(left_out, (np.mean(found) - found) / 49, rtol=0.1, atol=1e-3)
 
 
 def test_one_seed_divergence_and_a_trivial_prediction_are_told():

@@ -64,20 +64,31 @@ class Data:
                 found.update(np.ascontiguousarray(array).tobytes())
         return found.hexdigest()[:16]
 
-    def score(self, part, outputs, rows=None):
-        """Returns the score of the outputs of a model, and the accuracy where there are classes."""
-        y = self.y[part] if rows is None else self.y[part][rows]
-        outputs = np.asarray(outputs, "float64")
+    def losses(self, part, outputs, rows=slice(None)):
+        """Returns the loss of each row by the outputs of a model, and its accuracy where there are classes."""
+        y, outputs = self.y[part][rows], np.asarray(outputs, "float64")
+        inner = tuple(range(1, y.ndim))
         if self.classes is None:
-            return self.in_units(np.sqrt(np.mean((outputs - y) ** 2))), None
+            return np.mean((outputs - y) ** 2, axis=inner), None
         shifted = outputs - outputs.max(axis=-1, keepdims=True)
         of_target = np.take_along_axis(shifted, y[..., None], -1)[..., 0]
-        loss = np.mean(np.log(np.exp(shifted).sum(axis=-1)) - of_target)
-        return float(loss / np.log(2) if self.is_text else loss), float(np.mean(outputs.argmax(axis=-1) == y))
+        losses = np.mean(np.log(np.exp(shifted).sum(axis=-1)) - of_target, axis=inner)
+        return losses / np.log(2) if self.is_text else losses, np.mean(outputs.argmax(axis=-1) == y, axis=inner)
+
+    def score(self, losses):
+        """Returns the score of the losses of a part: their mean, or its root in the unit of the target."""
+        return float(np.mean(losses) if self.classes is not None else self.in_units(np.sqrt(np.mean(losses))))
+
+    def contributions(self, losses):
+        """Returns a number per loss: their mean is the score, and to first order they vary as the score does."""
+        if self.classes is not None:
+            return losses
+        root = np.sqrt(np.mean(losses))
+        return self.in_units(root / 2 + losses / (2 * root))
 
     def in_units(self, error):
         """Returns an error in the unit of the target, if there is a single one."""
-        return float(error * self.deviation[0] if self.deviation.size == 1 else error)
+        return error * self.deviation[0] if self.deviation.size == 1 else error
 
 
 # Checks.
@@ -209,11 +220,11 @@ def _numbers(data, persistence):
             f"{data.mean[data.deviation == 0][0]:g} in each"
         )
     data.y = {part: ((array - data.mean) / data.deviation).astype("float32") for part, array in data.y.items()}
-    constant = {part: data.in_units(np.sqrt(np.mean(array**2))) for part, array in data.y.items()}
+    constant = {part: data.score(data.losses(part, np.zeros_like(data.y[part]))[0]) for part in PARTS}
     data.naive = {"how": "the mean of the training part", **constant}
     if persistence is not None:
         scaled = {part: (array - data.mean) / data.deviation for part, array in persistence.items()}
-        last = {part: data.in_units(np.sqrt(np.mean((data.y[part] - scaled[part]) ** 2))) for part in PARTS}
+        last = {part: data.score(data.losses(part, scaled[part])[0]) for part in PARTS}
         data.naive = {"how": "the last value", **last}
 
 
@@ -233,7 +244,8 @@ def _classes(data, classes):
     logits = np.log(counts / counts.sum())
     data.naive = {"how": "the frequencies of the classes" if not data.is_text else "the frequencies of the characters"}
     for part in PARTS:
-        data.naive[part] = data.score(part, np.broadcast_to(logits, (*data.y[part].shape, len(logits))))[0]
+        outputs = np.broadcast_to(logits, (*data.y[part].shape, len(logits)))
+        data.naive[part] = data.score(data.losses(part, outputs)[0])
 
 
 def from_arrays(x, y, groups=None, split=None, seed=0):

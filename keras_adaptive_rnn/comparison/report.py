@@ -48,9 +48,10 @@ def html(found):
         f"<h2>The winner in Python</h2>\n<pre>{text(found.code)}</pre>\n"
         f'<h2>How it was found</h2>\n<div class="wide"><table>{rows}</table></div>\n'
         "<p>All choices, of learning rates, of cells and of the moment to stop, were made on the validation part. A "
-        "difference is noise if a paired t-test over the seeds does not tell it from zero at 95 %. Errors are standard "
-        "errors over the seeds. Prediction time is per sequence, in batches; one step is the latency of a single "
-        "sequence; memory is the most that a training step holds beyond the libraries.</p>\n</body>\n</html>\n"
+        "difference is noise if a t-test, paired over the seeds and over the validation samples, does not tell it from "
+        "zero at 95 %. Errors in the table are standard errors over the seeds. Prediction time is per sequence, in "
+        "batches; one step is the latency of a single sequence; memory is the most that a training step holds beyond "
+        "the libraries.</p>\n</body>\n</html>\n"
     )
 
 

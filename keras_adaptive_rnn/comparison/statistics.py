@@ -17,17 +17,27 @@ def mean_and_error(values):
     return mean, float(np.std(values, ddof=1) / math.sqrt(len(values)))
 
 
-def paired(scores, best):
-    """Returns how much worse `scores` are than `best`, seed by seed: mean, standard error, and whether that is noise.
+def paired(row, best):
+    """Returns how much worse a cell is than the best one: mean, standard error, and whether that is noise.
 
-    Noise is what a two-sided t-test at 95 % does not tell from zero. One seed tells nothing.
+    Both were trained with the same seeds and judged on the same validation samples, and either may have favored one of
+    them by chance. The variance is therefore the sum of two, of the mean difference over the seeds and of that over the
+    samples, which counts their interaction twice and so errs on the safe side. Noise is what a two-sided t-test at 95 %
+    does not tell from zero, with Satterthwaite's degrees of freedom. One seed tells nothing.
     """
-    if any(value is None for value in (*scores, *best)):
+    if None in (*row["validation"], *best["validation"]):
         return math.inf, None, False
-    mean, error = mean_and_error(np.subtract(scores, best))
-    if error is None:
+    mean, over_seeds = mean_and_error(np.subtract(row["validation"], best["validation"]))
+    if over_seeds is None:
         return mean, None, True
-    return mean, error, abs(mean) <= STUDENT[min(len(scores) - 2, len(STUDENT) - 1)] * error
+    of_samples = np.mean(np.subtract(row["contributions"], best["contributions"]), axis=0)
+    _, over_samples = mean_and_error(of_samples)
+    error = math.hypot(over_seeds, over_samples)
+    if error == 0:
+        return mean, error, mean == 0
+    counts = (over_seeds, len(row["validation"])), (over_samples, len(of_samples))
+    freedom = int(error**4 / sum(each**4 / (count - 1) for each, count in counts))
+    return mean, error, abs(mean) <= STUDENT[min(freedom, len(STUDENT)) - 1] * error
 
 
 def recommend(rows, measure, naive=None):
@@ -35,7 +45,8 @@ def recommend(rows, measure, naive=None):
 
     Args:
         rows: List of dicts with `name`, `title`, `validation` (a score for each seed, lower is better, `None` where
-            the training diverged) and `step` (seconds).
+            the training diverged), `contributions` (for each seed, one number per validation sample, whose mean is the
+            score) and `step` (seconds).
         measure: What a score is.
         naive: Dict of `how` and `validation`: the score of a prediction that needs no model.
 
@@ -48,16 +59,17 @@ def recommend(rows, measure, naive=None):
     if not math.isfinite(means[best["name"]]):
         sentence = "Nothing can be recommended: every cell diverged with some seed."
         return {"winner": best["name"], "tied": [], "differences": {}, "sentence": sentence}
-    differences = {row["name"]: paired(row["validation"], best["validation"]) for row in ranked[1:]}
+    differences = {row["name"]: paired(row, best) for row in ranked[1:]}
     tied = [row for row in ranked[1:] if differences[row["name"]][2]]
     seeds, score = len(best["validation"]), f"validation {measure} {means[best['name']]:.4g}"
+    over = f"over {seeds} seeds and {len(best['contributions'][0]):,} samples"
     if not ranked[1:]:
         sentence = f"Take {best['title']} ({score})."
     elif not tied:
         mean, error, _ = differences[ranked[1]["name"]]
         sentence = (
             f"Take {best['title']} ({score}): it is better than {ranked[1]['title']}, the next one, by "
-            f"{mean:.2g} ± {error:.1g} (paired over {seeds} seeds), which is more than noise."
+            f"{mean:.2g} ± {error:.1g} ({over}), which is more than noise."
             if math.isfinite(mean)
             else f"Take {best['title']} ({score}): {ranked[1]['title']}, the next one, diverged."
         )
@@ -67,7 +79,7 @@ def recommend(rows, measure, naive=None):
         fastest = min([best, *tied], key=lambda row: row["step"])
         others = ", ".join(row["title"] for row in [best, *tied[:-1]])
         sentence = (
-            f"Nothing but noise between {others} and {tied[-1]['title']} (paired over {seeds} seeds): "
+            f"Nothing but noise between {others} and {tied[-1]['title']} ({over}): "
             f"{best['title']} is ahead ({score}), and {'also' if fastest is best else fastest['title']} trains fastest."
         )
     if naive is not None and means[best["name"]] >= naive["validation"]:

@@ -87,18 +87,22 @@ class Learner:
         x, y = self.data.x["train"][rows], self.data.y["train"][rows]
         self.model.fit(x, y, batch_size=self.batch_size, shuffle=False, verbose=0)
 
+    def losses(self, part):
+        """Returns the loss of each row of a part, and its accuracy where there are classes."""
+        x, size = self.data.x[part], 16 * self.batch_size
+        blocks = [slice(start, start + size) for start in range(0, len(x), size)]
+        found = [self.data.losses(part, self.predict(x[rows]), rows) for rows in blocks]
+        losses, accuracies = zip(*found, strict=True)
+        return np.concatenate(losses), None if self.data.classes is None else np.concatenate(accuracies)
+
     def judge(self, part):
         """Returns the score on a part, and the accuracy where there are classes."""
-        x, size = self.data.x[part], 16 * self.batch_size
-        scores, weights = [], []
-        for start in range(0, len(x), size):
-            rows = np.arange(start, min(start + size, len(x)))
-            scores.append(self.data.score(part, self.predict(x[rows]), rows))
-            weights.append(len(rows))
-        losses, accuracies = zip(*scores, strict=True)
-        if self.data.classes is None:
-            return float(np.sqrt(np.average(np.square(losses), weights=weights))), None
-        return float(np.average(losses, weights=weights)), float(np.average(accuracies, weights=weights))
+        losses, accuracies = self.losses(part)
+        return self.data.score(losses), None if accuracies is None else float(np.mean(accuracies))
+
+    def contributions(self):
+        """Returns what each validation row contributes to the score."""
+        return self.data.contributions(self.losses("validation")[0])
 
     def predict(self, x):
         """Returns the outputs, computed in whole batches: another size would be compiled once more."""
