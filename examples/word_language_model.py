@@ -154,7 +154,7 @@ SMALLS = {
     "mogrifier": {**SMALL, "cell": "mogrifier", "units": [400, 224], "rank": 40},
     "adaptive-lstm": {**STATE, "cell": "adaptive-lstm", "units": [322, 224], "policy_units": 48},
     "low-rank-lstm": {**STATE, "cell": "low-rank-lstm", "units": [732, 224], "rank": 64},
-    "low-rank-gru": {**STATE, "cell": "low-rank-gru", "units": [993, 224], "rank": 64},
+    "low-rank-gru": {**STATE, "cell": "low-rank-gru", "units": [987, 224], "rank": 64},
     "highway": {**STATE, "cell": "highway", "units": [432, 224]},
     "multiplicative-lstm": {**STATE, "cell": "multiplicative-lstm", "units": [377, 224]},
     "lstm": {
@@ -279,7 +279,16 @@ def make_cells(args: argparse.Namespace) -> list:
 def make_cell(units: int, dropout: float, args: argparse.Namespace):
     options = {"dropout": dropout, "recurrent_dropout": args.state_dropout}
     if args.cell == "low-rank-gru":
-        return kar.LowRankGRUCell(units, args.rank, **options)
+        # The paper's form for language models, with its remedy for instability (appendix A.2): without it, training on
+        # the Penn Treebank diverged.
+        return kar.LowRankGRUCell(
+            units,
+            args.rank,
+            reset_after=True,
+            weight_normalization=True,
+            recurrent_constraint=keras.constraints.MaxNorm(10),
+            **options,
+        )
     if args.cell == "highway":
         return kar.RecurrentHighwayCell(units, args.depth, **options, **drop_weights(args))
     options["cap_input_gate"] = args.cap_input_gate

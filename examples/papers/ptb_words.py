@@ -85,7 +85,7 @@ LARGE = {
     "Mogrifier": 463,
     "adaptive LSTM": 384,
     "low-rank LSTM": 852,
-    "low-rank GRU": 1155,
+    "low-rank GRU": 1151,
     "recurrent highway": 512,
     "multiplicative LSTM": 404,
 }
