@@ -4,7 +4,7 @@
     KERAS_BACKEND=jax python -m benchmarks.which_cell runs/which_cell
 
 The folder keeps the data and the comparisons; a run that was stopped goes on. Settings, seeds and figures go to
-`benchmarks/compare/`, and a table for `docs/compare.md` is printed. It takes half an hour.
+`benchmarks/compare/`, and the tables of `docs/compare.md` and `README.md` are printed. It takes up to half an hour.
 """
 
 import argparse
@@ -14,6 +14,7 @@ import pathlib
 import numpy as np
 
 from keras_adaptive_rnn.comparison import Comparison, command_line
+from keras_adaptive_rnn.comparison.statistics import mean_and_error
 
 RESULTS = pathlib.Path(__file__).parent / "compare"
 
@@ -72,25 +73,40 @@ def line(name, results):
     return f"| {name} | {winner['title']} | {tied} | {score(winner)} | {score(lstm)} | {naive} |"
 
 
+def both(name, comparisons):
+    """Returns the line of the table that pools the seeds of both comparisons: accuracy, or the test score."""
+    cells = []
+    for cell in ("lstm", "gru", "low_rank_gru"):
+        rows = [row for results in comparisons for row in results["rows"] if row["name"] == cell]
+        of_test = [value for row in rows for value in (row["accuracy"] if name == "digits" else row["test"])]
+        mean, error = mean_and_error(of_test)
+        cells.append(f"{100 * mean:.1f} ± {100 * error:.1f} %" if name == "digits" else f"{mean:#.3g} ± {error:.1g}")
+    return f"| {name} | {' | '.join(cells)} |"
+
+
 def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=pathlib.Path, help="for the data and the comparisons")
     folder = parser.parse_args(argv).folder
     folder.mkdir(parents=True, exist_ok=True)
     RESULTS.mkdir(exist_ok=True)
+    pooled = ["| | LSTM | GRU | LowRankGRU |", "| --- | ---: | ---: | ---: |"]
     lines = ["| data, seed | ahead | within noise of it | test | test of the LSTM | without a model |"]
     lines += ["| --- | --- | --- | ---: | ---: | ---: |"]
     for file, (make, arguments) in DATA.items():
         path = folder / file
         if not path.exists():
             make(path)
+        comparisons = []
         for seed in (0, 1):
             output = folder / f"out_{path.stem}_{seed}"
             command_line.main([str(path), *arguments, "--seed", str(seed), "--output", str(output)])
             results = figures(Comparison(output))
+            comparisons.append(results)
             (RESULTS / f"{path.stem}_{seed}.json").write_text(json.dumps(results, indent=1) + "\n")
             lines.append(line(f"{path.stem}, {seed}", results))
-    print("\n".join(lines))
+        pooled.append(both(path.stem, comparisons))
+    print("\n".join([*lines, "", *pooled]))
 
 
 if __name__ == "__main__":
