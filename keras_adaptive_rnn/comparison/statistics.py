@@ -36,7 +36,8 @@ def paired(row, best):
     if error == 0:
         return mean, error, mean == 0
     counts = (over_seeds, len(row["validation"])), (over_samples, len(of_samples))
-    freedom = int(error**4 / sum(each**4 / (count - 1) for each, count in counts))
+    # At least 1, but for rounding.
+    freedom = max(1, int(error**4 / sum(each**4 / (count - 1) for each, count in counts)))
     return mean, error, abs(mean) <= STUDENT[min(freedom, len(STUDENT)) - 1] * error
 
 
