@@ -70,7 +70,7 @@ STUDY = _study.Study(
     "between them, with one seed. The multiplicative LSTM is no better than AWD-LSTM, and the low-rank GRU 4 to 5 "
     "worse, each with one seed. Without weight normalization and a bound on the norms of its factors, the remedies of "
     "its paper, the low-rank GRU diverged in the fourth epoch and ended at 211. Dropout is not quite the same for all: "
-    "these five drop a quarter of the state instead of recurrent weights. The evaluation methods rank as in the papers: "
+    "these five drop a quarter of the state, not recurrent weights. The evaluation methods rank as in the papers: "
     "dynamic evaluation, Monte Carlo dropout, one pass. Monte Carlo dropout takes 1.0 % off an AWD-LSTM, as in the "
     "papers, and 1.4 to 2.5 % off the adaptive, the low-rank and the multiplicative LSTM, but next to nothing off the "
     "highway network and the low-rank GRU. Dynamic evaluation takes 16 to 23 % off all of them, more than in the "
