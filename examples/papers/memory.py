@@ -18,13 +18,17 @@ UPDATE = 0  # The place of that gate in a GRU.
 
 
 def make_gru(name, settings, features, **kwargs):
-    """Returns a GRU, built: low-rank, also with the library's own start, or of full rank with as many weights."""
+    """Returns a GRU, built: low-rank (also normalized, or with the library's start), or full-rank of equal weights."""
 
     def low_rank():
         units = settings["units"]
         options = {"diagonal": settings["diagonal"], "carry_bias": CARRY_BIAS, **kwargs}
         if name.startswith("low rank, orthogonal"):
             return LowRankGRU(units, settings["rank"], **options)
+        if name.startswith("low rank, normalized"):
+            # The paper's remedy for instability, appendix A.2.
+            bound = keras.constraints.MaxNorm(10)
+            options |= {"weight_normalization": True, "recurrent_constraint": bound, "kernel_constraint": bound}
         # As in the authors' code, where each gate draws matrices of its own.
         return LowRankGRU(
             units,
