@@ -22,7 +22,7 @@ import keras
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import LogFormatter
+from matplotlib.ticker import LogFormatter, LogLocator
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
@@ -264,7 +264,11 @@ def plot(study: Study, results: dict, path: pathlib.Path) -> None:
             some.set_yscale("log")
             some.yaxis.set_major_formatter("{x:g}")
             some.yaxis.set_minor_formatter(PlainLogFormatter())
+            low, high = some.get_ylim()
+            if high < 10 * low:
+                some.yaxis.set_minor_locator(LogLocator(subs=(1.2, 1.5, 2, 3, 4, 6)))
         some.grid(alpha=0.3)
+    axes.locator_params(axis="x", nbins=6)
     entries = [Line2D([], [], color=color, label=family) for family, color in colors.items()]
     entries += [
         Line2D([], [], color="black", linestyle=style, label=f"{study.across or ''} {variant}".strip())
