@@ -156,8 +156,8 @@ STUDY = _study.Study(
     "symbol after another: it is first below 0.001 after 24,000 updates, stays below from 29,300 on, and ends at "
     "0.000035. The start decides: with Keras's, where all gates share one narrower Glorot matrix for the inputs and "
     "RMSProp's averages start at zero, so that its first updates are large, the same seed stays at 0.040 for all "
-    "35,000 updates. With the same start, the full-rank GRU guesses the symbols for 10,700 updates, and then learns "
-    "slowly: it ends at 0.022. One seed.",
+    "35,000 updates. The full-rank GRU, which starts as the low-rank one does, guesses the symbols for 10,700 updates, "
+    "and then learns slowly: it ends at 0.022. One seed.",
 )
 
 if __name__ == "__main__":

@@ -81,9 +81,9 @@ class Data:
 
     def contributions(self, losses):
         """Returns a number per loss: their mean is the score, and to first order they vary as the score does."""
-        if self.classes is not None:
-            return losses
         root = np.sqrt(np.mean(losses))
+        if self.classes is not None or root == 0:
+            return losses
         return self.in_units(root / 2 + losses / (2 * root))
 
     def in_units(self, error):
