@@ -307,6 +307,33 @@ def resolve(name, value, get):
         raise ValueError(f"Argument `{name}` is not understood. Received: {name}={value!r}. {error}") from error
 
 
+def mask(layer, mask, sequence):
+    """Returns the mask of a sequence `[batch, time, ...]` as booleans `[batch, time]`, or raises an error."""
+    mask = keras.ops.cast(keras.ops.convert_to_tensor(mask), "bool")
+    received, expected = tuple(mask.shape), tuple(sequence.shape[:2])
+    # A size that is not known yet is `None`, or a symbol.
+    known = [isinstance(size, int) for size in (*received, *expected)]
+    fits = len(received) == 2 and all(
+        a == b for a, b in zip(received, expected, strict=True) if isinstance(a, int) and isinstance(b, int)
+    )
+    if not fits:
+        hint = ""
+        if len(received) == 1:
+            hint = " For lengths, pass `keras.ops.arange(time) < keras.ops.reshape(lengths, (-1, 1))`."
+        elif received == expected[::-1]:
+            hint = " Its axes are swapped: transpose it."
+        raise ValueError(
+            f"Argument `mask` of layer '{layer.name}' must have the shape (batch, time) of the sequence, {expected}. "
+            f"Received: a mask of shape {received}.{hint}"
+        )
+    if all(known):
+        return mask
+    # In a graph, sizes may be known to the running program alone: it fails in the first operation if the axes differ,
+    # and in the second if one of them is 1, which the first repeats.
+    shape = keras.ops.shape(sequence)[:2]
+    return keras.ops.logical_and(keras.ops.broadcast_to(mask, shape), keras.ops.reshape(mask, shape))
+
+
 def serialize(value):
     if inspect.isfunction(value) or inspect.isbuiltin(value):
         return activations.serialize(value)

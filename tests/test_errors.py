@@ -271,7 +271,19 @@ BAD_ARGUMENTS = [
     (lambda: maps.Full(4, initializer="x"), ValueError, ["`initializer`", "'x'"]),
 ]
 BAD_USES = [
-    (lambda: kar.Mogrifier(4)(X[0]), ValueError, ["ndim=3", "ndim=2"]),
+    (lambda: kar.Mogrifier(4)(X[0]), ValueError, ["(batch, time, features)", "(5, 3)", "`return_sequences=True`"]),
+    (lambda: kar.Mogrifier(4)(X[None]), ValueError, ["(batch, time, features)", "(1, 2, 5, 3)"]),
+    (
+        lambda: keras.Sequential([keras.Input((5, 3)), kar.Mogrifier(4), keras.layers.Bidirectional(kar.Mogrifier(4))]),
+        ValueError,
+        ["(None, 4)", "`return_sequences=True`"],
+    ),
+    (lambda: kar.RNN(kar.Mogrifier(4)), ValueError, ["`cell`", "layer", "`MogrifierCell`"]),
+    (lambda: kar.RNN([kar.GRUCell(4), kar.GRU(4)]), ValueError, ["`cell`", "layer", "`GRUCell`"]),
+    (lambda: kar.ZoneoutCell(cell=kar.LSTM(4)), ValueError, ["`cell`", "layer", "`LSTMCell`"]),
+    (lambda: kar.RNN(kar.MogrifierCell), ValueError, ["`cell`", "an object"]),
+    (lambda: kar.ZoneoutCell(kar.MogrifierCell(4)), TypeError, ["cell=MogrifierCell", "units="]),
+    (lambda: kar.RNN([]), ValueError, ["`cell`", "cell=[]"]),
     (lambda: _built(kar.Mogrifier(4))(X[..., :2]), ValueError, ["3", "2"]),
     (lambda: kar.Mogrifier(4, rank=4)(X), ValueError, ["`rank`", "rank=4", "at most", "3"]),
     (lambda: kar.Mogrifier(4)(keras.Input((None, None))), ValueError, ["feature size"]),

@@ -9,8 +9,7 @@ from keras import ops, tree
 
 from keras_adaptive_rnn import _sequence
 from keras_adaptive_rnn._keras import AutocastScope, replaced, takes_training
-from keras_adaptive_rnn.cells.bases.any_cell import output_size, parts_of
-from keras_adaptive_rnn.cells.bases.cell import Cell
+from keras_adaptive_rnn.cells.bases.any_cell import output_size, parts_of, runs_in_parts
 from keras_adaptive_rnn.cells.deep import DeepRNNCell
 from keras_adaptive_rnn.engine.masking import masked
 from keras_adaptive_rnn.loop.rnn import RNN
@@ -102,8 +101,8 @@ def output_hook(cell, hook):
             stack.enter_context(replaced(cell, activation=lambda a: hook(next(calls), activation(a))))
         else:
             for level, part in enumerate(_parts(cell)):
-                # Our cells run by `step`, even inside another cell; Keras's run by `call`.
-                name = "step" if isinstance(part, Cell) else "call"
+                # Our cells run by `step`, even inside another cell; others run by `call`.
+                name = "step" if runs_in_parts(part) else "call"
                 stack.enter_context(replaced(part, **{name: _changed(getattr(part, name), hook, level)}))
         yield
 

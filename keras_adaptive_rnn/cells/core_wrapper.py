@@ -24,6 +24,11 @@ class CoreWrapperCell(WrapperCell):
 
     def __init__(self, units: int | None = None, *, core: str = "lstm", cell: Any = None, **kwargs):
         own, of_core = _arguments.divide(type(self), kwargs)
+        if hasattr(units, "state_size"):
+            raise TypeError(
+                f"{type(self).__name__} takes a cell object by name: cell={type(units).__name__}(...). "
+                f"Received: units={units!r}"
+            )
         if (units is None) == (cell is None):
             raise ValueError(
                 f"{type(self).__name__} takes either `units`, a positive integer, or `cell`, a cell object. "

@@ -18,7 +18,7 @@ from keras_adaptive_rnn.cells.bases.any_cell import (
     memory_index,
     memory_states,
     project,
-    step,
+    step_states,
     validate_cell,
 )
 from keras_adaptive_rnn.cells.bases.cell import Cell
@@ -223,7 +223,7 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
         own = [states[place][:, :size] for place, size in zip(self._places, sizes, strict=True)]
         inputs = ops.concatenate([inputs, states[0][:, sizes[0] :]], axis=1)
         inputs = project(self.small_cell, inputs, training, self.compute_dtype)
-        _, own = step(self.small_cell, inputs, own, training, self.compute_dtype)
+        own = step_states(self.small_cell, inputs, own, training, self.compute_dtype)
         new = list(states)
         for place, state in zip(self._places, own, strict=True):
             new[place] = ops.concatenate([state, states[place][:, state.shape[-1] :]], axis=1)
@@ -231,7 +231,7 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
 
     def _read(self, projected, states, training):
         big = len(as_list(self.cell.state_size))
-        _, new = step(self.cell, projected, list(states[:big]), training, self.compute_dtype)
+        new = step_states(self.cell, projected, list(states[:big]), training, self.compute_dtype)
         return [*new, *states[big:]]
 
     def _choice(self, log_p, digits, training):

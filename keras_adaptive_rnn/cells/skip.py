@@ -133,10 +133,10 @@ class SkipCell(AdaptiveComputationCell, WrapperCell):
         if self.skips_unneeded:
 
             def update(x, *old):
-                return self.inner(x, list(old), training)[1]
+                return self.inner_states(self.inner_project(x, training), list(old), training)
 
             return cond_rows(taken, update, lambda x, *old: list(old), [projected, *old])
-        return self.inner_step(projected, old, training)[1]
+        return self.inner_states(projected, old, training)
 
     def _increment(self, states):
         return ops.sigmoid(self.decision(states[self.memory_index]))
@@ -145,7 +145,7 @@ class SkipCell(AdaptiveComputationCell, WrapperCell):
 
     def update(self, inputs, states):
         """Returns the states after one updated step of inference."""
-        _, new = self.inner(inputs, states, False)
+        new = self.inner_states(self.inner_project(inputs, False), states, False)
         return [
             *new,
             cast(self._increment(new), self.compute_dtype),

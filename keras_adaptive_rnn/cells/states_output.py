@@ -6,7 +6,14 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
-from keras_adaptive_rnn.cells.bases.any_cell import as_list, memory_index, memory_states, project, step, validate_cell
+from keras_adaptive_rnn.cells.bases.any_cell import (
+    as_list,
+    memory_index,
+    memory_states,
+    project,
+    step_states,
+    validate_cell,
+)
 from keras_adaptive_rnn.cells.bases.container import ContainerCell
 from keras_adaptive_rnn.cells.bases.noise import DIGITS, count, next_digits
 
@@ -84,7 +91,7 @@ class StatesOutput(ContainerCell):
             cut = ops.logical_and(steps > 0, steps % self.truncate == 0)
             inner = [ops.where(cut, ops.stop_gradient(state), state) for state in inner]
             digits = [next_digits(states[-1])]
-        _, new = step(self.cell, projected, inner, training, self.compute_dtype)
+        new = step_states(self.cell, projected, inner, training, self.compute_dtype)
         memory = [state for state, is_memory in zip(new, memory_states(self.cell), strict=True) if is_memory]
         output = ops.concatenate(memory, axis=-1)
         return output, [output, *new, *digits]

@@ -89,7 +89,7 @@ class ZoneoutCell(CoreWrapperCell):
 
     def step(self, projected, states, training=False):
         *old, digits = states
-        _, new = self.inner_step(projected, old, training)
+        new = self.inner_states(projected, old, training)
         memory = [k for k, is_memory in enumerate(self.memory_states) if is_memory]
         kept = self._kept([old[k].shape[-1] for k in memory], digits, training)
         for k, z in zip(memory, kept, strict=True):

@@ -11,7 +11,14 @@ def masked(step, zero_output_for_mask):
         if mask is None:
             return new_output, new_states
         held = ops.zeros_like(output) if zero_output_for_mask else output
-        keep = tree.map_structure(lambda new, old: ops.where(mask, new, old), new_states, states)
-        return ops.where(mask, new_output, held), keep
+        keep = tree.map_structure(lambda new, old: _where(mask, new, old), new_states, states)
+        return _where(mask, new_output, held), keep
 
     return masked_step
+
+
+def _where(mask, new, old):
+    # A cell from elsewhere may have a matrix as a state.
+    for _ in range(len(new.shape) - len(mask.shape)):
+        mask = ops.expand_dims(mask, -1)
+    return ops.where(mask, new, old)

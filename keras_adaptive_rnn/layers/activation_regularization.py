@@ -64,8 +64,10 @@ class ActivationRegularization(FeedForward):
             )
 
     def call(self, dropped, raw, mask=None, training=False):
+        mask = get_mask(dropped) if mask is None else mask
+        if mask is not None:
+            mask = _arguments.mask(self, mask, dropped)
         if training:
-            mask = get_mask(dropped) if mask is None else mask
             # Squares and means do not fit into half precision.
             kept = None if mask is None else ops.cast(ops.expand_dims(mask, -1), "float32")
             pairs = None if kept is None else kept[:, 1:] * kept[:, :-1]

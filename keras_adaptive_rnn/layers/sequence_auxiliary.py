@@ -157,8 +157,10 @@ class SequenceAuxiliary(FeedForward):
         return [n for n, is_memory in zip(as_list(lowest.state_size), memory_states(lowest), strict=True) if is_memory]
 
     def call(self, states, sequence, mask=None, training=False):
+        mask = get_mask(states) if mask is None else mask
+        if mask is not None:
+            mask = _arguments.mask(self, mask, states)
         if training:
-            mask = get_mask(states) if mask is None else mask
             self.add_loss(self.weight * self._loss(states, sequence, mask))
         return states
 
@@ -171,7 +173,7 @@ class SequenceAuxiliary(FeedForward):
         inside = ops.logical_and(places >= 0, places < steps)
         places = ops.clip(places, 0, steps - 1)
         if mask is not None:
-            inside = ops.logical_and(inside, ops.take_along_axis(ops.cast(mask, "bool"), places, axis=1))
+            inside = ops.logical_and(inside, ops.take_along_axis(mask, places, axis=1))
         # Every anchor is a row of the decoder.
         inside = ops.reshape(inside, (-1, self.length))
         started = ops.reshape(self._taken(states, anchors - 1), (-1, states.shape[-1]))

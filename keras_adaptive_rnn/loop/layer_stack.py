@@ -7,7 +7,7 @@ import keras
 from keras import ops, tree
 
 from keras_adaptive_rnn import _arguments, _sequence, maps
-from keras_adaptive_rnn.cells.bases.any_cell import as_list, parts_of, project, step
+from keras_adaptive_rnn.cells.bases.any_cell import as_list, parts_of, project, runs_in_parts, step
 from keras_adaptive_rnn.cells.bases.cell import Cell
 
 
@@ -160,7 +160,7 @@ class CellStack(LayerStack):
 
 def are_alike(cells):
     """Returns whether each of these cells can run as any other, given the weights and noise of the other."""
-    return all(isinstance(cell, Cell) and _is_plain(cell) for cell in cells) and all(
+    return all(runs_in_parts(cell) and _is_plain(cell) for cell in cells) and all(
         _equations(cell) == _equations(cells[0]) for cell in cells[1:]
     )
 
@@ -172,7 +172,7 @@ def _is_plain(cell):
     known = [w for part in parts if isinstance(part, (maps.LinearMap, maps.Bias)) for w in part.weights]
     known += [w for part in own_cells for w in getattr(part, "initial_state", [])]
     return {id(weight) for weight in cell.weights} <= {id(weight) for weight in known} and all(
-        type(part).prepare_sequence is Cell.prepare_sequence for part in own_cells
+        runs_in_parts(part) and type(part).prepare_sequence is Cell.prepare_sequence for part in own_cells
     )
 
 

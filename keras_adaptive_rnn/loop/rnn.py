@@ -11,7 +11,7 @@ from keras_adaptive_rnn import _arguments, _sequence, engine
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._keras import AutocastScope, get_mask, takes_training
 from keras_adaptive_rnn._types import Regularizer, Tensor
-from keras_adaptive_rnn.cells.bases.any_cell import as_list, initial_states, output_size
+from keras_adaptive_rnn.cells.bases.any_cell import as_list, check_is_cell, initial_states, output_size, runs_in_parts
 from keras_adaptive_rnn.cells.bases.cell import Cell
 from keras_adaptive_rnn.loop import decisions, schedules
 from keras_adaptive_rnn.loop.cell_tree import CellTree
@@ -38,7 +38,9 @@ class RNN(_arguments.Declared, keras.layers.RNN):
           PyTorch, too. `reset_state()` restores the cell's initial state, which remains trained if it is a weight, even
           in a stack. The states are saved in the `.keras` file.
         - Noise is drawn only in training, so inference does not advance the seed.
-        - Initial states with a wrong number or shape raise an error.
+        - Initial states with a wrong number or shape raise an error, and so does a mask with a shape other than
+          `[batch, time]`.
+        - The cells of a list may compute in different dtypes: states and outputs are cast to that of the list.
         - A mask also reaches the layer if `initial_state` is passed.
 
     Args:
@@ -79,8 +81,8 @@ class RNN(_arguments.Declared, keras.layers.RNN):
     Raises:
         TypeError: The sequences have unequal lengths, like a `tf.RaggedTensor`; the message says how to pad and mask.
         ValueError: `return_decisions` is set but no cell decides, the cell cannot run with the given `schedule`, the
-            input does not have rank 3, its feature size has changed, `initial_state` does not fit, or the batch size of
-            a stateful layer is unknown or has changed.
+            input does not have rank 3, its feature size has changed, `initial_state` or `mask` does not fit, or the
+            batch size of a stateful layer is unknown or has changed.
 
     Example:
 
@@ -118,20 +120,16 @@ class RNN(_arguments.Declared, keras.layers.RNN):
         }
         for name, value in flags.items():
             _arguments.boolean(name, value)
-        if not isinstance(cell, (list, tuple)) and not (callable(cell) and hasattr(cell, "state_size")):
+        for each in cell if isinstance(cell, (list, tuple)) else [cell]:
+            check_is_cell("cell", each)
+        if isinstance(cell, (list, tuple)) and not (cell and len({id(each) for each in cell}) == len(cell)):
             raise ValueError(
-                "Argument `cell` must be a recurrent cell, callable and with `state_size`, or a list of cells. "
-                f"Received: cell={cell!r}"
-            )
-        if isinstance(cell, (list, tuple)) and len({id(each) for each in cell}) < len(cell):
-            raise ValueError(
-                "Argument `cell` must not contain a cell twice, so that each has its own weights; create a new cell "
-                f"for every layer of the stack. Received: cell={cell!r}"
+                "Argument `cell` must be a cell or a list of cells, none of them twice, so that each has its own "
+                f"weights; create a new cell for every layer of the stack. Received: cell={cell!r}"
             )
         self.recompute = flags.pop("recompute")
         super().__init__(cell, **flags, activity_regularizer=activity_regularizer, **kwargs)
         self.supports_masking = True
-        self.input_spec = keras.layers.InputSpec(ndim=3)
         self._stateful_states = StatefulStates()
         self._tree = CellTree(self.cell)
         self._built_length = None
@@ -149,8 +147,18 @@ class RNN(_arguments.Declared, keras.layers.RNN):
         self.schedule = _arguments.choice("schedule", schedule, schedules.SCHEDULES)
         self._check_schedule()
 
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if "inner_loop" in vars(cls):
+            raise TypeError(
+                f"`{cls.__name__}.inner_loop` would never run, as the layer has a time loop of its own: override "
+                "`call`, or derive the class from `keras.layers.RNN`."
+            )
+
     def build(self, sequences_shape, initial_state_shape=None):
-        batch_size, self._built_length, features = sequences_shape
+        self._check_rank(sequences_shape)
+        batch_size, self._built_length, *axes = sequences_shape
+        features = axes[-1]
         if features is None:
             raise ValueError(
                 f"Layer '{self.name}' needs a known feature size, the last axis of its input. "
@@ -158,10 +166,10 @@ class RNN(_arguments.Declared, keras.layers.RNN):
             )
         self._check_length(sequences_shape)
         if isinstance(self.cell, keras.layers.Layer) and not self.cell.built:
-            self.cell.build((batch_size, features))
+            self.cell.build((batch_size, *axes))
         self._tree = CellTree(self.cell)
         self._check_schedule()
-        self.input_spec = keras.layers.InputSpec(ndim=3, axes={-1: features})
+        self.input_spec = keras.layers.InputSpec(ndim=len(sequences_shape), axes={-1: features})
         if self.stateful and not self._stateful_states.states:
             if batch_size is None:
                 raise ValueError(
@@ -169,6 +177,21 @@ class RNN(_arguments.Declared, keras.layers.RNN):
                     f"`batch_shape` to `keras.Input`. Received: input shape {tuple(sequences_shape)}"
                 )
             self._stateful_states.create(self, batch_size)
+
+    def _check_rank(self, shape):
+        # A cell from elsewhere may read more than vectors.
+        if len(shape) == 3 or (len(shape) > 3 and not isinstance(self.cell, Cell)):
+            return
+        hint = ""
+        if len(shape) == 2:
+            hint = (
+                " A recurrent layer before this one needs `return_sequences=True`, token IDs need a "
+                "`keras.layers.Embedding`, and a feature of its own axis is `x[..., None]`."
+            )
+        raise ValueError(
+            f"Layer '{self.name}' expected sequences of shape (batch, time, features). Received: shape {tuple(shape)}."
+            f"{hint}"
+        )
 
     def _check_length(self, shape):
         if self.unroll and shape[1] is None:
@@ -226,26 +249,28 @@ class RNN(_arguments.Declared, keras.layers.RNN):
 
     def _nest(self, states):
         """Nests a flat list of states like the cell's `state_size`, in plain lists."""
-        states = iter(states)
-        return [
-            [next(states) for _ in size] if isinstance(size, (list, tuple)) else next(states)
-            for size in self.state_size
-        ]
+        left = list(states)
+
+        def nest(size):
+            is_list = isinstance(size, (list, tuple)) and not _is_array(left[0], size)
+            return [nest(each) for each in size] if is_list else left.pop(0)
+
+        return [nest(size) for size in self.state_size]
 
     def _check_states(self, states, batch_size):
         """Returns `states`, nested like `state_size` and in the cell's dtype, or raises if their shapes do not fit."""
         states = as_list(states)
         sizes, received = tree.flatten(self.state_size), tree.flatten(states)
         shapes = [tuple(state.shape) for state in received]
-        fits = len(shapes) == len(sizes) and all(
-            len(shape) == 2 and shape[1] == size and (None in (shape[0], batch_size) or shape[0] == batch_size)
-            for shape, size in zip(shapes, sizes, strict=False)
+        if len(states) == len(self.state_size) and any(map(_is_array, states, self.state_size)):
+            sizes = self.state_size
+        expected = [(batch_size, *as_list(size)) for size in sizes]
+        fits = len(shapes) == len(expected) and all(
+            shape[1:] == other[1:] and (None in (shape[0], batch_size) or shape[0] == batch_size)
+            for shape, other in zip(shapes, expected, strict=True)
         )
         if not fits:
-            raise ValueError(
-                f"Layer '{self.name}' expected states of shapes {[(batch_size, size) for size in sizes]}. "
-                f"Received: {shapes}"
-            )
+            raise ValueError(f"Layer '{self.name}' expected states of shapes {expected}. Received: {shapes}")
         return self._nest([ops.cast(state, self._cell_dtype) for state in received])
 
     # The pass over a sequence.
@@ -259,6 +284,10 @@ class RNN(_arguments.Declared, keras.layers.RNN):
                 f"Received: {'`lengths`' if 'lengths' in kwargs else type(sequences).__name__}. To pad and mask:\n\n"
                 + "".join(f"    {line}\n" for line in [*how_to_pad, "layer(x, mask=mask)"])
             )
+        shape = getattr(sequences, "shape", None)
+        # TensorFlow does not know every rank while it traces.
+        if shape is not None and getattr(shape, "rank", len) is not None:
+            self._check_rank(shape)
         return engine.outside_compilers(super().__call__, sequences, *args, **kwargs)
 
     def call(self, sequences, initial_state=None, mask=None, training=False):
@@ -280,6 +309,8 @@ class RNN(_arguments.Declared, keras.layers.RNN):
         if mask is None:
             # Keras only fills in the mask if the sequence is the single tensor argument.
             mask = get_mask(sequences)
+        if mask is not None:
+            mask = _arguments.mask(self, mask, sequences)
 
         last_output, outputs, states, decided = self._run(sequences, states, mask, bool(training))
 
@@ -305,11 +336,9 @@ class RNN(_arguments.Declared, keras.layers.RNN):
 
     def _run(self, sequences, initial_state, mask, training):
         """Returns `(last output, outputs, states, decisions)`, batch first, and adds the losses of the decisions."""
-        time_first = ops.transpose(ops.cast(sequences, self._cell_dtype), (1, 0, 2))
-        if mask is not None:
-            mask = ops.cast(ops.reshape(mask, ops.shape(sequences)[:2]), "bool")
-            mask = ops.flip(mask, axis=1) if self.go_backwards else mask
+        time_first = ops.swapaxes(self._cast_inputs(sequences), 0, 1)
         if self.go_backwards:
+            mask = None if mask is None else ops.flip(mask, axis=1)
             time_first = ops.flip(time_first, axis=0)
         mask_first = None if mask is None else ops.expand_dims(ops.transpose(mask), -1)
 
@@ -355,7 +384,7 @@ class RNN(_arguments.Declared, keras.layers.RNN):
                 return *schedules.scan(*arguments, schedule == "wavefront"), None
             hoist = (
                 differentiable
-                and isinstance(self.cell, Cell)
+                and runs_in_parts(self.cell)
                 and engine.should_hoist(self.cell.count_params(), rows, training)
             )
             inputs, step = self._split_cell(sequences, training, hoist)
@@ -419,23 +448,34 @@ class RNN(_arguments.Declared, keras.layers.RNN):
     def _split_cell(self, sequences, training, hoist):
         """Returns the inputs of the loop and its step."""
         cell = self.cell
-        if isinstance(cell, Cell):
+        if runs_in_parts(cell):
             if hoist:
                 return cell.project(sequences, training), lambda inputs, states: cell.step(inputs, states, training)
             return sequences, lambda inputs, states: cell.call(inputs, states, training)
         kwargs = {"training": training} if takes_training(cell) else {}
 
         def step(inputs, states):
-            output, states = cell(inputs, states[0] if self.single_state else states, **kwargs)
-            # Keras allows a cell to return its states as a tuple, as a tensor, or, from a stack of one, unwrapped.
-            return output, self._nest(tree.flatten(states))
+            output, new = cell(inputs, states, **kwargs)
+            # Keras allows a cell to return its states as a tuple, as a tensor, or, from a stack of one, unwrapped; and
+            # each cell of a stack may have a dtype of its own.
+            new = [
+                ops.cast(state, old.dtype) for state, old in zip(tree.flatten(new), tree.flatten(states), strict=True)
+            ]
+            return ops.cast(output, self._cell_dtype), tree.pack_sequence_as(states, new)
 
         return sequences, step
 
+    def _cast_inputs(self, inputs):
+        # As in Keras, integers stay integers for a cell from elsewhere, which may look them up in an embedding.
+        is_float = keras.backend.is_float_dtype(keras.backend.standardize_dtype(inputs.dtype))
+        return ops.cast(inputs, self._cell_dtype) if is_float or isinstance(self.cell, Cell) else inputs
+
     def _first_output(self, states):
         """Returns the output before the first step: the first state, if that is the output, else zeros."""
-        size = output_size(self.cell)
-        state = (states[-1] if isinstance(states[-1], (list, tuple)) else states)[0]
+        size, cell = output_size(self.cell), self.cell
+        while isinstance(cell, keras.layers.StackedRNNCells):
+            cell, states = cell.cells[-1], as_list(states[-1])
+        state = tree.flatten(states)[0]
         return state if state.shape[-1] == size else ops.zeros((ops.shape(state)[0], size), dtype=state.dtype)
 
     def step(self, inputs: Tensor, states: list | None = None) -> tuple[Tensor, list]:
@@ -471,7 +511,7 @@ class RNN(_arguments.Declared, keras.layers.RNN):
         # A compiled function accepts arrays, and converts them faster than Keras does.
         inputs = inputs if isinstance(inputs, np.ndarray) else ops.convert_to_tensor(inputs)
         features = self.input_spec.axes[-1]
-        if len(inputs.shape) != 2 or inputs.shape[-1] != features:
+        if len(inputs.shape) != self.input_spec.ndim - 1 or inputs.shape[-1] != features:
             raise ValueError(
                 f"Layer '{self.name}' expected inputs of shape (batch, {features}) in `step`. "
                 f"Received: {tuple(inputs.shape)}"
@@ -490,7 +530,7 @@ class RNN(_arguments.Declared, keras.layers.RNN):
         # If the step is compiled, the shapes of states are checked once.
         states = self._check_states(states, inputs.shape[0])
         with AutocastScope(self._cell_dtype):
-            inputs, step = self._split_cell(ops.cast(inputs, self._cell_dtype), False, hoist=False)
+            inputs, step = self._split_cell(self._cast_inputs(inputs), False, hoist=False)
             return step(inputs, states)
 
     # Config.
@@ -501,3 +541,8 @@ class RNN(_arguments.Declared, keras.layers.RNN):
             # Keras only marks the last config of a shared object, and would load the others as separate objects.
             config["cell"]["shared_object_id"] = id(self.cell)
         return config
+
+
+def _is_array(state, size):
+    """Returns whether the size `(n, m)` of a cell from elsewhere is that of a single state `[batch, n, m]`."""
+    return isinstance(size, (list, tuple)) and len(getattr(state, "shape", ())) == 1 + len(size) > 2

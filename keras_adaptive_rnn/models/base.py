@@ -60,7 +60,7 @@ class TextClassifier(_arguments.Declared, keras.Model):
                 f"{type(self).__name__} expects tokens of shape (batch, time). Received: {tuple(tokens.shape)}"
             )
         present = ops.not_equal(tokens, 0) if self.mask_zero else ops.ones_like(tokens, dtype="bool")
-        return tokens, present if mask is None else ops.logical_and(present, ops.cast(mask, "bool"))
+        return tokens, present if mask is None else ops.logical_and(present, _arguments.mask(self, mask, tokens))
 
     def compute_mask(self, inputs, mask=None):
         """Returns `None`: the output has no time axis."""
@@ -82,7 +82,7 @@ class MaskedMean(keras.layers.GlobalAveragePooling1D):
     def call(self, inputs, mask=None):
         if mask is None:
             return super().call(inputs)
-        weights = ops.expand_dims(ops.cast(mask, inputs.dtype), -1)
+        weights = ops.expand_dims(ops.cast(_arguments.mask(self, mask, inputs), inputs.dtype), -1)
         return ops.sum(inputs * weights, axis=1) / ops.maximum(ops.sum(weights, axis=1), 1)
 
 

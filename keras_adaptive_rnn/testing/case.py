@@ -4,6 +4,7 @@ import numpy as np
 from keras import ops, tree
 
 from keras_adaptive_rnn import engine
+from keras_adaptive_rnn._keras import takes_training
 from keras_adaptive_rnn.cells.bases.any_cell import as_list, memory_states, output_size
 
 
@@ -94,9 +95,8 @@ class Case:
 
 def call(cell, inputs, states, training=False):
     """Returns `output, states` of one step, the states as a list, however the cell returns them."""
-    is_list = isinstance(cell.state_size, (list, tuple))
-    states = as_list(states)
-    output, states = cell(inputs, states if is_list else states[0], training=training)
+    kwargs = {"training": training} if takes_training(cell) else {}
+    output, states = cell(inputs, as_list(states), **kwargs)
     return output, as_list(states)
 
 

@@ -7,7 +7,7 @@ from keras import ops, tree
 from keras_adaptive_rnn import engine
 from keras_adaptive_rnn._keras import flatten_layers, get_mask
 from keras_adaptive_rnn.callbacks.unit_variance.matrices import LayerMatrices, MapMatrices, is_known_map, own_kernels
-from keras_adaptive_rnn.cells.bases.any_cell import as_list, memory_states
+from keras_adaptive_rnn.cells.bases.any_cell import as_list, memory_states, runs_in_parts
 from keras_adaptive_rnn.cells.bases.gated import GatedCell
 from keras_adaptive_rnn.cells.deep import DeepRNNCell
 from keras_adaptive_rnn.cells.elman import ElmanCell
@@ -76,7 +76,8 @@ def is_known_cell(cell):
     """Returns whether a cell uses its matrices only in $x U + h W + b$."""
     if isinstance(cell, KERAS_CELLS):
         return len(own_kernels(cell)) == 2
-    if not isinstance(cell, (ElmanCell, GRUCell, LSTMCell, DeepRNNCell)) or cell.layer_normalization:
+    known = isinstance(cell, (ElmanCell, GRUCell, LSTMCell, DeepRNNCell)) and runs_in_parts(cell)
+    if not known or cell.layer_normalization:
         return False
     # Subclasses that adapt their matrices override `project`.
     affine = isinstance(cell, DeepRNNCell) or type(cell).project is GatedCell.project

@@ -32,7 +32,16 @@ def parts_of(cell):
 def is_traceable(cell):
     """Returns whether every step of `cell` is known to run the same operations."""
     parts = parts_of(cell) or [cell]
-    return all(isinstance(part, Cell) or type(part).__module__.split(".")[0] in PURE for part in parts)
+    return all(runs_in_parts(part) or type(part).__module__.split(".")[0] in PURE for part in parts)
+
+
+def runs_in_parts(cell):
+    """Returns whether a cell computes `step(project(...))`, as those of this package do unless `call` is overridden."""
+    return (
+        isinstance(cell, Cell)
+        and getattr(cell.call, "__func__", None) is Cell.call
+        and type(cell).__call__ is Cell.__call__
+    )
 
 
 # One step of a cell with flat states.
@@ -40,7 +49,7 @@ def is_traceable(cell):
 
 def _in_parts(cell, dtype):
     # A cell from another library or with another dtype policy goes through its `__call__`, which casts.
-    return isinstance(cell, Cell) and cell.compute_dtype == dtype
+    return runs_in_parts(cell) and cell.compute_dtype == dtype
 
 
 def project(cell, inputs, training, dtype):
@@ -53,8 +62,22 @@ def step(cell, projected, states, training, dtype):
     if _in_parts(cell, dtype):
         return cell.step(projected, states, training)
     kwargs = {"training": training} if takes_training(cell) else {}
-    output, states = cell(projected, states if isinstance(cell.state_size, (list, tuple)) else states[0], **kwargs)
-    return tree.map_structure(lambda t: ops.cast(t, dtype), (output, as_list(states)))
+    # A list, as in `keras.layers.RNN`, also of a single state.
+    returned, states = cell(projected, list(states), **kwargs)
+    output = ops.cast(returned, dtype)
+    return output, [output if state is returned else ops.cast(state, dtype) for state in as_list(states)]
+
+
+def step_states(cell, projected, states, training, dtype):
+    """Returns the states after one step, for a caller to whom the first one is the output, or raises an error."""
+    output, states = step(cell, projected, states, training, dtype)
+    if output is not states[0]:
+        raise ValueError(
+            f"Cell '{getattr(cell, 'name', type(cell).__name__)}' must return its output as its first state, too, for "
+            "the cell around it, which changes the states and so must know which of them is the output. "
+            f"Received: a {type(cell).__name__} whose step returns two different tensors"
+        )
+    return states
 
 
 def initial_states(cell, batch_size, dtype):
@@ -94,15 +117,27 @@ def split_sizes(tensor, sizes):
 # Cells as arguments.
 
 
+def check_is_cell(name, cell):
+    """Raises an error if `cell` is not a recurrent cell, such as a class, or a whole layer."""
+    if isinstance(cell, keras.layers.RNN):
+        raise ValueError(
+            f"Argument `{name}` must be a recurrent cell, and `{type(cell).__name__}` is a layer, which runs its cell "
+            f"over a sequence. Use the layer itself, or pass a cell, such as `{type(cell.cell).__name__}`. "
+            f"Received: {name}={cell!r}"
+        )
+    if isinstance(cell, type) or not callable(cell) or getattr(cell, "state_size", None) is None:
+        raise ValueError(
+            f"Argument `{name}` must be a recurrent cell: an object that is callable and has a `state_size`. "
+            f"Received: {name}={cell!r}"
+        )
+
+
 def validate_cell(name, cell):
     """Returns `cell` if a cell of this package can contain it; otherwise raises an error that says why not."""
     if isinstance(cell, dict):
         cell = keras.saving.deserialize_keras_object(cell)
-    size = getattr(cell, "state_size", None)
-    if not callable(cell) or size is None:
-        raise ValueError(
-            f"Argument `{name}` must be a recurrent cell: callable, with `state_size`. Received: {name}={cell!r}"
-        )
+    check_is_cell(name, cell)
+    size = cell.state_size
     sizes = as_list(size)
     if not sizes or any(not isinstance(s, int) for s in sizes):
         raise ValueError(

@@ -24,7 +24,8 @@ class Cell(_arguments.Declared, DropoutRNNCell, keras.layers.Layer):
     must therefore be pure functions of tensors.
 
     `call` is `step(project(...))`, so that `keras.layers.RNN` takes the cell as it is. A subclass sets `state_size` (a
-    list) and `output_size`, and creates its weights in `build`, which ends with `super().build(...)`.
+    list) and `output_size`, and creates its weights in `build`, which ends with `super().build(...)`. A subclass that
+    overrides `call` runs like a cell of another package: by `call`, step by step, and without being traced on PyTorch.
 
     Dropout masks are drawn once per sequence and named after their rate: `self.drop(x, "dropout", training)` applies
     the mask of `self.dropout`. A subclass with a mask of its own adds the size to `noise_sizes`. A subclass that needs

@@ -1,7 +1,7 @@
 """A cell made of several cells of one class."""
 
 from keras_adaptive_rnn import _arguments
-from keras_adaptive_rnn.cells.bases.any_cell import sibling
+from keras_adaptive_rnn.cells.bases.any_cell import runs_in_parts, sibling
 from keras_adaptive_rnn.cells.bases.cell import Cell
 
 
@@ -19,4 +19,10 @@ class CompositeCell(Cell):
     def make(self, index, units, **changes):
         """Creates the `index`-th cell."""
         values = {"seed": None if self.seed is None else self.seed + 1, **self._part_values, **changes}
-        return type(self).takes_arguments_of(units, dtype=self.dtype_policy, **sibling(values, index))
+        cell = type(self).takes_arguments_of(units, dtype=self.dtype_policy, **sibling(values, index))
+        if not runs_in_parts(cell):
+            raise TypeError(
+                f"{type(self).__name__} runs the `step` of its cells, so `{type(cell).__name__}` must not override "
+                "`call`: override `project` or `step` instead."
+            )
+        return cell

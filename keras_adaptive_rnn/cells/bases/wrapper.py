@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from keras_adaptive_rnn.cells.bases.any_cell import as_list, memory_index, project, step, validate_cell
+from keras_adaptive_rnn.cells.bases.any_cell import as_list, memory_index, project, step, step_states, validate_cell
 from keras_adaptive_rnn.cells.bases.container import ContainerCell
 
 
@@ -56,6 +56,11 @@ class WrapperCell(ContainerCell):
         """Returns `output, states` of one step of the inner cell from the result of `inner_project`."""
         (inner,) = self.divide_states(states)
         return step(self.cell, projected, inner, training, self.compute_dtype)
+
+    def inner_states(self, projected, states, training):
+        """Returns the states alone, the first of which is the output, or raises an error if the output is another."""
+        (inner,) = self.divide_states(states)
+        return step_states(self.cell, projected, inner, training, self.compute_dtype)
 
     @property
     def reads_output(self):
