@@ -11,6 +11,7 @@ from typing import Any
 import keras
 
 from keras_adaptive_rnn import activations
+from keras_adaptive_rnn._freezing import Freezes
 from keras_adaptive_rnn._saving import Saved
 from keras_adaptive_rnn._state_dict import LoadsByPlace
 
@@ -18,7 +19,7 @@ from keras_adaptive_rnn._state_dict import LoadsByPlace
 LAYER_ARGUMENTS = ("name", "dtype", "trainable")
 
 
-class Declared(Saved, LoadsByPlace):
+class Declared(Freezes, Saved, LoadsByPlace):
     """Mixin of a layer whose arguments are declared once, as parameters of `__init__`.
 
     That declaration serves the signature, the config, `repr` and the error messages. `__init__` passes on what it does

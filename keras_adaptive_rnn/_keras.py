@@ -33,6 +33,11 @@ get_mask = optional(
     "masks of tensors that JAX traces may be lost",
     lambda tensor: getattr(tensor, "_keras_mask", None),
 )
+_global_attribute = optional(
+    "keras.src.backend.common.global_state.get_global_attribute",
+    "layers inside a frozen layer of Keras may train",
+    lambda name: None,
+)
 # `keras.layers.RNN` prepares and resets noise only for instances of this mix-in: a cell that draws noise without it
 # leaks tracers on JAX, and keeps one mask forever on PyTorch.
 DropoutRNNCell = {cls.__name__: cls for cls in keras.layers.LSTMCell.__mro__}.get("DropoutRNNCell") or optional(
@@ -69,9 +74,20 @@ def flatten_layers(layer, include_self=True, recursive=True):
     return list(found.values())[0 if include_self else 1 :]
 
 
+def enclosing_layers():
+    """Returns the layers that are being built or called in this thread, the outermost first."""
+    scopes = _global_attribute("name_scope_stack") or []
+    return [scope.caller for scope in scopes if isinstance(scope.caller, keras.Layer)]
+
+
+def is_functional(layer):
+    """Returns whether a layer is a model made of a graph of layers."""
+    return hasattr(layer, "_nodes_by_depth")
+
+
 def calls_in(model):
     """Returns the calls that make up a functional model, in order: `(operation, args, kwargs, list of outputs)`."""
-    if not hasattr(model, "_nodes_by_depth"):
+    if not is_functional(model):
         raise NotImplementedError(
             f"The installed version of Keras, {keras.__version__}, does not show a model's graph."
         )

@@ -1,9 +1,8 @@
-"""What Keras does not save of a layer: its random generators, and which of the layers inside it are quantized."""
-
-import functools
+"""What Keras does not save of a layer: its random generators, and which parts of it are quantized or frozen."""
 
 import keras
 
+from keras_adaptive_rnn._freezing import after_build, set_when_built, trainable_parts
 from keras_adaptive_rnn._keras import flatten_layers
 
 
@@ -32,8 +31,9 @@ class Saved:
     # Keras keeps the mode of a quantized layer in its dtype policy, where a layer that makes its parts does not look.
 
     def get_config(self):
-        modes = [_mode(part) for part in _quantizable(self)]
-        return {**super().get_config(), **({"quantized": modes} if any(modes) else {})}
+        modes, parts = [_mode(part) for part in _quantizable(self)], trainable_parts(self)
+        saved = {**({"quantized": modes} if any(modes) else {}), **({"trainable_parts": parts} if parts else {})}
+        return {**super().get_config(), **saved}
 
     @classmethod
     def from_config(cls, config, *args, **kwargs):
@@ -41,11 +41,13 @@ class Saved:
 
 
 def restored(make, config):
-    """Returns the layer `make(config)`, whose parts will be quantized as `config` says once they are built."""
-    modes = config.get("quantized")
-    layer = make({name: value for name, value in config.items() if name != "quantized"})
+    """Returns the layer `make(config)`, whose parts will be quantized and frozen as `config` says once they exist."""
+    modes, parts = config.get("quantized"), config.get("trainable_parts")
+    layer = make({name: value for name, value in config.items() if name not in ("quantized", "trainable_parts")})
     if modes is not None:
-        _quantize_when_built(layer, modes)
+        after_build(layer, lambda: _quantize(layer, modes))
+    if parts:
+        set_when_built(layer, parts)
     return layer
 
 
@@ -63,15 +65,8 @@ def _mode(part):
     return {"mode": part.quantization_mode, "config": keras.saving.serialize_keras_object(config)}
 
 
-def _quantize_when_built(layer, modes):
-    build = layer.build
-
-    @functools.wraps(build)
-    def build_and_quantize(*args, **kwargs):
-        build(*args, **kwargs)
-        for part, mode in zip(_quantizable(layer), modes, strict=True):
-            if mode is not None and not part.quantization_mode:
-                config = keras.saving.deserialize_keras_object(mode["config"])
-                part.quantize(mode["mode"], **({} if config is None else {"config": config}))
-
-    layer.build = build_and_quantize
+def _quantize(layer, modes):
+    for part, mode in zip(_quantizable(layer), modes, strict=True):
+        if mode is not None and not part.quantization_mode:
+            config = keras.saving.deserialize_keras_object(mode["config"])
+            part.quantize(mode["mode"], **({} if config is None else {"config": config}))

@@ -61,5 +61,5 @@ class CoreWrapperCell(WrapperCell):
     def first_part(self):
         return self.cell if self._created_cell else None
 
-    def get_config(self):
-        return {**super().get_config(), **({"cell": None} if self._created_cell else {})}
+    def given(self, name):
+        return None if name == "cell" and self._created_cell else super().given(name)

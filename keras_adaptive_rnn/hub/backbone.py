@@ -10,7 +10,8 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments, initializers
 from keras_adaptive_rnn._export import export
-from keras_adaptive_rnn._saving import Saved
+from keras_adaptive_rnn._freezing import freeze_parts, trainable_parts
+from keras_adaptive_rnn._saving import Saved, restored
 from keras_adaptive_rnn._types import Initializer, Tensor
 from keras_adaptive_rnn.cells.bases.any_cell import as_list
 from keras_adaptive_rnn.layers import RNN, ActivationRegularization, TiedEmbedding
@@ -152,6 +153,8 @@ class RecurrentBackbone(keras_hub.models.Backbone):
         x = Unmasked(dtype=dtype, name="unmasked")(self.hidden_states(token_ids, run))
         inputs = {"token_ids": token_ids, "padding_mask": padding_mask}
         super().__init__(inputs=inputs, outputs=x, dtype=dtype, **kwargs)
+        # Keras sets `trainable` before it knows the layers.
+        freeze_parts(self)
 
         self.vocabulary_size, self.embedding_dim, self.tie_weights = vocabulary_size, embedding_dim, tie_weights
         self.logit_soft_cap, self.recompute, self.schedule = logit_soft_cap, recompute, schedule
@@ -246,7 +249,13 @@ class RecurrentBackbone(keras_hub.models.Backbone):
         ]
         own = {name: _arguments.serialize(getattr(self, name)) for name in names}
         layers = [layer.forward_layer if self.bidirectional else layer for layer in self.recurrent_layers]
-        return {**config, **own, "cells": [keras.saving.serialize_keras_object(layer.cell) for layer in layers]}
+        own["cells"] = [keras.saving.serialize_keras_object(layer.cell) for layer in layers]
+        parts = trainable_parts(self)
+        return {**config, **own, **({"trainable_parts": parts} if parts else {})}
+
+    @classmethod
+    def from_config(cls, config):
+        return restored(super().from_config, config)
 
 
 @keras.saving.register_keras_serializable(package="keras_adaptive_rnn")

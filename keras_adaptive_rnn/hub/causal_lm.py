@@ -11,6 +11,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments, engine, evaluation
 from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn._freezing import freeze_parts
 from keras_adaptive_rnn._types import Tensor
 from keras_adaptive_rnn.hub import generation, presets, streams
 from keras_adaptive_rnn.hub.backbone import RecurrentBackbone
@@ -108,6 +109,7 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
             self.head = keras.layers.Dense(backbone.vocabulary_size, dtype=policy, name="head")
         outputs = self.logits(backbone(backbone.input))
         super().__init__(inputs=backbone.input, outputs=outputs, **kwargs)
+        freeze_parts(self)
         self.experts, self.expert_dropout = experts, expert_dropout
         # Each is compiled once a shape, outside of what `fit` and `generate` compile.
         self.step_compiled = engine.compiled(self._step, self, is_traceable=False)

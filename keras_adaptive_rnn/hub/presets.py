@@ -7,7 +7,9 @@ from typing import Any
 import keras
 import keras_hub
 
+from keras_adaptive_rnn._freezing import trainable_parts
 from keras_adaptive_rnn._keras import flatten_layers
+from keras_adaptive_rnn._saving import restored
 
 # The presets that come with this package, by name.
 TRAINED = pathlib.Path(__file__).parent / "trained"
@@ -16,7 +18,18 @@ FIELDS = ("data", "license", "perplexity", "training")
 
 
 class HeadInPreset:
-    """Mixin of a task whose head is in the preset, but not the optimizer, which KerasHub 0.32 saves and cannot load."""
+    """Mixin of a task whose head is in the preset, but not the optimizer, which KerasHub 0.32 saves and cannot load.
+
+    So is which of its layers are frozen.
+    """
+
+    def get_config(self):
+        frozen = {"trainable": self.trainable, "trainable_parts": trainable_parts(self)}
+        return {**super().get_config(), **(frozen if frozen["trainable_parts"] or not self.trainable else {})}
+
+    @classmethod
+    def from_config(cls, config):
+        return restored(super().from_config, config)
 
     def save_task_weights(self, filepath):
         keras.saving.save_weights(self, filepath, objects_to_skip=self._all_but_the_head())

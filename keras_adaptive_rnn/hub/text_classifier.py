@@ -8,6 +8,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn._freezing import freeze_parts
 from keras_adaptive_rnn.hub.backbone import RecurrentBackbone
 from keras_adaptive_rnn.hub.preprocessor import RecurrentTextClassifierPreprocessor
 from keras_adaptive_rnn.hub.presets import HeadInPreset
@@ -106,6 +107,7 @@ class RecurrentTextClassifier(HeadInPreset, keras_hub.models.TextClassifier):
         x = keras.layers.Dropout(dropout, dtype=policy, name="dropout")(x)
         x = keras.layers.Dense(num_classes, activation=activation, dtype=policy, name="logits")(x)
         super().__init__(inputs=backbone.input, outputs=x, **kwargs)
+        freeze_parts(self)
         self.num_classes, self.pooling, self.dropout, self.activation = num_classes, pooling, dropout, activation
 
     # Tied weights have a bias of the logits of tokens, which this model does not compute.

@@ -104,12 +104,7 @@ class CellLayer(RNN):
 
     def get_config(self):
         config = super().get_config()
-        # `keras.layers.RNN` adds the cell, but the cell itself may have an argument of that name.
-        part = self.first_part()
-        config.pop("cell")
-        if "cell" in _arguments.part_arguments(type(self)):
-            config["cell"] = part.get_config()["cell"]
-        return config if part is self.cell else {**config, "units": self.units}
+        return config if self.first_part() is self.cell else {**config, "units": self.units}
 
     @classmethod
     def from_config(cls, config, custom_objects=None):

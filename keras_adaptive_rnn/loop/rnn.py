@@ -22,8 +22,19 @@ from keras_adaptive_rnn.loop.stateful import StatefulStates
 _layers_of = weakref.WeakKeyDictionary()
 
 
+class _OwnConfig:
+    """Leaves the config of `RNN` to `Declared`.
+
+    `keras.layers.RNN` would serialize the cell once more, and Keras takes what is serialized twice for shared: within
+    `load_model`, the two layers of a `Bidirectional` would get the same cell.
+    """
+
+    def get_config(self):
+        return keras.layers.Layer.get_config(self)
+
+
 @export
-class RNN(_arguments.Declared, keras.layers.RNN):
+class RNN(_arguments.Declared, _OwnConfig, keras.layers.RNN):
     """Runs a cell over a sequence, like `keras.layers.RNN`, but faster and with the same results on every backend.
 
     It accepts any cell that `keras.layers.RNN` accepts. For cells of this package, it computes whatever does not depend

@@ -71,9 +71,8 @@ class TextClassifier(_arguments.Declared, keras.Model):
     def make_dense(self, units, name):
         return keras.layers.Dense(units, name=name, dtype=self.dtype_policy)
 
-    def get_config(self):
-        config = super().get_config()
-        return config if self._given_cell else {**config, "cell": None}
+    def given(self, name):
+        return None if name == "cell" and not self._given_cell else super().given(name)
 
 
 class MaskedMean(keras.layers.GlobalAveragePooling1D):

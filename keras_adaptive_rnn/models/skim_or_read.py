@@ -10,6 +10,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn._freezing import freeze_parts
 from keras_adaptive_rnn._keras import register_on_torch
 from keras_adaptive_rnn._types import Tensor
 from keras_adaptive_rnn.layers import RNN
@@ -116,6 +117,7 @@ class SkimOrRead(TextClassifier):
         self._networks = types.SimpleNamespace(**self._connect(), optimizer=None)
         # Every layer is built by now.
         self.built = True
+        freeze_parts(self)
         register_on_torch(self)
 
     def _connect(self):

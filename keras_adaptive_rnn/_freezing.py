@@ -1,0 +1,97 @@
+"""Which layers are frozen: Keras tells only the parts that exist when `trainable` is set, and saves it of no part."""
+
+import functools
+
+import keras
+
+from keras_adaptive_rnn._keras import enclosing_layers, is_functional
+
+
+class Freezes:
+    """Mixin of a layer that, frozen at any time and in any way, has no weight that trains."""
+
+    def __new__(cls, *args, **kwargs):
+        layer = super().__new__(cls, *args, **kwargs)
+        after_build(layer, lambda: freeze_parts(layer))
+        return layer
+
+
+def freeze_parts(layer):
+    """Freezes all that exists by now in a layer that is frozen, or is in one that is."""
+    # `Bidirectional(trainable=False)` and `keras.layers.RNN(trainable=False)` do not tell what they contain.
+    if not layer.trainable or any(not outer.trainable for outer in enclosing_layers()):
+        layer.trainable = False
+
+
+def trainable_parts(layer):
+    """Returns whether each part of `layer` is trainable that differs from what contains it, by path, for a config."""
+    seen, edges = {}, []
+    _walk(layer, "", seen, edges)
+    return {seen[id(part)]: part.trainable for outer, part in edges if part.trainable != outer.trainable}
+
+
+def set_trainable_parts(layer, given):
+    """Makes the parts of `layer` trainable or not, as `trainable_parts` says; returns the paths that it lacks."""
+    seen, edges = {}, []
+    _walk(layer, "", seen, edges, into_unbuilt=True)
+    parts = {seen[id(part)]: part for _, part in edges}
+    found = {path: flag for path, flag in given.items() if path in parts}
+    # Setting one sets the parts inside it, and a part may be inside several.
+    for _ in found:
+        for path, flag in found.items():
+            if parts[path].trainable != flag:
+                parts[path].trainable = flag
+    return {path: flag for path, flag in given.items() if path not in parts}
+
+
+def _walk(layer, path, seen, edges, into_unbuilt=False):
+    """Fills `seen` with the path of each part of a layer by its id, and `edges` with pairs of a layer and its part."""
+    if not (layer.trainable or layer.built or into_unbuilt):
+        # Once it is built, all of its parts will be frozen.
+        return
+    for name, part in _parts(layer):
+        edges.append((layer, part))
+        if id(part) not in seen:
+            seen[id(part)] = f"{path}{name}"
+            _walk(part, f"{path}{name}.", seen, edges, into_unbuilt)
+
+
+def _parts(layer):
+    """Yields the name and the layer of each attribute, or of each place in a list or dict, that is a layer."""
+    if is_functional(layer):
+        held = {part.name: part for part in layer.layers}
+    else:
+        # PyTorch moves layers into a dict of its own.
+        held = {**vars(layer), **vars(layer).get("_modules", {})}
+        held = {name: held[name] for name in sorted(held) if not name.startswith("_")}
+    pending = list(held.items())
+    while pending:
+        name, value = pending.pop(0)
+        if isinstance(value, keras.Layer):
+            yield name, value
+        elif isinstance(value, dict):
+            pending += [(f"{name}.{key}", part) for key, part in value.items()]
+        elif isinstance(value, (list, tuple)):
+            pending += [(f"{name}.{k}", part) for k, part in enumerate(value)]
+
+
+def set_when_built(layer, given):
+    """Makes the parts of `layer` trainable or not as `given` says; those that `build` makes, when it has made them."""
+    # All others are as the layer is, even if they are made from the config of one that is not.
+    layer.trainable = trainable = layer.trainable
+    left = set_trainable_parts(layer, given)
+    if left:
+        # What the user has set in the meantime counts more.
+        after_build(layer, lambda: layer.trainable == trainable and set_trainable_parts(layer, left))
+
+
+def after_build(layer, function):
+    """Calls a function whenever `layer.build` has ended."""
+    build = layer.build
+
+    @functools.wraps(build)
+    def build_and_call(*args, **kwargs):
+        build(*args, **kwargs)
+        function()
+
+    layer.build = build_and_call
