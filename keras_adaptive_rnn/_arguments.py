@@ -33,6 +33,8 @@ class Declared(Freezes, Saved, LoadsByPlace):
     refused_arguments = ()
     # The class whose positional arguments it shares, in order; by default they are those of its own `__init__`.
     positional_arguments_of = None
+    # Arguments that Keras's class of that name takes and that change nothing here, with the values that they may have.
+    ignored_arguments: dict[str, tuple[Any, ...]] = {}
     # New names by old ones, which saved files may hold.
     renamed_arguments: dict[str, str] = {}
 
@@ -64,9 +66,10 @@ class Declared(Freezes, Saved, LoadsByPlace):
         """Returns the part whose arguments the config holds beside the layer's own, if it makes parts."""
 
     def get_config(self):
-        own, part = parameters(type(self)), self.first_part()
+        part, taken = self.first_part(), part_arguments(type(self))
+        # What a subclass declares again and passes on may be an attribute of the part alone.
+        own = [name for name in parameters(type(self)) if name not in taken or hasattr(self, name)]
         others = {} if part is None else part.get_config()
-        taken = part_arguments(type(self))
         others = {name: value for name, value in others.items() if name in taken and name not in own}
         return {**super().get_config(), **{name: serialize(self.given(name)) for name in own}, **others}
 
@@ -149,7 +152,12 @@ def _pass_by_name(cls, init):
 
 
 def by_name(cls, args, kwargs):
-    """Returns all arguments by name, or raises `TypeError` if `args` has more than `cls` takes by position."""
+    """Returns all arguments by name, without the ignored ones.
+
+    Raises:
+        TypeError: `args` has more than `cls` takes by position, or an argument is given twice.
+        ValueError: An ignored argument has a value that Keras does not take either.
+    """
     names = cls._positional
     if len(args) > len(names):
         listed = ", ".join(f"`{name}`" for name in names) or "nothing"
@@ -163,7 +171,14 @@ def by_name(cls, args, kwargs):
             raise TypeError(
                 f"{cls.__name__} received argument `{name}` twice. Received: {named[name]!r}, {name}={kwargs[name]!r}"
             )
-    return {**named, **kwargs}
+    for name, allowed in cls.ignored_arguments.items():
+        value = kwargs.get(name, allowed[0])
+        if isinstance(value, bool) or value not in allowed:
+            raise ValueError(
+                f"Argument `{name}` must be one of {', '.join(map(repr, allowed))}, as in Keras; it changes nothing. "
+                f"Received: {name}={value!r}"
+            )
+    return {**named, **{name: value for name, value in kwargs.items() if name not in cls.ignored_arguments}}
 
 
 def signature(cls):
@@ -209,9 +224,12 @@ def reject_unknown(cls, received, allowed=None):
         )
 
 
-def divide(cls, received):
-    """Divides `received` into the arguments that `cls` and its bases declare, and those for the parts that it makes."""
-    own = {*parameters(cls), *LAYER_ARGUMENTS}
+def divide(cls, base, received):
+    """Divides `received` into arguments for `base`, a base class of `cls`, and those for the parts that `cls` makes.
+
+    A subclass may declare any of them itself and pass them on to its bases, as layers of Keras do.
+    """
+    own = {*(set(parameters(cls)) & set(parameters(base))), *LAYER_ARGUMENTS}
     return (
         {name: value for name, value in received.items() if name in own},
         {name: value for name, value in received.items() if name not in own},

@@ -33,10 +33,11 @@ get_mask = optional(
     "masks of tensors that JAX traces may be lost",
     lambda tensor: getattr(tensor, "_keras_mask", None),
 )
+# Keras notes here that it saves or loads a model, whose layers share objects, and which layer it is inside of.
 _global_attribute = optional(
     "keras.src.backend.common.global_state.get_global_attribute",
-    "layers inside a frozen layer of Keras may train",
-    lambda name: None,
+    "layers inside a frozen layer of Keras may train, and the config of a shared cell says so outside a model, too",
+    lambda name: (),
 )
 # `keras.layers.RNN` prepares and resets noise only for instances of this mix-in: a cell that draws noise without it
 # leaks tracers on JAX, and keeps one mask forever on PyTorch.
@@ -53,6 +54,11 @@ def layer_test_case():
     from keras.src.testing import TestCase
 
     return TestCase()
+
+
+def shares_objects():
+    """Returns whether Keras is saving a model, in whose config a shared object has one ID."""
+    return _global_attribute("shared_objects/id_to_config_map") is not None
 
 
 def flatten_layers(layer, include_self=True, recursive=True):

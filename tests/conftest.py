@@ -74,6 +74,7 @@ _bound = _Bound()
 def pytest_configure(config):
     config.addinivalue_line("markers", "in_turns: JAX and TensorFlow each run an eighth of the rows")
     config.addinivalue_line("markers", "alternating: JAX and TensorFlow each run half of the rows")
+    config.addinivalue_line("markers", "requires_trainable_backend: a mark of Keras's own tests; all backends here are")
 
 
 def pytest_collection_modifyitems(config, items):

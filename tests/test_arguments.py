@@ -80,18 +80,77 @@ def test_a_subclass_passes_positions_on():
         kar.LSTMCell(4, units=3)
 
 
+REDECLARED = [
+    (kar.LSTM, "use_bias", False),
+    (kar.GRU, "return_sequences", True),
+    (kar.LSTM, "stateful", True),
+    (kar.Mogrifier, "dropout", 0.5),
+    (kar.Mogrifier, "rounds", 2),
+    (kar.MogrifierCell, "use_bias", False),
+    (kar.MogrifierCell, "dropout", 0.5),
+    (kar.AdaptiveLSTM, "output_dropout", 0.5),
+    (kar.AdaptiveLSTM, "policy_dropout", 0.5),
+    (kar.StackedAdaptiveLSTMCells, "dropout", 0.5),
+    (kar.GridLSTMCell, "depth", 2),
+    (kar.GridLSTMBlock, "use_bias", False),
+    (kar.WeightDropLSTMCell, "dropout", 0.5),
+]
+
+
+@pytest.mark.parametrize(("cls", "name", "value"), REDECLARED)
+def test_a_subclass_declares_arguments_again(cls, name, value):
+    def init(self, units, **kwargs):
+        cls.__init__(self, units, **{name: value, **kwargs})
+
+    parameters = inspect.signature(init).parameters
+    again = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value)
+    init.__signature__ = inspect.Signature(
+        [parameters["self"], parameters["units"], again, parameters["kwargs"]],
+    )
+    units = [4] if "Stacked" in cls.__name__ else 4
+    subclass = type("Subclass", (cls,), {"__init__": init})
+    config = subclass(units).get_config()
+    assert (config["units"], config[name]) == (units, value)
+    assert subclass.from_config(config).get_config() == config
+
+
 # Names.
 
 
 @pytest.mark.parametrize("cls", [kar.LSTM, kar.GRU])
 def test_use_cudnn_has_no_effect_or_raises(cls):
     assert cls(4, use_cudnn=False).get_config()["use_cudnn"] is False
-    for bad in (True, "yes", 0):
-        with pytest.raises(ValueError, match="`use_cudnn` must be 'auto' or False"):
+    for bad in ("yes", 0, None):
+        with pytest.raises(ValueError, match="`use_cudnn` must be 'auto', True or False"):
             cls(4, use_cudnn=bad)
+    # As in Keras, the layer can be made, copied and wrapped, and raises where it would have to run.
+    layer = cls.from_config(cls(4, use_cudnn=True).get_config())
+    assert layer.use_cudnn is True
+    for needed in (layer, keras.layers.Bidirectional(layer)):
+        with pytest.raises(ValueError, match="cannot run with `use_cudnn=True`"):
+            needed(keras.Input((None, 3)))
     theirs = getattr(keras.layers, cls.__name__)(4, dropout=0.1, use_cudnn=False)
     layer = cls.from_config(theirs.get_config())
     assert (layer.units, layer.dropout, layer.use_cudnn) == (4, 0.1, "auto")
+
+
+@pytest.mark.parametrize("cls", [kar.LSTM, kar.GRU, kar.LSTMCell, kar.GRUCell])
+def test_implementation_changes_nothing(cls):
+    class Subclass(cls):
+        def __init__(self, units, **kwargs):
+            super().__init__(units, use_bias=False, **kwargs)
+
+    assert Subclass(4).use_bias is False
+    for value in (0, 1, 2):
+        layer = cls(4, implementation=value, name="same")
+        assert layer.get_config() == cls(4, name="same").get_config()
+        assert cls.from_config({**layer.get_config(), "implementation": value}).units == 4
+        assert Subclass(4, implementation=value).use_bias is False
+    for bad in (3, -1, "auto", None, True):
+        with pytest.raises(ValueError, match=f"`implementation` must be one of 0, 1, 2.*implementation={bad!r}"):
+            cls(4, implementation=bad)
+    with pytest.raises(TypeError, match="has no argument `implementation`"):
+        kar.Elman(4, implementation=1)
 
 
 RENAMED = [

@@ -162,7 +162,7 @@ class GridLSTMBlock(_arguments.Declared, keras.layers.Layer):
     refused_arguments = ("projection_units", "trainable_initial_state")
 
     def __init__(self, units: int, dimensions: int = 2, **kwargs):
-        own, of_cells = _arguments.divide(type(self), kwargs)
+        own, of_cells = _arguments.divide(type(self), keras.layers.Layer, kwargs)
         super().__init__(**own)
         self.units = _arguments.integer("units", units)
         self.dimensions = _arguments.integer("dimensions", dimensions, minimum=2)

@@ -64,6 +64,8 @@ class LSTMCell(GatedCell):
     """
 
     positional_arguments_of = keras.layers.LSTMCell
+    # Keras's two ways to form the products of the gates, and a third of its past.
+    ignored_arguments = {"implementation": (0, 1, 2)}
 
     def __init__(
         self,

@@ -69,7 +69,7 @@ class CellLayer(RNN):
         return accepted
 
     def __init__(self, *, connection: str | None = None, **kwargs):
-        loop, of_cell = _arguments.divide(type(self), kwargs)
+        loop, of_cell = _arguments.divide(type(self), RNN, kwargs)
         shared = {name: loop[name] for name in ("dtype", "trainable") if name in loop}
         self.connection = connection
         super().__init__(self.make_cell(**of_cell, **shared), **loop)
@@ -112,21 +112,32 @@ class CellLayer(RNN):
 
 
 class CuDNNArgument(CellLayer):
-    """A layer that accepts `use_cudnn`, like the Keras layer of the same name.
+    """A layer that accepts `use_cudnn` and `implementation`, like the Keras layer of the same name.
 
     Args:
         use_cudnn: `"auto"` (default) or `False`, for compatibility with Keras. It has no effect, since this
-            package never calls cuDNN. `True` raises a `ValueError`.
+            package never calls cuDNN. With `True`, the layer raises a `ValueError` when it is built, as in Keras where
+            cuDNN is not available.
     """
 
+    ignored_arguments = cells.LSTMCell.ignored_arguments
+
     def __init__(self, *, use_cudnn: bool | str = "auto", **kwargs):
-        if use_cudnn is not False and use_cudnn != "auto":
+        if not isinstance(use_cudnn, bool) and use_cudnn != "auto":
             raise ValueError(
-                "Argument `use_cudnn` must be 'auto' or False, since keras_adaptive_rnn never calls cuDNN; "
-                f"`keras.layers.{type(self).__name__}` does. Received: use_cudnn={use_cudnn!r}"
+                f"Argument `use_cudnn` must be 'auto', True or False, as in Keras. Received: use_cudnn={use_cudnn!r}"
             )
         super().__init__(**kwargs)
         self.use_cudnn = use_cudnn
+
+    def build(self, sequences_shape, initial_state_shape=None):
+        if self.use_cudnn is True:
+            raise ValueError(
+                f"Layer '{self.name}' cannot run with `use_cudnn=True`, since keras_adaptive_rnn never calls cuDNN; "
+                f"`keras.layers.{type(self).__name__}` does. Pass `use_cudnn='auto'` or `use_cudnn=False`. "
+                "Received: use_cudnn=True"
+            )
+        super().build(sequences_shape, initial_state_shape)
 
 
 @export

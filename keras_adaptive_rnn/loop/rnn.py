@@ -9,7 +9,7 @@ from keras import ops, tree
 
 from keras_adaptive_rnn import _arguments, _sequence, engine
 from keras_adaptive_rnn._export import export
-from keras_adaptive_rnn._keras import AutocastScope, get_mask, takes_training
+from keras_adaptive_rnn._keras import AutocastScope, get_mask, shares_objects, takes_training
 from keras_adaptive_rnn._types import Regularizer, Tensor
 from keras_adaptive_rnn.cells.bases.any_cell import as_list, check_is_cell, initial_states, output_size, runs_in_parts
 from keras_adaptive_rnn.cells.bases.cell import Cell
@@ -307,7 +307,7 @@ class RNN(_arguments.Declared, _OwnConfig, keras.layers.RNN):
         batch_size = ops.shape(sequences)[0]
         if self.stateful and sequences.shape[0] not in (None, self._stateful_states.batch_size):
             raise ValueError(
-                f"Layer '{self.name}' is stateful and was built for batches of {self._stateful_states.batch_size}. "
+                f"Layer '{self.name}' is stateful, with a batch size of {self._stateful_states.batch_size}. "
                 f"Received: input shape {tuple(sequences.shape)}"
             )
         if initial_state is not None:
@@ -548,7 +548,7 @@ class RNN(_arguments.Declared, _OwnConfig, keras.layers.RNN):
 
     def get_config(self):
         config = super().get_config()
-        if "cell" in config and len(_layers_of.get(self.cell, ())) > 1:
+        if "cell" in config and len(_layers_of.get(self.cell, ())) > 1 and shares_objects():
             # Keras only marks the last config of a shared object, and would load the others as separate objects.
             config["cell"]["shared_object_id"] = id(self.cell)
         return config

@@ -13,7 +13,7 @@ class CompositeCell(Cell):
     """
 
     def __init__(self, **kwargs):
-        own, self._part_values = _arguments.divide(type(self), kwargs)
+        own, self._part_values = _arguments.divide(type(self), Cell, kwargs)
         super().__init__(**own)
 
     def make(self, index, units, **changes):
