@@ -22,6 +22,10 @@ def tokenize(inputs, tokenizer):
 
 def detokenize(inputs, tokenizer):
     """Returns the strings of a tensor of ids."""
+    inputs = tf.convert_to_tensor(inputs) if not isinstance(inputs, tf.RaggedTensor) else inputs
+    # A model may have more tokens than its tokenizer.
+    unknown = tf.cast(tokenizer.unknown_token_id, inputs.dtype)
+    inputs = tf.where(inputs < tf.cast(tokenizer.vocabulary_size(), inputs.dtype), inputs, unknown)
     tokens = tf.gather(tf.constant(tokenizer.get_vocabulary()), inputs)
     if tokenizer.split == "character":
         return tf.strings.reduce_join(tokens, axis=-1)

@@ -14,12 +14,13 @@ from keras_adaptive_rnn._freezing import freeze_parts, trainable_parts
 from keras_adaptive_rnn._saving import Saved, restored
 from keras_adaptive_rnn._types import Initializer, Tensor
 from keras_adaptive_rnn.cells.bases.any_cell import as_list
+from keras_adaptive_rnn.hub.presets import ReadsItsOwnFiles
 from keras_adaptive_rnn.layers import RNN, ActivationRegularization, TiedEmbedding
 from keras_adaptive_rnn.loop import schedules
 
 
 @export
-class RecurrentBackbone(keras_hub.models.Backbone):
+class RecurrentBackbone(ReadsItsOwnFiles, keras_hub.models.Backbone):
     r"""Embeds tokens and reads them with a stack of recurrent cells.
 
     $$x^0_t = E_{w_t}, \qquad x^l_t = \mathrm{RNN}_l(x^{l-1})_t, \qquad \text{output}_t = x^L_t$$

@@ -83,14 +83,7 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
                 "Argument `backbone` must not be bidirectional, as a language model must not read the token that it "
                 f"predicts. Received: {backbone.name}"
             )
-        tokenizer: Any = getattr(preprocessor, "tokenizer", None)
-        # A tokenizer of a preset gets its vocabulary later.
-        known = getattr(tokenizer, "vocabulary", None) is not None
-        if known and tokenizer.vocabulary_size() > backbone.vocabulary_size:
-            raise ValueError(
-                f"Argument `backbone` must have at least as many tokens as the tokenizer, "
-                f"{tokenizer.vocabulary_size()}. Received: a backbone with vocabulary_size={backbone.vocabulary_size}"
-            )
+        _check_vocabulary(backbone, preprocessor)
         experts = _arguments.integer("experts", experts)
         expert_dropout = _arguments.rate("expert_dropout", expert_dropout)
         size, embedding, policy = backbone.output.shape[-1], backbone.token_embedding, backbone.dtype_policy
@@ -143,7 +136,9 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
         >>> lm = hub.RecurrentCausalLM.from_preset("mogrifier_python_reference")
         >>> text = lm.generate("The import statement", max_length=60)
         """
-        return super().from_preset(presets.located(preset), load_weights, **kwargs)
+        lm = super().from_preset(preset, load_weights, **kwargs)
+        _check_vocabulary(lm.backbone, lm.preprocessor)
+        return lm
 
     def get_config(self):
         config = {**super().get_config(), "experts": self.experts, "expert_dropout": self.expert_dropout}
@@ -415,3 +410,14 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
         5
         """
         return generation.stream(self, prompt, max_length, stop_token_ids, states)
+
+
+def _check_vocabulary(backbone, preprocessor):
+    tokenizer: Any = getattr(preprocessor, "tokenizer", None)
+    # A tokenizer of a preset gets its vocabulary later.
+    known = getattr(tokenizer, "vocabulary", None) is not None
+    if known and tokenizer.vocabulary_size() > backbone.vocabulary_size:
+        raise ValueError(
+            f"Argument `backbone` must have at least as many tokens as the tokenizer, "
+            f"{tokenizer.vocabulary_size()}. Received: a backbone with vocabulary_size={backbone.vocabulary_size}"
+        )

@@ -6,13 +6,14 @@ from keras_hub.layers import StartEndPacker
 
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn.hub.backbone import RecurrentBackbone
+from keras_adaptive_rnn.hub.presets import ReadsItsOwnFiles
 from keras_adaptive_rnn.hub.tokenizer import VocabularyTokenizer
 
 VocabularyTokenizer.backbone_cls = RecurrentBackbone
 
 
 @export
-class RecurrentCausalLMPreprocessor(keras_hub.models.CausalLMPreprocessor):
+class RecurrentCausalLMPreprocessor(ReadsItsOwnFiles, keras_hub.models.CausalLMPreprocessor):
     """Turns strings into token ids and the next token of each, padded on the right to one length.
 
     Args:
@@ -50,7 +51,7 @@ class RecurrentCausalLMPreprocessor(keras_hub.models.CausalLMPreprocessor):
 
 
 @export
-class RecurrentTextClassifierPreprocessor(keras_hub.models.TextClassifierPreprocessor):
+class RecurrentTextClassifierPreprocessor(ReadsItsOwnFiles, keras_hub.models.TextClassifierPreprocessor):
     """Turns strings into token ids, padded on the right to one length, beside their labels.
 
     Args:

@@ -1,7 +1,10 @@
-"""What a preset says about itself, and how it is shared."""
+"""What a preset says about itself, what it may make KerasHub read, and how it is shared."""
 
+import json
 import os
 import pathlib
+import re
+import stat
 from typing import Any
 
 import keras
@@ -9,15 +12,137 @@ import keras_hub
 
 from keras_adaptive_rnn._freezing import trainable_parts
 from keras_adaptive_rnn._keras import flatten_layers
+from keras_adaptive_rnn._private import optional
 from keras_adaptive_rnn._saving import restored
 
 # The presets that come with this package, by name.
 TRAINED = pathlib.Path(__file__).parent / "trained"
 # What only the one who has trained a model knows.
 FIELDS = ("data", "license", "perplexity", "training")
+# The configs of a preset, and how many bytes each of them, and each file of a tokenizer, may have.
+CONFIGS = ("config.json", "task.json", "preprocessor.json", "tokenizer.json")
+LARGEST = 64 << 20
+# Arguments of tokenizers that may be a path in a program. In a config, their values are files of the preset.
+PATHS = ("vocabulary", "merges", "proto")
+FILE_NAME = re.compile(r"\w[\w.-]*")
+
+get_file = optional("keras_hub.src.utils.preset_utils.get_file", "the tokenizers of remote presets are not checked")
 
 
-class HeadInPreset:
+class ReadsItsOwnFiles:
+    """Mixin of a class in presets, which may come from anyone: what they make it read is in their folder.
+
+    KerasHub's classes reach it in one of these methods, whichever of them a program begins with.
+    """
+
+    @classmethod
+    def from_config(cls, config, *args, **kwargs):
+        check_config(config, cls.__name__)
+        return super().from_config(config, *args, **kwargs)
+
+    @classmethod
+    def from_preset(cls, preset, *args, **kwargs):
+        return super().from_preset(checked(preset), *args, **kwargs)
+
+    @classmethod
+    def _add_missing_kwargs(cls, loader, kwargs):
+        checked(loader.preset)
+        return super()._add_missing_kwargs(loader, kwargs)
+
+    def load_preset_assets(self, preset):
+        checked(preset)
+        super().load_preset_assets(preset)
+
+
+def checked(preset):
+    """Returns a preset as KerasHub takes it, or raises `ValueError` if it would make it read other files."""
+    preset = located(preset)
+    folder = pathlib.Path(preset)
+    if "://" in preset:
+        _check_remote(preset)
+    elif folder.is_dir():
+        _check_folder(folder)
+    return preset
+
+
+def _check_folder(folder):
+    names = [*CONFIGS, "metadata.json", "model.weights.json", "assets"]
+    paths = [folder / name for name in names if os.path.lexists(folder / name)]
+    for path in paths + sorted(folder.glob("*.weights.h5")):
+        _check_inside(path, folder)
+    for path in sorted((folder / "assets").rglob("*")):
+        _check_inside(path, folder)
+    for path in paths:
+        if path.suffix == ".json":
+            check_config(read_json(path), path)
+
+
+def _check_inside(path, folder):
+    """Raises if a file is outside of the folder that seems to hold it, or neither file nor folder."""
+    places = [folder.resolve()]
+    if folder.parent.name == "snapshots":
+        # In the cache of Hugging Face, the files are links to these.
+        places.append(folder.parent.parent.resolve() / "blobs")
+    real = path.resolve()
+    if not any(real.is_relative_to(place) for place in places):
+        raise ValueError(f"A preset must consist of the files in its folder. Received: {path}, a link to {real}")
+    if not (real.is_file() or real.is_dir()):
+        raise ValueError(f"A preset must consist of files. Received: {path}, which is none")
+
+
+def _check_remote(preset):
+    for name in CONFIGS if get_file else ():
+        try:
+            path = get_file(preset, name)
+        except FileNotFoundError:
+            continue
+        check_config(read_json(path), f"{preset}, {name}")
+
+
+def check_config(config, where):
+    """Raises `ValueError` if a config names a file, which it must not: its files are those beside it."""
+    rest = [config]
+    while rest:
+        value = rest.pop()
+        if isinstance(value, (list, tuple)):
+            rest.extend(value)
+        if not isinstance(value, dict):
+            continue
+        for name, each in value.items():
+            if name in PATHS and isinstance(each, (str, bytes, os.PathLike)):
+                raise ValueError(
+                    f"Argument `{name}` in the config of {where} must not name a file: the only files of a preset are "
+                    f"those in its folder. Received: {name}={each!r}"
+                )
+            names = each.values() if name == "weight_map" and isinstance(each, dict) else [each]
+            names = [file for part in names for file in (part if isinstance(part, list) else [part])]
+            if name in ("config_file", "weight_map") and not all(map(_is_file_name, names)):
+                raise ValueError(
+                    f"Argument `{name}` in the config of {where} must name a file of the folder that the config is in. "
+                    f"Received: {name}={each!r}"
+                )
+            rest.append(each)
+
+
+def _is_file_name(value):
+    return isinstance(value, str) and FILE_NAME.fullmatch(value) is not None
+
+
+def read_json(path):
+    """Returns what a JSON file of a preset holds, or raises `ValueError` if it is damaged, or too large."""
+    path = pathlib.Path(path)
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise ValueError(f"{path} must be a file with JSON, and is none")
+    if status.st_size > LARGEST:
+        raise ValueError(f"{path} must have at most {LARGEST:,} bytes. Received: {status.st_size:,} bytes")
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} must hold JSON, and is damaged: {error}") from error
+
+
+class HeadInPreset(ReadsItsOwnFiles):
     """Mixin of a task whose head is in the preset, but not the optimizer, which KerasHub 0.32 saves and cannot load.
 
     So is which of its layers are frozen.

@@ -15,6 +15,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn.hub import presets
 
 SPLITS = ("character", "word")
 UNKNOWN = {"character": "\ufffd", "word": "<unk>"}
@@ -25,7 +26,7 @@ SPECIAL = ("start_token", "end_token", "pad_token")
 
 
 @export
-class VocabularyTokenizer(keras_hub.tokenizers.Tokenizer):
+class VocabularyTokenizer(presets.ReadsItsOwnFiles, keras_hub.tokenizers.Tokenizer):
     r"""Splits a text into characters, or into the words of a closed vocabulary.
 
     Characters are Unicode code points, line breaks and spaces included, so that `detokenize(tokenize(text)) == text` as
@@ -88,6 +89,7 @@ class VocabularyTokenizer(keras_hub.tokenizers.Tokenizer):
         self.file_assets = [ASSET]
         self.built = True
         self.vocabulary: list[str] | None = None
+        self._ids: dict[str, int] = {}
         if vocabulary is not None:
             self.set_vocabulary(vocabulary)
 
@@ -132,13 +134,18 @@ class VocabularyTokenizer(keras_hub.tokenizers.Tokenizer):
         """Sets the tokens, a list of strings or the path of a JSON file that holds one."""
         if isinstance(vocabulary, (str, pathlib.Path)):
             vocabulary = json.loads(pathlib.Path(vocabulary).read_text(encoding="utf-8"))
+        if isinstance(vocabulary, (bytes, dict)) or not isinstance(vocabulary, Iterable):
+            raise ValueError(
+                f"Argument `vocabulary` must be a list of strings, or the path of one. Received: {vocabulary!r:.100}"
+            )
         vocabulary = list(vocabulary)
-        counts = collections.Counter(vocabulary)
-        wrong = [token for token in vocabulary if not isinstance(token, str) or not token or counts[token] > 1]
+        wrong = [token for token in vocabulary if not isinstance(token, str) or not token]
+        counts = collections.Counter(() if wrong else vocabulary)
+        wrong += [token for token, count in counts.items() if count > 1]
         if wrong or not vocabulary:
             raise ValueError(
                 "Argument `vocabulary` must be a list of distinct strings that are not empty. "
-                f"Received: {wrong[:5] or vocabulary}"
+                f"Received: {wrong[:5] or vocabulary!r:.100}"
             )
         for name in ("unknown_token", *SPECIAL):
             token = getattr(self, name)
@@ -164,6 +171,8 @@ class VocabularyTokenizer(keras_hub.tokenizers.Tokenizer):
         return self.vocabulary
 
     def id_to_token(self, id: int) -> str:
+        if not 0 <= id < self.vocabulary_size():
+            raise ValueError(f"Argument `id` must be in [0, {self.vocabulary_size() - 1}]. Received: id={id!r}")
         return self.get_vocabulary()[id]
 
     def token_to_id(self, token: str) -> int:
@@ -195,7 +204,7 @@ class VocabularyTokenizer(keras_hub.tokenizers.Tokenizer):
 
     @property
     def special_token_ids(self) -> list[int]:
-        return [self._ids[token] for token in self.special_tokens]
+        return [self._id_of(token) for token in self.special_tokens]
 
     def tokenize(self, inputs: Any) -> Any:
         if self._use_tf_workflow():
@@ -247,7 +256,9 @@ class VocabularyTokenizer(keras_hub.tokenizers.Tokenizer):
         return table
 
     def _detokenize(self, ids):
-        tokens = [self.get_vocabulary()[k] for k in ids]
+        # A model may have more tokens than its tokenizer.
+        vocabulary, size = self.get_vocabulary(), self.vocabulary_size()
+        tokens = [vocabulary[k] if k < size else self.unknown_token for k in ids]
         if self.split == "character":
             return "".join(tokens)
         lines = itertools.groupby(tokens, lambda token: token == self.end_token and self.end_token is not None)
@@ -266,4 +277,4 @@ class VocabularyTokenizer(keras_hub.tokenizers.Tokenizer):
         path.write_text(json.dumps(self.get_vocabulary(), ensure_ascii=False, indent=0), encoding="utf-8")
 
     def load_assets(self, dir_path):
-        self.set_vocabulary(str(pathlib.Path(dir_path) / ASSET))
+        self.set_vocabulary(presets.read_json(pathlib.Path(dir_path) / ASSET))
