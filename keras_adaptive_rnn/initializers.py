@@ -14,7 +14,7 @@ from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._keras import in_stateless_scope
 from keras_adaptive_rnn._types import Initializer
 
-__all__ = ["MirroredOrthogonal", "SemiOrthogonal", "get"]
+__all__ = ["MirroredOrthogonal", "SemiOrthogonal", "UnitVariance", "get"]
 
 _register = keras.saving.register_keras_serializable(package="keras_adaptive_rnn")
 

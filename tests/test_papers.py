@@ -8,6 +8,7 @@ import keras
 import numpy as np
 import pytest
 
+import keras_adaptive_rnn
 from examples import papers
 from examples.papers import _study
 from tests.backends import in_turns
@@ -134,6 +135,21 @@ def test_the_adaptive_layers_have_the_sizes_of_the_paper():
     for name in module.MODELS:
         thousands = int(name.split(", ")[1][:-1])
         assert module.make(name, {"rate": 1e-3}, None).count_params() / 1000 == pytest.approx(thousands, rel=0.03)
+
+
+@pytest.mark.parametrize(("name", "reaches"), [("BELU x 4", True), ("ReLU x 8", True), ("BELU x 8, no skips", False)])
+def test_the_embedding_reaches_the_top_of_a_deep_stack_by_its_skips(name, reaches):
+    module = importlib.import_module("examples.papers.deep_stacks")
+    model = module.make(name, STUDIES["deep_stacks"].budgets["test"], (3, {"train": np.arange(60) % 3}))
+    (stack,) = (layer for layer in model.layers if isinstance(layer, keras_adaptive_rnn.DeepRNN))
+    for weight in stack.weights:
+        weight.assign(keras.ops.zeros_like(weight))
+    # Without weights, what is at the top has come through skip connections, the lowest of which ends at layer 4.
+    top = keras.Model(model.input, stack.output).predict(np.array([[0, 1, 2]]), verbose=0)[0]
+    embedded = keras.ops.convert_to_numpy(model.layers[1](np.array([0, 1, 2])))
+    assert np.any(embedded)
+    scale = 0.99 ** (stack.cell.depth // 4) if reaches else 0.0
+    np.testing.assert_allclose(top, scale * embedded, rtol=1e-5, atol=1e-6)
 
 
 def test_a_study_that_cannot_read_its_data_says_so(tmp_path):

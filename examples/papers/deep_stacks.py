@@ -23,7 +23,6 @@ VARIANTS = {
 }
 VARIANTS |= {f"BELU x {depth}, no skips": ("belu", depth, "skips") for depth in (8, 36)}
 VARIANTS |= {f"BELU x {depth}, no LSUV": ("belu", depth, "LSUV") for depth in (8, 36)}
-EMBEDDING = 32
 
 
 def read(path, settings):
@@ -33,24 +32,24 @@ def read(path, settings):
     return len(characters), {part: np.array([characters[c] for c in text], "int32") for part, text in parts.items()}
 
 
-def make_layer(name, units):
+def make_layer(name, units, settings):
     activation, depth, missing = VARIANTS[name]
-    skips = {"skip_every": None} if missing == "skips" else {}
-    return DeepRNN(units, depth=depth, activation=activation, return_sequences=True, **skips)
+    skip_every = None if missing == "skips" else settings["skip_every"]
+    return DeepRNN(units, depth=depth, activation=activation, skip_every=skip_every, return_sequences=True)
 
 
 def make(name, settings, data):
     classes = data[0]
 
     def count(units):
-        return _study.weights_of(make_layer(name, units), EMBEDDING) + (units + 1) * classes
+        return _study.weights_of(make_layer(name, units, settings), units) + (2 * units + 1) * classes
 
     units = _study.equal_units(count, settings["weights"])
     tokens = keras.Input((None,), dtype="int32")
-    # Fixed, of unit variance, as in the paper.
+    # Fixed, of unit variance, and as wide as a layer: the skip connection into the first block adds it to the output.
     normal = keras.initializers.RandomNormal(stddev=1.0, seed=0)
-    embedded = keras.layers.Embedding(classes, EMBEDDING, normal, trainable=False)(tokens)
-    states = make_layer(name, units)(embedded)
+    embedded = keras.layers.Embedding(classes, units, normal, trainable=False)(tokens)
+    states = make_layer(name, units, settings)(embedded)
     model = keras.Model(tokens, keras.layers.Dense(classes)(states))
     model.compile(
         keras.optimizers.Adam(settings["rate"]),
@@ -58,7 +57,8 @@ def make(name, settings, data):
     )
     if VARIANTS[name][2] != "LSUV":
         x, _ = draw(np.random.default_rng(0), 1, settings, data)
-        callbacks.lsuv(keras.Model(tokens, states), x, seed=0)
+        # The skip connections alone have nearly unit variance, so what the layers add to them need not be exact.
+        callbacks.lsuv(keras.Model(tokens, states), x, tolerance=0.1, seed=0)
     return model
 
 
@@ -78,20 +78,23 @@ def score(model, settings, data, part):
     return {"bits": float(np.nan_to_num(nats / np.log(2), nan=99.0, posinf=99.0))}
 
 
+COMMON = {"skip_every": 4, "steps": 50, "rate": 5e-4}
 STUDY = _study.Study(
     name="deep_stacks",
     title="Deep vanilla stacks: characters",
     claim="With 4.75 million weights on the Penn Treebank, ReLU stacks get worse with depth (1.321 bits at 4 layers, "
     "1.353 at 36), ELU stacks do not converge, and BELU stacks do not get worse (1.318 and 1.311). Without skip "
     "connections, 36 layers do not learn.",
-    protocol="Skip connections every four layers, LSUV, a fixed embedding of unit variance and Adam without gradient "
-    "clipping, as in the paper; no dropout, batches of 32 sequences of 50 characters. The learning rate is 0.0005 for "
-    "all. A NaN loss is shown as 99 bits.",
+    protocol="Skip connections every four layers, the first from the embedding, which is fixed, of unit variance and "
+    "as wide as a layer; LSUV, and Adam without gradient clipping, as in the paper; no dropout, batches of 32 "
+    "sequences of 50 characters. The learning rate is 0.0005 for all. A NaN loss is shown as 99 bits. The figures "
+    "below are older than this protocol: they were made with an embedding of 32 numbers, and therefore without the "
+    "skip connection into layer 4. They are to be made again.",
     models=tuple(VARIANTS),
     budgets={
-        "test": {"weights": 4000, "steps": 4, "rate": 5e-4, "judged": 40, "rounds": 1, "updates": 2},
-        "small": {"weights": 300_000, "steps": 50, "rate": 5e-4, "judged": 20_000, "rounds": 8, "updates": 100},
-        "paper": {"weights": 4_750_000, "steps": 50, "rate": 2e-4, "judged": 10**9, "rounds": 200, "updates": 1000},
+        "test": {**COMMON, "weights": 4000, "steps": 4, "judged": 40, "rounds": 1, "updates": 2},
+        "small": {**COMMON, "weights": 300_000, "judged": 20_000, "rounds": 8, "updates": 100},
+        "paper": {**COMMON, "weights": 4_750_000, "rate": 2e-4, "judged": 10**9, "rounds": 200, "updates": 1000},
     },
     read=read,
     make=make,
@@ -102,13 +105,15 @@ STUDY = _study.Study(
     pairs=(),
     families={name: (name.replace(f" x {depth}", ""), depth) for name, (_, depth, _) in VARIANTS.items()},
     across="depth",
-    outcome="ReLU and skips as in the paper; ELU trains as well as BELU, and LSUV does not help",
-    found="All runs stop after 800 updates, far from the end of training. What holds: ReLU stacks get worse with depth "
-    "(2.65 bits at 4 layers, 3.33 and 3.11 at 16 and 36), BReLU stacks are better at every depth (2.27 to 2.57), and "
-    "36 layers without skip connections learn only the character frequencies. What does not: ELU stacks converge at "
-    "every depth and are as good as BELU stacks, and BELU stacks also get worse with depth (2.35 to 2.48). With equal "
-    "weights, deep stacks are narrow and learn more slowly at first; whether they catch up takes longer training to "
-    "tell. Without LSUV, BELU stacks learn faster at 8 and at 36 layers. None diverged. One seed, one learning rate.",
+    outcome="to be run again: without the skip connection into layer 4, ReLU gets worse with depth as in the paper, "
+    "ELU trains as well as BELU, and LSUV does not help",
+    found="Without the skip connection into layer 4. All runs stop after 800 updates, far from the end of training. "
+    "What holds: ReLU stacks get worse with depth (2.65 bits at 4 layers, 3.33 and 3.11 at 16 and 36), BReLU stacks "
+    "are better at every depth (2.27 to 2.57), and 36 layers without skip connections learn only the character "
+    "frequencies. What does not: ELU stacks converge at every depth and are as good as BELU stacks, and BELU stacks "
+    "also get worse with depth (2.35 to 2.48). With equal weights, deep stacks are narrow and learn more slowly at "
+    "first; whether they catch up takes longer training to tell. Without LSUV, BELU stacks learn faster at 8 and at 36 "
+    "layers. None diverged. One seed, one learning rate.",
 )
 
 if __name__ == "__main__":

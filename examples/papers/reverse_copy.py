@@ -59,12 +59,11 @@ COMMON = {"vocabulary": 1000, "embedding": 128, "weights": 1_000_000, "rate": 1e
 STUDY = _study.Study(
     name="reverse_copy",
     title="Reverse copy: a sequence written backwards",
-    claim="With a vocabulary of 1000, the Mogrifier's cross-entropy grows more slowly with the length than the LSTM's "
-    "(figure 4 of the paper).",
+    claim="With a vocabulary of 1000 and ten million weights, both models solve lengths of 50 and 100; beyond, the "
+    "Mogrifier's cross-entropy grows more slowly with the length than the LSTM's (figure 4 of the paper).",
     protocol="Encoder and decoder have one layer each and a shared embedding, a million weights in all. Both models "
     "use Adam at 0.001, gradient clipping (norm 1) and fresh sequences in every batch of 64, so there is nothing to "
-    "overfit. The learning rate falls to a tenth in the second half. The paper trains for up to two days and tunes "
-    "each model.",
+    "overfit. The learning rate falls to a tenth in the second half. The paper tunes each model.",
     models=tuple(VARIANTS),
     variants=VARIANTS,
     budgets={
@@ -82,9 +81,12 @@ STUDY = _study.Study(
     families={name: (variant["cell"], variant["length"]) for name, variant in VARIANTS.items()},
     across="length",
     prior={"a guess": float(np.log(1000))},
-    outcome="holds: at lengths 5, 10 and 15, the LSTM is at 0.024, 0.19 and 2.7, the Mogrifier at 0.022, 0.12 and 0.28",
+    outcome="the Mogrifier learns faster: after 4,000 updates on lengths 5, 10 and 15, the LSTM is at 0.024, 0.19 and "
+    "2.7, the Mogrifier at 0.022, 0.12 and 0.28",
     found="After 4,000 updates, both models are equal at length 5, the Mogrifier is ahead at length 10, and nearly ten "
-    "times lower at length 15: its cross-entropy grows far more slowly with the length, as in the paper. One seed.",
+    "times lower at length 15. This measures how fast they learn: in the paper, whose models are larger and trained "
+    "to the end, both solve far longer sequences, and only beyond a length of 100 the Mogrifier is ahead. One seed, "
+    "one learning rate.",
 )
 
 if __name__ == "__main__":

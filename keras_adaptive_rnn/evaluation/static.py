@@ -89,7 +89,7 @@ def evaluate(
     True
 
     Reference: Gal and Ghahramani, A Theoretically Grounded Application of Dropout in Recurrent Neural Networks (2016),
-    section 4; Melis, Kocisky and Blunsom, Mogrifier LSTM (2020), section 4, for the averages and the scaled rates.
+    section 4; Melis, Kocisky and Blunsom, Mogrifier LSTM (2020), section 3.3, for the averages and the scaled rates.
     """
     log_p = log_probabilities(
         model, ids, batch_size, steps, samples, average, dropout_scale, [temperature], None, seed, verbose
