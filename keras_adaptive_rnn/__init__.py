@@ -1,5 +1,9 @@
 """Adaptive recurrent cells and layers for Keras 3, on TensorFlow, JAX and PyTorch."""
 
+from keras_adaptive_rnn import _backend
+
+_backend.check()
+
 from keras_adaptive_rnn import (
     activations,
     analysis,

@@ -3,6 +3,7 @@
 import ast
 import importlib.metadata
 import inspect
+import json
 import os
 import pathlib
 import re
@@ -92,6 +93,98 @@ def test_importing_it_chooses_and_imports_no_backend():
     assert run("import keras_adaptive_rnn" + show, cwd=ROOT) == run("import keras" + show, cwd=ROOT)
 
 
+HIDE = """
+import os, sys
+from importlib.machinery import PathFinder
+
+class Hiding(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        hidden = name.partition(".")[0] in os.environ["HIDDEN"].split()
+        return None if hidden else super().find_spec(name, path, target)
+
+sys.meta_path[:] = [Hiding if finder is PathFinder else finder for finder in sys.meta_path]
+"""
+SHOW = ["-c", "import keras_adaptive_rnn, keras; print(keras.backend.backend())"]
+
+
+def run_without(tmp_path, hidden, arguments, backend=None, config=None):
+    """Runs Python with backends that look as if they were not installed, in an empty home."""
+    (tmp_path / "sitecustomize.py").write_text(HIDE)
+    if config is not None:
+        (tmp_path / ".keras").mkdir()
+        (tmp_path / ".keras" / "keras.json").write_text(config)
+    kept = {name: os.environ[name] for name in ("PATH", "OMP_NUM_THREADS") if name in os.environ}
+    environment = {
+        **kept,
+        "HOME": str(tmp_path),
+        "HIDDEN": " ".join(hidden),
+        "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}",
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+        **({} if backend is None else {"KERAS_BACKEND": backend}),
+    }
+    return subprocess.run([sys.executable, *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True)
+
+
+OTHERS = {name: [other for other in BACKENDS if other != name] for name in BACKENDS}
+HERE = keras.backend.backend()
+COMMANDS = {
+    "compare": (["-m", "keras_adaptive_rnn", "compare", "none.csv", "--target", "y"], "none.csv"),
+    "options beside -m": (["-um", "keras_adaptive_rnn.hub", "--help"], "usage: python -m keras_adaptive_rnn.hub"),
+}
+
+
+@pytest.mark.skipif(HERE == "tensorflow", reason="Keras's default is not missing")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_runs_on_the_backend_that_is_installed(command, tmp_path):
+    arguments, says = COMMANDS[command]
+    done = run_without(tmp_path, OTHERS[HERE], arguments)
+    name = {"jax": "JAX", "torch": "PyTorch"}[HERE]
+    assert f"TensorFlow, the default backend of Keras, is not installed: running on {name}." in done.stderr
+    assert says in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_command_runs_on_another_backend_than_a_file_names(tmp_path):
+    missing = next(name for name in BACKENDS if name != HERE)
+    config = json.dumps({"backend": missing})
+    done = run_without(tmp_path, OTHERS[HERE], ["-m", "keras_adaptive_rnn"], config=config)
+    assert done.returncode == 0
+    assert "keras.json, is not installed: running on" in done.stderr
+
+
+def test_a_command_does_not_run_on_another_backend_than_the_variable_names(tmp_path):
+    missing = next(name for name in BACKENDS if name != HERE)
+    done = run_without(tmp_path, [missing], ["-m", "keras_adaptive_rnn"], backend=missing)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: ")
+    assert "which KERAS_BACKEND names, is not installed. Choose one that is" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_command_without_any_backend_says_how_to_install_one(tmp_path):
+    done = run_without(tmp_path, BACKENDS, ["-m", "keras_adaptive_rnn.hub", "write", "x"])
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert 'pip install "keras_adaptive_rnn[tensorflow]"' in done.stderr
+
+
+@pytest.mark.parametrize("config", [None, "{", "[]", '{"floatx": "float32"}', '{"backend": "tensorflow"}'])
+@pytest.mark.skipif(HERE == "tensorflow", reason="Keras's default is not missing")
+def test_an_import_says_that_the_backend_is_missing(config, tmp_path):
+    done = run_without(tmp_path, OTHERS[HERE], SHOW, config=config)
+    *_, last = done.stderr.strip().splitlines()
+    assert done.returncode == 1
+    assert last.startswith("ImportError: TensorFlow, the ")
+    assert f"""os.environ["KERAS_BACKEND"] = "{HERE}\"""" in last
+    assert "optree" not in done.stderr
+
+
+def test_an_import_leaves_an_installed_backend_alone(tmp_path):
+    done = run_without(tmp_path, OTHERS[HERE], SHOW, backend=HERE)
+    assert (done.stdout, done.returncode) == (f"{HERE}\n", 0)
+
+
 # Public names.
 
 
@@ -117,6 +210,12 @@ def test_a_public_class_has_a_docstring(cls):
     # A cell names its paper; a layer or a map may name the class that does.
     reference = r"\nReference: .*\(\d{4}\)" if issubclass(cls, Cell) else r"\(\d{4}\)|`keras(_adaptive_rnn)?\.\w"
     assert re.search(reference, text, flags=re.DOTALL)
+
+
+def test_the_initializers_by_name_are_public():
+    for name, cls in kar.initializers.NAMES.items():
+        assert cls.__name__ in kar.initializers.__all__
+        assert isinstance(kar.initializers.get(name), cls)
 
 
 @pytest.mark.parametrize("namespace", NAMESPACES, ids=lambda module: module.__name__)
