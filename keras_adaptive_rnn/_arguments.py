@@ -11,19 +11,23 @@ from typing import Any
 import keras
 
 from keras_adaptive_rnn import activations
+from keras_adaptive_rnn._documentation import document
 from keras_adaptive_rnn._freezing import Freezes
 from keras_adaptive_rnn._saving import Saved
 from keras_adaptive_rnn._state_dict import LoadsByPlace
 
 # What `keras.layers.Layer` itself takes, and every layer of ours passes on.
-LAYER_ARGUMENTS = ("name", "dtype", "trainable")
+LAYER_ARGUMENTS = {
+    name: inspect.signature(keras.layers.Layer.__init__).parameters[name] for name in ("name", "dtype", "trainable")
+}
 
 
 class Declared(Freezes, Saved, LoadsByPlace):
     """Mixin of a layer whose arguments are declared once, as parameters of `__init__`.
 
-    That declaration serves the signature, the config, `repr` and the error messages. `__init__` passes on what it does
-    not declare through `**kwargs`, and subclasses inherit it. What else there is to say, a class says in attributes.
+    That declaration serves the signature, the docstring, the config, `repr` and the error messages. `__init__` passes
+    on what it does not declare through `**kwargs`, and subclasses inherit it. What else there is to say, a class says
+    in attributes.
     """
 
     # Arguments of the bases that the class sets itself: they are not arguments of the class.
@@ -51,6 +55,7 @@ class Declared(Freezes, Saved, LoadsByPlace):
         elif init is not None:
             cls._positional = _by_position(init, inherited=cls._positional)
         cls.__signature__ = signature(cls)
+        document(cls)
 
     def __new__(cls, *args, **kwargs):
         values = by_name(cls, args, kwargs)
@@ -184,8 +189,8 @@ def by_name(cls, args, kwargs):
 def signature(cls):
     """Returns the signature of `cls`: what it takes by position first, all else by name alone."""
     joined = {**cls.accepted_arguments()}
-    for name in LAYER_ARGUMENTS:
-        joined.setdefault(name, inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None))
+    for name, parameter in LAYER_ARGUMENTS.items():
+        joined.setdefault(name, parameter)
     first = [joined.pop(name).replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in cls._positional]
     return inspect.Signature([*first, *(p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in joined.values())])
 

@@ -2,6 +2,8 @@
 
 import keras
 
+from keras_adaptive_rnn._documentation import document
+
 PUBLIC: list[type] = []
 
 
@@ -12,4 +14,5 @@ def export(cls):
     been imported.
     """
     PUBLIC.append(cls)
+    document(cls)
     return keras.saving.register_keras_serializable(package="keras_adaptive_rnn")(cls)

@@ -11,6 +11,7 @@ import numpy as np
 from keras import ops
 
 from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn._documentation import document
 from keras_adaptive_rnn._keras import in_stateless_scope
 from keras_adaptive_rnn._types import Initializer
 
@@ -52,6 +53,7 @@ def drawn_seed(seed):
     return random.randrange(2**31) if seed is None else seed
 
 
+@document
 @_register
 class SemiOrthogonal(keras.initializers.Initializer):
     r"""Draws matrices with orthogonal rows or columns, whichever are fewer: $W^T W = g^2 I$ or $W W^T = g^2 I$.
@@ -117,6 +119,7 @@ class SemiOrthogonal(keras.initializers.Initializer):
         return {"gain": self.gain, "blocks": self.blocks, "seed": self.seed}
 
 
+@document
 @_register
 class MirroredOrthogonal(SemiOrthogonal):
     r"""Draws $[W; -W]$ with $W$ semi-orthogonal, so that a layer that reads a CReLU starts out linear.
@@ -150,6 +153,7 @@ class MirroredOrthogonal(SemiOrthogonal):
         return np.concatenate([half, -half], axis=-2)
 
 
+@document
 @_register
 class UnitVariance(SemiOrthogonal):
     r"""Draws semi-orthogonal matrices, scaled so that $x W$ has $g^2$ times the variance of $x$ for every shape.

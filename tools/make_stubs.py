@@ -4,8 +4,8 @@
 
 Constructors of this package pass the arguments of their bases on as `**kwargs`, which no type checker can follow.
 mypy's `stubgen` writes a stub of each module with such a class; this script replaces the constructors with what
-`inspect.signature` shows, and adds what the docstrings say about each argument. `--check` writes nothing and fails if a
-stub is stale.
+`inspect.signature` shows. Docstrings are those that `help` shows, with all arguments. `--check` writes nothing and
+fails if a stub is stale.
 """
 
 import ast
@@ -17,7 +17,6 @@ import re
 import subprocess
 import sys
 import tempfile
-import textwrap
 import typing
 
 import keras
@@ -28,7 +27,7 @@ from keras_adaptive_rnn import _arguments, _types
 ROOT = pathlib.Path(__file__).parent.parent
 PACKAGE = "keras_adaptive_rnn"
 # Keras has no annotations.
-KERAS_ARGUMENTS = {"name": str | None, "trainable": bool | None, "activity_regularizer": _types.Regularizer}
+KERAS_ARGUMENTS = {"name": str | None, "trainable": bool, "activity_regularizer": _types.Regularizer}
 BY_NAME = inspect.Parameter.KEYWORD_ONLY
 OPEN = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 METHOD_ARGUMENTS = {"training": "bool | None"}
@@ -43,8 +42,7 @@ def parameters(cls):
     else:
         found = dict(list(inspect.signature(cls.__init__).parameters.items())[1:])
         found.pop("kwargs", None)
-        others = {name: inspect.Parameter(name, BY_NAME, default=None) for name in _arguments.LAYER_ARGUMENTS}
-        for name, declared in {**others, **_arguments.parameters(cls)}.items():
+        for name, declared in {**_arguments.LAYER_ARGUMENTS, **_arguments.parameters(cls)}.items():
             found.setdefault(name, declared.replace(kind=BY_NAME))
     if getattr(cls, "cell_class", cls) is None:
         # A subclass names the cell, and takes the arguments of that.
@@ -58,23 +56,6 @@ def has_hidden_arguments(cls):
     """Returns whether the constructor takes arguments that its own code does not name."""
     init = vars(cls).get("__init__")
     return "__signature__" in vars(cls) or (init is not None and inspect.getfullargspec(init).varkw is not None)
-
-
-def described(cls):
-    """Returns `{argument: text}` from the section "Args" of the docstring of `cls`."""
-    section = re.search(r"^Args:\n((?: +.*\n?|\n)+)", inspect.cleandoc(vars(cls).get("__doc__") or ""), re.MULTILINE)
-    entries = re.findall(r"^ {4}(\w[\w, \n]*): (.*(?:\n {5,}.*)*)", section[1] if section else "", re.MULTILINE)
-    return {name: " ".join(text.split()) for names, text in entries for name in re.findall(r"\w+", names)}
-
-
-def description(cls, name, classes):
-    """Returns what is written nearest about an argument: in `cls`, its bases, its cell, or any class that has it."""
-    near = [*cls.__mro__, *getattr(getattr(cls, "cell_class", None), "__mro__", ())]
-    # What Keras defines means the same in every class, unless the class says otherwise.
-    others = [] if name in _arguments.LAYER_ARGUMENTS else classes
-    texts = [described(c).get(name, "") for c in [*near, *others] if c.__module__.startswith(PACKAGE)]
-    texts = [text for text in texts if text and not text.startswith("As in")]
-    return texts[0] if texts else "As in `keras.layers.Layer`."
 
 
 class Completed(ast.NodeTransformer):
@@ -96,10 +77,6 @@ class Completed(ast.NodeTransformer):
     def constructor(self, cls):
         listed = parameters(cls)
         annotated = [p.replace(annotation=p.empty, default=p.empty) for p in listed]
-        lines = [inspect.cleandoc(cls.__doc__).partition("\n")[0], "", "Args:"]
-        for p in listed:
-            text = f"{p.name}: {description(cls, p.name, self.classes)}"
-            lines += textwrap.wrap(text, 106, initial_indent=" " * 4, subsequent_indent=" " * 8, break_on_hyphens=False)
         node = ast.parse(f"def __init__{inspect.Signature(annotated)} -> None: ...".replace("(", "(self, ", 1)).body[0]
         by_name = {p.name: p for p in listed}
         arguments = node.args
@@ -111,7 +88,6 @@ class Completed(ast.NodeTransformer):
         arguments.kw_defaults = [
             expression(repr(p.default)) if p in has_default else None for p in listed if p.kind is p.KEYWORD_ONLY
         ]
-        node.body.insert(0, ast.Expr(ast.Constant("\n".join([*lines, ""]))))
         return node
 
     def visit_Name(self, node):
@@ -149,7 +125,8 @@ class Completed(ast.NodeTransformer):
                 fields[p.name] = ast.parse(f"{p.name}: {text}").body[0]
         replaced = {"__init__", "__new__"}
         kept = [n for n in node.body if isinstance(n, ast.FunctionDef) and n.name not in replaced]
-        node.body = [ast.Expr(ast.Constant(cls.__doc__)), *fields.values(), self.constructor(cls), *kept]
+        doc = ast.Expr(ast.Constant(f"{inspect.cleandoc(cls.__doc__ or '')}\n"))
+        node.body = [doc, *fields.values(), self.constructor(cls), *kept]
         return node
 
 

@@ -187,7 +187,7 @@ class AdaptiveLSTMCell(AdaptiveGatedCell, LSTMCell):
     Args:
         units: Positive integer, dimensionality of the output space.
         policy_units: Positive integer, size of $z$. Defaults to `100`.
-        policy: `"recurrent"` (default, equation 8) or `"static"` (equation 7).
+        policy: `"recurrent"` (default), equation 8, or `"static"` (equation 7).
         adaptation: `"io"` (default), `"input"`, `"output"` or `"sva"`.
         tied: Whether the gates share the first $D$ (with `"sva"`, $R$ and $D$), which takes half the time. Defaults to
             `True`.
@@ -240,8 +240,9 @@ class AdaptiveRNNCell(AdaptiveGatedCell, ElmanCell):
 
     Args:
         units: Positive integer, dimensionality of the output space.
-        policy_units, policy, adaptation, tied, rank, policy_dropout, policy_initializer: As in
-            `keras_adaptive_rnn.AdaptiveLSTMCell`. `tied` makes no difference with one gate.
+        policy_units, policy, adaptation, rank, policy_dropout, policy_initializer: As in
+            `keras_adaptive_rnn.AdaptiveLSTMCell`.
+        tied: As in `keras_adaptive_rnn.AdaptiveLSTMCell`. It makes no difference with one gate.
         kernel_initializer: Initializer of $W$. Defaults to `"orthogonal"`.
         **kwargs: As in `keras_adaptive_rnn.ElmanCell`, except `layer_normalization` and `per_gate_dropout`.
 

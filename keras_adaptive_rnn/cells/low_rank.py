@@ -103,7 +103,7 @@ class LowRankGRUCell(LowRankGatedCell, GRUCell):
             `"glorot_uniform"`.
         recurrent_constraint: Constraint of each $R$ and $L$, `None` by default. For the paper's bound on the norms of
             rows, which are columns here, use `keras.constraints.MaxNorm(10)`.
-        trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`; the paper trains it. Defaults to `False`.
+        trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`. The paper trains it.
         **kwargs: As in `keras_adaptive_rnn.GRUCell`, except `recurrent_map`.
 
     Call arguments:
@@ -153,7 +153,7 @@ class LowRankLSTMCell(LowRankGatedCell, LSTMCell):
         tied: Whether the gates share one $R$. Defaults to `False`.
         carry_bias: Number, initial bias of the forget gate. Defaults to `1.0`.
         weight_normalization, diagonal_initializer, recurrent_constraint: As in `keras_adaptive_rnn.LowRankGRUCell`.
-        per_gate_dropout: As in `keras_adaptive_rnn.cells.GatedCell`; `True` in the authors' code. Defaults to `False`.
+        per_gate_dropout: As in `keras_adaptive_rnn.cells.GatedCell`. The authors' code has `True`.
         **kwargs: As in `keras_adaptive_rnn.LSTMCell`, except `recurrent_map` and `unit_forget_bias`.
 
     Call arguments:

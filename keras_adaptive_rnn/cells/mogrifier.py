@@ -45,7 +45,8 @@ class MogrifierCell(CoreWrapperCell):
             must be its output.
         gate_initializer: Initializer of each $Q$ and $R$, or of each of their factors. Defaults to
             `"glorot_uniform"`.
-        gate_regularizer, gate_constraint: Regularizer and constraint of each $Q$ and $R$, `None` by default.
+        gate_regularizer: Regularizer of each $Q$ and $R$, `None` by default.
+        gate_constraint: Constraint of each $Q$ and $R$, `None` by default.
         dropout, recurrent_dropout: Float in `[0, 1)`, fraction of $x_t$ and of $h_{t-1}$ to drop before the first
             round, with one mask per sequence, as in the authors' code. Default to `0.0`.
         seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.

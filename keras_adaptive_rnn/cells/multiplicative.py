@@ -31,8 +31,9 @@ class MultiplicativeLSTMCell(CoreWrapperCell):
         cell: A cell object to wrap instead of `units` and `core`; its first state must be its output.
         factor_bias: Whether both factors of $m$ have a bias, as in some implementations; the paper has none. Defaults
             to `False`.
-        dropout, recurrent_dropout, seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`. Dropout
-            applies to $x_t$ and $h_{t-1}$.
+        dropout, recurrent_dropout: Float in `[0, 1)`, fraction of $x_t$ and of $h_{t-1}$ to drop, with one mask per
+            sequence. Default to `0.0`.
+        seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
         **kwargs: Arguments of the wrapped cell. Its `kernel_initializer` and `recurrent_initializer` also initialize
             $W_{mx}$ and $W_{mh}$.
 

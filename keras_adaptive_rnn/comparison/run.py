@@ -70,8 +70,9 @@ def compare(
             `[samples, outputs]` or `[samples, steps, outputs]` (floats).
         groups: Array of an entry per sample, such as the person it comes from. A group is never divided between
             training, validation and test. Defaults to `None`.
-        split: `"random"`, `"time"` (the samples are in order; the last ones are for testing) or `"group"`. Defaults to
-            `"group"` if there are groups, else `"random"`. Training gets 70 % and the other parts 15 % each.
+        split: `"random"`, `"time"` (the samples are in order; the last ones are for testing) or `"group"`; `None`
+            (default) means `"group"` if there are groups, else `"random"`. Training gets 70 % and the other parts 15 %
+            each.
         cells: List of names: `"lstm"`, `"gru"`, `"mogrifier"`, `"adaptive_lstm"`, `"low_rank_lstm"`,
             `"low_rank_gru"`, `"multiplicative_lstm"`, `"recurrent_highway"`; or a dict of names and functions
             `units -> cell`, which make any Keras cell. Defaults to `None`, which means all of these.
@@ -81,15 +82,15 @@ def compare(
         equal: What is equal: `"weights"` (default), or `"time"`, which gives every cell the units with which a training
             step takes as long as one of the first cell at `weights`, up to 10 %, and four times the weights at most.
         minutes: Positive number, the time for everything. Little data takes less, and the smallest comparison may take
-            more. Defaults to 10.
-        trials: Positive integer, number of learning rates between 0.001 and 0.03 that each cell tries. Defaults to 4;
+            more. Defaults to `10`.
+        trials: Positive integer, number of learning rates between 0.001 and 0.03 that each cell tries. Defaults to `4`;
             1 means no search, and a rate of 0.003.
-        seeds: Positive integer, how often each of the better cells is trained in the end. Defaults to 3; 1 cannot tell
-            a difference from noise.
-        depth: Positive integer, number of recurrent layers. Defaults to 1.
-        batch_size: Positive integer. Defaults to 32.
+        seeds: Positive integer, how often each of the better cells is trained in the end. Defaults to `3`; 1 cannot
+            tell a difference from noise.
+        depth: Positive integer, number of recurrent layers. Defaults to `1`.
+        batch_size: Positive integer. Defaults to `32`.
         memory: Whether to measure the memory of training, which starts a process per cell. Defaults to `True`.
-        seed: Integer, which decides how the data is divided, and all weights and orders. Defaults to 0.
+        seed: Integer, which decides how the data is divided, and all weights and orders. Defaults to `0`.
         output: Path of a folder for the results, which may be one of an unfinished comparison. Defaults to `None`, a
             temporary folder.
         verbose: Whether to show progress. Defaults to `True`.

@@ -39,7 +39,7 @@ class CopyPenalty:
         target: Number in `[0, 1]`, $m^*$, the share of tokens that should be generated. Defaults to `0.4`.
         strength: Non-negative number $\eta$. Defaults to `0.5`.
         accumulate: Whether the penalties of all steps add up, as they do in the authors' code, or only the one of the
-            last step counts (default), as in the paper.
+            last step counts, as in the paper. Defaults to `False`.
         name: String, the entry of the step function's `extras` that holds the probability of generating. Defaults to
             `"p_gen"`.
 

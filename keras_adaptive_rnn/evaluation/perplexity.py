@@ -48,7 +48,7 @@ class Perplexity(keras.metrics.Metric):
     Args:
         name: String. Defaults to `"perplexity"`.
         dtype: As in `keras.metrics.Metric`.
-        from_logits: Whether the model returns logits, or log-probabilities (default); `False` for probabilities.
+        from_logits: Whether the model returns logits, or log-probabilities; `False` for probabilities.
         ignore_class: Integer, the class of tokens that do not count, such as padding. `None` (default): all count.
 
     Call arguments:

@@ -34,15 +34,15 @@ class RecurrentBackbone(ReadsItsOwnFiles, keras_hub.models.Backbone):
         tie_weights: Whether a language model computes its logits with the matrix of the embedding, $x^L_t E^\top + b$.
             Defaults to `True`; otherwise, a layer of its own computes them.
         embedding_dropout: Number in [0, 1), the rate at which units of the embedding are dropped, the same ones in all
-            steps of a sequence. Defaults to 0.
-        output_dropout: Number in [0, 1), the same for the outputs of the last cell. Defaults to 0. Between the layers,
-            cells have a `dropout` of their own.
+            steps of a sequence. Defaults to `0.0`.
+        output_dropout: Number in [0, 1), the same for the outputs of the last cell. Defaults to `0.0`. Between the
+            layers, cells have a `dropout` of their own.
         logit_soft_cap: Positive number $c$: logits $z$ of a language model become $c \tanh(z / c)$. Defaults to `None`.
         recompute, schedule: As in `keras_adaptive_rnn.layers.RNN`.
         word_dropout: Number in [0, 1), the rate at which words are dropped, as in
-            `keras_adaptive_rnn.layers.TiedEmbedding`. Defaults to 0.
+            `keras_adaptive_rnn.layers.TiedEmbedding`. Defaults to `0.0`.
         activation_regularization, temporal_regularization: Non-negative numbers, $\alpha$ and $\beta$ of
-            `keras_adaptive_rnn.layers.ActivationRegularization` on the outputs of the last cell. Default to 0; in
+            `keras_adaptive_rnn.layers.ActivationRegularization` on the outputs of the last cell. Default to `0.0`; in
             AWD-LSTM they are 2 and 1.
         embeddings_initializer: Initializer of the embedding. `None` (default) means a normal distribution of standard
             deviation 0.5: from the small numbers that Keras starts with, tied weights hardly learn to read characters

@@ -20,7 +20,7 @@ class RecurrentCausalLMPreprocessor(ReadsItsOwnFiles, keras_hub.models.CausalLMP
         tokenizer: A `keras_adaptive_rnn.hub.VocabularyTokenizer`, or another tokenizer of KerasHub, such as its
             `BytePairTokenizer` or `SentencePieceTokenizer`.
         sequence_length: Positive integer, number of tokens in `fit`, to which texts are padded or cut; and the length,
-            prompt included, to which `generate` goes on by default. Defaults to 1024.
+            prompt included, at which `generate` ends. Defaults to `1024`.
         add_start_token, add_end_token: Whether to add the tokenizer's start and end tokens, if it has them. Default to
             `True`.
         **kwargs: As in `keras_hub.models.CausalLMPreprocessor`.
@@ -56,7 +56,7 @@ class RecurrentTextClassifierPreprocessor(ReadsItsOwnFiles, keras_hub.models.Tex
 
     Args:
         tokenizer: As in `keras_adaptive_rnn.hub.RecurrentCausalLMPreprocessor`.
-        sequence_length: Positive integer, number of tokens to which texts are padded or cut. Defaults to 512.
+        sequence_length: Positive integer, number of tokens to which texts are padded or cut. Defaults to `512`.
         **kwargs: As in `keras_hub.models.TextClassifierPreprocessor`.
 
     Call arguments:

@@ -37,7 +37,7 @@ class RecurrentTextClassifier(HeadInPreset, keras_hub.models.TextClassifier):
         preprocessor: A `keras_adaptive_rnn.hub.RecurrentTextClassifierPreprocessor`, or `None` (default): the model
             then takes token ids.
         pooling: `"mean"` (default), `"last"` or `"attention"`.
-        dropout: Number in [0, 1), the rate at which units of $v$ are dropped. Defaults to 0.
+        dropout: Number in [0, 1), the rate at which units of $v$ are dropped. Defaults to `0.0`.
         activation: Activation of the logits. Defaults to `None`.
         name, trainable: As in `keras.Model`.
 

@@ -110,7 +110,7 @@ class VocabularyTokenizer(presets.ReadsItsOwnFiles, keras_hub.tokenizers.Tokeniz
 
         Args:
             text: A string, or an iterable of strings, such as an open file.
-            min_count: Positive integer: rarer tokens are not in the vocabulary. Defaults to 1.
+            min_count: Positive integer: rarer tokens are not in the vocabulary. Defaults to `1`.
             max_size: The largest size of the vocabulary, special tokens included. Defaults to `None`: no limit.
             split, unknown_token, end_token, start_token, pad_token, **kwargs: As in the class.
 

@@ -62,9 +62,10 @@ class AdaptiveDense(Affine):
         kernel_initializer: Initializer of the matrices and of the kernel of a named policy. Defaults to
             `"semi_orthogonal"`, `keras_adaptive_rnn.initializers.SemiOrthogonal`, as in the paper.
         bias_initializer: Initializer of $b$. Defaults to `"zeros"`.
-        kernel_regularizer, kernel_constraint: Regularizer and constraint of each $W$, but not of the policy. `None` by
-            default.
-        bias_regularizer, bias_constraint: Regularizer and constraint of $b$. `None` by default.
+        kernel_regularizer: Regularizer of each $W$, but not of the policy, `None` by default.
+        kernel_constraint: Constraint of each $W$, but not of the policy, `None` by default.
+        bias_regularizer: Regularizer of $b$, `None` by default.
+        bias_constraint: Constraint of $b$, `None` by default.
         name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
 
     Call arguments:

@@ -42,7 +42,6 @@ class Affine(FeedForward):
         bias_initializer: Initializer of the bias. Defaults to `"zeros"`.
         kernel_regularizer, bias_regularizer: Regularizers, `None` by default.
         kernel_constraint, bias_constraint: Constraints, `None` by default.
-        activity_regularizer, name, dtype, trainable: As in `FeedForward`.
     """
 
     def __init__(

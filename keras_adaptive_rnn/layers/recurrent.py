@@ -1,6 +1,5 @@
 """Layers that create their own cell and take the arguments of both the cell and `RNN`."""
 
-import inspect
 from typing import Any
 
 import keras
@@ -12,30 +11,18 @@ from keras_adaptive_rnn._saving import restored
 from keras_adaptive_rnn.cells.bases.any_cell import sibling
 from keras_adaptive_rnn.loop.rnn import RNN
 
-COMMON_DOCUMENTATION = """
-Args:
-    *args, **kwargs: The arguments of {cells}, which documents the equations.{stack}
-    return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, return_decisions,
-        schedule: As in `keras_adaptive_rnn.layers.RNN`.
-    name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
-
-Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are
-the states of the cell.
-"""
-
-
-STACK_DOCUMENTATION = """ If `units` is a list,
-        the layer stacks cells of these sizes, the lowest first, in a `keras_adaptive_rnn.StackedCells`. They differ
-        only in size and random numbers.
-    connection: Connection of a stack: `None` (default), `"skip"` or `"residual"`, as in
-        `keras_adaptive_rnn.StackedCells`."""
-
 
 class CellLayer(RNN):
     """An `RNN` that creates its own cell or stack of cells. A subclass names the class: `cell_class=MogrifierCell`.
 
     Every argument of the cell is also an attribute of the layer, except `cell`: `layer.cell` is the layer's own cell.
     For a stack, `units` is a list, and the other attributes are the arguments of the lowest cell.
+
+    Args:
+        units: Positive integer, units of the cell; or a list of them, which stacks cells of these sizes, the lowest
+            first, in a `keras_adaptive_rnn.StackedCells`. They differ only in size and random numbers.
+        connection: Connection of a stack: `None` (default), `"skip"` or `"residual"`, as in
+            `keras_adaptive_rnn.StackedCells`.
     """
 
     cell_class = None
@@ -51,12 +38,6 @@ class CellLayer(RNN):
         for name in _arguments.parameters(cls.cell_class) if cls.cell_class else ():
             if name not in {"cell", *own}:
                 setattr(cls, name, property(lambda self, name=name: self._argument(name)))
-        doc = inspect.cleandoc(cls.__doc__ or "")
-        if doc and "Args:" not in doc:
-            before, example, after = doc.partition("\n\nExample:")
-            stack = STACK_DOCUMENTATION if "connection" in own else ""
-            common = COMMON_DOCUMENTATION.format(cells=f"`keras_adaptive_rnn.{cls.cell_class.__name__}`", stack=stack)
-            cls.__doc__ = f"{before}\n{common}{example[1:]}{after}"
 
     @classmethod
     def accepted_arguments(cls):
@@ -144,6 +125,8 @@ class CuDNNArgument(CellLayer):
 class Elman(CellLayer, cell_class=cells.ElmanCell):
     """The Elman network as a layer: `RNN(ElmanCell(...))`, a drop-in replacement for `keras.layers.SimpleRNN`.
 
+    `keras_adaptive_rnn.ElmanCell` has the equations.
+
     Example:
 
     >>> layer = keras_adaptive_rnn.layers.Elman(8, activation="relu", recurrent_initializer="identity")  # an IRNN
@@ -157,6 +140,8 @@ class Elman(CellLayer, cell_class=cells.ElmanCell):
 @export
 class GRU(CuDNNArgument, cell_class=cells.GRUCell):
     """The gated recurrent unit as a layer: `RNN(GRUCell(...))`, a drop-in replacement for `keras.layers.GRU`.
+
+    `keras_adaptive_rnn.GRUCell` has the equations.
 
     Example:
 
@@ -172,6 +157,8 @@ class GRU(CuDNNArgument, cell_class=cells.GRUCell):
 class LSTM(CuDNNArgument, cell_class=cells.LSTMCell):
     """The long short-term memory as a layer: `RNN(LSTMCell(...))`, a drop-in replacement for `keras.layers.LSTM`.
 
+    `keras_adaptive_rnn.LSTMCell` has the equations.
+
     Example:
 
     >>> layer = keras_adaptive_rnn.layers.LSTM(8, tied_gates=True, projection_units=4)
@@ -185,6 +172,8 @@ class LSTM(CuDNNArgument, cell_class=cells.LSTMCell):
 @export
 class Mogrifier(CellLayer, cell_class=cells.MogrifierCell):
     """The Mogrifier (Melis et al., 2020) as a layer: `RNN(MogrifierCell(...))`.
+
+    `keras_adaptive_rnn.MogrifierCell` has the equations.
 
     Example:
 
@@ -201,6 +190,8 @@ class Mogrifier(CellLayer, cell_class=cells.MogrifierCell):
 class MultiplicativeLSTM(CellLayer, cell_class=cells.MultiplicativeLSTMCell):
     """The multiplicative LSTM (Krause et al., 2016) as a layer: `RNN(MultiplicativeLSTMCell(...))`.
 
+    `keras_adaptive_rnn.MultiplicativeLSTMCell` has the equations.
+
     Example:
 
     >>> layer = keras_adaptive_rnn.layers.MultiplicativeLSTM(8)
@@ -212,6 +203,8 @@ class MultiplicativeLSTM(CellLayer, cell_class=cells.MultiplicativeLSTMCell):
 @export
 class LowRankGRU(CellLayer, cell_class=cells.LowRankGRUCell):
     """The low-rank passthrough GRU (Miceli Barone, 2016) as a layer: `RNN(LowRankGRUCell(...))`.
+
+    `keras_adaptive_rnn.LowRankGRUCell` has the equations.
 
     Example:
 
@@ -225,6 +218,8 @@ class LowRankGRU(CellLayer, cell_class=cells.LowRankGRUCell):
 class LowRankLSTM(CellLayer, cell_class=cells.LowRankLSTMCell):
     """The low-rank passthrough LSTM (Miceli Barone, 2016) as a layer: `RNN(LowRankLSTMCell(...))`.
 
+    `keras_adaptive_rnn.LowRankLSTMCell` has the equations.
+
     Example:
 
     >>> layer = keras_adaptive_rnn.layers.LowRankLSTM(8, rank=2)
@@ -236,6 +231,8 @@ class LowRankLSTM(CellLayer, cell_class=cells.LowRankLSTMCell):
 @export
 class RecurrentHighway(CellLayer, cell_class=cells.RecurrentHighwayCell):
     """The recurrent highway network (Zilly et al., 2017) as a layer: `RNN(RecurrentHighwayCell(...))`.
+
+    `keras_adaptive_rnn.RecurrentHighwayCell` has the equations.
 
     Example:
 
@@ -249,6 +246,8 @@ class RecurrentHighway(CellLayer, cell_class=cells.RecurrentHighwayCell):
 class GridLSTM(CellLayer, cell_class=cells.GridLSTMCell):
     """The grid LSTM over depth and time (Kalchbrenner et al., 2015) as a layer: `RNN(GridLSTMCell(...))`.
 
+    `keras_adaptive_rnn.GridLSTMCell` has the equations.
+
     Example:
 
     >>> layer = keras_adaptive_rnn.layers.GridLSTM(8, depth=2)
@@ -260,6 +259,8 @@ class GridLSTM(CellLayer, cell_class=cells.GridLSTMCell):
 @export
 class DeepRNN(CellLayer, cell_class=cells.DeepRNNCell):
     """A deep stack of vanilla layers (Eidnes and Nokland, 2018) as a layer: `RNN(DeepRNNCell(...))`.
+
+    `keras_adaptive_rnn.DeepRNNCell` has the equations.
 
     Example:
 
@@ -273,6 +274,8 @@ class DeepRNN(CellLayer, cell_class=cells.DeepRNNCell):
 class WeightDropLSTM(CellLayer, cell_class=cells.WeightDropLSTMCell):
     """The LSTM of AWD-LSTM (Merity et al., 2018) as a layer: `RNN(WeightDropLSTMCell(...))`.
 
+    `keras_adaptive_rnn.WeightDropLSTMCell` has the equations.
+
     Example:
 
     >>> layer = keras_adaptive_rnn.layers.WeightDropLSTM(8, recurrent_weight_dropout=0.5)
@@ -285,6 +288,8 @@ class WeightDropLSTM(CellLayer, cell_class=cells.WeightDropLSTMCell):
 class Zoneout(CellLayer, cell_class=cells.ZoneoutCell):
     """A recurrent network with zoneout (Krueger et al., 2017) as a layer: `RNN(ZoneoutCell(...))`.
 
+    `keras_adaptive_rnn.ZoneoutCell` has the equations.
+
     Example:
 
     >>> layer = keras_adaptive_rnn.layers.Zoneout(8, zoneout=[0.05, 0.5])
@@ -296,6 +301,8 @@ class Zoneout(CellLayer, cell_class=cells.ZoneoutCell):
 @export
 class Skip(CellLayer, cell_class=cells.SkipCell):
     """The Skip RNN (Campos et al., 2018) as a layer: `RNN(SkipCell(...))`.
+
+    `keras_adaptive_rnn.SkipCell` has the equations.
 
     Example:
 
@@ -312,6 +319,8 @@ class Skip(CellLayer, cell_class=cells.SkipCell):
 class Skim(CellLayer, cell_class=cells.SkimCell):
     """The Skim-RNN (Seo et al., 2018) as a layer: `RNN(SkimCell(...))`.
 
+    `keras_adaptive_rnn.SkimCell` has the equations.
+
     Example:
 
     >>> big, small = keras_adaptive_rnn.LSTMCell(8), keras_adaptive_rnn.LSTMCell(2)
@@ -326,6 +335,8 @@ class Skim(CellLayer, cell_class=cells.SkimCell):
 @export
 class VariableComputation(CellLayer, cell_class=cells.VariableComputationCell):
     """The VCRNN and VCGRU (Jernite et al., 2017) as a layer: `RNN(VariableComputationCell(...))`.
+
+    `keras_adaptive_rnn.VariableComputationCell` has the equations.
 
     Example:
 
@@ -370,19 +381,14 @@ class AdaptiveLayer(CellLayer, cell_class=cells.AdaptiveLSTMCell):
 class AdaptiveLSTM(AdaptiveLayer, cell_class=cells.AdaptiveLSTMCell):
     """The adaptive LSTM (Flennerhag et al., 2018) as a layer, with one cell or a stack of cells.
 
+    `keras_adaptive_rnn.AdaptiveLSTMCell` has the equations.
+
     Args:
         units: Positive integer for `RNN(AdaptiveLSTMCell(units, ...))`, or a list of the sizes of a stack, the lowest
             layer first, for `RNN(StackedAdaptiveLSTMCells(units, ...))`.
         output_dropout: Float in `[0, 1)`, fraction of the output to drop in training, with one mask per sequence. The
             states are not dropped. The paper uses it together with `dropout`, `recurrent_dropout` and
             `policy_dropout`. Defaults to `0.0`.
-        *args, **kwargs: The arguments of `keras_adaptive_rnn.AdaptiveLSTMCell`, which documents the equations.
-        return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, schedule:
-            As in `keras_adaptive_rnn.layers.RNN`.
-        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
-
-    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are the states
-    of the cell.
 
     Example:
 
@@ -398,17 +404,12 @@ class AdaptiveLSTM(AdaptiveLayer, cell_class=cells.AdaptiveLSTMCell):
 class AdaptiveRNN(AdaptiveLayer, cell_class=cells.AdaptiveRNNCell):
     """The adaptive Elman network (Flennerhag et al., 2018) as a layer, with one cell or a stack of cells.
 
+    `keras_adaptive_rnn.AdaptiveRNNCell` has the equations.
+
     Args:
         units: Positive integer for `RNN(AdaptiveRNNCell(units, ...))`, or a list of the sizes of a stack, the lowest
             layer first, for `RNN(StackedAdaptiveRNNCells(units, ...))`.
-        output_dropout: As in `keras_adaptive_rnn.layers.AdaptiveLSTM`. Defaults to `0.0`.
-        *args, **kwargs: The arguments of `keras_adaptive_rnn.AdaptiveRNNCell`, which documents the equations.
-        return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, recompute, schedule:
-            As in `keras_adaptive_rnn.layers.RNN`.
-        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
-
-    Call arguments and output shape: As in `keras_adaptive_rnn.layers.RNN`; the states are the states
-    of the cell.
+        output_dropout: As in `keras_adaptive_rnn.layers.AdaptiveLSTM`.
 
     Example:
 

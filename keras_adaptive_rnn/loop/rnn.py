@@ -77,8 +77,8 @@ class RNN(_arguments.Declared, _OwnConfig, keras.layers.RNN):
             `[batch, time]`, one for a step computed in full, zero for a step that is skipped, skimmed or masked, in the
             order of processing. Inside `keras.layers.Bidirectional`, this needs `return_state=True`. Defaults to
             `False`.
-        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`. As in Keras, `dtype` does not apply to
-            `cell`.
+        name, trainable, activity_regularizer: As in `keras.layers.Layer`.
+        dtype: As in `keras.layers.Layer`. As in Keras, it does not apply to `cell`.
 
     Call arguments:
         sequences: Tensor `[batch, time, features]`.

@@ -4,10 +4,12 @@ import keras
 from keras import ops
 
 from keras_adaptive_rnn import _sequence
+from keras_adaptive_rnn._documentation import document
 from keras_adaptive_rnn._keras import AutocastScope
 from keras_adaptive_rnn.maps.base import narrow_blocks
 
 
+@document
 class Bias(keras.layers.Layer):
     """Adds a bias `[blocks * units]`, or one row of a bias `[rows, blocks * units]`.
 
@@ -70,5 +72,10 @@ class Bias(keras.layers.Layer):
 
 
 def no_bias(inputs, row=0):
-    """The identity, used when `use_bias=False`."""
+    """The identity, used when `use_bias=False`.
+
+    Args:
+        inputs: Tensor, which is returned.
+        row: As in a call of `keras_adaptive_rnn.maps.Bias`, without effect. Defaults to `0`.
+    """
     return inputs

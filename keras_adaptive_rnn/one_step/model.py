@@ -39,7 +39,7 @@ def step_model(
         model: A `keras.Sequential` or functional model whose input shape is known.
         batch_size: Positive integer, the number of sequences that are read side by side. Defaults to `1`.
         time_distributed: List of layers of your own, or of their classes, that compute each time step by itself.
-            Defaults to none.
+            Defaults to `()`.
 
     Raises:
         ValueError: `model` has no recurrent layer, a layer that cannot run one step at a time, which the message names,

@@ -26,7 +26,7 @@ def check_cell(
         cell: The cell, an instance; copies of it are tested. Its class must be registered for saving.
         input_shape: `(batch, time, features)`, at least `(2, 3, 1)`; small sizes will do.
         seed: Integer seed of inputs and weights. Defaults to `0`.
-        skip: Names of checks to leave out, such as `("keras_layer_test",)`. Defaults to none.
+        skip: Names of checks to leave out, such as `("keras_layer_test",)`. Defaults to `()`.
 
     Raises:
         AssertionError: with a line for each check that failed.

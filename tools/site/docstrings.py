@@ -5,24 +5,7 @@ import functools
 import inspect
 import re
 
-SECTIONS = (
-    "Args",
-    "Arguments",
-    "Attributes",
-    "Call arguments",
-    "Call arguments and output shape",
-    "Example",
-    "Items",
-    "Logs",
-    "Output shape",
-    "Raises",
-    "Reference",
-    "Returns",
-    "Variables",
-    "Yields",
-)
-HEAD = re.compile(rf"^({'|'.join(SECTIONS)}):(.*)$")
-ITEM = re.compile(r"^(\*{0,2}\w[\w., *\n]*?): (.*(?:\n(?: +.*|(?=\n +\S).*|))*)", re.MULTILINE)
+from keras_adaptive_rnn import _documentation
 
 
 @dataclasses.dataclass
@@ -38,33 +21,15 @@ class Docstring:
 
     def items(self, section):
         """Returns `(names, text)` for each entry of a section, such as one argument."""
-        return [
-            (" ".join(names.split()), dedented(text)) for names, text in ITEM.findall(self.sections.get(section, ""))
-        ]
+        return _documentation.items(self.sections.get(section, ""))
 
 
 @functools.cache
 def read(value):
-    """Returns the `Docstring` that a class or function has itself, not the one of a base."""
-    own = vars(value).get("__doc__") if inspect.isclass(value) else value.__doc__
-    parts, current = {"": []}, ""
-    for line in inspect.cleandoc(own or "").splitlines():
-        head = HEAD.match(line)
-        if head:
-            current = head[1]
-            parts[current] = [head[2].strip()] if head[2].strip() else []
-        else:
-            parts[current].append(line)
-    text = markdown("\n".join(parts.pop("")))
-    return Docstring(text, {name: dedented("\n".join(lines)) for name, lines in parts.items()})
-
-
-def dedented(text):
-    """Returns the text with the indentation of its second and later lines taken away."""
-    first, _, rest = text.partition("\n")
-    if first.startswith(" "):
-        return inspect.cleandoc("\n" + text).strip()
-    return (first + "\n" + inspect.cleandoc("\n" + rest)).strip() if rest else first.strip()
+    """Returns the `Docstring` that `help` shows of a class or function, not the one of a base."""
+    doc = value.__doc__ if not inspect.isclass(value) or vars(value).get("__doc__") else ""
+    text, sections = _documentation.parse(inspect.cleandoc(doc or ""))
+    return Docstring(markdown(text), sections)
 
 
 def markdown(text):

@@ -56,14 +56,13 @@ def listed(module):
 
     `from x import Y as Y` offers a base class that `__all__` leaves out.
     """
-    offered = list(getattr(module, "__all__", ()))
+    source, offered = inspect.getsource(module), list(getattr(module, "__all__", ()))
     offered += [
         name
         for name, value in vars(module).items()
         if not name.startswith("_")
         and (inspect.isclass(value) or inspect.isfunction(value))
-        and (value.__module__ if hasattr(module, "__all__") else module.__name__).startswith(module.__name__)
-        and (value.__module__ == module.__name__ or f"{name} as {name}" in inspect.getsource(module))
+        and ((value.__module__ == module.__name__ and not offered) or f"import {name} as {name}" in source)
     ]
     values = ((name, getattr(module, name)) for name in dict.fromkeys(offered))
     return {name: value for name, value in values if inspect.isclass(value) or inspect.isfunction(value)}

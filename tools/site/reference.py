@@ -7,19 +7,18 @@ import re
 
 import keras
 
-from keras_adaptive_rnn import _arguments
-from tools.make_stubs import ALIASES, has_hidden_arguments, parameters
+from keras_adaptive_rnn._documentation import ITEM
+from tools.make_stubs import ALIASES, OPEN, parameters
 from tools.site import docstrings, weights
 from tools.site.names import PACKAGE
 
 
 def pages(names, site):
     """Returns `{page: Markdown}` of all names, of each room, and of the list of rooms."""
-    classes = [n.value for n in names if inspect.isclass(n.value)]
     by_room = collections.defaultdict(list)
     for name in names:
         by_room[name.room].append(name)
-    found = {name.page: page(name, classes, site) for name in names}
+    found = {name.page: page(name, site) for name in names}
     found |= {room_page(room): room_text(room, members) for room, members in by_room.items()}
     return {**found, "api/index": index(by_room)}
 
@@ -58,21 +57,22 @@ def cell(text):
     return text.replace("|", r"\|")
 
 
-def page(name, classes, site):
+def page(name, site):
     """Returns the page of a name."""
     value, doc = name.value, docstrings.read(name.value)
     # Not in the sidebar, where there is no room for so many: the pages of rooms list them.
     room = f"[Reference](/api/index.md) › [`{module_of(name.room)}`](/{room_page(name.room)}.md)"
-    lines = ["---", "orphan: true", "---", "", room, "", f"# {name.name}", "", doc.text, ""]
-    if inspect.isclass(value) and issubclass(value, keras.Layer):
-        lines += measured(value)
-    lines += arguments(name, doc, classes)
-    for section in ("Call arguments", "Call arguments and output shape", "Returns", "Output shape", "Yields"):
+    lines = ["---", "orphan: true", "---", "", room, "", f"# {name.name}", "", brief(name), "", doc.text, ""]
+    # What a reader looks for first comes before what may be forty arguments.
+    if "Example" in doc.sections:
+        lines += ["## Example", "", docstrings.markdown(doc.sections["Example"]), ""]
+    lines += arguments(name, doc)
+    for section in ("Call arguments", "Returns", "Output shape", "Yields"):
         lines += listed(doc, section)
     for section in ("Attributes", "Variables", "Items", "Logs", "Raises"):
         lines += listed(doc, section)
-    if "Example" in doc.sections:
-        lines += ["## Example", "", example(doc.sections["Example"]), ""]
+    if inspect.isclass(value) and issubclass(value, keras.Layer):
+        lines += measured(value)
     lines += methods(value)
     lines += ["## Source", ""]
     if "Reference" in doc.sections:
@@ -83,36 +83,40 @@ def page(name, classes, site):
     return "\n".join(lines) + "\n"
 
 
-def example(text):
-    """Returns an example as Markdown: the interpreter's prompts in a block of code, any words as words."""
-    return docstrings.markdown(text)
-
-
 def listed(doc, section):
     """Returns a section whose entries have names as a definition list, and any other as text."""
     if section not in doc.sections:
         return []
-    items = doc.items(section)
-    whole = doc.sections[section]
-    is_list = items and re.match(docstrings.ITEM, whole)
-    body = definition_list(items) if is_list else docstrings.markdown(whole)
+    body = body_of(doc, section)
     return [f"## {section}", "", body[:1].upper() + body[1:] if body[:1] != "`" else body, ""]
+
+
+def body_of(doc, section):
+    """Returns a section, without its heading."""
+    whole = doc.sections[section]
+    return definition_list(doc.items(section)) if ITEM.match(whole) else docstrings.markdown(whole)
+
+
+def signature_of(value):
+    """Returns the `inspect.Signature` of a class or function; that of a layer has the types of Keras's arguments."""
+    is_layer = inspect.isclass(value) and issubclass(value, keras.Layer) and "__signature__" in vars(value)
+    return inspect.Signature(parameters(value)) if is_layer else inspect.signature(value)
+
+
+def brief(name):
+    """Returns the call with the arguments that must be given and the first others, four at most, as a block of code."""
+    listed = signature_of(name.value).parameters.values()
+    given = [p for p in listed if p.default is p.empty and p.kind not in OPEN]
+    shown = [*given, *(p for p in listed if p.default is not p.empty)][: max(4, len(given))]
+    texts = [p.name if p.default is p.empty else f"{p.name}={default(p.default)}" for p in shown]
+    texts += ["..."] if len(shown) < len(listed) else []
+    return f"```python\n{name.paths[0]}({', '.join(texts)})\n```"
 
 
 def signature(name):
     """Returns the signature as a directive, with the type and default of each argument."""
-    value = name.value
-    if inspect.isclass(value) and (issubclass(value, keras.Layer) and has_hidden_arguments(value)):
-        found = inspect.Signature(parameters(value))
-        text = parameter_list(found)
-    else:
-        try:
-            found = inspect.signature(value)
-            text = parameter_list(found)
-        except ValueError:
-            text = "()"
-    kind = "class" if inspect.isclass(value) else "function"
-    return f"```{{py:{kind}}} {name.paths[0]}{text}\n```"
+    kind = "class" if inspect.isclass(name.value) else "function"
+    return f"```{{py:{kind}}} {name.paths[0]}{parameter_list(signature_of(name.value))}\n```"
 
 
 def parameter_list(found):
@@ -149,54 +153,14 @@ def default(value):
     return text if not text.startswith("<") else getattr(value, "__name__", "...")
 
 
-def arguments(name, doc, classes):
-    """Returns the section of arguments: each one of the signature, with what is written nearest about it."""
-    value, own, lines = name.value, doc.items("Args"), ["## Arguments", "", signature(name), ""]
-    if not inspect.isclass(value) or not issubclass(value, keras.Layer):
-        return [*lines, definition_list(own), ""]
-    is_hidden = has_hidden_arguments(value)
-    listed = [p.name for p in parameters(value)] if is_hidden else list(inspect.signature(value).parameters)
-    entries, texts = [], {}
-    for names, text in own:
-        texts |= dict.fromkeys(re.findall(r"\w+", names), text)
-    for argument in listed:
-        text = texts.get(argument, "")
-        if not text or text.startswith("As in"):
-            text = nearest(value, argument, classes) or text or inherited(value, argument)
-        if entries and entries[-1][1] == text:
-            entries[-1][0].append(argument)
-        else:
-            entries.append(([argument], text))
-    # Of `**kwargs`, which are listed here by name, only what a reader cannot see from the list.
-    if "kwargs" not in listed:
-        said = [text for names, text in own if "*" in names]
-        lines += [docstrings.markdown(t) + "\n" for t in said if not re.match("(Further )?[Aa]rguments of|As in", t)]
-    return [*lines, definition_list((", ".join(group), text) for group, text in entries), ""]
+def arguments(name, doc):
+    """Returns the section of arguments: the signature, and what `help` says about each."""
+    return ["## Arguments", "", signature(name), "", definition_list(doc.items("Args")), ""]
 
 
 def definition_list(items):
     """Returns `(names, text)` of arguments or errors as a definition list."""
     return docstrings.definitions((docstrings.code(names), text) for names, text in items)
-
-
-def inherited(cls, argument):
-    """Returns what to say about an argument that a class of Keras or KerasHub documents."""
-    if argument in (*_arguments.LAYER_ARGUMENTS, "activity_regularizer"):
-        return "As in `keras.layers.Layer`."
-    base = next(base for base in cls.__mro__ if not base.__module__.startswith(PACKAGE))
-    return f"As in `{base.__name__}` of {'KerasHub' if base.__module__.startswith('keras_hub') else 'Keras'}."
-
-
-def nearest(cls, name, classes):
-    """Returns what is written nearest about an argument: in a base, the cell, its bases, or any class that has it."""
-    near = [*cls.__mro__, *getattr(getattr(cls, "cell_class", None), "__mro__", ())]
-    others = [] if name in _arguments.LAYER_ARGUMENTS else classes
-    for base in [*near, *others]:
-        if base.__module__.startswith(PACKAGE):
-            for names, text in docstrings.read(base).items("Args"):
-                if name in re.findall(r"\w+", names) and not text.startswith(("As in", "Not accepted")):
-                    return text
-    return ""
 
 
 def methods(cls):
@@ -214,11 +178,7 @@ def methods(cls):
         option = "\n:classmethod:" if isinstance(member, classmethod) else ""
         lines += [f"::::{{py:method}} {cls.__name__}.{name}{parameter_list(shown)}{option}", "", doc.text, ""]
         for section in doc.sections:
-            items = doc.items(section)
-            whole = doc.sections[section]
-            is_list = items and re.match(docstrings.ITEM, whole)
-            body = definition_list(items) if is_list else docstrings.markdown(whole)
-            lines += [f"**{'Arguments' if section == 'Args' else section}**", "", body, ""]
+            lines += [f"**{'Arguments' if section == 'Args' else section}**", "", body_of(doc, section), ""]
         lines += ["::::", ""]
     return ["## Methods", "", *lines] if lines else []
 
@@ -230,6 +190,4 @@ def measured(cls):
         return []
     lines = ["## Weights", "", found.sentence, "", "| weight | shape |", "| --- | --- |"]
     lines += [f"| `{name}` | `{shape}` |" for name, shape in found.rows]
-    if found.total:
-        lines += ["", f"Together {found.total} numbers."]
-    return [*lines, ""]
+    return [*lines, "", f"Together {found.total} numbers.", ""]

@@ -59,7 +59,9 @@ def of(cls):
     """Returns the `Weights` of a class, or `None` if it is no cell and no layer of `CALLS`."""
     cell = getattr(cls, "cell_class", None)
     if cell is not None and issubclass(cls, layers.RNN):
-        return Weights(f"Those of its cell, `{keras_adaptive_rnn.__name__}.{cell.__name__}`.", [], "")
+        found = of(cell)
+        sentence = f"Those of its cell, [`{cell.__name__}`](/api/cells/{cell.__name__}.md). {found.sentence}"
+        return dataclasses.replace(found, sentence=sentence)
     name = cls.__name__
     if name not in CALLS and not (name.endswith("Cell") and getattr(keras_adaptive_rnn, name, None) is cls):
         return None

@@ -25,10 +25,11 @@ class GatedCell(Cell):
         units: Positive integer, dimensionality of the output space and of each gate.
         activation: Activation function of the candidate state. Defaults to `"tanh"`.
         use_bias: Whether to use a bias. Defaults to `True`.
-        kernel_initializer, recurrent_initializer, bias_initializer: Initializers of $W$, $U$, $b$. Default to
-            `"glorot_uniform"`, `"orthogonal"` and `"zeros"`.
-        kernel_regularizer, recurrent_regularizer, bias_regularizer: Regularizers, `None` by default.
-        kernel_constraint, recurrent_constraint, bias_constraint: Constraints, `None` by default.
+        kernel_initializer: Initializer of $W$. Defaults to `"glorot_uniform"`.
+        recurrent_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
+        bias_initializer: Initializer of $b$. Defaults to `"zeros"`.
+        kernel_regularizer, recurrent_regularizer, bias_regularizer: Regularizers of $W$, $U$, $b$, `None` by default.
+        kernel_constraint, recurrent_constraint, bias_constraint: Constraints of $W$, $U$, $b$, `None` by default.
         kernel_map, recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
             `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
         layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain but no

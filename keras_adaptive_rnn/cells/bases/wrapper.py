@@ -15,8 +15,9 @@ class WrapperCell(ContainerCell):
 
     Args:
         cell: The inner cell, with `state_size`; its first state must be its output.
-        dropout, recurrent_dropout, seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`. Dropout
-            applies to what the wrapper reads, and the initial state includes the inner cell's states.
+        dropout, recurrent_dropout: As in `keras_adaptive_rnn.cells.Cell`. They apply to what the wrapper reads.
+        seed: As in `keras_adaptive_rnn.cells.Cell`.
+        trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`. The states of the inner cell are included.
         name, dtype, trainable: As in `keras.layers.Layer`.
     """
 
