@@ -362,6 +362,56 @@ def test_threads_write_at_once():
     assert all(text == expected[prompt] for prompt, text in found)
 
 
+def test_no_thread_finds_half_a_function(monkeypatch):
+    lm = make_lm()
+    expected, whole = lm.generate(PROMPTS[0]), hub.generation.by_bucket
+    lm.compile(sampler="greedy")
+    entered, ended, texts = threading.Event(), threading.Event(), {}
+
+    def slow(*args):
+        entered.set()
+        ended.wait(0.5)
+        return whole(*args)
+
+    def second():
+        entered.wait()
+        texts[1] = lm.generate(PROMPTS[0])
+        ended.set()
+
+    monkeypatch.setattr(hub.generation, "by_bucket", slow)
+    thread = threading.Thread(target=second)
+    thread.start()
+    texts[0] = lm.generate(PROMPTS[0])
+    thread.join()
+    assert texts == {0: expected, 1: expected}
+
+
+def test_a_function_whose_making_is_interrupted_is_made_again(monkeypatch):
+    lm = make_lm()
+    expected, whole = lm.generate(PROMPTS[0]), hub.generation.by_bucket
+    lm.compile(sampler="greedy")
+    interrupts = iter([KeyboardInterrupt()])
+
+    def interrupted(*args):
+        for interrupt in interrupts:
+            raise interrupt
+        return whole(*args)
+
+    monkeypatch.setattr(hub.generation, "by_bucket", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        lm.generate(PROMPTS[0])
+    assert lm.generate(PROMPTS[0]) == expected
+
+
+def test_the_step_of_keras_hub_reads_the_whole_prompt():
+    """`generate_step` alone, as KerasHub's own `generate` calls it."""
+    lm = make_lm()
+    batch = hub.generation.padded(lm.preprocessor.tokenizer(PROMPTS[:2]), 24)
+    inputs = {name: ops.convert_to_tensor(array) for name, array in batch.items()}
+    found = ops.convert_to_numpy(lm.generate_step(inputs)["token_ids"])
+    assert lm.preprocessor.tokenizer.detokenize(found) == lm.generate(PROMPTS[:2])
+
+
 # Learning.
 
 

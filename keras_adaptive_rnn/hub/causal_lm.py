@@ -336,9 +336,15 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
 
     def make_generate_function(self):
         """Returns the function that writes for a batch; it is compiled once for each bucket of prompt lengths."""
-        if self.generate_function is None:
-            self.generate_function = generation.by_bucket(self, super().make_generate_function())
-        return self.generate_function
+        with generation.MAKING:
+            if self.generate_function is None:
+                made = None
+                try:
+                    made = generation.by_bucket(self, super().make_generate_function())
+                finally:
+                    # KerasHub's method assigns what it makes before it is complete.
+                    self.generate_function = made
+            return self.generate_function
 
     def generate(
         self,

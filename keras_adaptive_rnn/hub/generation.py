@@ -8,6 +8,7 @@ is the first `index - 1` tokens, `index` being the length of the shortest prompt
 import functools
 import itertools
 import math
+import threading
 import warnings
 from typing import NamedTuple
 
@@ -24,6 +25,8 @@ SMALLEST_BUCKET = 16
 PIECE = 512
 # Tokens that a piece of streamed text is decoded with, as a token may look different at the start of a text.
 CONTEXT = 8
+# Held while the function of a model is made, so that no other thread finds half of it.
+MAKING = threading.Lock()
 
 
 def check_sampler(sampler):
@@ -218,9 +221,8 @@ def by_bucket(lm, function):
                 else inputs
             )
             index, length = int(lengths[rows].min()), mask.shape[1]
-            if index > 1:
-                size = min(bucket(index - 1), length)
-                group = {**group, "prefix_ids": group["token_ids"][:, :size]}
+            size = min(bucket(index - 1), length) if index > 1 else 0
+            group = {**group, "prefix_ids": group["token_ids"][:, :size]}
             result = function(group, stop_token_ids=stop_token_ids)
             found.append({name: ops.convert_to_numpy(x) for name, x in result.items()})
         order = np.argsort(np.concatenate(groups))
@@ -235,9 +237,8 @@ def generate_step(lm, inputs, stop_token_ids=None):
     batch_size, length = token_ids.shape
     index = ops.min(ops.sum(ops.cast(mask, "int32"), axis=-1))
     cache = inputs["cache"] if "cache" in inputs else lm.get_initial_cache(batch_size)
-    prefix = None
-    if "prefix_ids" in inputs:
-        ids = inputs["prefix_ids"]
+    prefix, ids = None, inputs.get("prefix_ids", token_ids)
+    if ids.shape[1]:
         is_read = ops.broadcast_to(ops.arange(ids.shape[1], dtype="int32") < index - 1, ids.shape)
         prefix, cache = lm.backbone.read(ids, cache, is_read)
 
