@@ -84,7 +84,7 @@ class Declared(Freezes, Saved, LoadsByPlace):
 
     @classmethod
     def from_config(cls, config, *args, **kwargs):
-        return super().from_config(renamed(cls, config), *args, **kwargs)
+        return super().from_config(of_config(cls, config), *args, **kwargs)
 
     def __repr__(self):
         try:
@@ -205,10 +205,28 @@ def renames(cls):
     return found
 
 
-def renamed(cls, config):
-    """Returns a config in which the arguments have the names of today."""
+def of_config(cls, config):
+    """Returns the arguments in a config, by their names of today, with the layers among them made.
+
+    They are made first, as in `Outer(Inner())`: after `keras.utils.set_random_seed`, a copy draws the same numbers.
+    """
     new = renames(cls)
-    return {new.get(name, name): value for name, value in config.items()}
+    return {new.get(name, name): _made(value) for name, value in config.items()}
+
+
+def _made(value):
+    if isinstance(value, list):
+        return [_made(each) for each in value]
+    return keras.saving.deserialize_keras_object(value) if _is_of_layer(value) else value
+
+
+def _is_of_layer(config):
+    """Returns whether a config is that of a layer, of Keras or registered."""
+    if not isinstance(config, dict) or not isinstance(config.get("class_name"), str):
+        return False
+    found = keras.saving.get_registered_object(config.get("registered_name") or "")
+    found = getattr(keras.layers, config["class_name"], None) if config.get("module") == "keras.layers" else found
+    return isinstance(found, type) and issubclass(found, keras.layers.Layer)
 
 
 def reject_unknown(cls, received, allowed=None):

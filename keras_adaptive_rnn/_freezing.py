@@ -31,7 +31,7 @@ def trainable_parts(layer):
 
 
 def set_trainable_parts(layer, given):
-    """Makes the parts of `layer` trainable or not, as `trainable_parts` says; returns the paths that it lacks."""
+    """Makes the parts of `layer` that exist by now trainable or not, as `trainable_parts` says."""
     seen, edges = {}, []
     _walk(layer, "", seen, edges, into_unbuilt=True)
     parts = {seen[id(part)]: part for _, part in edges}
@@ -41,7 +41,6 @@ def set_trainable_parts(layer, given):
         for path, flag in found.items():
             if parts[path].trainable != flag:
                 parts[path].trainable = flag
-    return {path: flag for path, flag in given.items() if path not in parts}
 
 
 def _walk(layer, path, seen, edges, into_unbuilt=False):
@@ -79,10 +78,9 @@ def set_when_built(layer, given):
     """Makes the parts of `layer` trainable or not as `given` says; those that `build` makes, when it has made them."""
     # All others are as the layer is, even if they are made from the config of one that is not.
     layer.trainable = trainable = layer.trainable
-    left = set_trainable_parts(layer, given)
-    if left:
-        # What the user has set in the meantime counts more.
-        after_build(layer, lambda: layer.trainable == trainable and set_trainable_parts(layer, left))
+    set_trainable_parts(layer, given)
+    # What the user has set in the meantime counts more.
+    after_build(layer, lambda: layer.trainable == trainable and set_trainable_parts(layer, given))
 
 
 def after_build(layer, function):

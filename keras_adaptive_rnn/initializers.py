@@ -31,8 +31,13 @@ def reseeded(initializer, index):
         return initializer
     config = initializer.get_config()
     if isinstance(config.get("seed"), int):
-        config["seed"] += index
-    made = type(initializer).from_config(config)
+        made = type(initializer).from_config({**config, "seed": config["seed"] + index})
+    else:
+        # Without another random seed, so that what is drawn does not depend on when a layer is built.
+        made = copy.copy(initializer)
+        drawn = "_seed" if isinstance(made, SemiOrthogonal) else "seed"
+        if isinstance(getattr(made, drawn, None), int):
+            setattr(made, drawn, getattr(made, drawn) + index)
     if isinstance(made, UnitVariance):
         made.layer_gains, made.index = initializer.layer_gains, initializer.index + index
     return made

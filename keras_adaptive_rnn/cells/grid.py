@@ -167,7 +167,8 @@ class GridLSTMBlock(_arguments.Declared, keras.layers.Layer):
         self.units = _arguments.integer("units", units)
         self.dimensions = _arguments.integer("dimensions", dimensions, minimum=2)
         self.cells = [
-            LSTMCell(self.units, dtype=self.dtype_policy, **sibling(of_cells, k)) for k in range(self.dimensions)
+            LSTMCell(self.units, dtype=self.dtype_policy, **sibling(LSTMCell, of_cells, k))
+            for k in range(self.dimensions)
         ]
 
     def first_part(self):

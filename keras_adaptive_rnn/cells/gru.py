@@ -71,6 +71,13 @@ class GRUCell(GatedCell):
     def bias_rows(self):
         return 2 if self.reset_after else 1
 
+    def bias_row_initializers(self):
+        first, *others = super().bias_row_initializers()
+        # The rows are added: as in Keras each starts from `bias_initializer`, but a number for one gate counts once.
+        zeros = keras.initializers.Zeros()
+        second = [each if each is self.bias_initializer else zeros for each in first]
+        return [first, *([second] if others else [])]
+
     def step(self, projected, states, training=False):
         (h,) = states
         x_z, x_r, x_h = self.split(projected)

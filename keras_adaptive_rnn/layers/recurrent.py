@@ -67,7 +67,7 @@ class CellLayer(RNN):
             return cell_class(**kwargs) if units is None else cell_class(units=units, **kwargs)
         if not units:
             raise ValueError("Argument `units` must be a positive integer, or a list of them. Received: units=[]")
-        stack = [cell_class(**sibling({**kwargs, "units": size}, k)) for k, size in enumerate(units)]
+        stack = [cell_class(**sibling(cell_class, {**kwargs, "units": size}, k)) for k, size in enumerate(units)]
         layer = {name: kwargs[name] for name in _arguments.LAYER_ARGUMENTS if name in kwargs}
         return cells.StackedCells(stack, connection=self.connection, **layer)
 
@@ -89,7 +89,7 @@ class CellLayer(RNN):
 
     @classmethod
     def from_config(cls, config, custom_objects=None):
-        return restored(lambda own: cls(**own), _arguments.renamed(cls, config))
+        return restored(lambda own: cls(**own), _arguments.of_config(cls, config))
 
 
 class CuDNNArgument(CellLayer):

@@ -32,6 +32,13 @@ class _OwnConfig:
     def get_config(self):
         return keras.layers.Layer.get_config(self)
 
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        cell = config["cell"]
+        if isinstance(cell, dict):
+            cell = keras.saving.deserialize_keras_object(cell, custom_objects=custom_objects)
+        return cls(**{**config, "cell": cell})
+
 
 @export
 class RNN(_arguments.Declared, _OwnConfig, keras.layers.RNN):

@@ -1,11 +1,14 @@
 """The additive part of an affine map."""
 
+import itertools
+
 import keras
 from keras import ops
 
 from keras_adaptive_rnn import _sequence
 from keras_adaptive_rnn._documentation import document
 from keras_adaptive_rnn._keras import AutocastScope
+from keras_adaptive_rnn.initializers import reseeded
 from keras_adaptive_rnn.maps.base import narrow_blocks
 
 
@@ -18,32 +21,40 @@ class Bias(keras.layers.Layer):
 
     Args:
         units: Size of one block.
-        initializers: List of initializers, one for each block.
-        rows: Number of rows. Defaults to `1`, which drops the first axis.
+        initializers: List of initializers, one for each block; for several rows, a list of such lists.
         regularizer, constraint: Regularizer and constraint of the whole bias.
     """
 
-    def __init__(self, units, initializers, rows=1, regularizer=None, constraint=None, **kwargs):
+    def __init__(self, units, initializers, regularizer=None, constraint=None, **kwargs):
         super().__init__(**kwargs)
         self.units = units
-        self.initializers = initializers
-        self.rows = rows
+        self.row_initializers = initializers if isinstance(initializers[0], list) else [initializers]
+        self.rows = len(self.row_initializers)
         self.regularizer = regularizer
         self.constraint = constraint
 
     def build(self, input_shape=None):
-        def draw(shape, dtype=None):
-            row = ops.concatenate([initializer((self.units,), dtype=dtype) for initializer in self.initializers])
-            return row if self.rows == 1 else ops.stack([row] * self.rows)
-
-        size = self.units * len(self.initializers)
+        size = self.units * len(self.row_initializers[0])
         self.bias = self.add_weight(
             name="bias",
             shape=(size,) if self.rows == 1 else (self.rows, size),
-            initializer=draw,
+            initializer=self._draw,
             regularizer=self.regularizer,
             constraint=self.constraint,
         )
+
+    def _draw(self, shape, dtype=None):
+        first = self.row_initializers[0][0]
+        if all(initializer is first for row in self.row_initializers for initializer in row):
+            # As in Keras's cells.
+            return first(shape, dtype=dtype)
+        rows = [self._draw_row(row, k, dtype) for k, row in enumerate(self.row_initializers)]
+        return ops.reshape(ops.stack(rows), shape)
+
+    def _draw_row(self, row, k, dtype):
+        pieces = [list(equal) for _, equal in itertools.groupby(row, key=id)]
+        drawn = [reseeded(piece[0], 1000 * k)((len(piece) * self.units,), dtype=dtype) for piece in pieces]
+        return ops.concatenate(drawn)
 
     def quantize(self, mode=None, type_check=True, config=None):
         """Does nothing: as in Keras's layers, a bias stays as it is."""

@@ -5,7 +5,7 @@ import itertools
 import keras
 from keras import ops, tree
 
-from keras_adaptive_rnn import initializers, maps
+from keras_adaptive_rnn import _arguments, initializers, maps
 from keras_adaptive_rnn._keras import flatten_layers, takes_training
 from keras_adaptive_rnn.cells.bases.cell import Cell
 
@@ -152,14 +152,28 @@ def validate_cell(name, cell):
     return cell
 
 
-def sibling(arguments, index):
-    """Returns the arguments of the `index`-th of several like cells, with maps and random numbers of its own."""
+def sibling(cls, arguments, index):
+    """Returns the arguments of the `index`-th of several like cells, with maps and random numbers of its own.
+
+    Args:
+        cls: The class of the cells.
+        arguments: Dict of the arguments of all of them.
+        index: Integer.
+    """
+    # Initializers are made here even if they are not given, as a config gives them: a copy draws the same numbers.
+    given = {
+        name: parameter.default
+        for name, parameter in cls.accepted_arguments().items()
+        if name.endswith("_initializer") and isinstance(parameter.default, str)
+    }
 
     def vary(name, value):
         if isinstance(value, dict) and "class_name" in value:
             # Without the ID that makes Keras create one object for all cells.
             unshared = {key: part for key, part in value.items() if key != "shared_object_id"}
             value = keras.saving.deserialize_keras_object(unshared)
+        if name in given:
+            value = _arguments.resolve(name, value, initializers.get)
         if name == "seed" and value is not None:
             return value + 100 * index
         if isinstance(value, keras.initializers.Initializer):
@@ -168,4 +182,4 @@ def sibling(arguments, index):
             return type(value).from_config(value.get_config())
         return value
 
-    return {name: vary(name, value) for name, value in arguments.items()}
+    return {name: vary(name, value) for name, value in {**given, **arguments}.items()}

@@ -13,13 +13,16 @@ class CompositeCell(Cell):
     """
 
     def __init__(self, **kwargs):
-        own, self._part_values = _arguments.divide(type(self), Cell, kwargs)
+        own, values = _arguments.divide(type(self), Cell, kwargs)
         super().__init__(**own)
+        # Not an attribute: Keras would list the weights of a given map first, and only until the cell is loaded.
+        self._part_values = lambda: values
 
     def make(self, index, units, **changes):
         """Creates the `index`-th cell."""
-        values = {"seed": None if self.seed is None else self.seed + 1, **self._part_values, **changes}
-        cell = type(self).takes_arguments_of(units, dtype=self.dtype_policy, **sibling(values, index))
+        values = {"seed": None if self.seed is None else self.seed + 1, **self._part_values(), **changes}
+        part = type(self).takes_arguments_of
+        cell = part(units, dtype=self.dtype_policy, **sibling(part, values, index))
         if not runs_in_parts(cell):
             raise TypeError(
                 f"{type(self).__name__} runs the `step` of its cells, so `{type(cell).__name__}` must not override "

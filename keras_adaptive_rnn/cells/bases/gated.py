@@ -100,8 +100,7 @@ class GatedCell(Cell):
         if self.use_bias:
             self.bias = maps.Bias(
                 self.units,
-                self.bias_initializers(),
-                rows=self.bias_rows,
+                self.bias_row_initializers(),
                 regularizer=self.bias_regularizer,
                 constraint=self.bias_constraint,
                 name="bias",
@@ -129,6 +128,10 @@ class GatedCell(Cell):
     def bias_initializers(self):
         """Returns the initializer of each gate's bias."""
         return [self.bias_initializer] * len(self.gates)
+
+    def bias_row_initializers(self):
+        """Returns these for each row of the bias."""
+        return [self.bias_initializers()] * self.bias_rows
 
     @property
     def noise_sizes(self):
