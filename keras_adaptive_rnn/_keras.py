@@ -86,6 +86,17 @@ def enclosing_layers():
     return [scope.caller for scope in scopes if isinstance(scope.caller, keras.Layer)]
 
 
+def entry_elsewhere(store, rename):
+    """Returns what a weights file holds at another place: at `rename(place)`, if `store` stands at `place`.
+
+    An empty dict if it holds nothing there, or does hold something at `place`.
+    """
+    place = getattr(store, "_h5_entry_path", None)
+    if place is None or store.has_path(place) or not store.has_path(rename(place)):
+        return {}
+    return store.get(rename(place))
+
+
 def is_functional(layer):
     """Returns whether a layer is a model made of a graph of layers."""
     return hasattr(layer, "_nodes_by_depth")

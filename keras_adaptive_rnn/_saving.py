@@ -70,3 +70,32 @@ def _quantize(layer, modes):
         if mode is not None and not part.quantization_mode:
             config = keras.saving.deserialize_keras_object(mode["config"])
             part.quantize(mode["mode"], **({} if config is None else {"config": config}))
+
+
+class StoredByCell:
+    """Mixin of a part of a cell that may leave its variables, in a file, to the cell: see `hand_over`."""
+
+    def save_own_variables(self, store):
+        others = _take_over(self, store)
+        if others is None:
+            return super().save_own_variables(store)
+        for name, state in others.items():
+            store[name] = state
+
+    def load_own_variables(self, store):
+        others = _take_over(self, store)
+        if others is None:
+            return super().load_own_variables(store)
+        for name in others.keys() & set(store.keys()):
+            others[name].assign(store[name])
+
+
+def hand_over(part, store, generators):
+    """Lets a part save or load, when Keras comes to it in the same file, no variables but the states of generators."""
+    vars(part)["_left_to_cell"] = store, generators
+
+
+def _take_over(part, store):
+    """Returns the variables that a part stores under a name, if the cell stores all others, or `None`."""
+    given, generators = vars(part).pop("_left_to_cell", (None, {}))
+    return {**generators, **getattr(part, "_generators", dict)()} if given is store else None

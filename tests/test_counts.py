@@ -27,7 +27,7 @@ def array(tensor):
 
 def test_low_rank_plus_diagonal_of_the_memory_task():
     cell = built(kar.LowRankGRUCell(128, rank=50), 10)
-    assert cell.recurrent_map.count_params() + cell.bias.count_params() == 39_168
+    assert cell.recurrent_map.count_params() + cell.bias_layer.count_params() == 39_168
 
 
 @pytest.mark.parametrize(("units", "rank", "count"), [(128, 24, 20_234), (512, 4, 19_466)])
@@ -76,7 +76,7 @@ def test_an_irnn_starts_as_the_identity():
 def test_carry_gates_start_open(cell, gate, start):
     if not cell.built:
         cell.build((None, 4))
-    blocks = np.split(array(cell.bias.bias), len(cell.gates), axis=-1)
+    blocks = np.split(array(cell.bias), len(cell.gates), axis=-1)
     np.testing.assert_array_equal(blocks[gate], np.full(blocks[gate].shape, start))
 
 

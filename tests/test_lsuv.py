@@ -149,7 +149,7 @@ def test_deep_cell_as_in_the_paper(skip_every, rng):
     randomize(cell, rng)
     first, W, upper, b = [
         to_numpy(w)
-        for w in (*cell.kernel_map.weights, *cell.recurrent_map.weights, *cell.inner_map.weights, *cell.bias.weights)
+        for w in (*cell.kernel_map.weights, *cell.recurrent_map.weights, *cell.inner_map.weights, *cell.bias_layer.weights)
     ]
     states = noise_of(3, [(32, 8)] * 8)[::-1]
     expected = reference(x[:, 0], states, [first, *np.split(upper, 7, 1)], np.split(W, 8, 1), b, skip_every)
@@ -163,7 +163,7 @@ def test_deep_cell_as_in_the_paper(skip_every, rng):
         (cell.recurrent_map, np.concatenate(recurrent, 1)),
     ):
         np.testing.assert_allclose(to_numpy(ours.weights[0]), theirs, rtol=1e-3, atol=1e-4)
-    np.testing.assert_array_equal(to_numpy(cell.bias.weights[0]), b)
+    np.testing.assert_array_equal(to_numpy(cell.bias_layer.weights[0]), b)
 
 
 # Deep stacks.

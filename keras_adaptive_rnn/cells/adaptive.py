@@ -124,7 +124,7 @@ class AdaptiveGatedCell(GatedCell):
         self.sow(z=z, **{f"policy_{name}": pi for name, pi in d.items()})
         a = self._after(projected[-1], "x", d, training) + self._after(self._before(h, "h", training), "h", d, training)
         if self.use_bias:
-            a = a + d["b"] * self.bias.value()
+            a = a + d["b"] * self.bias_layer.value()
         output, core = self.update(a, core, training)
         return output, [*core, *policy]
 

@@ -193,7 +193,7 @@ class DeepRNNCell(GatedCell):
                     below = self.kernel_map(read, training=training) if len(projected) == 1 else projected[1]
                 else:
                     below = self.inner_map(read, i - 1, training=training)
-                x = self.activation(self.bias(below + recurrent[i], row=i))
+                x = self.activation(self.bias_layer(below + recurrent[i], row=i))
                 if skips[i] is not None:
                     x = x + self.skip_scale * block_input
                 new.append(x)

@@ -1,8 +1,11 @@
 """The Elman cell, called SimpleRNN in Keras."""
 
+import re
+
 import keras
 
 from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn._keras import entry_elsewhere
 from keras_adaptive_rnn.cells.bases.gated import GatedCell
 
 
@@ -38,6 +41,11 @@ class ElmanCell(GatedCell):
 
     gates = ("h",)
     positional_arguments_of = keras.layers.SimpleRNNCell
+
+    def load_own_variables(self, store):
+        # Keras finds the layers of a model by the names of their classes.
+        theirs = entry_elsewhere(store, lambda place: re.sub(r"(?<![^/])elman(?=_cell|_\d|/|$)", "simple_rnn", place))
+        super().load_own_variables(theirs or store)
 
     def update(self, a, states, training):
         h = self.activation(a)

@@ -82,7 +82,7 @@ class GRUCell(GatedCell):
         (h,) = states
         x_z, x_r, x_h = self.split(projected)
         if self.reset_after:
-            u_z, u_r, u_h = self.split(self.bias(self.recurrent(h, training), row=1))
+            u_z, u_r, u_h = self.split(self.bias_layer(self.recurrent(h, training), row=1))
         else:
             u_z, u_r = ops.split(self.recurrent(h, training), 2, axis=-1)
         z = self.recurrent_activation(x_z + u_z)

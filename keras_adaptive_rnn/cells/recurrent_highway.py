@@ -98,7 +98,7 @@ class RecurrentHighwayCell(GatedCell):
         (s,) = states
         for layer in range(self.depth):
             a = self.recurrent(s, training, group=layer)
-            h, t, *c = self.split(a + projected if layer == 0 else self.bias(a, row=layer))
+            h, t, *c = self.split(a + projected if layer == 0 else self.bias_layer(a, row=layer))
             t = self.recurrent_activation(t)
             c = 1 - t if self.coupled else self.recurrent_activation(c[0])
             s = self.activation(h) * t + s * c

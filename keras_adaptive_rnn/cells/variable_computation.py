@@ -171,7 +171,7 @@ class VariableComputationCell(ScheduledCell, AdaptiveComputationCell, GatedCell)
     def _narrowed(self, inputs, units):
         """Returns what each map and the bias keep for a sequence that uses the first dimensions only."""
         of_maps = {self.kernel_map: inputs, self.recurrent_map: units}
-        parts = [*of_maps, *([self.bias] if self.use_bias else [])]
+        parts = [*of_maps, *([self.bias_layer] if self.use_bias else [])]
         return {part: part.narrowed(of_maps.get(part), units) for part in parts}
 
     def _update_first(self, x, h, e_x, e):

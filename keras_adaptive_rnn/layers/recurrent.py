@@ -71,17 +71,16 @@ class CellLayer(RNN):
         layer = {name: kwargs[name] for name in _arguments.LAYER_ARGUMENTS if name in kwargs}
         return cells.StackedCells(stack, connection=self.connection, **layer)
 
-    @property
     def _parts(self):
-        """The cells of the stack that the layer created, or its single cell."""
+        """Returns the cells of the stack that the layer created, or its single cell; Keras saves what a property lists."""
         return self.cell.cells if isinstance(self.cell, cells.StackedCells) else [self.cell]
 
     def _argument(self, name):
-        values = [getattr(part, name) for part in self._parts]
-        return values if name == "units" and self._parts[0] is not self.cell else values[0]
+        values = [getattr(part, name) for part in self._parts()]
+        return values if name == "units" and self.first_part() is not self.cell else values[0]
 
     def first_part(self):
-        return self._parts[0]
+        return self._parts()[0]
 
     def get_config(self):
         config = super().get_config()

@@ -24,7 +24,7 @@ class DeepLayers(LayerStack):
         scales = [0.0 if skip is None else skip[1] for skip in cell.skips()]
         kernels = {"recurrent": cell.recurrent_map.prepared_blocks(training)}
         if cell.use_bias:
-            kernels["bias"] = ops.stack([cell.bias.value(k) for k in range(cell.depth)])
+            kernels["bias"] = ops.stack([cell.bias_layer.value(k) for k in range(cell.depth)])
         rows = {"starts": ops.convert_to_tensor([i == block[0] for block in blocks for i in block])}
         if any(scales):
             rows["skip"] = ops.convert_to_tensor(scales, dtype=cell.compute_dtype)

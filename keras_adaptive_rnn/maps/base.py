@@ -8,11 +8,12 @@ from keras import ops, tree
 from keras_adaptive_rnn import _arguments, _sequence, initializers
 from keras_adaptive_rnn._keras import AutocastScope, delete_variable
 from keras_adaptive_rnn._products import matmul, override_matmul
+from keras_adaptive_rnn._saving import StoredByCell
 from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
 from keras_adaptive_rnn.maps.quantization import dequantized, quantized
 
 
-class LinearMap(_arguments.Declared, keras.layers.Layer):
+class LinearMap(StoredByCell, _arguments.Declared, keras.layers.Layer):
     r"""A linear map $y = x W$ for any leading axes. Subclasses define how $W$ is parameterized.
 
     The output is `blocks` concatenated pieces of `units` entries, one for each gate of a cell. If the gates of a cell

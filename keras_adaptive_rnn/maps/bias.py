@@ -7,13 +7,14 @@ from keras import ops
 
 from keras_adaptive_rnn import _sequence
 from keras_adaptive_rnn._documentation import document
-from keras_adaptive_rnn._keras import AutocastScope
+from keras_adaptive_rnn._keras import AutocastScope, entry_elsewhere
+from keras_adaptive_rnn._saving import StoredByCell
 from keras_adaptive_rnn.initializers import reseeded
 from keras_adaptive_rnn.maps.base import narrow_blocks
 
 
 @document
-class Bias(keras.layers.Layer):
+class Bias(StoredByCell, keras.layers.Layer):
     """Adds a bias `[blocks * units]`, or one row of a bias `[rows, blocks * units]`.
 
     It is a layer, not a weight of the cell, so that the weights of a cell are in Keras's order: kernel, recurrent
@@ -55,6 +56,10 @@ class Bias(keras.layers.Layer):
         pieces = [list(equal) for _, equal in itertools.groupby(row, key=id)]
         drawn = [reseeded(piece[0], 1000 * k)((len(piece) * self.units,), dtype=dtype) for piece in pieces]
         return ops.concatenate(drawn)
+
+    def load_own_variables(self, store):
+        # In files of version 0.1, it is in the cell's attribute `bias`.
+        super().load_own_variables(entry_elsewhere(store, lambda place: place.removesuffix("_layer")) or store)
 
     def quantize(self, mode=None, type_check=True, config=None):
         """Does nothing: as in Keras's layers, a bias stays as it is."""

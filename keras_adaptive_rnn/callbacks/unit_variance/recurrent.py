@@ -185,7 +185,7 @@ def scale_deep(cell, inputs, states, run):
 
         def affine(i=i, product=product):
             a = float(of_input[i]) * product + float(of_state[i]) * products[i]
-            return cell.bias(a, row=i) if cell.use_bias else a
+            return cell.bias_layer(a, row=i) if cell.use_bias else a
 
         def activated(affine=affine, skip=skip):
             h = cell.activation(affine())

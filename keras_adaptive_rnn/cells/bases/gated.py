@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_adaptive_rnn import _arguments, activations, initializers, maps
+from keras_adaptive_rnn._saving import hand_over
 from keras_adaptive_rnn._types import Activation, Constraint, Initializer, Regularizer
 from keras_adaptive_rnn.cells.bases.cell import Cell
 
@@ -83,7 +84,7 @@ class GatedCell(Cell):
         self.per_gate_dropout = _arguments.boolean("per_gate_dropout", per_gate_dropout)
         self.kernel_map = self._bind("kernel", kernel_map)
         self.recurrent_map = self._bind("recurrent", recurrent_map)
-        self.bias = maps.no_bias
+        self.bias_layer = maps.no_bias
         self.kernel_norm = None
         self.recurrent_norms = []
         self.state_size = [self.units]
@@ -98,7 +99,7 @@ class GatedCell(Cell):
         self._set_input_size(input_shape)
         self.build_maps()
         if self.use_bias:
-            self.bias = maps.Bias(
+            self.bias_layer = maps.Bias(
                 self.units,
                 self.bias_row_initializers(),
                 regularizer=self.bias_regularizer,
@@ -106,11 +107,97 @@ class GatedCell(Cell):
                 name="bias",
                 dtype=self.dtype_policy,
             )
-            self.bias.build()
+            self.bias_layer.build()
         if self.layer_normalization:
             self.kernel_norm = self.make_norm(len(self.gates) * self.units)
             self.recurrent_norms = [self.make_norm(gates * self.units) for gates in self.recurrent_map.blocks]
         super().build(input_shape)
+
+    # The names that the weights have in Keras's cells.
+
+    @property
+    def kernel(self):
+        """$W$, a variable `[inputs, gates * units]`, if `kernel_map` holds it as one weight."""
+        return self.kernel_map.kernel
+
+    @kernel.setter
+    def kernel(self, value):
+        self.kernel.assign(value)
+
+    @property
+    def recurrent_kernel(self):
+        """$U$, a variable `[output, gates * units]`, if `recurrent_map` holds it as one weight."""
+        return self.recurrent_map.kernel
+
+    @recurrent_kernel.setter
+    def recurrent_kernel(self, value):
+        self.recurrent_kernel.assign(value)
+
+    @property
+    def bias(self):
+        """$b$, a variable, or `None` without a bias."""
+        return self.bias_layer.bias if self.use_bias else None
+
+    @bias.setter
+    def bias(self, value):
+        self.bias.assign(value)
+
+    def __getattr__(self, name):
+        # Called where a property has raised `AttributeError`, whose message would be lost.
+        held = {"kernel": "kernel_map", "recurrent_kernel": "recurrent_map", "bias": "bias_layer"}.get(name)
+        if held is None:
+            find = getattr(super(), "__getattr__", None) or super().__getattribute__
+            return find(name)
+        if not self.built:
+            raise AttributeError(f"{type(self).__name__} has no `{name}` before it is built")
+        raise AttributeError(
+            f"{type(self).__name__} has no single matrix `{name}`: its weights are those of `{held}`, here "
+            f"{', '.join(f'`{weight.name}` {tuple(weight.shape)}' for weight in getattr(self, held).weights)}"
+        )
+
+    # In files, a cell whose weights are those of a cell of Keras, and no others, is like that cell.
+
+    def _weights_as_in_keras(self):
+        parts = [self.kernel_map, self.recurrent_map, *([self.bias_layer] if self.use_bias else [])]
+        weights = [weight for part in parts for weight in part.weights]
+        is_alike = len(weights) == len(parts) and [id(w) for w in weights] == [id(w) for w in self.weights]
+        return (parts, weights) if is_alike and isinstance(self.kernel_map, maps.Full) else ([], [])
+
+    def _hand_over(self, parts, store):
+        # Keras's cell would refuse the state of a generator beside the weights.
+        states = {f"cell_{name}": state for name, state in self._generators().items()}
+        for part in parts:
+            hand_over(part, store, states if part is self.kernel_map else {})
+
+    def save_own_variables(self, store):
+        parts, weights = self._weights_as_in_keras()
+        if not parts:
+            return super().save_own_variables(store)
+        for k, weight in enumerate(weights):
+            store[f"{k}"] = weight
+        self._hand_over(parts, store)
+
+    def load_own_variables(self, store):
+        parts, weights = self._weights_as_in_keras()
+        count = sum(name.isdecimal() for name in list(store.keys()))
+        if not (parts and count):
+            # A file of version 0.1, in which the maps and the bias hold the weights.
+            return super().load_own_variables(store)
+        self._hand_over(parts, store)
+        if count != len(weights):
+            raise ValueError(
+                f"Layer '{self.name}' expected {len(weights)} variables, but received {count} variables during "
+                f"loading. Expected: {[weight.path for weight in weights]}"
+            )
+        values = [store[f"{k}"] for k in range(count)]
+        for weight, value in zip(weights, values, strict=True):
+            if tuple(weight.shape) != tuple(value.shape):
+                raise ValueError(
+                    f"Layer '{self.name}' expected a variable '{weight.name}' of shape {tuple(weight.shape)}. "
+                    f"Received: a file with shape {tuple(value.shape)}"
+                )
+        for weight, value in zip(weights, values, strict=True):
+            weight.assign(value)
 
     def build_maps(self):
         """Creates the weights of $W$ and $U$."""
@@ -143,7 +230,7 @@ class GatedCell(Cell):
 
     def project(self, inputs, training=False):
         product = self._product(self.kernel_map, inputs, "dropout", training)
-        return self.bias(self.kernel_norm(product) if self.layer_normalization else product)
+        return self.bias_layer(self.kernel_norm(product) if self.layer_normalization else product)
 
     def recurrent(self, h, training, group=0):
         """Returns $h U$ for one group of gates, with dropout and layer normalization."""
