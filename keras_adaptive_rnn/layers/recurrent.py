@@ -72,7 +72,10 @@ class CellLayer(RNN):
         return cells.StackedCells(stack, connection=self.connection, **layer)
 
     def _parts(self):
-        """Returns the cells of the stack that the layer created, or its single cell; Keras saves what a property lists."""
+        """Returns the cells of the stack that the layer created, or its single cell.
+
+        A method, because Keras saves what a property lists.
+        """
         return self.cell.cells if isinstance(self.cell, cells.StackedCells) else [self.cell]
 
     def _argument(self, name):
