@@ -149,7 +149,8 @@ def test_deep_cell_as_in_the_paper(skip_every, rng):
     randomize(cell, rng)
     first, W, upper, b = [
         to_numpy(w)
-        for w in (*cell.kernel_map.weights, *cell.recurrent_map.weights, *cell.inner_map.weights, *cell.bias_layer.weights)
+        for part in (cell.kernel_map, cell.recurrent_map, cell.inner_map, cell.bias_layer)
+        for w in part.weights
     ]
     states = noise_of(3, [(32, 8)] * 8)[::-1]
     expected = reference(x[:, 0], states, [first, *np.split(upper, 7, 1)], np.split(W, 8, 1), b, skip_every)
