@@ -166,23 +166,27 @@ class Products:
 
 @jax.custom_vjp
 def tapped_product(a, kernel, tap):
-    """Returns `a @ kernel`, whose gradient goes to `a` and, instead of the kernel, to `tap`."""
+    """Returns `a @ kernel`, whose gradient goes to `tap` as well.
+
+    That of the kernel is formed for second derivatives only: for the first, the kernel is a constant.
+    """
     return jnp.matmul(a, kernel)
 
 
-def _product_backward(kernel, gradient):
+def _product_backward(factors, gradient):
+    a, kernel = factors
     batch, last = tuple(range(kernel.ndim - 2)), kernel.ndim - 1
     if _on_cpu() and gradient.shape[-2] > 1:
         # A product of few rows takes half the time with the weight on the left. The barrier keeps XLA from swapping
         # them.
         back = lax.dot_general(kernel, gradient, (((last,), (last,)), (batch, batch)))
-        return lax.optimization_barrier(back).mT, None, gradient
+        return lax.optimization_barrier(back).mT, jnp.matmul(a.mT, gradient), gradient
     # Not a product with `kernel.mT`, which XLA would copy in every step for a batch of one row.
     back = lax.dot_general(gradient, kernel, (((last,), (last,)), (batch, batch)))
-    return back, None, gradient
+    return back, jnp.matmul(a.mT, gradient), gradient
 
 
-tapped_product.defvjp(lambda a, kernel, tap: (tapped_product(a, kernel, tap), kernel), _product_backward)
+tapped_product.defvjp(lambda a, kernel, tap: (tapped_product(a, kernel, tap), (a, kernel)), _product_backward)
 
 
 def _outer(a, e, ndim):

@@ -348,7 +348,8 @@ class Backward:
         )
         d_kernels = list(d_kernels)
         for (w, _), (a, d) in zip(self.large, stacks, strict=True):
-            d_kernels[self.weights.place(w)] += self.weights.outer(a.stack(), d.stack(), len(w.shape))
+            k = self.weights.place(w)
+            d_kernels[k] = _sum(d_kernels[k], self.weights.outer(a.stack(), d.stack(), len(w.shape)))
         return d_carry, d_others, d_kernels, d_xs
 
     def _step(self, start, before, formed, first, t, d_carry, d_others, d_xs, stacks):
@@ -376,7 +377,18 @@ class Backward:
             for (a_stack, d_stack), (a, _), d in zip(stacks, taken, d_e, strict=True)
         ]
         d_xs = [array.write(start + t, d) for array, d in zip(d_xs, d_x, strict=True)]
-        return t - 1, d_carry, [a + b for a, b in zip(d_others, more, strict=True)], d_xs, stacks
+        return t - 1, d_carry, list(map(_sum, d_others, more)), d_xs, stacks
+
+
+def _sum(total, gradient):
+    """Returns `total + gradient`, two gradients of one weight.
+
+    TensorFlow takes a single row plus a product of unknown shape for a product with a bias, which then has the wrong
+    rank. So a single row is added as a vector.
+    """
+    if len(total.shape) < 2 or any(size != 1 for size in total.shape[:-1]):
+        return total + gradient
+    return tf.reshape(tf.reshape(total, [-1]) + tf.reshape(gradient, [-1]), total.shape)
 
 
 SECOND = (

@@ -1,6 +1,5 @@
 """The time loop on PyTorch: a Python loop, whose graph autograd keeps or recomputes."""
 
-import contextlib
 import itertools
 
 import keras
@@ -40,6 +39,11 @@ def scan(step, inputs, states, output, mask, options):
                     outputs.append(carry[0])
         return carry, outputs
 
+    def resumed_run(*args):
+        # Not a `context_fn`, whose contexts are made once, while each backward pass runs the steps again.
+        with options.resume():
+            return run(*args)
+
     if not length and torch.is_grad_enabled():
         # Adds an exact zero, so that a gradient can be asked for: without a step it is zero.
         weights = [variable.value for variable in options.variables if variable.trainable]
@@ -53,14 +57,13 @@ def scan(step, inputs, states, output, mask, options):
     for start in range(1, length, tuning.RECOMPUTED_STEPS if recompute else max(1, length)):
         if recompute:
             carry, more = checkpoint(
-                run,
+                resumed_run,
                 start,
                 start + tuning.RECOMPUTED_STEPS,
                 *carry,
                 use_reentrant=False,
                 # All noise is drawn before the loop.
                 preserve_rng_state=False,
-                context_fn=lambda: (contextlib.nullcontext(), options.resume()),
             )
         else:
             carry, more = run(start, length, *carry)
@@ -163,7 +166,10 @@ class Weight:
 
 
 class DeferredWeightGrad(torch.autograd.Function):
-    """The identity of a weight. Its backward runs after those of all products, and returns what they have added."""
+    """The identity of a weight. Its backward runs after those of all products, and returns what they have added.
+
+    Only second derivatives reach it as a gradient, as the first ones of a product depend on the weight.
+    """
 
     @staticmethod
     def forward(ctx, kernel, weight):
@@ -173,8 +179,9 @@ class DeferredWeightGrad(torch.autograd.Function):
 
     @staticmethod
     @torch.compiler.disable
-    def backward(ctx, _):
-        return ctx.weight.take(), None
+    def backward(ctx, gradient):
+        total = ctx.weight.take()
+        return total if gradient is None else gradient if total is None else total + gradient, None
 
 
 class MatmulDeferred(torch.autograd.Function):
