@@ -320,20 +320,32 @@ def bad_files(folder):
     yield [good, "--target", "price"], "--target must be one of the columns .* 'price'"
     yield [good, "--target", "value", "--time", "when"], "--time must be one of"
     yield [good, "--target", "value", "--columns", "other,price"], "--columns must be one of"
-    yield [good, "--target", "value"], r"column 'day' holds words, such as '2024-04-09' in row 1"
-    yield [good, "--target", "value", "--time", "shop", "--group", "day"], "must hold numbers or dates"
+    yield (
+        [good, "--target", "value"],
+        r"column 'day' has '2024-04-09', which is not a plain number .* in row 1 .*--columns",
+    )
+    yield (
+        [good, "--target", "value", "--time", "shop", "--group", "day"],
+        "which is neither a number nor such a date: write all times",
+    )
     yield [good, "--target", "value", "--time", "value"], "different columns"
-    twice = "the same time, 2024-01-01, in the rows 100 and 200: --group names"
+    twice = "the same time, 2024-01-01, in row 100 .* and row 200 .*: --group names"
     yield [good, "--target", "value", "--time", "day", "--columns", "other"], twice
-    yield [good, "--target", "shop", "--task", "forecast", "--time", "day"], "column 'shop' holds words"
+    yield (
+        [good, "--target", "shop", "--task", "forecast", "--time", "day"],
+        "column 'shop' has 'a', which is not a plain number",
+    )
     yield [good, "--target", "shop", "--time", "day", "--horizon", "2"], "--horizon is for forecasts"
     yield [good, "--target", "value", "--time", "day", "--split", "group"], "'shop' holds|needs --group"
     series = ["--target", "value", "--time", "day", "--group", "shop"]
-    yield [str(missing), *series], "column 'gap' has no number in row 10, and 1 more such rows"
-    yield [str(words), *series], "column 'city' holds words, such as 'Paris' in row 1: .* --columns"
+    yield [str(missing), *series], r"column 'gap' has no number in row 10 \(line 11\), and 1 more such rows"
+    yield (
+        [str(words), *series],
+        "column 'city' has 'Paris', which is not a plain number such as -1234.5, in row 1 .* --columns",
+    )
     yield [str(short), *series], "is too short: its longest series has 20 rows, and a window takes 32"
     yield [str(unequal), "--target", "kind", "--time", "day", "--group", "shop"], r"from 99 \(b\) to 100 rows \(a\)"
-    yield [str(folder / "ragged.csv"), "--target", "a"], "1 values in row 2, and 2 columns"
+    yield [str(folder / "ragged.csv"), "--target", "a"], r"1 values in row 2 \(line 3\), and 2 columns"
     yield [str(folder / "twice.csv"), "--target", "a"], "two columns named 'a'"
     yield [str(folder / "header.csv"), "--target", "a"], "no rows"
     yield [str(folder / "empty.csv"), "--target", "a"], "is empty"

@@ -35,6 +35,7 @@ def parse(argv=None):
     add("--group", help="column that says which series a row belongs to")
     add("--task", choices=("forecast", "classify"), help="by default, numbers are forecast and words are classes")
     add("--columns", metavar="NAME,...", help="columns to learn from (all; for a forecast, the target too)")
+    add("--decimal", choices=(".", ","), default=".", help="what precedes the decimals of a number (%(default)s)")
     add("--horizon", type=positive(int), default=1, help="rows to look ahead (%(default)s)")
 
     add = parser.add_argument_group("sequences").add_argument
@@ -100,6 +101,7 @@ def compared(args, output):
         args.horizon,
         args.split,
         args.seed,
+        args.decimal,
     )
     return run(data, settings, output)
 

@@ -12,6 +12,9 @@ PARTS = ("train", "validation", "test")
 SHARES = (0.7, 0.15, 0.15)
 # Fewer samples in a part than this, and its score says nothing.
 FEWEST = 8
+# Models compute in float32. Beyond these, its variance, or Keras's `Normalization` with it, is not a number's own; and
+# a standard deviation must be so many times the distance of neighboring numbers in float32.
+LARGEST, SMALLEST, STEPS_OF_FLOAT32 = 1e18, 1e-6, 100
 
 
 @dataclasses.dataclass
@@ -107,13 +110,18 @@ def arrays(x: Any, y: Any, groups: Any = None) -> tuple[np.ndarray, np.ndarray, 
             "Argument `x` must have an axis of features if it holds numbers: `x[..., None]` adds one. "
             f"Received: x of shape {x.shape} and dtype {x.dtype}"
         )
-    if x.ndim == 2 and x.size and x.min() < 0:
-        raise ValueError(f"Argument `x` must hold tokens that are not negative. Received: {x.min()}")
+    if x.ndim == 2 and x.size and not 0 <= x.min() <= x.max() < 2**31 - 1:
+        raise ValueError(
+            "Argument `x` must hold tokens that are not negative and below 2**31 - 1. "
+            f"Received: from {x.min()} to {x.max()}"
+        )
+    if not y.ndim:
+        raise ValueError(f"Argument `y` must have an entry per sample, {len(x):,}. Received: y of shape ()")
     if len(x) != len(y):
         raise ValueError(f"Arguments `x` and `y` must be equally long. Received: {len(x):,} and {len(y):,} samples")
     if len(x) and not (x.shape[1] and (x.ndim == 2 or x.shape[2])):
         raise ValueError(f"Argument `x` must have steps and features. Received: x of shape {x.shape}")
-    if y.dtype.kind in "USOb":
+    if y.dtype.kind in "Ub":
         steps = y.ndim == 2
     elif np.issubdtype(y.dtype, np.integer):
         if y.ndim == 2 and y.shape[1] == 1:
@@ -121,7 +129,7 @@ def arrays(x: Any, y: Any, groups: Any = None) -> tuple[np.ndarray, np.ndarray, 
         steps = y.ndim == 2
     else:
         steps = y.ndim == 3
-    if y.ndim > (3 if y.dtype.kind == "f" else 2) or y.ndim == 0 or (steps and y.shape[1] != x.shape[1]):
+    if y.ndim > (3 if y.dtype.kind == "f" else 2) or (steps and y.shape[1] != x.shape[1]):
         raise ValueError(
             "Argument `y` must be classes [samples] or [samples, steps], or numbers [samples], [samples, outputs] or "
             f"[samples, steps, outputs]. Received: y of shape {y.shape} and dtype {y.dtype}, x of shape {x.shape}"
@@ -135,30 +143,95 @@ def arrays(x: Any, y: Any, groups: Any = None) -> tuple[np.ndarray, np.ndarray, 
                 + (f", and {count - 1:,} more" if count > 1 else "")
             )
     if groups is not None:
-        groups = np.asarray(groups)
+        groups = as_array("groups", groups)
         if groups.shape != (len(x),):
             raise ValueError(
                 f"Argument `groups` must have one entry per sample, {len(x):,}. Received: shape {groups.shape}"
+            )
+        if groups.dtype.kind == "f" and not (np.abs(groups) < 2**53).all():
+            row = int(np.flatnonzero(~(np.abs(groups) < 2**53))[0])
+            raise ValueError(
+                "Argument `groups` must hold names or integers; floats do not tell large ones apart. "
+                f"Received: {groups[row]} at groups[{row}]"
             )
     return x, y, groups
 
 
 def as_array(name, value):
+    """Returns an array of numbers, or of strings where names are allowed; never one that NumPy made of a mixture."""
+    if np.ma.is_masked(value):
+        raise ValueError(
+            f"Argument `{name}` must have no masked entries. Received: {np.ma.count_masked(value):,} of them"
+        )
     try:
         array = np.asarray(value)
     except ValueError:
         array = np.empty(0, object)
-    if name == "x" and array.dtype.kind not in "fiub":
-        lengths = sorted({len(row) for row in value if hasattr(row, "__len__") and not isinstance(row, str)})
-        if len(lengths) > 1:
-            raise ValueError(
-                "Argument `x` must have sequences of equal length: pad or cut them. "
-                f"Received: lengths from {lengths[0]} to {lengths[-1]}"
-            )
-        raise ValueError(f"Argument `{name}` must be an array of numbers. Received: {type(value).__name__}")
-    if array.dtype.kind == "b" and name == "x":
-        array = array.astype("float32")
+    if name == "x":
+        return of_numbers(array, value)
+    if array.dtype.kind == "U" and not isinstance(value, np.ndarray):
+        # NumPy turns the numbers of a mixture into strings.
+        array = np.asarray(value, object)
+    if array.dtype.kind in "OT":
+        array = of_objects(name, array)
+    if array.dtype.kind not in "fiubU":
+        raise ValueError(
+            f"Argument `{name}` must hold integers, floats, booleans or strings. Received: dtype {array.dtype}; "
+            f"`{name}.astype(...)` makes one of these of it"
+        )
+    if array.dtype.kind == "U":
+        for k, entry in enumerate(array.flat):
+            try:
+                entry.encode()
+            except UnicodeEncodeError:
+                at = list(map(int, np.unravel_index(k, array.shape)))
+                raise ValueError(
+                    f"Argument `{name}` must hold valid Unicode. Received: {entry!r} at {name}{at}"
+                ) from None
     return array
+
+
+def of_numbers(array, value):
+    if array.dtype.kind == "b":
+        return array.astype("float32")
+    if array.dtype.kind in "fiu":
+        return array
+    lengths = sorted({len(row) for row in value if hasattr(row, "__len__") and not isinstance(row, str)})
+    if len(lengths) > 1:
+        raise ValueError(
+            "Argument `x` must have sequences of equal length: pad or cut them. "
+            f"Received: lengths from {lengths[0]} to {lengths[-1]}"
+        )
+    raise ValueError(
+        f"Argument `x` must be an array of numbers. Received: {type(value).__name__} of dtype {array.dtype}"
+    )
+
+
+def of_objects(name, array):
+    """Returns objects of one kind, all strings or all numbers, as an array of that kind."""
+    kinds = {
+        "strings": str,
+        "booleans": (bool, np.bool_),
+        "integers": (int, np.integer),
+        "floats": (float, np.floating),
+    }
+
+    def kind(entry):
+        return next((kind for kind, types in kinds.items() if isinstance(entry, types)), None)
+
+    expected = None
+    for k, entry in enumerate(array.flat):
+        found = kind(entry)
+        expected = expected or found
+        if found is None or found != expected:
+            at = list(map(int, np.unravel_index(k, array.shape)))
+            raise ValueError(
+                f"Argument `{name}` must hold strings only, or numbers of one type only. Received: {entry!r} "
+                f"({type(entry).__name__}) at {name}{at}" + (f", after {expected}" if found else "")
+            )
+    if expected == "integers" and not all(-(2**63) <= entry < 2**63 for entry in array.flat):
+        raise ValueError(f"Argument `{name}` must hold integers of 64 bits. Received: larger ones")
+    return array.astype({"strings": str, "booleans": bool, "integers": "int64", "floats": "float64"}.get(expected, "f"))
 
 
 def divided(count, split, seed, groups=None):
@@ -199,6 +272,7 @@ def prepare(parts, kind, card=None, classes=None, persistence=None, text=False):
         data.vocabulary = int(max(part.max() for part in x.values())) + 1
         data.x = {part: array.astype("int32") for part, array in x.items()}
     else:
+        check_scales(x, data.card.get("columns"), "x")
         data.x = {part: array.astype("float32") for part, array in x.items()}
     data.card["steps"], data.card["features"] = x["train"].shape[1], x["train"].shape[2:]
     if y["train"].dtype.kind == "f":
@@ -208,12 +282,48 @@ def prepare(parts, kind, card=None, classes=None, persistence=None, text=False):
     return data
 
 
+def check_scales(parts, columns, argument):
+    """Raises an error if float32 does not hold how the numbers of a column vary.
+
+    `Normalization` takes the level away inside the model, in float32, so that the file reads the data as it is given.
+    What is lost before, in a series of a hundred million that varies by one, no layer brings back.
+    """
+    for k in range(parts["train"].shape[-1]):
+        column = {part: array[..., k].astype("float64") for part, array in parts.items()}
+        name = f"`{argument}[..., {k}]`" if columns is None else f"column {columns[k]!r}"
+        largest = max(np.abs(array).max() for array in column.values())
+        if largest > LARGEST:
+            raise ValueError(
+                f"{name} has numbers as large as {largest:.3g}, beyond the {LARGEST:g} that models in float32 can "
+                "scale: give it in a larger unit"
+            )
+        deviation, mean = column["train"].std(), column["train"].mean()
+        spacing = float(np.spacing(np.float32(largest)))
+        # A constant may get a deviation by rounding.
+        if deviation <= 1e-14 * largest:
+            continue
+        if deviation < STEPS_OF_FLOAT32 * spacing:
+            raise ValueError(
+                f"{name} varies by {deviation:.3g} about {mean:.10g}, and float32, in which models compute, holds only "
+                f"multiples of {spacing:.3g} there: subtract a constant such as {mean:.6g} from it, or take its changes"
+            )
+        if deviation < SMALLEST:
+            raise ValueError(
+                f"{name} varies by {deviation:.3g} only, less than the {SMALLEST:g} that models in float32 can scale: "
+                "give it in a smaller unit"
+            )
+
+
 def _numbers(data, persistence):
     data.y = {part: array.astype("float64") for part, array in data.y.items()}
     if data.y["train"].ndim == 1:
         data.y = {part: array[:, None] for part, array in data.y.items()}
+    target = data.card.get("target")
+    check_scales(data.y, None if target is None else [target], "y")
     axes = tuple(range(data.y["train"].ndim - 1))
-    data.mean, data.deviation = data.y["train"].mean(axes), data.y["train"].std(axes)
+    # The model adds the mean in float32: rounded beforehand, it shifts nothing.
+    data.mean = data.y["train"].mean(axes).astype("float32").astype("float64")
+    data.deviation = data.y["train"].std(axes)
     if not (data.deviation > 0).all():
         raise ValueError(
             "Argument `y` must vary: every sample to train on has the same number. Received: "
@@ -234,6 +344,13 @@ def _classes(data, classes):
         data.y = {part: np.searchsorted(classes, array) for part, array in data.y.items()}
     data.classes = np.asarray(classes)
     data.y = {part: array.astype("int32") for part, array in data.y.items()}
+    samples = data.y["train"].size
+    if 2 * len(data.classes) > samples and not data.is_text:
+        raise ValueError(
+            f"The targets must be classes with two samples each, on average, to train on. Received: "
+            f"{len(data.classes):,} classes, such as {data.classes[0].item()!r}, in {samples:,} samples. Numbers are "
+            "forecast: give floats, or --task forecast for a column"
+        )
     present = np.unique(data.y["train"])
     if len(present) < 2:
         raise ValueError(

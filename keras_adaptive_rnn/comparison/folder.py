@@ -1,10 +1,18 @@
 """The folder of a comparison: its settings, its plan, and a file for each trial that is done."""
 
+import contextlib
+import hashlib
 import json
 import os
 import pathlib
+import zipfile
+import zlib
 
 import numpy as np
+
+
+class Damaged(ValueError):
+    """A file that does not hold what was written into it."""
 
 
 class Folder:
@@ -13,16 +21,25 @@ class Folder:
     Args:
         path: Path of the folder, which need not exist.
         settings: Dict of everything that decides about the result. A folder with other settings raises `ValueError`.
+        warn: Function that tells the user something.
     """
 
-    def __init__(self, path, settings):
-        self.path = pathlib.Path(path)
+    def __init__(self, path, settings, warn):
+        self.path, self.warn = pathlib.Path(path), warn
         if self.path.exists() and not self.path.is_dir():
             raise ValueError(f"{self.path} is a file, and should be the folder for the results")
-        before = self.read("settings")
+        try:
+            before = self.read("settings")
+        except Damaged as error:
+            raise ValueError(
+                f"{error}, so nothing tells which comparison the folder holds: choose another one, or delete it"
+            ) from None
         if before is None:
-            if self.path.exists() and any(file.suffix != ".new" for file in self.path.iterdir()):
-                raise ValueError(f"{self.path} holds other files: choose an empty or a new folder for the results")
+            if self.path.exists() and any(not file.name.startswith(".new.") for file in self.path.iterdir()):
+                raise ValueError(
+                    f"{self.path} holds other files, and no settings.json of a comparison: choose an empty or a new "
+                    "folder for the results"
+                )
             self.path.mkdir(parents=True, exist_ok=True)
             self.write("settings", settings)
             before = self.read("settings")
@@ -31,34 +48,85 @@ class Folder:
         changed = [name for name in settings if settings[name] != before.get(name)]
         if changed:
             raise ValueError(
-                f"{self.path} holds another comparison, with "
+                f"{self.path / 'settings.json'} is that of another comparison, with "
                 + ", ".join(f"{name} {before.get(name)!r} instead of {settings[name]!r}" for name in changed)
                 + ": choose another folder, or delete it"
             )
 
-    def read(self, name):
-        """Returns what a JSON file holds, or `None` if there is none."""
+    def read(self, name, needs=()):
+        """Returns the dict in a JSON file, or `None` if there is none; raises `Damaged` if it lacks what it `needs`."""
         path = self.path / f"{name}.json"
-        return json.loads(path.read_text()) if path.exists() else None
+        return read_json(path, needs) if path.exists() else None
 
     def write(self, name, value):
-        """Writes a JSON file as a whole: whoever reads it sees the old one or the new one."""
+        """Writes a JSON file."""
         self.write_text(f"{name}.json", json.dumps(finite(value), indent=1))
 
     def write_text(self, name, text):
+        with self.replaced(name) as path:
+            path.write_text(text, encoding="utf-8")
+
+    @contextlib.contextmanager
+    def replaced(self, name):
+        """Gives a path to write to, then puts the file in place as a whole: readers see the old one or the new one."""
         path = self.path / name
-        new = path.with_name(path.name + ".new")
-        new.write_text(text, encoding="utf-8")
+        # The suffixes stay, because Keras insists on them. What a kill leaves behind, the next call overwrites.
+        new = path.with_name(f".new.{path.name}")
+        yield new
         os.replace(new, path)
 
-    def once(self, name, make):
-        """Returns what a JSON file holds, and writes it first if there is none."""
-        found = self.read(name)
+    def once(self, name, make, needs=(), fits=None):
+        """Returns the dict in a JSON file; makes and writes it first if there is none, or a damaged one.
+
+        Args:
+            name: Name of the file, without its suffix.
+            make: Function that returns the dict.
+            needs: Names that the dict must have.
+            fits: Function that returns what is wrong with a dict, or `None`.
+        """
+        try:
+            found = self.read(name, needs)
+            wrong = fits(found) if fits is not None and found is not None else None
+            if wrong:
+                raise Damaged(f"{self.path / name}.json {wrong}")
+        except Damaged as error:
+            self.warn(f"{error}: it is made again")
+            found = None
         if found is None:
-            found = make()
-            self.write(name, found)
+            self.write(name, make())
             found = self.read(name)
         return found
+
+
+def read_json(path, needs=()):
+    """Returns the dict in a file, or raises `Damaged`."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise Damaged(f"{path} is damaged ({error})") from None
+    if not isinstance(found, dict):
+        raise Damaged(f"{path} is damaged (it holds no object of JSON)")
+    missing = [name for name in needs if name not in found]
+    if missing:
+        raise Damaged(f"{path} is damaged (it has no {missing[0]!r})")
+    return found
+
+
+def fault_of_zip(path):
+    """Returns what is wrong with a file of Keras, or `None`."""
+    if not path.exists():
+        return "is missing"
+    try:
+        with zipfile.ZipFile(path) as file:
+            broken = file.testzip()
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError) as error:
+        return f"is damaged ({error})"
+    return None if broken is None else f"is damaged (its part {broken})"
+
+
+def digest(path):
+    """Returns a text that differs if the file does, or `None` if there is none."""
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else None
 
 
 def finite(value):

@@ -2,6 +2,7 @@
 
 import contextlib
 import sys
+import warnings
 
 
 class Progress:
@@ -51,6 +52,13 @@ class Progress:
         """Says that work of so many seconds, as it was estimated, is done."""
         if self._bar is not None:
             self._bar.advance(self._task, seconds)
+
+    def warn(self, text):
+        """Tells what the user must know, also where nothing else is shown."""
+        if self.verbose:
+            self.line(f"warning: {text}")
+        else:
+            warnings.warn(text, stacklevel=2)
 
     def line(self, text):
         """Prints what stays to be read."""

@@ -27,6 +27,7 @@ def html(found):
     facts = {
         "data": data.get("file", "arrays"),
         "kind": data["kind"],
+        **({"learns from": ", ".join(data["columns"])} if "columns" in data else {}),
         "samples": ", ".join(f"{count:,} for {part}" for part, count in data["samples"].items()),
         "steps of a sequence": f"{data['steps']:,}",
         f"{results['measure']} without a model ({data['naive']['how']})": (
@@ -102,7 +103,8 @@ def figure(results):
         axes.axhline(naive["validation"], color="0.5", ls=":", label=naive["how"])
     axes.set(xlabel="training steps", ylabel=f"validation {results['measure']}")
     axes.grid(alpha=0.3)
-    axes.legend(fontsize=9)
+    for label in axes.legend(fontsize=9).get_texts():
+        label.set_parse_math(False)
     return drawn
 
 

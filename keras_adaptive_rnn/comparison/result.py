@@ -1,13 +1,15 @@
 """What a comparison has found."""
 
-import json
 import os
 import pathlib
 from typing import Any
 
 import keras
 
+from keras_adaptive_rnn.comparison.folder import fault_of_zip, read_json
 from keras_adaptive_rnn.comparison.report import body
+
+NEEDS = ("measure", "data", "settings", "plan", "rows", "dropped", "search", "winner", "recommendation", "code")
 
 
 class Comparison:
@@ -27,7 +29,7 @@ class Comparison:
         results: Dict of everything that was measured.
 
     Raises:
-        ValueError: The folder holds no finished comparison.
+        ValueError: The folder holds no finished comparison, or a damaged one.
 
     Example:
 
@@ -42,7 +44,10 @@ class Comparison:
         file = self.path / "results.json"
         if not file.exists():
             raise ValueError(f"{path} holds no finished comparison: it has no results.json")
-        self.results: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        try:
+            self.results: dict[str, Any] = read_json(file, NEEDS)
+        except ValueError as error:
+            raise ValueError(f"{error}: the call that made it makes it again, from its trials") from None
         self.winner: str = self.results["winner"]
         self.recommendation: str = self.results["recommendation"]
         self.code: str = self.results["code"]
@@ -88,7 +93,11 @@ class Comparison:
         It returns probabilities of the classes, in the order of `results["data"]`, or numbers in the unit of the
         target.
         """
-        return keras.saving.load_model(self.path / "best.keras")
+        path = self.path / "best.keras"
+        fault = fault_of_zip(path)
+        if fault:
+            raise ValueError(f"{path} {fault}: the call that made it makes it again, from its trials")
+        return keras.saving.load_model(path)
 
     def cells(self) -> tuple[list[str], list[list[str]]]:
         """Returns the headings and the rows of the table as text: of what was measured, and formatted."""

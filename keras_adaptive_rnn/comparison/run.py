@@ -17,14 +17,15 @@ from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn.comparison.candidates import Shape, chosen, equal_sizes
 from keras_adaptive_rnn.comparison.code import lines
 from keras_adaptive_rnn.comparison.data import beside_the_model, from_arrays, last_layers
-from keras_adaptive_rnn.comparison.folder import Folder
+from keras_adaptive_rnn.comparison.folder import Damaged, Folder, digest, fault_of_zip
 from keras_adaptive_rnn.comparison.measures import latency, peak_megabytes, predict_seconds
 from keras_adaptive_rnn.comparison.progress import Progress
 from keras_adaptive_rnn.comparison.report import html
-from keras_adaptive_rnn.comparison.result import Comparison
+from keras_adaptive_rnn.comparison.result import NEEDS, Comparison
 from keras_adaptive_rnn.comparison.schedule import estimated, finalists, rates, schedule, trial_seconds
 from keras_adaptive_rnn.comparison.statistics import mean_and_error, recommend
 from keras_adaptive_rnn.comparison.trials import Learner
+from keras_adaptive_rnn.one_step import step_model
 
 # Times of a step are equal if their logarithms differ by less, and no model gets more weights than so many times those
 # of the first cell.
@@ -155,8 +156,11 @@ def run(data, settings, output=None, verbose=True):
     settings = {**settings, "weights": settings["weights"] or (100_000 if data.is_text else 20_000)}
     size = min(settings["batch_size"], len(data.x["train"]))
     shape = Shape(data.x["train"].shape[-1], data.vocabulary, data.outputs, settings["depth"])
-    units, note = equal_sizes(shape, candidates, settings["weights"])
+    units, note_of_sizes = equal_sizes(shape, candidates, settings["weights"])
+    # Before anything is trained: what cannot be written, cannot be written now either.
+    beside = beside_the_model(data)
     path = pathlib.Path(tempfile.mkdtemp(prefix="comparison_") if output is None else output)
+    progress = Progress(verbose)
     folder = Folder(
         path,
         {
@@ -165,12 +169,23 @@ def run(data, settings, output=None, verbose=True):
             "backend": keras.backend.backend(),
             "data": data.fingerprint(),
         },
+        progress.warn,
     )
-    if folder.read("results") is None:
-        Run(data, settings, candidates, shape, units, note, size, folder, Progress(verbose)).all()
+    for note in data.card.get("notes", ()):
+        progress.line(note)
+    try:
+        done = folder.read("results", NEEDS) is not None
+        fault = fault_of_zip(path / "best.keras") if done else None
+        if fault:
+            raise Damaged(f"{path / 'best.keras'} {fault}")
+    except Damaged as error:
+        progress.warn(f"{error}: it is made again, from the trials")
+        done = False
+    if not done:
+        Run(data, settings, candidates, shape, units, note_of_sizes, size, folder, progress).all()
     found = Comparison(path)
-    if not (path / "report.html").exists():
-        folder.write_text("report.html", html(found))
+    folder.write_text("best.json", beside)
+    folder.write_text("report.html", html(found))
     return found
 
 
@@ -185,7 +200,7 @@ class Run:
 
     def all(self):
         try:
-            self.plan = self.folder.once("plan", self.planned)
+            self.plan = self.plan_of_folder()
             self.units = self.plan["units"]
             self.times = self.plan["times"]
             seconds = estimated(self.plan["schedule"], self.times, self.settings["seeds"])
@@ -202,7 +217,7 @@ class Run:
 
     def done(self):
         """Returns the number of trials that are done."""
-        return len(list((self.folder.path / "trials").glob("*.json")))
+        return len(list((self.folder.path / "trials").glob("[!.]*.json")))
 
     def learner(self, name):
         """Returns the model of a cell, made and compiled when it is first needed."""
@@ -212,6 +227,22 @@ class Run:
 
     # The plan.
 
+    def plan_of_folder(self):
+        """Returns the plan, which is made if there is none: without it, trials that are done fit to nothing."""
+        needs = ("units", "times", "rates", "schedule", "versions", "machine", "date")
+        path = self.folder.path / "plan.json"
+        try:
+            plan = self.folder.read("plan", needs)
+            if plan is None and self.done():
+                raise Damaged(f"{path} is missing")
+        except Damaged as error:
+            if self.done():
+                raise ValueError(
+                    f"{error}, and the {self.done()} trials of the folder fit to no other plan: restore it, or delete "
+                    "the folder to begin anew"
+                ) from None
+        return self.folder.once("plan", self.planned, needs)
+
     def planned(self):
         """Measures, and decides what every trial will take."""
         begin, settings = time.perf_counter(), self.settings
@@ -219,6 +250,9 @@ class Run:
         with self.progress.shown("", len(self.candidates)):
             for name in self.candidates:
                 self.progress.says(f"measuring {self.candidates[name].title}")
+                if self.candidates[name].key:
+                    # A cell of the user's: what cannot be measured in the end is told in the beginning.
+                    step_model(self.learner(name).model)
                 times[name] = self.learner(name).measure()
                 if settings["equal"] == "time" and len(times) > 1:
                     times[name] = self.fit_time(name, times[name], next(iter(times.values()))["step"])
@@ -280,23 +314,45 @@ class Run:
     def trial(self, name, rate, seed, plan, key, title, more=None):
         """Returns the record of a trial, which is run unless it is in the folder."""
         seconds = trial_seconds(plan, self.times[name])
+        made_by = {
+            "cell": name,
+            "units": self.units[name],
+            "rate": rate,
+            "seed": seed,
+            "steps": plan["steps"],
+            "validations": plan["validations"],
+        }
+        needs = ("score", "accuracy", "curve", "seconds", *made_by)
+        needs += ("test", "test_accuracy", "contributions", "weights") if more is not None else ()
+        weights = self.folder.path / "trials" / f"{name}-{key}.weights.h5"
+
+        def fault(found):
+            other = [each for each in made_by if found[each] != made_by[each]]
+            if other:
+                return f"is of another plan ({other[0]} {found[other[0]]!r} instead of {made_by[other[0]]!r})"
+            if more is not None and found["weights"] != digest(weights):
+                return f"has lost its weights, {weights.name}, which are {'damaged' if weights.exists() else 'missing'}"
+            return None
+
+        trained = []
 
         def record():
+            trained.append(name)
             self.progress.says(f"{self.candidates[name].title}, {title}")
             found = self.learner(name).train(
                 rate, seed, plan["steps"], plan["validations"], lambda share: self.progress.advance(share * seconds)
             )
-            found = {"cell": name, "rate": rate, "seed": seed, "steps": plan["steps"], **found}
+            found = {**made_by, **found}
             if more is not None:
                 found |= more(self.learner(name))
             score = "diverged" if found["score"] is None else f"{self.data.measure} {found['score']:.4g}"
             self.progress.line(f"{self.candidates[name].title}, {title}: {score}")
             return found
 
-        path = f"trials/{name}-{key}"
-        if self.folder.read(path) is not None:
+        found = self.folder.once(f"trials/{name}-{key}", record, needs, fault)
+        if not trained:
             self.progress.advance(seconds)
-        return self.folder.once(path, record)
+        return found
 
     def search(self):
         """Returns `{name: {"rate": ..., "score": ..., "trials": [...]}}`."""
@@ -344,9 +400,11 @@ class Run:
 
             def more(learner, k=k):
                 score, accuracy = learner.judge("test")
-                learner.model.save_weights(self.folder.path / "trials" / f"{name}-seed{k}.weights.h5")
+                with self.folder.replaced(f"trials/{name}-seed{k}.weights.h5") as path:
+                    learner.model.save_weights(path)
+                    weights = digest(path)
                 contributions = [float(f"{value:.5g}") for value in learner.contributions()]
-                return {"test": score, "test_accuracy": accuracy, "contributions": contributions}
+                return {"test": score, "test_accuracy": accuracy, "contributions": contributions, "weights": weights}
 
             records.append(
                 self.trial(
@@ -384,7 +442,7 @@ class Run:
             "contributions": [record["contributions"] for record in records],
             "curves": [record["curve"] for record in records],
             "seconds": float(np.mean([record["seconds"] for record in records])),
-            **self.folder.once(f"costs-{name}", costs),
+            **self.folder.once(f"costs-{name}", costs, ("predict", "latency", "memory")),
         }
 
     # The result.
@@ -399,8 +457,8 @@ class Run:
         model = keras.Sequential([keras.Input(learner.model.input_shape[1:], dtype=learner.model.inputs[0].dtype)])
         for layer in (*learner.model.layers, *last_layers(data)):
             model.add(layer)
-        model.save(self.folder.path / "best.keras")
-        self.folder.write_text("best.json", beside_the_model(data))
+        with self.folder.replaced("best.keras") as path:
+            model.save(path)
         dropped = [
             {
                 "name": name,

@@ -1,0 +1,419 @@
+"""The columns of a table, each as the texts in its file: what they say is read exactly, or refused with its row.
+
+Libraries that read tables guess what a text means, and round what does not fit. Here a wrong guess would be a wrong
+recommendation, so nothing is guessed: `csv` and `pyarrow` only divide a file into texts.
+"""
+
+import csv
+import datetime
+import decimal
+import io
+import re
+
+import numpy as np
+
+# With nothing but these, `float` accepts what a number looks like everywhere; it also accepts 1_000, nan and ١٢.
+OF_NUMBERS = frozenset("0123456789+-.eE")
+# What stands for no value, in pandas, SQL, R and spreadsheets.
+MISSING = {"", "na", "n/a", "#na", "#n/a", "<na>", "nan", "-nan", "+nan", "nat", "null", "?"}
+SPREADSHEET_ERRORS = re.compile(r"#[A-Z/0]+[!?]")
+INTEGER = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII)
+# Words hold no digit, unless they are identifiers, as in `class_1`.
+WORD = re.compile(r"(?!inf(inity)?$)([^\W\d_]\D*|[^\W\d]\w*)", re.IGNORECASE)
+# The names of a column that has none: pandas's index, written to CSV, read and written again, and in Parquet.
+NAMELESS = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
+DATE = re.compile(
+    r"(\d{4})-(\d\d)(?:-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,18}))?)?\s?(Z|[+-]\d\d(?::?\d\d)?)?)?)?",
+    re.ASCII,
+)
+EPOCH = datetime.datetime(1, 1, 1)
+
+
+def shown(text):
+    """Returns a text as messages quote it."""
+    return repr(text if len(text) <= 40 else f"{text[:40]}...")
+
+
+def listed(names):
+    """Returns names as messages list them."""
+    names = [name if len(name) <= 40 else f"{name[:40]}..." for name in names]
+    return ", ".join(names[:20]) + (f" and {len(names) - 20:,} more" if len(names) > 20 else "")
+
+
+class Column:
+    """A column of a table.
+
+    Args:
+        name: Its name.
+        texts: List of what its rows say; empty where they say nothing.
+        lines: List of the line of each row in the file, or `None` where there are no lines.
+        decimal: What precedes the decimals of a number: `"."` or `","`.
+        is_text: Whether the file declares it to be text.
+    """
+
+    def __init__(self, name, texts, lines=None, decimal=".", is_text=False):
+        self.name, self.lines, self.decimal, self.is_text = name, lines, decimal, is_text
+        self.texts = texts
+
+    def __len__(self):
+        return len(self.texts)
+
+    def row(self, row):
+        """Returns how messages name a row."""
+        return f"row {row + 1}" + (f" (line {self.lines[row]})" if self.lines is not None else "")
+
+    def at(self, row):
+        return f"{shown(self.texts[row])} in {self.row(row)}"
+
+    def error(self, says, hint):
+        return ValueError(f"column {self.name!r} {says}: {hint}")
+
+    def or_commas(self, row, hint):
+        text = self.texts[row]
+        # 1,234 may be either.
+        if self.decimal == "," or not re.fullmatch(r"[+-]?\d+,\d+", text) or re.fullmatch(r"\D?\d{1,3},\d{3}", text):
+            return hint
+        return f"if these are decimal commas, --decimal , reads them; else {hint}"
+
+    def plain(self, text):
+        """Returns a number with a decimal point, whatever the file has in its place."""
+        return text if self.decimal == "." else text.translate({ord(","): ".", ord("."): ","})
+
+    def is_number(self, text):
+        text = self.plain(text)
+        if not OF_NUMBERS.issuperset(text):
+            return False
+        try:
+            float(text)
+        except ValueError:
+            return False
+        return True
+
+    def fault(self, text):
+        """Returns why a text is not a number that float64 holds, or `None` if it is."""
+        if not self.is_number(text):
+            return f"{shown(text)}, which is not a plain number such as -1234{self.decimal}5,"
+        number, value = decimal.Decimal(self.plain(text)), float(self.plain(text))
+        if not np.isfinite(value) or (value == 0 and number != 0):
+            return f"{shown(text)}, which is beyond the range of float64,"
+        if abs(value) >= 2**53 and number != decimal.Decimal(value) and not set(text) & set(".,eE"):
+            return f"{shown(text)}, which has more digits than float64 holds,"
+        return None
+
+    def numbers(self, hint):
+        """Returns the column in float64, or raises an error that says which row has no number, and `hint`."""
+        kinds = {text.lower() for text in set(self.texts)}
+        if kinds <= {"true", "false"}:
+            return np.array([text.lower() == "true" for text in self.texts], "float64")
+        if OF_NUMBERS.issuperset(self.plain("".join(kinds))):
+            try:
+                values = np.array([float(self.plain(text)) for text in self.texts])
+            except ValueError:
+                values = None
+            if values is not None:
+                doubtful = np.flatnonzero(~np.isfinite(values) | (values == 0) | (np.abs(values) >= 2**53))
+                if not any(self.fault(text) for text in {self.texts[row] for row in doubtful}):
+                    self.check_thousands(set(self.texts))
+                    return values
+        faults = {text: self.fault(text) if text else "no number" for text in set(self.texts)}
+        rows = [row for row, text in enumerate(self.texts) if faults[text]]
+        more = f", and {len(rows) - 1:,} more such rows" if len(rows) > 1 else ""
+        raise self.error(
+            f"has {faults[self.texts[rows[0]]]} in {self.row(rows[0])}{more}", self.or_commas(rows[0], hint)
+        )
+
+    def check_thousands(self, texts):
+        """Raises an error if points seem to divide thousands: 850, 1.020."""
+        if self.decimal == "." and all(re.fullmatch(r"[+-]?([1-9]\d{0,2}(\.\d{3})?|0)", text) for text in texts):
+            grouped = [text for text in texts if "." in text]
+            if grouped and len(grouped) < len(texts):
+                row = next(row for row, text in enumerate(self.texts) if "." in text)
+                raise self.error(
+                    f"has {self.at(row)}, whose point may divide thousands, and numbers without a point",
+                    "write 1234 for a thousand and more, and 12.000 for what has decimals, in every row",
+                )
+
+    def is_forecast(self):
+        """Returns whether the column holds numbers, not words; raises an error if that is in doubt."""
+        distinct = set(self.texts)
+        hint = "correct that, or say what the column is: --task forecast (numbers) or --task classify (names)"
+        numbers = {text for text in distinct if self.is_number(text)}
+        if not numbers:
+            doubtful = {text for text in distinct if text.lower() not in MISSING and not WORD.fullmatch(text)}
+            if not doubtful:
+                return False
+            what = "neither a plain number nor a word"
+        elif distinct - numbers - {""}:
+            doubtful, what = distinct - numbers - {""}, "not a plain number, as others are"
+        elif self.is_text:
+            doubtful, what = numbers, "a number, in a column of texts"
+        else:
+            doubtful = {text for text in numbers if re.match(r"[+-]?0\d", text)}
+            what = "a number with a leading zero, as in codes"
+            if not doubtful:
+                return True
+        row = next(row for row, text in enumerate(self.texts) if text in doubtful)
+        raise self.error(f"has {self.at(row)}, which is {what}", self.or_commas(row, hint))
+
+    def labels(self, what):
+        """Returns the column as names: integers if all are, else the texts as they are; no two fall together."""
+        first = {}
+        for row, text in enumerate(self.texts):
+            first.setdefault(text, row)
+        for text, row in first.items():
+            if not text:
+                raise self.error(f"has no {what} in {self.row(row)}", f"give the row a {what}, or delete it")
+            if text.lower() in MISSING or text == "None" or SPREADSHEET_ERRORS.fullmatch(text):
+                raise self.error(
+                    f"has {self.at(row)}, which usually stands for no value",
+                    f"delete the row, or write the {what} otherwise if it is one",
+                )
+        if all(INTEGER.fullmatch(text) for text in first):
+            return np.array([int(text) for text in self.texts], "int64")
+        written = {}
+        for text, row in first.items():
+            if not self.is_number(text):
+                continue
+            if "e" in text.lower():
+                raise self.error(
+                    f"has {self.at(row)}, a number that may have been rounded",
+                    f"write each {what} with all its digits, as text",
+                )
+            other = written.setdefault(decimal.Decimal(self.plain(text)), text)
+            # 7 and 007 differ as names do.
+            if other != text and not (other + text).isdigit():
+                raise self.error(
+                    f"has {self.at(first[other])} and {self.at(row)}", f"write the {what} alike if it is the same"
+                )
+        return np.array(self.texts)
+
+    def times(self):
+        """Returns the place of each row in time, from zero on; rows of one time have one place."""
+        distinct = list(dict.fromkeys(self.texts))
+        hint = "write all times as numbers, or all as dates such as 2024-01-31 or 2024-01-31T23:59:00+01:00"
+        if "" in distinct:
+            raise self.error(f"has no time in {self.row(self.texts.index(''))}", hint)
+        parsed, kinds = {}, {}
+        for text in distinct:
+            kind, parsed[text] = self.time(text)
+            if kind is None:
+                raise self.error(
+                    f"has {self.at(self.texts.index(text))}, which is neither a number nor such a date", hint
+                )
+            kinds.setdefault(kind, text)
+        if len(kinds) > 1:
+            (one, first), (other, second) = list(kinds.items())[:2]
+            raise self.error(
+                f"has {one}, {self.at(self.texts.index(first))}, and {other}, {self.at(self.texts.index(second))}", hint
+            )
+        if "a number" in kinds:
+            self.check_epochs(parsed, hint)
+        order = {key: place for place, key in enumerate(sorted(set(parsed.values())))}
+        return np.array([order[parsed[text]] for text in self.texts])
+
+    def time(self, text):
+        """Returns what a time is written as, or `None`, and its key for sorting."""
+        if self.is_number(text) and not re.match(r"[+-]?0\d", text):
+            return "a number", decimal.Decimal(self.plain(text))
+        match = DATE.fullmatch(text)
+        if not match:
+            return None, None
+        *parts, fraction, zone = match.groups()
+        try:
+            date = datetime.datetime(*(int(part or k < 3) for k, part in enumerate(parts)))
+        except ValueError:
+            return None, None
+        _, _, day, hour, *_ = parts
+        seconds = (date - EPOCH) // datetime.timedelta(seconds=1)
+        if zone not in (None, "Z"):
+            offset = 60 * int(zone[1:3]) + int(zone[3:].strip(":") or 0)
+            seconds -= 60 * offset * (-1 if zone[0] == "-" else 1)
+        kind = "a month" if day is None else "a day" if hour is None else "a time with a time zone"
+        if hour is not None and zone is None:
+            kind = "a time without a time zone"
+        return kind, (seconds, int((fraction or "").ljust(18, "0")))
+
+    def check_epochs(self, parsed, hint):
+        """Raises an error if numbers are dates that do not sort as numbers do, or times in several units."""
+        low, high = min(parsed, key=parsed.get), max(parsed, key=parsed.get)
+        if parsed[low] >= 10**8 and parsed[high] > 300 * parsed[low]:
+            first, second = (self.at(self.texts.index(text)) for text in (low, high))
+            raise self.error(f"has {first} and {second}, which seem to be seconds and fractions of them", hint)
+        if all(re.fullmatch(r"\d{7,8}", text) and 1900 <= int(text[-4:]) <= 2100 for text in parsed) and not all(
+            re.fullmatch(r"(19|20)\d\d(0[1-9]|1[0-2])([0-2]\d|3[01])", text) for text in parsed
+        ):
+            raise self.error(f"has {self.at(0)}, which seems to be a date that ends in its year", hint)
+
+
+def decoded(path):
+    """Returns the text of a file in UTF-8, or raises an error that says where it is none."""
+    raw = path.read_bytes()
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise ValueError(
+            f"is not UTF-8: {error.reason} at byte {error.start}, in line {line}. Save the file as UTF-8"
+        ) from None
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise ValueError(f"is not a text in UTF-8: it has a byte of zero in line {line}")
+    return text.removeprefix("\ufeff")
+
+
+def read_csv(path, decimal="."):
+    """Returns the columns of a table, by name."""
+    text = decoded(path)
+    if not text.strip():
+        raise ValueError("is empty")
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else delimiter_of(text, decimal)
+    rows, lines = divided_into_rows(text, delimiter)
+    header = [name.strip() for name in rows.pop(0)]
+    del lines[0]
+    if len(header) > 1:
+        lines = [line for line, row in zip(lines, rows, strict=True) if row]
+        rows = [row for row in rows if row]
+    else:
+        while rows and not rows[-1]:
+            rows.pop()
+        rows = [row or [""] for row in rows]
+    check_names(header)
+    for k, row in enumerate(rows):
+        if len(row) != len(header):
+            raise ValueError(
+                f"has {len(row)} values in row {k + 1} (line {lines[k]}), and {len(header)} columns: give each row a "
+                'value for each column, and put one that holds the delimiter into "quotes"'
+            )
+    if not rows:
+        raise ValueError("has no rows below its first one, which names the columns")
+    numbers = [name for name in header if OF_NUMBERS.issuperset(name) and name]
+    if len(numbers) == len(header) and numbers not in ([str(k + s) for k in range(len(header))] for s in (0, 1)):
+        raise ValueError(f"has numbers in its first row, {listed(header)}, which should name the columns")
+    columns = zip(*rows, strict=True)
+    return {
+        name: Column(name, [value.strip() for value in values], lines, decimal)
+        for name, values in zip(header, columns, strict=True)
+    }
+
+
+def check_names(names):
+    """Raises an error if two columns have one name; the nameless ones are left out anyway."""
+    found = set()
+    for name in names:
+        if name and name in found:
+            raise ValueError(f"has two columns named {shown(name)}: its first row must name each column once")
+        found.add(name)
+
+
+def reader(text, delimiter):
+    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, skipinitialspace=True)
+
+
+def delimiter_of(text, decimal):
+    """Returns the delimiter that divides the first row into the most columns."""
+    counts = {}
+    for delimiter in "\t;,|":
+        if delimiter == decimal:
+            continue
+        try:
+            counts[delimiter] = len(next(row for row in reader(text, delimiter) if row))
+        except (csv.Error, StopIteration):
+            counts[delimiter] = 0
+    best = max(counts, key=counts.get)
+    others = [delimiter for delimiter, count in counts.items() if count == counts[best] and delimiter != best]
+    if counts[best] > 1 and others:
+        raise ValueError(
+            f"has a first row that {best!r} and {others[0]!r} divide into equally many columns: use one of them only"
+        )
+    return best
+
+
+def divided_into_rows(text, delimiter):
+    """Returns the rows from the first one with values on, and the line in which each begins."""
+    rows, lines, begin = [], [], 1
+    found = reader(text, delimiter)
+    try:
+        for row in found:
+            if row or rows:
+                rows.append(row)
+                lines.append(begin)
+            begin = found.line_num + 1
+    except csv.Error as error:
+        count = sum(map(bool, rows))
+        where = f"row {count} (line {begin})" if count else f"line {begin}"
+        hint = (
+            "a quote that is opened there is never closed"
+            if "unexpected end" in str(error)
+            else f"its values are longer than {csv.field_size_limit():,} characters; is a quote left open there?"
+            if "limit" in str(error)
+            else f"{error}; write a quote inside of quotes twice"
+        )
+        raise ValueError(f"cannot be read from {where} on: {hint}") from None
+    return rows, lines
+
+
+def read_parquet(path):
+    """Returns the columns of a table, by name."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise ImportError(
+            'reading Parquet needs pyarrow. Install it with: pip install "keras_adaptive_rnn[compare]"'
+        ) from None
+    try:
+        # `read_table` would make columns of the names of folders.
+        table = pyarrow.parquet.ParquetFile(path).read()
+    except (pyarrow.ArrowException, OSError) as error:
+        raise ValueError(f"is not a Parquet file, or a damaged one: {str(error).splitlines()[0]}") from None
+    check_names(table.column_names)
+    if not table.num_rows:
+        raise ValueError("has no rows")
+    return {name: ParquetColumn(name, table.column(k)) for k, name in enumerate(table.column_names)}
+
+
+class ParquetColumn(Column):
+    """A column of a Parquet file, whose texts are made when they are needed."""
+
+    def __init__(self, name, values):
+        self.name, self.values, self.lines, self.decimal = name, values, None, "."
+        self._texts = None
+
+    def __len__(self):
+        return len(self.values)
+
+    @property
+    def is_text(self):
+        import pyarrow
+
+        kind = self.values.type
+        kind = kind.value_type if pyarrow.types.is_dictionary(kind) else kind
+        return (
+            pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind) or pyarrow.types.is_string_view(kind)
+        )
+
+    @property
+    def texts(self):
+        if self._texts is None:
+            self._texts = self.as_texts()
+        return self._texts
+
+    def as_texts(self):
+        import pyarrow
+
+        values, types = self.values, pyarrow.types
+        if types.is_dictionary(values.type):
+            values = values.cast(values.type.value_type)
+        kind = values.type
+        known = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean, types.is_null, types.is_date)
+        if not (self.is_text or types.is_timestamp(kind) or any(check(kind) for check in known)):
+            raise ValueError(
+                f"column {self.name!r} holds {kind}, which is neither numbers, dates nor text: name the columns to "
+                "read with --columns, or turn it into one of these"
+            )
+        zone = ""
+        if types.is_timestamp(kind) and kind.tz is not None:
+            # Instants, in UTC.
+            values, zone = values.cast(pyarrow.timestamp(kind.unit)), "Z"
+        texts = values.cast(pyarrow.string()).to_pylist()
+        return ["" if text is None else text.strip() + zone for text in texts]

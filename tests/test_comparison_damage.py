@@ -1,0 +1,167 @@
+"""Folders of `compare` with damaged files: what can be made again is, and each message names its file."""
+
+import json
+import os
+import pathlib
+import shutil
+import warnings
+
+import numpy as np
+import pytest
+
+import keras_adaptive_rnn as kar
+from keras_adaptive_rnn.comparison import Comparison, trials
+from keras_adaptive_rnn.comparison.folder import Folder
+from tests.backends import in_turns
+
+X = np.random.default_rng(0).normal(size=(80, 3, 1))
+Y = np.where(X[:, 0, 0] > 0, "up", "down")
+SMALL = {"cells": ["lstm", "gru"], "weights": 300, "minutes": 0.001, "seeds": 1, "memory": False, "verbose": False}
+
+
+def compare(folder):
+    return kar.compare(X, Y, **SMALL, trials=2, output=folder)
+
+
+def figures(found):
+    return {row["name"]: (row["validation"], row["test"], row["curves"]) for row in found.results["rows"]}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("finished") / "out"
+    return compare(folder)
+
+
+@pytest.fixture
+def folder(finished, tmp_path):
+    """A copy of a finished comparison."""
+    shutil.copytree(finished.path, tmp_path / "out")
+    return tmp_path / "out"
+
+
+DAMAGE = {
+    "cut": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
+    "empty": lambda path: path.write_bytes(b""),
+    "binary": lambda path: path.write_bytes(b"{\xff\0"),
+    "of another kind": lambda path: path.write_text("[1]"),
+    "without its contents": lambda path: path.write_text("{}"),
+}
+REMADE = ["costs-gru.json", "trials/gru-seed0.json", "trials/lstm-rung0-rate0.001.json", "trials/gru-seed0.weights.h5"]
+
+
+def unfinished(folder):
+    (folder / "results.json").unlink()
+    return folder
+
+
+@in_turns
+@pytest.mark.parametrize("how", DAMAGE)
+@pytest.mark.parametrize("name", REMADE)
+def test_a_damaged_file_is_made_again_to_the_same_numbers(folder, finished, name, how, monkeypatch):
+    trained, train = [], trials.Learner.train
+    monkeypatch.setattr(trials.Learner, "train", lambda *args: trained.append(args) or train(*args))
+    DAMAGE[how](unfinished(folder) / name)
+    with pytest.warns(UserWarning, match=pathlib.Path(name).name) as told:
+        found = compare(folder)
+    assert [w for w in told if "made again" in str(w.message)]
+    assert figures(found) == figures(finished)
+    # No other trial is lost.
+    assert len(trained) == name.startswith("trials")
+    assert found.best_model().predict(X[:2], verbose=0).shape == (2, 2)
+
+
+@in_turns
+@pytest.mark.parametrize("name", ["trials/gru-seed0.weights.h5", "trials/lstm-seed0.json"])
+def test_a_missing_trial_is_made_again(folder, finished, name):
+    (unfinished(folder) / name).unlink()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert figures(compare(folder)) == figures(finished)
+    assert (folder / name).exists()
+
+
+@in_turns
+@pytest.mark.parametrize("how", [*DAMAGE, "missing"])
+@pytest.mark.parametrize("name", ["settings.json", "plan.json"])
+def test_what_trials_depend_on_is_not_made_again(folder, name, how):
+    path = unfinished(folder) / name
+    DAMAGE.get(how, pathlib.Path.unlink)(path)
+    before = {file: file.read_bytes() for file in folder.rglob("*.*") if file.is_file()}
+    with pytest.raises(ValueError, match=name) as stop:
+        compare(folder)
+    assert str(folder) in str(stop.value)
+    assert before == {file: file.read_bytes() for file in folder.rglob("*.*") if file.is_file()}
+
+
+@in_turns
+@pytest.mark.parametrize("how", DAMAGE)
+def test_damaged_results(folder, finished, how, monkeypatch):
+    DAMAGE[how](folder / "results.json")
+    with pytest.raises(ValueError, match=r"results\.json is damaged .* makes it again"):
+        Comparison(folder)
+    monkeypatch.setattr(trials.Learner, "train", None)  # Nothing is trained.
+    with pytest.warns(UserWarning, match=r"results\.json is damaged"):
+        found = compare(folder)
+    assert figures(found) == figures(finished)
+
+
+@in_turns
+@pytest.mark.parametrize("how", ["cut", "empty", "binary", "missing"])
+def test_a_damaged_model(folder, finished, how, monkeypatch):
+    path = folder / "best.keras"
+    expected = finished.best_model().predict(X, verbose=0)
+    DAMAGE.get(how, pathlib.Path.unlink)(path)
+    with pytest.raises(ValueError, match=r"best\.keras is (damaged|missing).* makes it again"):
+        Comparison(folder).best_model()
+    monkeypatch.setattr(trials.Learner, "train", None)
+    with pytest.warns(UserWarning, match=r"best\.keras is"):
+        found = compare(folder)
+    np.testing.assert_allclose(found.best_model().predict(X, verbose=0), expected, rtol=1e-5)
+
+
+@in_turns
+def test_the_report_and_the_classes_are_written_again(folder):
+    (folder / "report.html").write_text("<")
+    (folder / "best.json").unlink()
+    compare(folder)
+    assert (folder / "report.html").read_text(encoding="utf-8").endswith("</html>\n")
+    assert json.loads((folder / "best.json").read_text(encoding="utf-8"))["classes"] == ["down", "up"]
+
+
+@in_turns
+def test_a_trial_of_another_plan_is_made_again(folder, finished):
+    path = unfinished(folder) / "trials" / "gru-seed0.json"
+    record = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**record, "steps": record["steps"] + 1, "test": 0.0}))
+    with pytest.warns(UserWarning, match=r"gru-seed0\.json is of another plan"):
+        assert figures(compare(folder)) == figures(finished)
+
+
+@in_turns
+def test_a_file_is_written_as_a_whole_or_not_at_all(tmp_path, monkeypatch):
+    folder = Folder(tmp_path / "out", {"weights": 1}, warnings.warn)
+    folder.write("plan", {"units": 1})
+
+    def full(*args):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="no space"):
+        folder.write("plan", {"units": 2})
+    assert folder.read("plan") == {"units": 1}
+    # What is left behind is no trial and no reason to refuse the folder.
+    with pytest.raises(OSError, match="no space"):
+        Folder(tmp_path / "other", {"weights": 1}, warnings.warn)
+    monkeypatch.undo()
+    Folder(tmp_path / "other", {"weights": 1}, warnings.warn)
+
+
+@in_turns
+def test_a_title_is_not_an_equation(folder):
+    path = folder / "results.json"
+    results = json.loads(path.read_text(encoding="utf-8"))
+    for row in results["rows"]:
+        row["title"] = "$\\frac$"
+    path.write_text(json.dumps(results))
+    assert "frac" in Comparison(folder)._repr_html_()
