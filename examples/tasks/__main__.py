@@ -36,8 +36,11 @@ show that a task works; they are not a benchmark, and another seed gives other r
 of the recurrent layer or, with several layers or a bidirectional one, of the whole model. The text of Python's language
 reference is from Python 3.11.
 
+{thumbnails}
 {contents}
 {sections}"""
+# Pictures in a row of the first table.
+ACROSS = 3
 
 
 def described(name: str) -> list[str]:
@@ -72,10 +75,26 @@ def anchor(title: str) -> str:
     return kept.replace(" ", "-")
 
 
+def thumbnails(names: list[str]) -> str:
+    """Returns a table of the pictures, each a link to its section."""
+    cells = []
+    for name in names:
+        title, _ = titled(described(name)[0])
+        # HTML, as Markdown cannot say how wide a picture is.
+        image = f'<img src="../images/tasks/{name}.png" width="220" alt="{title}">'
+        cells.append(f"[{image}](#{anchor(title)}) {title}")
+    cells += [""] * (-len(cells) % ACROSS)
+    rows = [[""] * ACROSS, [":---:"] * ACROSS]
+    rows += [cells[k : k + ACROSS] for k in range(0, len(cells), ACROSS)]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
 def gallery(results: dict[str, dict]) -> str:
     titles = [titled(described(name)[0]) for name in results]
+    shown = [name for name in results if (DOCS / "images" / "tasks" / f"{name}.png").exists()]
     contents = "".join(f"- [{title}](#{anchor(title)}): {about}\n" for title, about in titles)
-    return GALLERY.format(contents=contents, sections="\n".join(section(name, results[name]) for name in results))
+    sections = "\n".join(section(name, results[name]) for name in results)
+    return GALLERY.format(thumbnails=thumbnails(shown), contents=contents, sections=sections)
 
 
 def collect():

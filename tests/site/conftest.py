@@ -24,8 +24,17 @@ READ = """() => ({
   rendered: document.querySelectorAll(".math .katex").length,
   raw: document.querySelectorAll(".katex-error").length,
   title: document.title,
+  heading: (document.querySelector("article h1")?.firstChild.textContent ?? "").trim(),
+  sidebar: [...document.querySelectorAll(".sidebar-tree a.reference")].map((a) => [a.href, a.textContent.trim()]),
+  empty: [...document.querySelectorAll("article table")].filter((table) => !table.querySelector("td")).length,
 })"""
 WIDTH = "() => document.documentElement.scrollWidth"
+# What a reader must scroll sideways to see, by the cue that its background gives.
+HIDDEN = """() => [...document.querySelectorAll("article *")]
+  .filter((element) => element.scrollWidth > element.clientWidth + 1 && element.clientWidth > 0)
+  .map((element) => [element, getComputedStyle(element)])
+  .filter(([element, style]) => style.overflowX !== "visible" && !element.matches("textarea, canvas, .live-text"))
+  .map(([element, style]) => [element.className || element.tagName, style.backgroundImage.includes("gradient")])"""
 # The contrast of text, as the Web Content Accessibility Guidelines define it.
 CONTRAST = """() => {
   const luminance = (color) => {
@@ -46,6 +55,7 @@ class Visit:
     seen: dict
     problems: list
     width_on_phone: int
+    hidden_on_phone: list
     contrasts: dict
 
 
@@ -124,9 +134,9 @@ def visits(folder, address, open_page):
         page.emulate_media(color_scheme="dark")
         contrasts["dark"] = page.evaluate(CONTRAST)
         page.set_viewport_size(PHONE)
-        width = page.evaluate(WIDTH)
+        width, hidden = page.evaluate(WIDTH), page.evaluate(HIDDEN)
         page.emulate_media(color_scheme="light")
         page.set_viewport_size(DESKTOP)
-        found[path] = Visit(seen, list(problems), width, contrasts)
+        found[path] = Visit(seen, list(problems), width, hidden, contrasts)
     page.context.close()
     return found

@@ -1,6 +1,7 @@
 """The documentation site as readers see it, in a browser."""
 
 import collections
+import re
 import urllib.parse
 
 import pytest
@@ -47,6 +48,32 @@ def test_every_page_fits_a_phone(visits):
     assert {p: v.width_on_phone for p, v in visits.items() if v.width_on_phone > PHONE["width"]} == {}
 
 
+def test_what_is_cut_on_a_phone_shows_that_there_is_more(visits):
+    hidden = {path: visit.hidden_on_phone for path, visit in visits.items() if visit.hidden_on_phone}
+    assert "api/cells/MogrifierCell.html" in hidden
+    assert {p: h for p, h in hidden.items() if not all(has_cue for _, has_cue in h)} == {}
+
+
+def test_no_table_is_empty(visits):
+    assert [path for path, visit in visits.items() if visit.seen["empty"]] == []
+
+
+def test_a_page_has_one_name(visits, address):
+    names = {(link, text) for visit in visits.values() for link, text in visit.seen["sidebar"] if text != "README"}
+    pages = {f"{address}/{path}": visit.seen["heading"] for path, visit in visits.items()}
+    assert len(names) > 30
+    assert {(link, text) for link, text in names if "#" not in link and text != pages[link]} == set()
+
+
+def test_the_first_page_has_a_picture_and_results(open_page, address):
+    page, _ = open_page()
+    page.goto(f"{address}/index.html")
+    assert page.locator("article img").count() == 1
+    assert page.eval_on_selector("article img", "image => image.complete && image.naturalWidth > 0")
+    assert page.locator("article table").first.locator("tbody tr").count() > 2
+    page.context.close()
+
+
 def test_light_and_dark_can_be_read(visits):
     faint = {p: v.contrasts for p, v in visits.items() if min(v.contrasts.values()) < 7}
     assert faint == {}
@@ -77,7 +104,7 @@ def expected():
 
 def start(page, address, **fields):
     page.goto(f"{address}/live.html")
-    page.fill("[name=prompt]", PROMPT)
+    page.fill("[name=prompt]", fields.pop("beginning", PROMPT))
     page.fill("[name=letters]", str(fields.pop("letters", LETTERS)))
     for name, value in fields.items():
         page.select_option(f"[name={name}]", value)
@@ -100,6 +127,41 @@ def test_the_browser_writes_what_python_writes(viewport, scheme, open_page, addr
     colors = "c => new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size"
     assert page.eval_on_selector("#live canvas", colors) > 100
     assert problems == []
+    page.context.close()
+
+
+def test_a_long_beginning_is_read_in_sight_and_stops(open_page, address):
+    page, problems = open_page()
+    beginning = "An exception is raised by the statement. " * 500
+    start(page, address, beginning=beginning)
+    page.wait_for_function("document.querySelector('.live-status').textContent.startsWith('Reading the beginning')")
+    page.click("[name=stop]", timeout=2000)
+    page.wait_for_selector("#live[data-state=done]", timeout=2000)
+    assert re.fullmatch(r"Stopped after reading \d+ of 20500 letters\.", page.inner_text(".live-status"))
+    assert page.text_content(".live-text") == beginning
+    assert problems == []
+    page.context.close()
+
+
+def test_unknown_letters_are_named(open_page, address):
+    page, _ = open_page()
+    start(page, address, beginning="Is λ a letter, or ✓?", letters=3)
+    finish(page)
+    assert page.inner_text(".live-note").endswith(": λ ✓")
+    start(page, address, letters=3)
+    finish(page)
+    assert page.locator(".live-note").is_hidden()
+    page.context.close()
+
+
+def test_the_page_says_how_much_it_loads(open_page, address, folder):
+    files = [path for name in ("live", "ort") for path in (folder / "_static" / name).iterdir()]
+    model, everything = (folder / "_static/live/model.onnx").stat().st_size, sum(path.stat().st_size for path in files)
+    page, _ = open_page()
+    page.goto(f"{address}/live.html")
+    for text in (page.inner_text(".live-status"), page.inner_text("article")):
+        assert f"{model / 1e6:.1f} MB" in text
+        assert f"{everything / 1e6:.1f} MB" in text
     page.context.close()
 
 

@@ -11,7 +11,7 @@ release = version = os.environ["KAR_SITE_VERSION"]
 extensions = ["myst_parser", "sphinx_copybutton", "tools.site.mathematics"]
 exclude_patterns = []
 
-myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath", "html_image"]
 myst_heading_anchors = 4
 myst_links_external_new_tab = False
 # `$$` inside a line is mathematics of its own line, as in the docstrings.

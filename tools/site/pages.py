@@ -33,9 +33,10 @@ SECTIONS = {
     "Project": ["readme", "architecture", "contributing", "tests", "golden", "changelog"],
 }
 # Titles in the sidebar that are not those of the pages.
-TITLES = {"compare": "Cells compared on your data", "readme": "README"}
+TITLES = {"readme": "README"}
 FENCE = re.compile(r"^(```+|~~~+).*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
+IMAGE = re.compile(r'(<img src=")([^":]+)(")')
 CODE = re.compile(r"(?<![`\[])`([\w./]+)`(?![`\]])")
 
 
@@ -71,9 +72,10 @@ class Site:
         """Returns a text whose links lead to pages of the site, and whose names of classes are links to their pages."""
 
         def replace(match):
-            is_image, words, target = match[1], match[2], match[3]
+            # The words of a link may be a picture.
+            is_image, words, target = match[1], LINK.sub(replace, match[2]), match[3]
             if re.match(r"[a-z]+:|#|/", target):
-                return match[0]
+                return f"{is_image}[{words}]({target})"
             target, _, anchor = target.partition("#")
             path = posixpath.normpath(posixpath.join(posixpath.dirname(origin or ""), target))
             anchor = f"#{anchor}" if anchor else ""
@@ -85,11 +87,12 @@ class Site:
                 self.broken.append(f"{origin or page} links to {match[3]}")
                 return words
             if is_image:
-                copied = self.folder / path
-                copied.parent.mkdir(parents=True, exist_ok=True)
-                copied.write_bytes((ROOT / path).read_bytes())
-                return f"![{words}](/{path})"
+                return f"![{words}]({self.image(path)})"
             return self.source_link(page, path, words, anchor)
+
+        def picture(match):
+            path = posixpath.normpath(posixpath.join(posixpath.dirname(origin or ""), match[2]))
+            return f"{match[1]}{self.image(path) or match[2]}{match[3]}"
 
         def name(match):
             target = self.targets.get(match[1]) or self.origins.get(match[1])
@@ -100,7 +103,7 @@ class Site:
             return f"[{match[0]}](/{target}.md)"
 
         lines = []
-        for line in LINK.sub(replace, text).splitlines(keepends=True):
+        for line in LINK.sub(replace, IMAGE.sub(picture, text)).splitlines(keepends=True):
             # Not in headings, nor in words that are links already.
             is_heading = line.startswith("#")
             parts = re.split(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\([^()\s]+\)|<a .*?</a>)", line)
@@ -108,6 +111,16 @@ class Site:
                 line if is_heading else "".join(part if i % 2 else CODE.sub(name, part) for i, part in enumerate(parts))
             )
         return "".join(lines)
+
+    def image(self, path):
+        """Copies a picture of the repository, and returns its path on the site, or `""` if there is no such file."""
+        if not (ROOT / path).is_file():
+            self.broken.append(f"No picture {path}")
+            return ""
+        copied = self.folder / path
+        copied.parent.mkdir(parents=True, exist_ok=True)
+        copied.write_bytes((ROOT / path).read_bytes())
+        return f"/{path}"
 
     def source_link(self, page, path, words=None, anchor=""):
         """Returns a link, in HTML, to a page that shows a file, or to the file itself if it is no program."""

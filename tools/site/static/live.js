@@ -31,19 +31,22 @@ root.innerHTML = `
       <button type="button" name="stop" disabled>Stop</button>
     </div>
   </form>
-  <p class="live-status" role="status">The first time, the model and its runtime are loaded: 18 MB.</p>
+  <p class="live-status" role="status">The first time, the model (3.3 MB) and its runtime are loaded, 17.8 MB in all.</p>
+  <p class="live-note" role="status" hidden></p>
   <pre class="live-text" aria-live="off"></pre>
   <canvas class="live-map" role="img" aria-label="Heat map of the states of both layers"></canvas>`;
 
 const form = root.querySelector("form");
 const fields = form.elements;
 const status = root.querySelector(".live-status");
+const note = root.querySelector(".live-note");
 const text = root.querySelector(".live-text");
 const canvas = root.querySelector("canvas");
 
 let model = null; // What `load` returns.
 let stopped = false;
 let columns = []; // What the heat map shows: a letter and the states after it.
+const kept = 400; // As many columns as the widest canvas shows.
 
 async function load() {
   if (location.protocol === "file:") {
@@ -72,7 +75,8 @@ async function load() {
     return { logits: outputs.output.data, after };
   }
 
-  return { tokens, orders, idOf: (letter) => ids.get(letter) ?? unknown, start, step };
+  const knows = (letter) => ids.has(letter) && ids.get(letter) !== unknown;
+  return { tokens, orders, knows, idOf: (letter) => ids.get(letter) ?? unknown, start, step };
 }
 
 function most(logits) {
@@ -101,6 +105,21 @@ async function write() {
   let busy = 0;
   let painted = 0;
 
+  const strange = [...new Set(prompt)].filter((letter) => !model.knows(letter));
+  const some = strange.slice(0, 20).join(" ") + (strange.length > 20 ? " ..." : "");
+  note.textContent = `The model was not trained on these letters, and reads each as an unknown one: ${some}`;
+  note.hidden = !strange.length;
+
+  // Lets the browser paint, and take a click on Stop.
+  async function show(message, wait = 0) {
+    draw();
+    text.scrollTop = text.scrollHeight;
+    status.textContent = message;
+    await pause(wait);
+    painted = performance.now();
+  }
+  const rate = () => `The model computes ${Math.round((1000 * steps) / busy)} letters a second.`;
+
   async function read(letter, id) {
     const begun = performance.now();
     ({ logits, after: states } = await model.step(id, states));
@@ -110,26 +129,28 @@ async function write() {
     const names = Object.keys(states);
     const layers = [states[names[0]].data, states[names[names.length / 2]].data];
     columns.push({ letter, layers: layers.map((h, layer) => model.orders[layer].map((unit) => h[unit])) });
+    columns.splice(0, columns.length - kept);
   }
 
-  for (const letter of prompt) {
+  for (const [n, letter] of prompt.entries()) {
     await read(letter, model.idOf(letter));
+    if (performance.now() - painted > 40) {
+      await show(`Reading the beginning: ${n + 1} of ${prompt.length} letters. ${rate()}`);
+    }
+    if (stopped) {
+      await show(`Stopped after reading ${n + 1} of ${prompt.length} letters.`);
+      return;
+    }
   }
   for (let n = 0; n < letters && !stopped; n += 1) {
     const id = fields.choice.value === "greedy" ? most(logits) : drawn(logits, fields.temperature.valueAsNumber);
     text.append(model.tokens[id]);
     await read(model.tokens[id], id);
     if (pace || performance.now() - painted > 40) {
-      draw();
-      text.scrollTop = text.scrollHeight;
-      status.textContent = `${n + 1} letters. The model computes ${Math.round((1000 * steps) / busy)} letters a second.`;
-      await pause(pace ? 1000 / pace : 0);
-      painted = performance.now();
+      await show(`${n + 1} letters. ${rate()}`, pace ? 1000 / pace : 0);
     }
   }
-  draw();
-  const rate = Math.round((1000 * steps) / busy);
-  status.textContent = `${Array.from(text.textContent).length - prompt.length} letters. The model computes ${rate} letters a second.`;
+  await show(`${Array.from(text.textContent).length - prompt.length} letters. ${rate()}`);
 }
 
 function draw() {
