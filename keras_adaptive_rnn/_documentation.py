@@ -201,7 +201,7 @@ def arguments(cls):
     is_open = any(p.kind is p.VAR_KEYWORD for p in listed.values())
     texts = {name: with_default(text_about(cls, name), p.default) for name, p in listed.items() if p.kind not in OPEN}
     # Of what it passes on to a class of Keras, only the class itself can say something.
-    texts |= {name: text for name, text in own.items() if is_open and name not in texts}
+    texts |= {name: text_about(cls, name) for name in own if is_open and name not in texts}
     groups = [([*names], text) for text, names in itertools.groupby(texts, texts.get)]
     return [(", ".join(names), text) for names, text in groups] + [
         (names, text) for names, text in items(parse(written(cls))[1].get("Args", "")) if is_open and "*" in names
