@@ -169,30 +169,29 @@ def resolved(path):
 
 
 def with_default(text, default):
-    """Returns a text about an argument that states its default: what it says of another one is replaced."""
-    if default is inspect.Parameter.empty:
-        return text
-    shown = shown_default(default)
+    """Returns a text about an argument that states its default: what it says of another one is taken away."""
     stated = SENTENCE.search(text) or ASIDE.search(text)
-    if stated and same(stated[1], shown):
-        return text
-    text = ASIDE.sub(r"`\1`", SENTENCE.sub("", text)).strip()
-    return f"{text} Defaults to `{shown}`.".strip()
+    without = ASIDE.sub(r"`\1`", SENTENCE.sub("", text)).strip()
+    if default is inspect.Parameter.empty:
+        return without
+    shown = shown_default(default)
+    return text if stated and same(stated[1], shown) else f"{without} Defaults to `{shown}`.".strip()
 
 
 def same(stated, shown):
     """Returns whether two texts are the same Python value."""
     try:
-        return ast.literal_eval(stated) == ast.literal_eval(shown)
+        a, b = ast.literal_eval(stated), ast.literal_eval(shown)
     except (ValueError, SyntaxError):
         return stated == shown
+    return a == b and type(a) is type(b)
 
 
 def shown_default(value):
     """Returns a default as it is written in a docstring."""
     if isinstance(value, str):
         return f'"{value}"'
-    return value.__name__ if callable(value) else repr(value)
+    return getattr(value, "__name__", repr(value)) if callable(value) else repr(value)
 
 
 def arguments(cls):

@@ -192,6 +192,18 @@ def test_a_subclass_that_changes_a_default_says_so():
     assert "states: List of two tensors" in inspect.getdoc(Clipped)
 
 
+def test_a_subclass_that_requires_an_argument_states_no_default():
+    class Strict(kar.LSTMCell):
+        """An LSTM that must be told."""
+
+        def __init__(self, units, *, cell_clip, seed, dropout, **kwargs):
+            super().__init__(units, cell_clip=cell_clip, seed=seed, dropout=dropout, **kwargs)
+
+    texts = described(inspect.getdoc(Strict))
+    assert list(faults("Strict", signature_of(Strict), texts)) == []
+    assert texts["dropout"].startswith("Float in `[0, 1)`")
+
+
 def test_a_layer_of_a_cell_has_the_arguments_of_the_cell():
     class Slow(kar.ElmanCell):
         """A slow cell, with no sections at all."""
