@@ -31,7 +31,7 @@ root.innerHTML = `
       <button type="button" name="stop" disabled>Stop</button>
     </div>
   </form>
-  <p class="live-status" role="status">The first time, the model (3.3 MB) and its runtime are loaded, 17.8 MB in all.</p>
+  <p class="live-status" role="status">The first time, the model (3.3 MB) and its runtime are loaded, 17.6 MB in all.</p>
   <p class="live-note" role="status" hidden></p>
   <pre class="live-text" aria-live="off"></pre>
   <canvas class="live-map" role="img" aria-label="Heat map of the states of both layers"></canvas>`;
