@@ -64,7 +64,7 @@ dist: $(VENV)/bin/python ## Build the wheel and the source archive, in dist/, an
 	$(BIN)/twine check --strict dist/*
 
 .PHONY: check-dist
-check-dist: ## Install the wheel of dist/ with each backend alone, and run the README's first lines.
+check-dist: ## Install the wheel of dist/ with each backend alone, and run the README's Python.
 	$(BIN)/python tools/check_dist.py
 
 # The pages run on TensorFlow, which tokenizes for the language model of the live page anyway, and exports it.

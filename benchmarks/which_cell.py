@@ -4,7 +4,7 @@
     KERAS_BACKEND=jax python -m benchmarks.which_cell runs/which_cell
 
 The folder keeps the data and the comparisons; a run that was stopped goes on. Settings, seeds and figures go to
-`benchmarks/compare/`, and the tables of `docs/compare.md` and `README.md` are printed. It takes up to half an hour.
+`benchmarks/compare/`, and the tables of `docs/compare.md` are printed. It takes up to half an hour.
 """
 
 import argparse

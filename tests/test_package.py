@@ -250,15 +250,38 @@ def test_the_conda_recipe_needs_what_the_package_needs():
         assert set(re.search(rf"- {name} (.*)\n", recipe)[1].split(",")) == set(bounds.split(","))
 
 
+def test_the_readme_is_short_and_its_programs_choose_a_backend():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.split()) <= 700
+    blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    assert len(blocks) == 2
+    for block in blocks:
+        assert block.startswith('import os\n\nos.environ.setdefault("KERAS_BACKEND", "jax")')
+        assert "model.fit(" in block
+        assert "model.predict(" in block
+
+
 @pytest.mark.skipif(
     keras.backend.backend() != "jax", reason="the wheel is the same on every backend: built once, on JAX"
 )
 def test_a_wheel_works_away_from_the_checkout(tmp_path):
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     build = [*pip, "wheel", str(ROOT), "--no-deps", "--no-build-isolation", "--wheel-dir", str(tmp_path)]
-    subprocess.run(build, check=True, capture_output=True)
+    url = "https://example.org/owner/project"
+    subprocess.run(build, check=True, capture_output=True, env={**os.environ, "PROJECT_URL": url})
     (wheel,) = tmp_path.glob("keras_adaptive_rnn-*.whl")
     names = zipfile.ZipFile(wheel).namelist()
+    (name,) = (name for name in names if name.endswith("/METADATA"))
+    metadata = zipfile.ZipFile(wheel).read(name).decode()
+    assert f"\nProject-URL: Repository, {url}\n" in metadata
+    links = re.findall(r"(!?)\[[^\]]*\]\(([^()\s]+)\)", metadata)
+    assert len(links) > 20
+    for is_image, link in links:
+        assert re.match("https://", link)
+        place = f"{url}/{'raw' if is_image else 'blob'}/v{kar.__version__}/"
+        if link.startswith(url):
+            assert link.startswith(place)
+            assert (ROOT / link.removeprefix(place).partition("#")[0]).is_file()
     assert "keras_adaptive_rnn/py.typed" in names
     sources = {path.relative_to(ROOT).as_posix() for path in PACKAGE.rglob("*.py*") if path.suffix in (".py", ".pyi")}
     assert {name for name in names if name.endswith((".py", ".pyi"))} == sources

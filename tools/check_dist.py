@@ -1,8 +1,10 @@
-"""Installs the wheel of `dist/` into an empty environment for each backend, and runs the README's first example there.
+"""Installs the wheel of `dist/` into an empty environment for each backend, and runs the README's Python there.
 
     python tools/check_dist.py [BACKEND ...]
 
-The versions are those of `constraints.txt`. The exit code is 0 if every environment ran it.
+Each block of README.md runs by itself and as it stands, except that the line which chooses the backend names the
+installed one. So does a command of the package, which must find the backend by itself. The home is empty, and no
+variable is set. The versions are those of `constraints.txt`. The exit code is 0 if every environment ran everything.
 """
 
 import os
@@ -15,30 +17,46 @@ import venv
 
 ROOT = pathlib.Path(__file__).parent.parent
 BACKENDS = ("jax", "tensorflow", "torch")
-# What the example leaves to its reader: to see that the model trains, and which package it was made with.
-TRAIN = """
-import numpy as np
-import keras_adaptive_rnn
+CHOICE = 'os.environ.setdefault("KERAS_BACKEND", "{}")'
+WHERE = "import keras, keras_adaptive_rnn as kar; print(keras.backend.backend(), kar.__version__, kar.__file__)"
+COMPARE = "-m keras_adaptive_rnn compare series.csv --target y --cells lstm,gru --weights 300 --minutes 0.02 --trials 1"
 
-x, y = np.random.default_rng(0).integers(1, 10_000, size=(8, 12)), np.arange(8) % 2
-history = model.fit(x, y, epochs=2, verbose=0)
-assert np.isfinite(history.history["loss"]).all()
-print(keras.backend.backend(), keras_adaptive_rnn.__version__, keras_adaptive_rnn.__file__)
-"""
+
+def programs(backend):
+    """Returns what Python is called with, by what it is."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    found = {f"README.md, block {k}": block for k, block in enumerate(blocks, 1)}
+    for name, block in found.items():
+        if CHOICE.format("jax") not in block:
+            raise ValueError(f"{name} does not choose a backend before it imports Keras")
+    chosen = CHOICE.format(backend)
+    found = {name: ["-c", block.replace(CHOICE.format("jax"), chosen)] for name, block in found.items()}
+    options = ["--steps", "8", "--seeds", "2", "--no-memory"]
+    where = ["-c", f"import os; {chosen}; {WHERE}"]
+    return {**found, "compare": [*COMPARE.split(), *options], "import": where}
 
 
 def check(backend, wheel, folder):
-    """Returns whether the README's first example runs with one backend and nothing else."""
+    """Returns whether everything runs with one backend and nothing else."""
     venv.create(folder, with_pip=True)
     python = folder / "bin" / "python"
     install = [python, "-m", "pip", "install", "--quiet", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*install, "--constraint", ROOT / "constraints.txt", f"{wheel}[{backend}]"], check=True)
-    code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)[1]
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    environment |= {"KERAS_BACKEND": backend, "TF_CPP_MIN_LOG_LEVEL": "3"}
-    done = subprocess.run([python, "-c", code + TRAIN], cwd=folder, env=environment, capture_output=True, text=True)
-    print(done.stdout.strip() if done.returncode == 0 else f"{backend}: failed\n{done.stderr}", flush=True)
-    return done.returncode == 0 and str(folder) in done.stdout
+    subprocess.run([*install, "--constraint", ROOT / "constraints.txt", f"{wheel}[{backend},plot]"], check=True)
+    failed = []
+    for name, arguments in programs(backend).items():
+        # A home for each: Keras writes its settings there, as they were at the first import.
+        home = folder / "homes" / name.replace(" ", "_")
+        home.mkdir(parents=True)
+        (home / "series.csv").write_text("y\n" + "".join(f"{(k % 7) * (k % 5)}\n" for k in range(400)))
+        environment = {"PATH": os.environ["PATH"], "HOME": str(home)}
+        done = subprocess.run([python, *arguments], cwd=home, env=environment, capture_output=True, text=True)
+        if done.returncode != 0:
+            failed.append(name)
+            print(f"{backend}, {name}: failed\n{done.stdout}{done.stderr}", flush=True)
+    # The last program shows which package it was.
+    print(done.stdout.strip(), flush=True)
+    return not failed and str(folder) in done.stdout
 
 
 def main():

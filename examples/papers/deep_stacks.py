@@ -46,9 +46,12 @@ def make(name, settings, data):
 
     units = _study.equal_units(count, settings["weights"])
     tokens = keras.Input((None,), dtype="int32")
-    # Fixed, of unit variance, and as wide as a layer: the skip connection into the first block adds it to the output.
-    normal = keras.initializers.RandomNormal(stddev=1.0, seed=0)
-    embedded = keras.layers.Embedding(classes, units, normal, trainable=False)(tokens)
+    # As wide as a layer, so that the first block has a skip connection, which adds it to the output; fixed, and of unit
+    # variance over the text.
+    embedding = keras.layers.Embedding(classes, units, trainable=False)
+    embedded = embedding(tokens)
+    normal = np.random.default_rng(0).normal(size=(classes, units))
+    embedding.set_weights([normal / normal[data[1]["train"]].std()])
     states = make_layer(name, units, settings)(embedded)
     model = keras.Model(tokens, keras.layers.Dense(classes)(states))
     model.compile(
