@@ -1,7 +1,10 @@
 """A model of one time step as a file."""
 
+import contextlib
+import logging
 import pathlib
 import tempfile
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -45,7 +48,8 @@ def export_step(
         model, batch_size, time_distributed: As in `keras_adaptive_rnn.step_model`.
         filepath: Path of the file. It must end in `.tflite` for LiteRT, `.xml` for OpenVINO and `.pt2` for PyTorch.
         format: One of the formats that the backend writes. Defaults to `"tf_saved_model"`.
-        verbose: Whether to print a message, as in `keras.Model.export`. Defaults to `None`.
+        verbose: Whether to print a message, as in `keras.Model.export`; with `False`, PyTorch's exporter does not warn
+            of itself either. Defaults to `None`.
         **kwargs: Further arguments of `keras.Model.export` for this format, such as `opset_version`.
 
     Raises:
@@ -73,9 +77,24 @@ def export_step(
         return
     if format == "litert":
         kwargs = {**engine.litert_builtins(), **kwargs}
-    step.export(str(filepath), format, verbose=verbose, input_signature=[signature], **kwargs)
+    with _quiet() if verbose is False else contextlib.nullcontext():
+        step.export(str(filepath), format, verbose=verbose, input_signature=[signature], **kwargs)
     if format == "onnx":
         _mend_onnx(str(filepath), list(step.output))
+
+
+@contextlib.contextmanager
+def _quiet():
+    """Silences PyTorch's exporter, which warns of operators that other packages would add, and of its own old code."""
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)
+            yield
+    finally:
+        logger.setLevel(level)
 
 
 def _mend_onnx(filepath, names):
