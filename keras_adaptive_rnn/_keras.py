@@ -15,7 +15,7 @@ from keras_adaptive_rnn._private import optional
 # A cell may have another dtype policy than the layer around it. Keras opens this scope in `Layer.__call__`, which the
 # time loop skips for speed.
 AutocastScope = optional(
-    "keras.src.backend.AutocastScope",
+    "keras.src.backend.common.variables.AutocastScope",
     "cells of other libraries may compute in float32 under a mixed policy",
     contextlib.nullcontext,
 )

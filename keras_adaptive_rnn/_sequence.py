@@ -2,6 +2,8 @@
 
 import contextlib
 import dataclasses
+import functools
+import threading
 from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any
@@ -9,9 +11,11 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_adaptive_rnn._keras import AutocastScope, DropoutRNNCell, replaced
+from keras_adaptive_rnn._keras import AutocastScope, DropoutRNNCell
 
-KERAS_MASKS = ("_dropout_mask", "_recurrent_dropout_mask")
+KERAS_MASKS = ("dropout_mask", "recurrent_dropout_mask")
+# Keras's cells hold a mask in an attribute while they draw it.
+_drawing = threading.RLock()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,15 +74,21 @@ def started(parts, batch_size, training, skips_unneeded=False):
     """
     with changed(kept={}, aux=None, skips_unneeded=skips_unneeded) as sequence:
         _prepare(parts, sequence.kept, batch_size, training)
-        with _keras_masks(sequence):
-            yield sequence
+        yield sequence
 
 
 @contextlib.contextmanager
 def resumed(sequence, dtype):
     """Re-enters a pass that has ended, in the compute dtype of its cell, since gradients may run its steps again."""
-    with AutocastScope(dtype), entered(sequence), _keras_masks(sequence):
+    with AutocastScope(dtype), entered(sequence):
         yield
+
+
+def started_step(cells, batch_size):
+    """Starts a pass of a single inference step, for those of Keras's cells that draw masks even then."""
+    kept = {}
+    _prepare(cells, kept, batch_size, training=False)
+    return changed(kept=current().kept | kept) if kept else contextlib.nullcontext()
 
 
 def begin(parts, batch_size):
@@ -93,9 +103,6 @@ def end(parts):
     """Ends what `begin` started."""
     now = current()
     _current.set(dataclasses.replace(now, kept={part: kept for part, kept in now.kept.items() if part not in parts}))
-    for part in parts:
-        if _is_noisy_keras_cell(part):
-            _reset_keras_masks(part)
 
 
 def _prepare(parts, kept, batch_size, training):
@@ -104,32 +111,43 @@ def _prepare(parts, kept, batch_size, training):
         if hasattr(part, "prepare_sequence"):
             kept[part] = {}
             part.prepare_sequence(kept[part], batch_size, training)
-        elif training is not False and _is_noisy_keras_cell(part):
-            inputs, state = (ops.ones((batch_size, size), part.compute_dtype) for size in _sizes(part))
-            masks = part.get_dropout_mask(inputs), part.get_recurrent_dropout_mask(state)
-            kept[part] = dict(zip(KERAS_MASKS, masks, strict=True))
-            if training:
-                # From here on, `_keras_masks` sets them.
-                _reset_keras_masks(part)
+        elif draws_own_masks(part):
+            _keep_masks_in_passes(part)
+            # Keras's own cells may draw masks in inference, but apply them in training alone.
+            unused = training is False and type(part).__module__.startswith("keras.")
+            kept[part] = dict.fromkeys(KERAS_MASKS) if unused else _drawn_masks(part, batch_size)
 
 
-def _is_noisy_keras_cell(part):
+# The masks of Keras's cells, which keep them in attributes of the cell: there they would outlive the pass, be seen by
+# other threads, and be drawn again by steps that run again for a gradient.
+
+
+def draws_own_masks(part):
+    """Returns whether a layer is a cell that draws masks as Keras's cells do."""
     return isinstance(part, DropoutRNNCell) and not hasattr(part, "prepare_sequence")
 
 
-def _sizes(cell):
-    """Returns the sizes of the input and of the first state of a built Keras cell."""
-    return cell.get_build_config()["input_shape"][-1], keras.tree.flatten(cell.state_size)[0]
+def _drawn_masks(cell, batch_size):
+    """Returns new masks of a built Keras cell, by name."""
+    sizes = cell.get_build_config()["input_shape"][-1], keras.tree.flatten(cell.state_size)[0]
+    with _drawing:
+        masks = {}
+        for name, size in zip(KERAS_MASKS, sizes, strict=True):
+            of_class = {verb: getattr(type(cell), f"{verb}_{name}") for verb in ("get", "reset")}
+            # An earlier mask may be there, if the cell was called by itself.
+            of_class["reset"](cell)
+            masks[name] = of_class["get"](cell, ops.ones((batch_size, size), cell.compute_dtype))
+            of_class["reset"](cell)
+    return masks
 
 
-def _reset_keras_masks(cell):
-    cell.reset_dropout_mask()
-    cell.reset_recurrent_dropout_mask()
+def _keep_masks_in_passes(cell):
+    """Lets a Keras cell read the masks of the current pass, if there is one, in place of its own."""
+    for name in KERAS_MASKS:
+        # Not by assignment, which Keras would track.
+        cell.__dict__.setdefault(f"get_{name}", functools.partial(_mask_of_pass, cell, name))
 
 
-@contextlib.contextmanager
-def _keras_masks(sequence):
-    with contextlib.ExitStack() as stack:
-        for cell in filter(_is_noisy_keras_cell, sequence.kept):
-            stack.enter_context(replaced(cell, **sequence.kept[cell]))
-        yield
+def _mask_of_pass(cell, name, step_input):
+    masks = kept_by(cell)
+    return masks[name] if masks else getattr(type(cell), f"get_{name}")(cell, step_input)

@@ -312,7 +312,7 @@ texts = [str(w.message) for w in warned if "keras_adaptive_rnn" in str(w.message
 print(json.dumps([texts, [a.tolist() for a in found]]))
 """
 OF_KERAS = [
-    "keras.src.backend.AutocastScope",
+    "keras.src.backend.common.variables.AutocastScope",
     "keras.src.backend.common.masking.get_keras_mask",
     "keras.src.backend.common.stateless_scope.in_stateless_scope",
     "keras.src.layers.rnn.dropout_rnn_cell.DropoutRNNCell",

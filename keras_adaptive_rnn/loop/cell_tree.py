@@ -2,7 +2,7 @@
 
 import functools
 
-from keras_adaptive_rnn import maps
+from keras_adaptive_rnn import _sequence, maps
 from keras_adaptive_rnn.cells.bases.any_cell import is_traceable, parts_of
 from keras_adaptive_rnn.cells.bases.cell import Cell
 from keras_adaptive_rnn.loop import schedules
@@ -16,6 +16,7 @@ class CellTree:
         deciding: List of the cells that decide how much to compute, the outermost first.
         nested_deciding: List of the deciding cells inside a deciding cell.
         is_traceable: Whether every step runs the same operations.
+        drawing_own_masks: List of the cells that draw masks as Keras's cells do.
     """
 
     def __init__(self, cell):
@@ -24,6 +25,7 @@ class CellTree:
         self.deciding = _deciding(self.parts)
         self.nested_deciding = [inner for outer in self.deciding for inner in _deciding(parts_of(outer))[1:]]
         self.is_traceable = is_traceable(cell)
+        self.drawing_own_masks = list(filter(_sequence.draws_own_masks, self.parts))
 
     @functools.cached_property
     def stack_depth(self):

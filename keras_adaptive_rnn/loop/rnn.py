@@ -547,7 +547,8 @@ class RNN(_arguments.Declared, _OwnConfig, keras.layers.RNN):
         """Runs `step` without compiling it, and without skipping unneeded computation."""
         # If the step is compiled, the shapes of states are checked once.
         states = self._check_states(states, inputs.shape[0])
-        with AutocastScope(self._cell_dtype):
+        masks = _sequence.started_step(self._tree.drawing_own_masks, inputs.shape[0])
+        with masks, AutocastScope(self._cell_dtype):
             inputs, step = self._split_cell(self._cast_inputs(inputs), False, hoist=False)
             return step(inputs, states)
 
