@@ -1,7 +1,10 @@
 """Adaptive recurrent cells and layers for Keras 3, on TensorFlow, JAX and PyTorch."""
 
-from keras_adaptive_rnn import _backend
+import importlib
 
+from keras_adaptive_rnn import _backend, _command_line
+
+_command_line.check_before_keras()
 _backend.check()
 
 from keras_adaptive_rnn import (
@@ -47,3 +50,10 @@ __all__ = [
     "testing",
 ]
 __all__ += layers.__all__
+
+
+def __getattr__(name):
+    if name == "hub":
+        # Imported when it is used: KerasHub is an extra, and takes seconds.
+        return importlib.import_module("keras_adaptive_rnn.hub")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,11 @@
-"""What Keras does not save of a layer: its random generators, and which parts of it are quantized or frozen."""
+"""What Keras does not save of a layer: its random generators, and which parts of it are quantized or frozen.
+
+And files that are whole whenever the process ends.
+"""
+
+import os
+import pathlib
+
 
 import keras
 
@@ -99,3 +106,11 @@ def _take_over(part, store):
     """Returns the variables that a part stores under a name, if the cell stores all others, or `None`."""
     given, generators = vars(part).pop("_left_to_cell", (None, {}))
     return {**generators, **getattr(part, "_generators", dict)()} if given is store else None
+
+
+def write_whole(path, text):
+    """Writes a text file: whoever reads it, even after a kill, sees the old one or the new one."""
+    path = pathlib.Path(path)
+    new = path.with_name(path.name + ".new")
+    new.write_text(text, encoding="utf-8")
+    os.replace(new, path)

@@ -25,7 +25,8 @@ from tests.frozen.freeze import PRESET
 
 keras_hub = pytest.importorskip("keras_hub", minversion="0.32")
 from keras_adaptive_rnn import hub  # noqa: E402
-from keras_adaptive_rnn.hub.__main__ import main, parse  # noqa: E402
+from keras_adaptive_rnn._hub_options import parse
+from keras_adaptive_rnn.hub.__main__ import main  # noqa: E402
 from keras_adaptive_rnn.hub.command_line import begin  # noqa: E402
 from keras_adaptive_rnn.hub.presets import TRAINED  # noqa: E402
 from keras_adaptive_rnn.hub.streams import fit_rounds  # noqa: E402
@@ -505,7 +506,7 @@ def test_rounds_that_are_interrupted_end_with_the_same_weights(tmp_path):
         keras.utils.set_random_seed(1)
         lm = make_lm([kar.LSTMCell(8, dropout=0.2)])
         lm.compile(keras.optimizers.Adam(0.01))
-        fit_rounds(lm, lm.preprocessor.tokenizer(TEXT), 4, 16, 5, None, list(callbacks), verbose=0)
+        fit_rounds(lm, lm.preprocessor.tokenizer(TEXT), 4, 16, 5, None, list(callbacks))
         return lm.get_weights()
 
     def backup():

@@ -1,5 +1,6 @@
 """Training for a given time."""
 
+import itertools
 import json
 import os
 import pathlib
@@ -9,6 +10,7 @@ import keras
 from keras import ops
 
 from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn._saving import write_whole
 
 
 class TimeLimit(keras.callbacks.Callback):
@@ -22,7 +24,6 @@ class TimeLimit(keras.callbacks.Callback):
         filepath: Path of a JSON file that keeps the time of a run that is interrupted, so that
             `keras.callbacks.BackupAndRestore` resumes it for the rest of the time. `None` (default) means that every
             `fit` starts from zero.
-
         anneal: Whether the learning rate falls. Defaults to `True`.
 
     Attributes:
@@ -49,6 +50,9 @@ class TimeLimit(keras.callbacks.Callback):
         self.anneal = _arguments.boolean("anneal", anneal)
         self.spent, self.steps = 0.0, 0
         self._rate = self._last = None
+        # By epoch: seconds and steps before it.
+        self._kept = {}
+        self._is_first = True
 
     def on_train_begin(self, logs=None):
         if not isinstance(self.model.optimizer.learning_rate, keras.Variable):
@@ -56,13 +60,31 @@ class TimeLimit(keras.callbacks.Callback):
                 "`TimeLimit` lowers the learning rate, which must be a plain number. "
                 f"Received an optimizer with the learning rate {self.model.optimizer.learning_rate!r}"
             )
-        self.spent, self.steps, self._last = 0.0, 0, None
+        self._last, self._is_first = None, True
         self._rate = float(ops.convert_to_numpy(self.model.optimizer.learning_rate))
-        if self.filepath is not None and self.filepath.exists():
-            kept = json.loads(self.filepath.read_text())
-            self.spent, self.steps, self._rate = kept["seconds"], kept["steps"], kept["learning_rate"]
+
+    def resume(self, epoch: int) -> None:
+        """Sets `spent` and `steps` to what they were when `epoch` began, as far as `filepath` knows.
+
+        `fit` calls it with its first epoch. The file holds two epochs, as a run that was killed may go on from a backup
+        that is one epoch older.
+        """
+        self.spent, self.steps, self._kept = 0.0, 0, {}
+        if self.filepath is None or not self.filepath.exists():
+            return
+        try:
+            content = json.loads(self.filepath.read_text())
+            self._rate = float(content["learning_rate"])
+            self._kept = {int(k): (float(s), int(n)) for k, (s, n) in content["epochs"].items() if int(k) <= epoch}
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise ValueError(f"{self.filepath} is damaged: delete it to start from zero. {error!r}") from error
+        if self._kept:
+            self.spent, self.steps = self._kept[max(self._kept)]
 
     def on_epoch_begin(self, epoch, logs=None):
+        if self._is_first:
+            self.resume(epoch)
+            self._is_first = False
         share = min(1.0, max(0.1, 2 * (1 - self.spent / self.seconds)))
         self.model.optimizer.learning_rate = self._rate * (share if self.anneal else 1.0)
         self._last = None if self._last is None else time.perf_counter()
@@ -77,6 +99,6 @@ class TimeLimit(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch, logs=None):
         if self.filepath is not None:
-            new = self.filepath.with_name(self.filepath.name + ".new")
-            new.write_text(json.dumps({"seconds": self.spent, "steps": self.steps, "learning_rate": self._rate}))
-            os.replace(new, self.filepath)
+            self._kept[epoch + 1] = (self.spent, self.steps)
+            last = dict(itertools.islice(sorted(self._kept.items(), reverse=True), 2))
+            write_whole(self.filepath, json.dumps({"learning_rate": self._rate, "epochs": last}))

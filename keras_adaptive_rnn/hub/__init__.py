@@ -1,5 +1,13 @@
 """Recurrent language models and text classifiers for KerasHub (needs `pip install "keras_adaptive_rnn[hub]"`)."""
 
+try:
+    import keras_hub  # noqa: F401
+except ImportError as error:
+    raise ModuleNotFoundError(
+        f'`keras_adaptive_rnn.hub` needs KerasHub. Install it with: pip install "keras_adaptive_rnn[hub]" ({error})',
+        name="keras_hub",
+    ) from error
+
 from keras_adaptive_rnn.hub.backbone import RecurrentBackbone
 from keras_adaptive_rnn.hub.causal_lm import RecurrentCausalLM
 from keras_adaptive_rnn.hub.preprocessor import RecurrentCausalLMPreprocessor, RecurrentTextClassifierPreprocessor

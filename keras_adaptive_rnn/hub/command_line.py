@@ -2,9 +2,11 @@
 
 import itertools
 import json
+import math
 import pathlib
 import shutil
 import sys
+import time
 
 import keras
 import keras_hub
@@ -14,40 +16,22 @@ from rich.table import Table
 
 from keras_adaptive_rnn import callbacks, cells
 from keras_adaptive_rnn._command_line import in_utf8
+from keras_adaptive_rnn._hub_options import OF_A_NEW_MODEL, VOCABULARY, is_file_of_tokens, is_finished, parse
+from keras_adaptive_rnn._saving import write_whole
 from keras_adaptive_rnn.hub import presets
 from keras_adaptive_rnn.hub.backbone import RecurrentBackbone
 from keras_adaptive_rnn.hub.causal_lm import RecurrentCausalLM
+from keras_adaptive_rnn.hub.journal import Journal, as_csv, read_log
 from keras_adaptive_rnn.hub.preprocessor import RecurrentCausalLMPreprocessor
 from keras_adaptive_rnn.hub.streams import fit_rounds
 from keras_adaptive_rnn.hub.tokenizer import VocabularyTokenizer
 from keras_adaptive_rnn.hub.tokens import pieces, write_tokens
 
-# Beside a file of tokens, its vocabulary.
-VOCABULARY = ".vocabulary.json"
-
-
 # Texts.
-
-
-def check_text(path):
-    """Raises `ValueError` if a file is no text."""
-    path = pathlib.Path(path)
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder, and should be a text in UTF-8")
-    try:
-        with path.open("rb") as file:
-            start = file.read(1 << 16)
-    except OSError as error:
-        raise ValueError(f"cannot read {path}: {error.strerror}") from None
-    if not start.strip():
-        raise ValueError(f"{path} is empty")
-    if b"\0" in start:
-        raise ValueError(f"{path} is not a text: it has a byte of zero")
 
 
 def tokens(args):
     """Writes the tokens of a text, and their vocabulary beside them."""
-    check_text(args.text)
     tokenizer = tokenizer_of(args)
     ids = tokenize(args.text, tokenizer, args.path)
     print(f"{len(ids):,} tokens, {tokenizer.vocabulary_size():,} different ones, are in {args.path}")
@@ -66,17 +50,26 @@ def tokenizer_of(args):
 
 def tokenize(text, tokenizer, path):
     path = pathlib.Path(path)
-    ids = write_tokens(text, tokenizer, path, verbose=sys.stderr.isatty())
+    # The tokens are written last, so that they are never beside the vocabulary of others.
+    path.unlink(missing_ok=True)
     config = {"class": "VocabularyTokenizer", "split": tokenizer.split, "end_token": tokenizer.end_token}
-    vocabulary = path.with_name(path.name + VOCABULARY)
-    vocabulary.write_text(json.dumps({**config, "vocabulary": tokenizer.get_vocabulary()}, ensure_ascii=False))
-    return ids
+    text_of = json.dumps({**config, "vocabulary": tokenizer.get_vocabulary()}, ensure_ascii=False)
+    write_whole(path.with_name(path.name + VOCABULARY), text_of)
+    with in_utf8(text):
+        return write_tokens(text, tokenizer, path, verbose=sys.stderr.isatty())
 
 
 def read_tokens(path):
     """Returns the memory-mapped ids of a file of tokens, and its tokenizer."""
-    config = json.loads(pathlib.Path(f"{path}{VOCABULARY}").read_text())
-    tokenizer = VocabularyTokenizer(config["vocabulary"], config["split"], end_token=config["end_token"])
+    beside = pathlib.Path(f"{path}{VOCABULARY}")
+    config = presets.read_json(beside)
+    try:
+        words, split, end = (config[name] for name in ("vocabulary", "split", "end_token"))
+    except (TypeError, KeyError) as error:
+        raise ValueError(f"{beside} must hold the vocabulary of {path}, and is damaged: {error!r}") from error
+    tokenizer = VocabularyTokenizer.from_config({"vocabulary": words, "split": split, "end_token": end})
+    if not pathlib.Path(path).exists():
+        raise ValueError(f"{path} is missing, though its vocabulary is there: run the command `tokens` again")
     return np.load(path, mmap_mode="r"), tokenizer
 
 
@@ -86,17 +79,22 @@ def read_tokens(path):
 def train(args):
     """Trains a model for some minutes, from where an earlier run was stopped."""
     preset, work = pathlib.Path(args.preset), pathlib.Path(f"{args.preset}.training")
-    if preset.exists():
-        raise ValueError(f"{preset} exists already: choose another --preset, or delete it")
-    is_file_of_tokens = pathlib.Path(f"{args.text}{VOCABULARY}").exists()
-    if not is_file_of_tokens:
-        check_text(args.text)
-    make_cell = cell_maker(args)
-    is_resumed = begin(work, args)
-    path = pathlib.Path(args.text) if is_file_of_tokens else work / "tokens.npy"
-    if not path.exists():
-        tokenize(args.text, tokenizer_of(args), path)
+    if is_finished(work):
+        settle(preset, work)
+        print(f"The training was finished, and its model is in {preset}.")
+        return
+    source = preset if args.resume and preset.exists() else args.source
+    make_cell = None if source else cell_maker(args)
+    is_resumed = begin(work, args, source)
+    if source == preset:
+        check_same_model(args, preset)
+    lm = None if source is None else RecurrentCausalLM.from_preset(source)
+    path = pathlib.Path(args.text) if is_file_of_tokens(args.text) else work / "tokens.npy"
+    if not path.exists() and path.parent == work:
+        tokenize(args.text, tokenizer_of(args) if lm is None else lm.preprocessor.tokenizer, path)
     ids, tokenizer = read_tokens(path)
+    if lm is not None:
+        check_same_vocabulary(args.text, tokenizer, source, lm)
     held_out = int(args.validation * len(ids))
     needed = args.batch * (args.steps + 1)
     for part, size in (("training", len(ids) - held_out), *([("validation", held_out)] if args.validation else [])):
@@ -108,49 +106,78 @@ def train(args):
             )
 
     keras.utils.set_random_seed(args.seed)
-    backbone = RecurrentBackbone(
-        tokenizer.vocabulary_size(),
-        args.units,
-        [make_cell(k) for k in range(args.layers)],
-        embedding_dropout=args.dropout,
-        output_dropout=args.dropout,
-    )
-    lm = RecurrentCausalLM(backbone, RecurrentCausalLMPreprocessor(tokenizer, sequence_length=1024))
-    lm.compile(keras.optimizers.Adam(args.learning_rate, global_clipnorm=1.0), sampler="top_p")
+    if lm is None:
+        backbone = RecurrentBackbone(
+            tokenizer.vocabulary_size(),
+            args.units,
+            [make_cell(k) for k in range(args.layers)],
+            embedding_dropout=args.dropout,
+            output_dropout=args.dropout,
+        )
+        lm = RecurrentCausalLM(backbone, RecurrentCausalLMPreprocessor(tokenizer, sequence_length=1024))
+    sampler = keras_hub.samplers.TopPSampler(p=0.9, temperature=0.8, seed=args.seed)
+    lm.compile(keras.optimizers.Adam(args.learning_rate, global_clipnorm=1.0), sampler=sampler)
     print(
-        f"{'Going on with' if is_resumed else 'Training'} {lm.count_params():,} weights on "
+        f"{'Going on with' if is_resumed or source else 'Training'} {lm.count_params():,} weights on "
         f"{len(ids) - held_out:,} tokens, {tokenizer.vocabulary_size():,} different ones ({keras.backend.backend()})",
         flush=True,
     )
+    earlier = read_log(preset / "log.csv") if source == preset else []
     limit = callbacks.TimeLimit(60 * args.minutes, work / "time.json")
-    log, best = work / "log.csv", work / "best.weights.h5"
-    monitor = "val_perplexity" if held_out else "perplexity"
-    history = fit_rounds(
+    journal = Journal(work, "val_perplexity" if held_out else "perplexity", earlier)
+
+    def begin_rounds(model, validation):
+        first = journal.begin(model, validation if source else None)
+        limit.resume(first)
+        return None if limit.spent >= limit.seconds else first
+
+    model = fit_rounds(
         lm,
         ids[: len(ids) - held_out],
         args.batch,
         args.steps,
         args.round,
         validation=ids[len(ids) - held_out :] if held_out else None,
-        callbacks=[
-            limit,
-            keras.callbacks.ModelCheckpoint(
-                best,
-                monitor,
-                mode="min",
-                save_best_only=True,
-                save_weights_only=True,
-                initial_value_threshold=min(read_log(log)[monitor]) if log.exists() and best.exists() else None,
-            ),
-            keras.callbacks.CSVLogger(log, append=True),
-            keras.callbacks.BackupAndRestore(work / "backup", double_checkpoint=True, delete_checkpoint=False),
-        ],
-        # In a file, a line for each round: a progress bar would fill it.
-        verbose=1 if sys.stdout.isatty() else 2,
+        callbacks=[limit, keras.callbacks.CSVLogger(journal.log, append=True), journal, Progress(limit, tokenizer)],
+        begin=begin_rounds,
     )
-    # The streaming model, whose weights are those of the language model.
-    history.model.load_weights(best)
-    finish(args, lm, read_log(log), limit, work)
+    # The weights of the streaming model are those of the language model.
+    found = journal.load_best(model)
+    if "epoch" not in found:
+        print("No round was better than the weights that it began with, so these stay.")
+        lm = RecurrentCausalLM.from_preset(source)
+        lm.compile(sampler=sampler)
+    finish(args, lm, earlier + read_log(journal.log), found, limit, work)
+
+
+class Progress(keras.callbacks.Callback):
+    """Prints a line for each round; in a terminal, also what happens within it."""
+
+    def __init__(self, limit, tokenizer):
+        super().__init__()
+        self.limit, self.unit = limit, unit_of(tokenizer)
+        self.shown = 0.0
+
+    def on_train_batch_end(self, batch, logs=None):
+        now = time.monotonic()
+        if sys.stdout.isatty() and now > self.shown + 0.5:
+            self.shown = now
+            print(f"\r{self._time()}\x1b[K", end="", flush=True)
+
+    def on_epoch_end(self, epoch, logs=None):
+        end = "\r\x1b[K" if sys.stdout.isatty() else ""
+        parts = [("training", logs["perplexity"])]
+        parts += [("validation", logs["val_perplexity"])] if "val_perplexity" in logs else []
+        told = ", ".join(f"{name} perplexity {x:.2f} ({math.log2(x):.3f} bits per {self.unit})" for name, x in parts)
+        print(f"{end}round {epoch + 1}, {self._time()}: {told}", flush=True)
+
+    def _time(self):
+        return f"{self.limit.steps:,} steps, {self.limit.spent / 60:.1f} of {self.limit.seconds / 60:g} minutes"
+
+
+def unit_of(tokenizer):
+    """Returns what a token is called."""
+    return getattr(tokenizer, "split", "token")
 
 
 def cell_maker(args):
@@ -176,14 +203,16 @@ def cell_maker(args):
     return make
 
 
-def begin(work, args):
+def begin(work, args, source=None):
     """Makes the folder of a training; returns whether one goes on there, or raises if it has other settings."""
-    settings = {name: value for name, value in vars(args).items() if name not in ("command", "minutes", "license")}
+    left_out = ("command", "minutes", "license", "resume", "source")
+    settings = {name: value for name, value in vars(args).items() if name not in left_out}
+    settings["from"] = None if source is None else str(source)
     settings["set"] = dict(settings["set"])
     settings["bytes"] = pathlib.Path(args.text).stat().st_size
     path = work / "settings.json"
     if path.exists():
-        before = json.loads(path.read_text())
+        before = presets.read_json(path)
         changed = [name for name in settings if settings[name] != before.get(name)]
         if changed:
             raise ValueError(
@@ -191,55 +220,104 @@ def begin(work, args):
                 + ", ".join(f"--{name} {before.get(name)}" for name in changed)
                 + ": go on with these, choose another --preset, or delete the folder"
             )
-        return (work / "backup").exists()
+        return (work / "log.csv").exists()
+    if work.exists() and any(file.suffix != ".new" for file in work.iterdir()):
+        raise ValueError(f"{work} holds other files than a training: choose another --preset")
     work.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(settings))
+    write_whole(path, json.dumps(settings))
     return False
 
 
-def read_log(path):
-    """Returns the columns of a log. A round that was repeated after a stop counts as it was in the end."""
-    lines = [line.split(",") for line in path.read_text().splitlines()]
-    rows = {row[0]: row for row in lines[1:]}
-    return {name: [float(row[k]) for row in rows.values()] for k, name in enumerate(lines[0])}
+def check_same_model(args, preset):
+    """Raises if options say another model than that of a preset, which is trained on."""
+    path = preset / "training.json"
+    before = presets.read_json(path) if path.exists() else {}
+    default = parse(["train", "", "--preset", ""])
+    for name in OF_A_NEW_MODEL:
+        value = getattr(args, name)
+        if value and value != getattr(default, name) and value != before.get(name):
+            raise ValueError(
+                f"--{name.replace('_', '-')} {value} is not that of the model in {preset}, which --resume trains on: "
+                "leave it out"
+            )
 
 
-def finish(args, lm, history, limit, work):
+def check_same_vocabulary(text, tokenizer, preset, lm):
+    if tokenizer.get_vocabulary() != lm.preprocessor.tokenizer.get_vocabulary():
+        raise ValueError(f"{text} has another vocabulary than {preset}")
+
+
+def finish(args, lm, history, found, limit, work):
     """Saves the model, its curves and its card, and shows what it has learnt."""
-    prefix = "val_" if "val_perplexity" in history else ""
-    best = int(np.argmin(history[f"{prefix}perplexity"]))
-    perplexity = history[f"{prefix}perplexity"][best]
+    preset, unit = pathlib.Path(args.preset), unit_of(lm.preprocessor.tokenizer)
+    prefix = "val_" if "val_perplexity" in found else ""
+    perplexity = found[f"{prefix}perplexity"]
     training = (
         f"{limit.steps:,} steps of {args.batch} x {args.steps} tokens in {limit.spent / 60:.1f} minutes, Adam at "
         f"{args.learning_rate}, on {keras.backend.backend()}"
     )
+    settings = presets.read_json(work / "settings.json")
+    if settings["from"]:
+        training += f", from {'an earlier training' if settings['from'] == args.preset else settings['from']}"
     card = {
         "data": f"{pathlib.Path(args.text).name}, {limit.steps * args.batch * args.steps:,} tokens read",
         "license": args.license,
-        "perplexity": f"{perplexity:.3f} on {f'the last {args.validation:.0%}' if prefix else 'what it read'}",
+        "perplexity": f"{perplexity:.3f} per {unit} on "
+        + (f"the last {args.validation:.0%}" if prefix else "what it read"),
         "training": training,
     }
     new = work / "preset"
+    if new.exists():
+        shutil.rmtree(new)
     lm.save_to_preset(new, card=card)
     plot(history, new / "curves.png")
-    shutil.copy(work / "log.csv", new / "log.csv")
-    new.rename(args.preset)
-    shutil.rmtree(work)
+    write_whole(new / "log.csv", as_csv(history))
+    write_whole(new / "training.json", json.dumps(settings))
+    # From here on, what is left to do is to put the folder in its place.
+    write_whole(work / "finished", "")
+    settle(preset, work)
     table = Table("model", *(["validation perplexity"] if prefix else ["perplexity"]), title=args.preset)
-    row = [f"{args.layers} x {args.cell} {args.units}", f"{perplexity:.2f}"]
-    if f"{prefix}bits_per_character" in history:
-        table.add_column("bits per character")
-        row.append(f"{history[f'{prefix}bits_per_character'][best]:.3f}")
+    cells = [layer.cell for layer in lm.backbone.recurrent_layers]
+    table.add_column(f"bits per {unit}")
+    row = [f"{len(cells)} x {type(cells[-1]).__name__} {cells[-1].output_size}", f"{perplexity:.2f}"]
+    row.append(f"{math.log2(perplexity):.3f}")
     for name, value in (("weights", f"{lm.count_params():,}"), ("steps", f"{limit.steps:,}")):
         table.add_column(name, justify="right")
         row.append(value)
     table.add_row(*row)
     Console().print(table)
-    print(f"It writes:\n\n{''.join(itertools.islice(lm.stream(first_prompt(lm)), 300))}\n")
+    print(sample(lm))
     print(f"The model and its curves are in {args.preset}. Go on: python -m keras_adaptive_rnn.hub write {args.preset}")
 
 
-def plot(history, path):
+def settle(preset, work):
+    """Puts the model of a finished training in its place, in which there may be an earlier one, and clears its folder.
+
+    It may be interrupted at any point, and called again.
+    """
+    if (work / "preset").exists():
+        if preset.exists():
+            preset.rename(work / "earlier")
+        (work / "preset").rename(preset)
+    for path in work.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name != "finished":
+            path.unlink()
+    (work / "finished").unlink()
+    work.rmdir()
+
+
+def sample(lm, tokens=300):
+    """Returns what a model writes, or why it is not shown."""
+    text = "".join(itertools.islice(lm.stream(first_prompt(lm), math.inf, None), tokens))
+    is_of_words = getattr(lm.preprocessor.tokenizer, "split", None) == "word"
+    if len(set(text.split() if is_of_words else "".join(text.split()))) < 3:
+        return "It has learnt too little to write anything yet: train it on, with --resume."
+    return f"It writes:\n\n{text}\n"
+
+
+def plot(rows, path):
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -247,8 +325,9 @@ def plot(history, path):
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     axes = figure.subplots()
     for name, label in (("perplexity", "training (mean of a round)"), ("val_perplexity", "validation")):
-        if name in history:
-            axes.plot(np.arange(1, len(history[name]) + 1), history[name], "o-", markersize=4, label=label)
+        drawn = [(row["epoch"] + 1, row[name]) for row in rows if name in row]
+        if drawn:
+            axes.plot(*zip(*drawn, strict=True), "o-", markersize=4, label=label)
     axes.set(xlabel="round", ylabel="perplexity", yscale="log")
     axes.grid(alpha=0.3, which="both")
     axes.legend()
@@ -256,15 +335,6 @@ def plot(history, path):
 
 
 # Using a model.
-
-
-def load(preset):
-    path = pathlib.Path(preset)
-    if "://" not in str(preset) and preset == presets.located(preset) and not (path / "config.json").exists():
-        unfinished = pathlib.Path(f"{preset}.training").exists()
-        hint = ": its training is not finished; run the same `train` command again" if unfinished else ""
-        raise ValueError(f"{preset} is not the folder of a preset{hint}")
-    return RecurrentCausalLM.from_preset(str(preset))
 
 
 def first_prompt(lm):
@@ -278,7 +348,7 @@ def first_prompt(lm):
 
 def write(args):
     """Prints text as it comes."""
-    lm = load(args.preset)
+    lm = RecurrentCausalLM.from_preset(args.preset)
     samplers, shared = keras_hub.samplers, {"temperature": args.temperature, "seed": args.seed}
     sampler = {
         "greedy": samplers.GreedySampler,
@@ -296,16 +366,15 @@ def write(args):
 
 def score(args):
     """Prints the perplexity of a model on a text."""
-    lm = load(args.preset)
-    if pathlib.Path(f"{args.text}{VOCABULARY}").exists():
+    lm = RecurrentCausalLM.from_preset(args.preset)
+    if is_file_of_tokens(args.text):
         text, tokenizer = read_tokens(args.text)
-        if tokenizer.get_vocabulary() != lm.preprocessor.tokenizer.get_vocabulary():
-            raise ValueError(f"{args.text} has another vocabulary than {args.preset}")
+        check_same_vocabulary(args.text, tokenizer, args.preset, lm)
     else:
-        check_text(args.text)
         with in_utf8(args.text):
             text = pathlib.Path(args.text).read_text(encoding="utf-8-sig")
     found = lm.evaluate_streams(text, batch_size=args.batch, steps=args.steps)
-    table = Table("tokens", "perplexity", "bits per token", title=str(args.text))
+    unit = unit_of(lm.preprocessor.tokenizer)
+    table = Table(f"{unit}s", "perplexity", f"bits per {unit}", title=str(args.text))
     table.add_row(f"{found.tokens:,}", f"{found.perplexity:.3f}", f"{found.bits:.4f}")
     Console().print(table)

@@ -11,12 +11,11 @@ import keras
 import keras_hub
 
 from keras_adaptive_rnn._freezing import trainable_parts
+from keras_adaptive_rnn._hub_options import TRAINED
 from keras_adaptive_rnn._keras import flatten_layers
 from keras_adaptive_rnn._private import optional
 from keras_adaptive_rnn._saving import restored
 
-# The presets that come with this package, by name.
-TRAINED = pathlib.Path(__file__).parent / "trained"
 # What only the one who has trained a model knows.
 FIELDS = ("data", "license", "perplexity", "training")
 # The configs of a preset, and how many bytes each of them, and each file of a tokenizer, may have.

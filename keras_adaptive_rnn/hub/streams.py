@@ -189,12 +189,28 @@ class RoundStates(StreamStates):
             self._reset()
 
 
-def fit_rounds(lm, ids, batch_size, steps, round_steps, validation, callbacks, **kwargs):
-    """Trains, until a callback ends it, in epochs of `round_steps` steps, whatever the length of the text."""
+def fit_rounds(lm, ids, batch_size, steps, round_steps, validation, callbacks, begin=None):
+    """Trains, until a callback ends it, in epochs of `round_steps` steps, whatever the length of the text.
+
+    Args:
+        begin: Function of the streaming model and the stream of validation that returns the first epoch, or `None`:
+            there is nothing left to train.
+    """
     rounds = Rounds(_stream(ids, batch_size, steps), round_steps)
     if validation is not None:
         validation = _stream(validation, batch_size, steps)
     model = _compiled(lm, batch_size)
-    callbacks = [RoundStates(rounds), *callbacks]
-    # A number of epochs that no run reaches.
-    return model.fit(rounds, epochs=10**9, validation_data=validation, callbacks=callbacks, shuffle=False, **kwargs)
+    first = 0 if begin is None else begin(model, validation)
+    if first is None:
+        return model
+    model.fit(
+        rounds,
+        # A number of epochs that no run reaches.
+        epochs=10**9,
+        initial_epoch=first,
+        validation_data=validation,
+        callbacks=[RoundStates(rounds), *callbacks],
+        shuffle=False,
+        verbose=0,
+    )
+    return model

@@ -1,0 +1,130 @@
+"""The folder of a training that may be killed at any moment, and goes on to the same numbers."""
+
+import contextlib
+import csv
+import io
+import json
+import math
+import os
+import pathlib
+
+import keras
+
+from keras_adaptive_rnn._saving import write_whole
+from keras_adaptive_rnn.callbacks import StreamStates
+
+
+class Journal(keras.callbacks.Callback):
+    """Keeps, after each round, what a training goes on from and its best weights, beside the log of a `CSVLogger`.
+
+    The backup of a round is one file, whose name is its number, and it is the last thing written. What other files know
+    of rounds that have no backup is forgotten when the training goes on. Weights appear whole.
+
+    Args:
+        folder: Path of the folder.
+        monitor: The metric whose smallest value is the best.
+        earlier: The log of an earlier training, whose rounds are counted on: a list of dicts.
+    """
+
+    def __init__(self, folder, monitor, earlier=()):
+        super().__init__()
+        self.folder, self.monitor = pathlib.Path(folder), monitor
+        self.log = self.folder / "log.csv"
+        self.first = len(earlier)
+        # The metrics of the weights that the training begins with, if no round need be better.
+        self.start = {}
+
+    def begin(self, model, validation=None):
+        """Loads the last backup; returns the number of the next round.
+
+        Args:
+            model: The model that trains.
+            validation: Batches by which to judge the weights that it begins with, as no round may be better; `None` if
+                they are random.
+        """
+        if validation is not None:
+            self._judge(model, validation)
+        epoch = max((number for number, _ in self._numbered("backup")), default=self.first)
+        rows = [row for row in read_log(self.log) if row["epoch"] < epoch]
+        best = self.best(rows)
+        if len(rows) < epoch - self.first or (best is not None and not self._path("best", best).exists()):
+            raise ValueError(f"{self.folder} lacks a part of the training that it holds: delete it to start anew")
+        if rows:
+            write_whole(self.log, as_csv(rows))
+            model.optimizer.build(model.trainable_variables)
+            model.load_weights(self._path("backup", epoch))
+        else:
+            self.log.unlink(missing_ok=True)
+        return epoch
+
+    def _judge(self, model, validation):
+        path = self.folder / "start.json"
+        if not path.exists():
+            found = model.evaluate(validation, callbacks=[StreamStates()], verbose=0, return_dict=True)
+            write_whole(path, json.dumps({f"val_{name}": float(value) for name, value in found.items()}))
+        self.start = json.loads(path.read_text())
+
+    def best(self, rows):
+        """Returns the number of the best round, or `None` if the weights that the training began with are better."""
+        if not rows:
+            return None
+        row = min(rows, key=self._value)
+        return None if self.start and self._value(self.start) <= self._value(row) else row["epoch"]
+
+    def _value(self, metrics):
+        value = metrics[self.monitor]
+        return math.inf if math.isnan(value) else value
+
+    def load_best(self, model):
+        """Loads the best weights, if a round has them; returns their metrics."""
+        rows = read_log(self.log)
+        best = self.best(rows)
+        if best is None:
+            return self.start
+        model.load_weights(self._path("best", best))
+        return next(row for row in rows if row["epoch"] == best)
+
+    def on_epoch_end(self, epoch, logs=None):
+        best = self.best(read_log(self.log))
+        if best == epoch:
+            self._save("best", epoch)
+        self._save("backup", epoch + 1)
+        # From here on, the round is done.
+        for name, last in (("best", best), ("backup", epoch + 1)):
+            for number, path in self._numbered(name):
+                if number != last:
+                    path.unlink()
+
+    def _save(self, name, number):
+        new = self._path("new", number)
+        self.model.save_weights(new)
+        os.replace(new, self._path(name, number))
+
+    def _path(self, name, number):
+        return self.folder / f"{name}.{number}.weights.h5"
+
+    def _numbered(self, name):
+        """Returns the number and the path of each file of weights of a name."""
+        found = []
+        for path in self.folder.glob(f"{name}.*.weights.h5"):
+            with contextlib.suppress(ValueError):
+                found.append((int(path.name.split(".")[1]), path))
+        return found
+
+
+def as_csv(rows):
+    """Returns the rounds as the text of a CSV file."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def read_log(path):
+    """Returns the rounds in a log, a list of dicts of numbers; empty if there is none. A line that was cut is none."""
+    if not path.exists():
+        return []
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    rows = list(csv.DictReader(line for line in lines if line.endswith("\n")))
+    return [{name: int(x) if name == "epoch" else float(x) for name, x in row.items() if x} for row in rows]
