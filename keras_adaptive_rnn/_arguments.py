@@ -16,6 +16,8 @@ from keras_adaptive_rnn._freezing import Freezes
 from keras_adaptive_rnn._saving import Saved
 from keras_adaptive_rnn._state_dict import LoadsByPlace
 
+# Levels of lists and dicts in a config; a cell in a cell is two.
+DEEPEST = 100
 # What `keras.layers.Layer` itself takes, and every layer of ours passes on.
 LAYER_ARGUMENTS = {
     name: inspect.signature(keras.layers.Layer.__init__).parameters[name] for name in ("name", "dtype", "trainable")
@@ -84,7 +86,14 @@ class Declared(Freezes, Saved, LoadsByPlace):
 
     @classmethod
     def from_config(cls, config, *args, **kwargs):
-        return super().from_config(of_config(cls, config), *args, **kwargs)
+        check_config(cls, config)
+        try:
+            return super().from_config(of_config(cls, config), *args, **kwargs)
+        except (AttributeError, KeyError, IndexError, RecursionError) as error:
+            # Keras takes the objects in a config for granted, and fails somewhere inside.
+            raise ValueError(
+                f"The config of {cls.__name__} is damaged: {type(error).__name__}: {error}. Received: {config!r:.500}"
+            ) from error
 
     def __repr__(self):
         try:
@@ -227,6 +236,30 @@ def _is_of_layer(config):
     found = keras.saving.get_registered_object(config.get("registered_name") or "")
     found = getattr(keras.layers, config["class_name"], None) if config.get("module") == "keras.layers" else found
     return isinstance(found, type) and issubclass(found, keras.layers.Layer)
+
+
+def check_config(cls, config):
+    """Raises `ValueError` with the argument if a config, which may come from a file, does not have the form of one."""
+    if not isinstance(config, dict) or not all(isinstance(name, str) for name in config):
+        raise ValueError(f"The config of {cls.__name__} must be a dict of arguments. Received: {config!r:.500}")
+    for argument, value in config.items():
+        rest = [(value, 0)]
+        while rest:
+            part, depth = rest.pop()
+            if depth > DEEPEST:
+                raise ValueError(
+                    f"Argument `{argument}` in the config of {cls.__name__} must not be nested more than {DEEPEST} deep."
+                )
+            if isinstance(part, dict) and "class_name" in part:
+                names = [part["class_name"], *(part.get(name) or "" for name in ("module", "registered_name"))]
+                if not all(isinstance(name, str) for name in names) or "config" not in part:
+                    raise ValueError(
+                        f"Argument `{argument}` in the config of {cls.__name__} must hold objects as Keras serializes "
+                        f"them, with the strings 'module' and 'class_name', and 'config'. Received: {part!r:.500}"
+                    )
+            if isinstance(part, (dict, list, tuple)):
+                parts = part.values() if isinstance(part, dict) else part
+                rest += [(each, depth + 1) for each in parts]
 
 
 def reject_unknown(cls, received, allowed=None):

@@ -6,7 +6,6 @@ And files that are whole whenever the process ends.
 import os
 import pathlib
 
-
 import keras
 
 from keras_adaptive_rnn._freezing import after_build, set_when_built, trainable_parts

@@ -25,7 +25,7 @@ from tests.frozen.freeze import PRESET
 
 keras_hub = pytest.importorskip("keras_hub", minversion="0.32")
 from keras_adaptive_rnn import hub  # noqa: E402
-from keras_adaptive_rnn._hub_options import parse
+from keras_adaptive_rnn._hub_options import parse  # noqa: E402
 from keras_adaptive_rnn.hub.__main__ import main  # noqa: E402
 from keras_adaptive_rnn.hub.command_line import begin  # noqa: E402
 from keras_adaptive_rnn.hub.presets import TRAINED  # noqa: E402

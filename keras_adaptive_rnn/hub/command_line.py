@@ -172,7 +172,7 @@ class Progress(keras.callbacks.Callback):
         print(f"{end}round {epoch + 1}, {self._time()}: {told}", flush=True)
 
     def _time(self):
-        return f"{self.limit.steps:,} steps, {self.limit.spent / 60:.1f} of {self.limit.seconds / 60:g} minutes"
+        return f"{self.limit.steps:,} steps, {self.limit.spent / 60:.1f} of {self.limit.seconds / 60:.3g} minutes"
 
 
 def unit_of(tokenizer):
