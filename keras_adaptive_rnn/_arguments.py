@@ -248,7 +248,8 @@ def check_config(cls, config):
             part, depth = rest.pop()
             if depth > DEEPEST:
                 raise ValueError(
-                    f"Argument `{argument}` in the config of {cls.__name__} must not be nested more than {DEEPEST} deep."
+                    f"Argument `{argument}` in the config of {cls.__name__} must have at most {DEEPEST} levels. "
+                    "Received: more"
                 )
             if isinstance(part, dict) and "class_name" in part:
                 names = [part["class_name"], *(part.get(name) or "" for name in ("module", "registered_name"))]

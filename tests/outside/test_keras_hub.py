@@ -1,8 +1,6 @@
 """KerasHub's own tests of a model, from its wheel, of the tokenizer, the preprocessors, the backbone and the tasks."""
 # ruff: noqa: PT009, PT027
 
-import pathlib
-
 import keras
 import pytest
 from keras import ops
@@ -154,13 +152,3 @@ class PresetTest(TestCase):
         self.run_preset_test(hub.RecurrentCausalLM, folder, batch(), expected_output=lm(batch()))
         self.run_preset_test(hub.RecurrentBackbone, folder, batch(), expected_output=lm.backbone(batch()))
         self.run_preset_test(hub.VocabularyTokenizer, folder, TEXTS, expected_output=preprocessor.tokenizer(TEXTS))
-
-
-def test_what_differs_is_said_and_no_more():
-    source = (
-        pathlib.Path(__file__)
-        .read_text(encoding="utf-8")
-        .split("class TokenizerTest")[1]
-        .split("def test_what_differs")[0]
-    )
-    assert set(DIFFERENCES) == {name for name in DIFFERENCES if name in source}
