@@ -96,12 +96,17 @@ class Killer:
 
 
 killer = Killer()
+# For good: a hook cannot be removed.
+sys.addaudithook(killer)
+
+# A process that is killed closes nothing.
+leaves_files_open = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 
+@leaves_files_open
 @pytest.mark.parametrize("part", range(3))
 def test_a_training_that_is_killed_at_any_write_goes_on(part, folder, no_extras):
     """To the numbers of one that is not killed, from each kind of write, in the first round and later."""
-    sys.addaudithook(killer)
     train(preset="whole")
     killer.during(train)
     writes = killer.writes
@@ -120,9 +125,9 @@ def test_a_training_that_is_killed_at_any_write_goes_on(part, folder, no_extras)
         assert not list(pathlib.Path().glob("lm.training/*")), writes[at - 1]
 
 
+@leaves_files_open
 @pytest.mark.parametrize("part", [0, 1])
 def test_a_resumed_training_that_is_killed_goes_on(part, folder, no_extras):
-    sys.addaudithook(killer)
     train(preset="lm")
     shutil.copytree("lm", "before")
     killer.during(lambda: train("--resume"))
@@ -139,6 +144,7 @@ def test_a_resumed_training_that_is_killed_goes_on(part, folder, no_extras):
         assert_alike("lm", "whole")
 
 
+@leaves_files_open
 @pytest.mark.parametrize("file", ["log.csv", "best", "backup"])
 def test_what_was_cut_is_made_again(file, folder, no_extras, monkeypatch):
     """Files that a full disk or a crash of the machine has left half written."""
