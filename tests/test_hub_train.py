@@ -177,7 +177,6 @@ def test_time_is_that_of_the_backup(tmp_path):
     assert limit.steps == 12
     for epoch, steps in ((2, 8), (3, 12), (0, 0)):
         again = kar.callbacks.TimeLimit(100, path)
-        again.model = model
         again.resume(epoch)
         assert again.steps == steps
     path.write_text("{")
