@@ -123,7 +123,8 @@ def test_a_pass_leaves_nothing_in_the_cell():
     for training in (False, True):
         layer(X, training=training)
         layer.step(X[:, 0])
-        assert vars(cell).get("_dropout_mask") is None and vars(cell).get("_recurrent_dropout_mask") is None
+        assert vars(cell).get("_dropout_mask") is None
+        assert vars(cell).get("_recurrent_dropout_mask") is None
 
 
 @pytest.mark.skipif(keras.backend.backend() == "jax", reason="a seed that two threads change belongs to one of them")
