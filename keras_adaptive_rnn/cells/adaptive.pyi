@@ -17,9 +17,36 @@ class AdaptiveGatedCell(GatedCell):
     $$a = D^{x,2} W D^{x,1} x_t + D^{h,2} V D^{h,1} h_{t-1} + D^b b, \\qquad D^k = \\mathrm{diag}(\\tanh(z_t U^k))$$
 
     Args:
-        units, policy_units, policy, adaptation, tied, rank, policy_dropout, policy_initializer, kernel_initializer: As
-            in `keras_adaptive_rnn.AdaptiveLSTMCell`.
-        **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`.
+        units: Positive integer, dimensionality of the output space.
+        policy_units: Positive integer, size of $z$. Defaults to `100`.
+        policy: `"recurrent"` (default), equation 8, or `"static"` (equation 7).
+        adaptation: `"io"` (default), `"input"`, `"output"` or `"sva"`.
+        tied: Whether the gates share the first $D$ (with `"sva"`, $R$ and $D$), which takes half the time. Defaults
+            to `True`.
+        rank: Positive integer, the number of singular values with `"sva"`; `None` (default) for the maximum.
+        policy_dropout: Float in `[0, 1)`, fraction of $z$ to drop wherever it is read, with one mask per sequence.
+            Defaults to `0.0`.
+        policy_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
+        kernel_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the concatenated
+            gates semi-orthogonal, as in the authors' code.
+        activation: Activation function of the candidate state. Defaults to `"tanh"`.
+        use_bias: Whether to use a bias. Defaults to `True`.
+        recurrent_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
+        bias_initializer: Initializer of $b$. Defaults to `"zeros"`.
+        kernel_regularizer, recurrent_regularizer, bias_regularizer: Regularizers of $W$, $U$, $b$, `None` by
+            default.
+        kernel_constraint, recurrent_constraint, bias_constraint: Constraints of $W$, $U$, $b$, `None` by default.
+        kernel_map, recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+            `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+        dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to `0.0`.
+        recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per sequence.
+            Defaults to `0.0`.
+        seed: Integer seed of the masks, or `None` (default).
+        trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the batch,
+            initialized to zero. Defaults to `False`: zeros.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
     """
 
     fixed_arguments: Any
@@ -86,51 +113,8 @@ class AdaptiveGatedCell(GatedCell):
         trainable_initial_state: bool = False,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """A gated cell whose linear maps are rescaled in every step by a policy.
-
-        Args:
-            units: Positive integer, dimensionality of the output space and of each gate.
-            policy_units: Positive integer, size of $z$. Defaults to `100`.
-            policy: `"recurrent"` (default, equation 8) or `"static"` (equation 7).
-            adaptation: `"io"` (default), `"input"`, `"output"` or `"sva"`.
-            tied: Whether the gates share the first $D$ (with `"sva"`, $R$ and $D$), which takes half the time.
-                Defaults to `True`.
-            rank: Positive integer, the number of singular values with `"sva"`; `None` (default) for the maximum.
-            policy_dropout: Float in `[0, 1)`, fraction of $z$ to drop wherever it is read, with one mask per
-                sequence. Defaults to `0.0`.
-            policy_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
-            kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
-                `"zeros"`.
-            activation: Activation function of the candidate state. Defaults to `"tanh"`.
-            use_bias: Whether to use a bias. Defaults to `True`.
-            recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
-                and `"zeros"`.
-            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
-                `"zeros"`.
-            kernel_regularizer: Regularizers, `None` by default.
-            recurrent_regularizer: Regularizers, `None` by default.
-            bias_regularizer: Regularizers, `None` by default.
-            kernel_constraint: Constraints, `None` by default.
-            recurrent_constraint: Constraints, `None` by default.
-            bias_constraint: Constraints, `None` by default.
-            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
-                such as `LowRank(rank=24, diagonal=True)`.
-            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
-                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
-                `0.0`.
-            recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
-                sequence. Defaults to `0.0`.
-            seed: Integer seed of the masks, or `None` (default).
-            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
-                batch, initialized to zero. Defaults to `False`: zeros.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     def build_maps(self) -> None: ...
     @property
     def noise_sizes(self) -> Any: ...
@@ -166,20 +150,46 @@ class AdaptiveLSTMCell(AdaptiveGatedCell, LSTMCell):
     Args:
         units: Positive integer, dimensionality of the output space.
         policy_units: Positive integer, size of $z$. Defaults to `100`.
-        policy: `"recurrent"` (default, equation 8) or `"static"` (equation 7).
+        policy: `"recurrent"` (default), equation 8, or `"static"` (equation 7).
         adaptation: `"io"` (default), `"input"`, `"output"` or `"sva"`.
-        tied: Whether the gates share the first $D$ (with `"sva"`, $R$ and $D$), which takes half the time. Defaults to
-            `True`.
+        tied: Whether the gates share the first $D$ (with `"sva"`, $R$ and $D$), which takes half the time. Defaults
+            to `True`.
         rank: Positive integer, the number of singular values with `"sva"`; `None` (default) for the maximum.
         policy_dropout: Float in `[0, 1)`, fraction of $z$ to drop wherever it is read, with one mask per sequence.
             Defaults to `0.0`.
         policy_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
-        kernel_initializer, recurrent_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes
-            the concatenated gates semi-orthogonal, as in the authors' code.
+        kernel_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the concatenated
+            gates semi-orthogonal, as in the authors' code.
+        activation: Activation function $\\phi$. Defaults to `"tanh"`.
+        recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+        unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
+        tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
+        cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
+            `False`.
+        projection_units: Positive integer, size of a linear projection of $h$, which becomes the output and the
+            recurrent state; `None` (default) for no projection.
+        cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed from the
+            unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
+        update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the
+            memory itself is never dropped. Defaults to `0.0`.
+        use_bias: Whether to use a bias. Defaults to `True`.
+        recurrent_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the concatenated
+            gates semi-orthogonal, as in the authors' code.
+        bias_initializer: Initializer of $b$. Defaults to `"zeros"`.
+        kernel_regularizer, recurrent_regularizer, bias_regularizer: Regularizers of $W$, $U$, $b$, `None` by
+            default.
+        kernel_constraint, recurrent_constraint, bias_constraint: Constraints of $W$, $U$, $b$, `None` by default.
+        kernel_map, recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+            `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
         dropout, recurrent_dropout: Float in `[0, 1)`, fraction of $x_t$ and of $h_{t-1}$ to drop wherever they are
-            read, with one mask per sequence. Default to `0.0`. The paper also drops the output of the top layer; the
-            layer `keras_adaptive_rnn.layers.AdaptiveLSTM` has an argument for that.
-        **kwargs: As in `keras_adaptive_rnn.LSTMCell`, except `layer_normalization` and `per_gate_dropout`.
+            read, with one mask per sequence. Default to `0.0`. The paper also drops the output of the top layer;
+            the layer `keras_adaptive_rnn.layers.AdaptiveLSTM` has an argument for that.
+        seed: Integer seed of the masks, or `None` (default).
+        trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the batch,
+            initialized to zero. Defaults to `False`: zeros.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
@@ -243,63 +253,8 @@ class AdaptiveLSTMCell(AdaptiveGatedCell, LSTMCell):
         trainable_initial_state: bool = False,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """An LSTM whose matrices and biases are rescaled in every step by a small policy network.
-
-        Args:
-            units: Positive integer, dimensionality of the output space.
-            policy_units: Positive integer, size of $z$. Defaults to `100`.
-            policy: `"recurrent"` (default, equation 8) or `"static"` (equation 7).
-            adaptation: `"io"` (default), `"input"`, `"output"` or `"sva"`.
-            tied: Whether the gates share the first $D$ (with `"sva"`, $R$ and $D$), which takes half the time.
-                Defaults to `True`.
-            rank: Positive integer, the number of singular values with `"sva"`; `None` (default) for the maximum.
-            policy_dropout: Float in `[0, 1)`, fraction of $z$ to drop wherever it is read, with one mask per
-                sequence. Defaults to `0.0`.
-            policy_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
-            kernel_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
-                concatenated gates semi-orthogonal, as in the authors' code.
-            activation: Activation function $\\phi$. Defaults to `"tanh"`.
-            recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
-            unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
-            tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
-            cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults
-                to `False`.
-            projection_units: Positive integer, size of a linear projection of $h$, which becomes the output and
-                the recurrent state; `None` (default) for no projection.
-            cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
-                from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
-            update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the
-                memory itself is never dropped. Defaults to `0.0`.
-            use_bias: Whether to use a bias. Defaults to `True`.
-            recurrent_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
-                concatenated gates semi-orthogonal, as in the authors' code.
-            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
-                `"zeros"`.
-            kernel_regularizer: Regularizers, `None` by default.
-            recurrent_regularizer: Regularizers, `None` by default.
-            bias_regularizer: Regularizers, `None` by default.
-            kernel_constraint: Constraints, `None` by default.
-            recurrent_constraint: Constraints, `None` by default.
-            bias_constraint: Constraints, `None` by default.
-            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
-                such as `LowRank(rank=24, diagonal=True)`.
-            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
-                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            dropout: Float in `[0, 1)`, fraction of $x_t$ and of $h_{t-1}$ to drop wherever they are read, with
-                one mask per sequence. Default to `0.0`. The paper also drops the output of the top layer; the
-                layer `keras_adaptive_rnn.layers.AdaptiveLSTM` has an argument for that.
-            recurrent_dropout: Float in `[0, 1)`, fraction of $x_t$ and of $h_{t-1}$ to drop wherever they are
-                read, with one mask per sequence. Default to `0.0`. The paper also drops the output of the top
-                layer; the layer `keras_adaptive_rnn.layers.AdaptiveLSTM` has an argument for that.
-            seed: Integer seed of the masks, or `None` (default).
-            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
-                batch, initialized to zero. Defaults to `False`: zeros.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
+        trainable: bool = True,
+    ) -> None: ...
 
 class AdaptiveRNNCell(AdaptiveGatedCell, ElmanCell):
     """An Elman cell whose matrices and bias are rescaled in every step by a small policy network.
@@ -312,10 +267,34 @@ class AdaptiveRNNCell(AdaptiveGatedCell, ElmanCell):
 
     Args:
         units: Positive integer, dimensionality of the output space.
-        policy_units, policy, adaptation, tied, rank, policy_dropout, policy_initializer: As in
-            `keras_adaptive_rnn.AdaptiveLSTMCell`. `tied` makes no difference with one gate.
+        policy_units: Positive integer, size of $z$. Defaults to `100`.
+        policy: `"recurrent"` (default), equation 8, or `"static"` (equation 7).
+        adaptation: `"io"` (default), `"input"`, `"output"` or `"sva"`.
+        tied: Whether the gates share the first $D$ (with `"sva"`, $R$ and $D$), which takes half the time. Defaults
+            to `True`. It makes no difference with one gate.
+        rank: Positive integer, the number of singular values with `"sva"`; `None` (default) for the maximum.
+        policy_dropout: Float in `[0, 1)`, fraction of $z$ to drop wherever it is read, with one mask per sequence.
+            Defaults to `0.0`.
+        policy_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
         kernel_initializer: Initializer of $W$. Defaults to `"orthogonal"`.
-        **kwargs: As in `keras_adaptive_rnn.ElmanCell`, except `layer_normalization` and `per_gate_dropout`.
+        activation: Activation function $\\phi$. Defaults to `"tanh"`.
+        use_bias: Whether to use a bias. Defaults to `True`.
+        recurrent_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
+        bias_initializer: Initializer of $b$. Defaults to `"zeros"`.
+        kernel_regularizer, recurrent_regularizer, bias_regularizer: Regularizers of $W$, $U$, $b$, `None` by
+            default.
+        kernel_constraint, recurrent_constraint, bias_constraint: Constraints of $W$, $U$, $b$, `None` by default.
+        kernel_map, recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+            `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+        dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to `0.0`.
+        recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per sequence.
+            Defaults to `0.0`.
+        seed: Integer seed of the masks, or `None` (default).
+        trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the batch,
+            initialized to zero. Defaults to `False`: zeros.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
@@ -369,46 +348,5 @@ class AdaptiveRNNCell(AdaptiveGatedCell, ElmanCell):
         trainable_initial_state: bool = False,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """An Elman cell whose matrices and bias are rescaled in every step by a small policy network.
-
-        Args:
-            units: Positive integer, dimensionality of the output space.
-            policy_units: Positive integer, size of $z$. Defaults to `100`.
-            policy: `"recurrent"` (default, equation 8) or `"static"` (equation 7).
-            adaptation: `"io"` (default), `"input"`, `"output"` or `"sva"`.
-            tied: Whether the gates share the first $D$ (with `"sva"`, $R$ and $D$), which takes half the time.
-                Defaults to `True`.
-            rank: Positive integer, the number of singular values with `"sva"`; `None` (default) for the maximum.
-            policy_dropout: Float in `[0, 1)`, fraction of $z$ to drop wherever it is read, with one mask per
-                sequence. Defaults to `0.0`.
-            policy_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
-            kernel_initializer: Initializer of $W$. Defaults to `"orthogonal"`.
-            activation: Activation function $\\phi$. Defaults to `"tanh"`.
-            use_bias: Whether to use a bias. Defaults to `True`.
-            recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
-                and `"zeros"`.
-            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
-                `"zeros"`.
-            kernel_regularizer: Regularizers, `None` by default.
-            recurrent_regularizer: Regularizers, `None` by default.
-            bias_regularizer: Regularizers, `None` by default.
-            kernel_constraint: Constraints, `None` by default.
-            recurrent_constraint: Constraints, `None` by default.
-            bias_constraint: Constraints, `None` by default.
-            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
-                such as `LowRank(rank=24, diagonal=True)`.
-            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
-                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
-                `0.0`.
-            recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
-                sequence. Defaults to `0.0`.
-            seed: Integer seed of the masks, or `None` (default).
-            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
-                batch, initialized to zero. Defaults to `False`: zeros.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
+        trainable: bool = True,
+    ) -> None: ...

@@ -7,7 +7,40 @@ from keras_adaptive_rnn.cells.bases.composite import CompositeCell
 from keras_adaptive_rnn.maps.base import LinearMap
 
 class StackedAdaptiveCells(CompositeCell):
-    """A stack of adaptive cells in the hybrid wiring. A subclass names the class of the cells."""
+    """A stack of adaptive cells in the hybrid wiring. A subclass names the class of the cells.
+
+    Args:
+        units: Positive integer, dimensionality of the output space.
+        seed: Integer seed of the masks, or `None` (default).
+        trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the batch,
+            initialized to zero. Defaults to `False`: zeros.
+        policy_units: Positive integer, size of $z$. Defaults to `100`.
+        policy: `"recurrent"` (default), equation 8, or `"static"` (equation 7).
+        adaptation: `"io"` (default), `"input"`, `"output"` or `"sva"`.
+        tied: Whether the gates share the first $D$ (with `"sva"`, $R$ and $D$), which takes half the time. Defaults
+            to `True`.
+        rank: Positive integer, the number of singular values with `"sva"`; `None` (default) for the maximum.
+        policy_dropout: Float in `[0, 1)`, fraction of $z$ to drop wherever it is read, with one mask per sequence.
+            Defaults to `0.0`.
+        policy_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
+        kernel_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the concatenated
+            gates semi-orthogonal, as in the authors' code.
+        activation: Activation function of the candidate state. Defaults to `"tanh"`.
+        use_bias: Whether to use a bias. Defaults to `True`.
+        recurrent_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
+        bias_initializer: Initializer of $b$. Defaults to `"zeros"`.
+        kernel_regularizer, recurrent_regularizer, bias_regularizer: Regularizers of $W$, $U$, $b$, `None` by
+            default.
+        kernel_constraint, recurrent_constraint, bias_constraint: Constraints of $W$, $U$, $b$, `None` by default.
+        kernel_map, recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+            `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+        dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to `0.0`.
+        recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per sequence.
+            Defaults to `0.0`.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
+    """
 
     takes_arguments_of: Any
     fixed_arguments: Any
@@ -49,51 +82,8 @@ class StackedAdaptiveCells(CompositeCell):
         recurrent_dropout: float = 0.0,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """A stack of adaptive cells in the hybrid wiring. A subclass names the class of the cells.
-
-        Args:
-            units: Positive integer, dimensionality of the output space.
-            seed: Integer seed of the masks, or `None` (default).
-            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
-                batch, initialized to zero. Defaults to `False`: zeros.
-            policy_units: Positive integer, size of $z$. Defaults to `100`.
-            policy: `"recurrent"` (default, equation 8) or `"static"` (equation 7).
-            adaptation: `"io"` (default), `"input"`, `"output"` or `"sva"`.
-            tied: Whether the gates share the first $D$ (with `"sva"`, $R$ and $D$), which takes half the time.
-                Defaults to `True`.
-            rank: Positive integer, the number of singular values with `"sva"`; `None` (default) for the maximum.
-            policy_dropout: Float in `[0, 1)`, fraction of $z$ to drop wherever it is read, with one mask per
-                sequence. Defaults to `0.0`.
-            policy_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
-            kernel_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
-                concatenated gates semi-orthogonal, as in the authors' code.
-            activation: Activation function of the candidate state. Defaults to `"tanh"`.
-            use_bias: Whether to use a bias. Defaults to `True`.
-            recurrent_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
-                concatenated gates semi-orthogonal, as in the authors' code.
-            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
-                `"zeros"`.
-            kernel_regularizer: Regularizers, `None` by default.
-            recurrent_regularizer: Regularizers, `None` by default.
-            bias_regularizer: Regularizers, `None` by default.
-            kernel_constraint: Constraints, `None` by default.
-            recurrent_constraint: Constraints, `None` by default.
-            bias_constraint: Constraints, `None` by default.
-            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
-                such as `LowRank(rank=24, diagonal=True)`.
-            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
-                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
-                `0.0`.
-            recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
-                sequence. Defaults to `0.0`.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     def first_part(self) -> Any: ...
     def build(self, input_shape: Any) -> None: ...
     def project(self, inputs: Any, training: bool | None = False) -> Any: ...
@@ -114,13 +104,48 @@ class StackedAdaptiveLSTMCells(StackedAdaptiveCells):
 
     Args:
         units: List of positive integers, the size of each layer, the lowest first.
-        policy_units, policy, adaptation, tied, ...: As in `keras_adaptive_rnn.AdaptiveLSTMCell`, the same in every
-            layer.
+        seed: Integer seed of the masks, or `None` (default).
+        trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the batch,
+            initialized to zero. Defaults to `False`: zeros.
+        policy_units: Positive integer, size of $z$. Defaults to `100`.
+        policy: `"recurrent"` (default), equation 8, or `"static"` (equation 7).
+        adaptation: `"io"` (default), `"input"`, `"output"` or `"sva"`.
+        tied: Whether the gates share the first $D$ (with `"sva"`, $R$ and $D$), which takes half the time. Defaults
+            to `True`.
+        rank: Positive integer, the number of singular values with `"sva"`; `None` (default) for the maximum.
+        policy_dropout: Float in `[0, 1)`, fraction of $z$ to drop wherever it is read, with one mask per sequence.
+            Defaults to `0.0`.
+        policy_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
+        kernel_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the concatenated
+            gates semi-orthogonal, as in the authors' code.
+        activation: Activation function $\\phi$. Defaults to `"tanh"`.
+        recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+        unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
+        tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
+        cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
+            `False`.
+        projection_units: Positive integer, size of a linear projection of $h$, which becomes the output and the
+            recurrent state; `None` (default) for no projection.
+        cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed from the
+            unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
+        update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the
+            memory itself is never dropped. Defaults to `0.0`.
+        use_bias: Whether to use a bias. Defaults to `True`.
+        recurrent_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the concatenated
+            gates semi-orthogonal, as in the authors' code.
+        bias_initializer: Initializer of $b$. Defaults to `"zeros"`.
+        kernel_regularizer, recurrent_regularizer, bias_regularizer: Regularizers of $W$, $U$, $b$, `None` by
+            default.
+        kernel_constraint, recurrent_constraint, bias_constraint: Constraints of $W$, $U$, $b$, `None` by default.
+        kernel_map, recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+            `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
         dropout: Float in `[0, 1)`, fraction of $x_t$ to drop, with one mask per sequence. Defaults to `0.0`.
         recurrent_dropout: Float in `[0, 1)`, fraction of each $h^l$ to drop, with one mask per sequence. As in the
-            authors' code, the same mask applies when layer $l$ reads it in the next step and when layer $l + 1$ reads
-            it in the same step. Defaults to `0.0`.
-        seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
+            authors' code, the same mask applies when layer $l$ reads it in the next step and when layer $l + 1$
+            reads it in the same step. Defaults to `0.0`.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
@@ -183,61 +208,8 @@ class StackedAdaptiveLSTMCells(StackedAdaptiveCells):
         recurrent_dropout: float = 0.0,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """A stack of adaptive LSTMs in the hybrid wiring: each policy reads the policy below it.
-
-        Args:
-            units: List of positive integers, the size of each layer, the lowest first.
-            seed: Integer seed of the masks, or `None` (default).
-            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
-                batch, initialized to zero. Defaults to `False`: zeros.
-            policy_units: Positive integer, size of $z$. Defaults to `100`.
-            policy: `"recurrent"` (default, equation 8) or `"static"` (equation 7).
-            adaptation: `"io"` (default), `"input"`, `"output"` or `"sva"`.
-            tied: Whether the gates share the first $D$ (with `"sva"`, $R$ and $D$), which takes half the time.
-                Defaults to `True`.
-            rank: Positive integer, the number of singular values with `"sva"`; `None` (default) for the maximum.
-            policy_dropout: Float in `[0, 1)`, fraction of $z$ to drop wherever it is read, with one mask per
-                sequence. Defaults to `0.0`.
-            policy_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
-            kernel_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
-                concatenated gates semi-orthogonal, as in the authors' code.
-            activation: Activation function of the candidate state. Defaults to `"tanh"`.
-            recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
-            unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
-            tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
-            cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults
-                to `False`.
-            projection_units: Positive integer, size of a linear projection of $h$, which becomes the output and
-                the recurrent state; `None` (default) for no projection.
-            cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
-                from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
-            update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the
-                memory itself is never dropped. Defaults to `0.0`.
-            use_bias: Whether to use a bias. Defaults to `True`.
-            recurrent_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
-                concatenated gates semi-orthogonal, as in the authors' code.
-            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
-                `"zeros"`.
-            kernel_regularizer: Regularizers, `None` by default.
-            recurrent_regularizer: Regularizers, `None` by default.
-            bias_regularizer: Regularizers, `None` by default.
-            kernel_constraint: Constraints, `None` by default.
-            recurrent_constraint: Constraints, `None` by default.
-            bias_constraint: Constraints, `None` by default.
-            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
-                such as `LowRank(rank=24, diagonal=True)`.
-            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
-                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            dropout: Float in `[0, 1)`, fraction of $x_t$ to drop, with one mask per sequence. Defaults to `0.0`.
-            recurrent_dropout: Float in `[0, 1)`, fraction of each $h^l$ to drop, with one mask per sequence. As
-                in the authors' code, the same mask applies when layer $l$ reads it in the next step and when
-                layer $l + 1$ reads it in the same step. Defaults to `0.0`.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
+        trainable: bool = True,
+    ) -> None: ...
 
 class StackedAdaptiveRNNCells(StackedAdaptiveCells):
     """A stack of adaptive Elman cells in the hybrid wiring of `keras_adaptive_rnn.StackedAdaptiveLSTMCells`.
@@ -248,9 +220,35 @@ class StackedAdaptiveRNNCells(StackedAdaptiveCells):
 
     Args:
         units: List of positive integers, the size of each layer, the lowest first.
-        policy_units, policy, adaptation, tied, ...: As in `keras_adaptive_rnn.AdaptiveRNNCell`, the same in every
-            layer.
-        dropout, recurrent_dropout, seed, trainable_initial_state: As in `keras_adaptive_rnn.StackedAdaptiveLSTMCells`.
+        seed: Integer seed of the masks, or `None` (default).
+        trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the batch,
+            initialized to zero. Defaults to `False`: zeros.
+        policy_units: Positive integer, size of $z$. Defaults to `100`.
+        policy: `"recurrent"` (default), equation 8, or `"static"` (equation 7).
+        adaptation: `"io"` (default), `"input"`, `"output"` or `"sva"`.
+        tied: Whether the gates share the first $D$ (with `"sva"`, $R$ and $D$), which takes half the time. Defaults
+            to `True`. It makes no difference with one gate.
+        rank: Positive integer, the number of singular values with `"sva"`; `None` (default) for the maximum.
+        policy_dropout: Float in `[0, 1)`, fraction of $z$ to drop wherever it is read, with one mask per sequence.
+            Defaults to `0.0`.
+        policy_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
+        kernel_initializer: Initializer of $W$. Defaults to `"orthogonal"`.
+        activation: Activation function $\\phi$. Defaults to `"tanh"`.
+        use_bias: Whether to use a bias. Defaults to `True`.
+        recurrent_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
+        bias_initializer: Initializer of $b$. Defaults to `"zeros"`.
+        kernel_regularizer, recurrent_regularizer, bias_regularizer: Regularizers of $W$, $U$, $b$, `None` by
+            default.
+        kernel_constraint, recurrent_constraint, bias_constraint: Constraints of $W$, $U$, $b$, `None` by default.
+        kernel_map, recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+            `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+        dropout: Float in `[0, 1)`, fraction of $x_t$ to drop, with one mask per sequence. Defaults to `0.0`.
+        recurrent_dropout: Float in `[0, 1)`, fraction of each $h^l$ to drop, with one mask per sequence. As in the
+            authors' code, the same mask applies when layer $l$ reads it in the next step and when layer $l + 1$
+            reads it in the same step. Defaults to `0.0`.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
@@ -305,47 +303,5 @@ class StackedAdaptiveRNNCells(StackedAdaptiveCells):
         recurrent_dropout: float = 0.0,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """A stack of adaptive Elman cells in the hybrid wiring of `keras_adaptive_rnn.StackedAdaptiveLSTMCells`.
-
-        Args:
-            units: List of positive integers, the size of each layer, the lowest first.
-            seed: Integer seed of the masks, or `None` (default).
-            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
-                batch, initialized to zero. Defaults to `False`: zeros.
-            policy_units: Positive integer, size of $z$. Defaults to `100`.
-            policy: `"recurrent"` (default, equation 8) or `"static"` (equation 7).
-            adaptation: `"io"` (default), `"input"`, `"output"` or `"sva"`.
-            tied: Whether the gates share the first $D$ (with `"sva"`, $R$ and $D$), which takes half the time.
-                Defaults to `True`.
-            rank: Positive integer, the number of singular values with `"sva"`; `None` (default) for the maximum.
-            policy_dropout: Float in `[0, 1)`, fraction of $z$ to drop wherever it is read, with one mask per
-                sequence. Defaults to `0.0`.
-            policy_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
-            kernel_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
-                concatenated gates semi-orthogonal, as in the authors' code.
-            activation: Activation function of the candidate state. Defaults to `"tanh"`.
-            use_bias: Whether to use a bias. Defaults to `True`.
-            recurrent_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
-                concatenated gates semi-orthogonal, as in the authors' code.
-            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
-                `"zeros"`.
-            kernel_regularizer: Regularizers, `None` by default.
-            recurrent_regularizer: Regularizers, `None` by default.
-            bias_regularizer: Regularizers, `None` by default.
-            kernel_constraint: Constraints, `None` by default.
-            recurrent_constraint: Constraints, `None` by default.
-            bias_constraint: Constraints, `None` by default.
-            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
-                such as `LowRank(rank=24, diagonal=True)`.
-            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
-                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
-                `0.0`.
-            recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
-                sequence. Defaults to `0.0`.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
+        trainable: bool = True,
+    ) -> None: ...

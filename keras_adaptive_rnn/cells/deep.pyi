@@ -40,15 +40,28 @@ class DeepRNNCell(GatedCell):
         skip_every: Positive integer, $k$; `None` for no skip connections. Defaults to `4`.
         skip_scale: Number, $\\alpha$. Defaults to `0.99`: below one, so that the layer itself can contribute to an
             output of unit variance.
-        dropout: Float in `[0, 1)`, fraction of each $x_i$ to drop, with a new mask in every step. Defaults to `0.0`.
-        recurrent_dropout: Float in `[0, 1)`, fraction of each $h_i(t-1)$ to drop in the product with $W_i$, with one
-            mask per sequence and layer (rnnDrop). Defaults to `0.0`.
-        block_dropout: Float in `[0, 1)`, probability that a block of `skip_every` layers is skipped for a step, drawn
-            per sample and step. Nothing is rescaled in inference. The lowest block is never skipped if its inputs do
-            not have `units` features. Defaults to `0.0`.
-        kernel_initializer, recurrent_initializer: Initializers of $U_i$ and $W_i$. Default to `"unit_variance"`, which
-            is scaled by $g_i$; any other initializer is used as it is.
-        **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`, except `layer_normalization` and `per_gate_dropout`.
+        block_dropout: Float in `[0, 1)`, probability that a block of `skip_every` layers is skipped for a step,
+            drawn per sample and step. Nothing is rescaled in inference. The lowest block is never skipped if its
+            inputs do not have `units` features. Defaults to `0.0`.
+        kernel_initializer, recurrent_initializer: Initializers of $U_i$ and $W_i$. Default to `"unit_variance"`,
+            which is scaled by $g_i$; any other initializer is used as it is.
+        use_bias: Whether to use a bias. Defaults to `True`.
+        bias_initializer: Initializer of $b$. Defaults to `"zeros"`.
+        kernel_regularizer, recurrent_regularizer, bias_regularizer: Regularizers of $W$, $U$, $b$, `None` by
+            default.
+        kernel_constraint, recurrent_constraint, bias_constraint: Constraints of $W$, $U$, $b$, `None` by default.
+        kernel_map, recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+            `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+        dropout: Float in `[0, 1)`, fraction of each $x_i$ to drop, with a new mask in every step. Defaults to
+            `0.0`.
+        recurrent_dropout: Float in `[0, 1)`, fraction of each $h_i(t-1)$ to drop in the product with $W_i$, with
+            one mask per sequence and layer (rnnDrop). Defaults to `0.0`.
+        seed: Integer seed of the masks, or `None` (default).
+        trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the batch,
+            initialized to zero. Defaults to `False`: zeros.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
@@ -132,49 +145,8 @@ class DeepRNNCell(GatedCell):
         trainable_initial_state: bool = False,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """A stack of Elman layers as one cell, up to 144 layers and more.
-
-        Args:
-            units: Positive integer, size of every layer.
-            depth: Positive integer, $L$.
-            activation: $f$. Defaults to `"belu"`, the bipolar ELU.
-            skip_every: Positive integer, $k$; `None` for no skip connections. Defaults to `4`.
-            skip_scale: Number, $\\alpha$. Defaults to `0.99`: below one, so that the layer itself can contribute
-                to an output of unit variance.
-            block_dropout: Float in `[0, 1)`, probability that a block of `skip_every` layers is skipped for a
-                step, drawn per sample and step. Nothing is rescaled in inference. The lowest block is never
-                skipped if its inputs do not have `units` features. Defaults to `0.0`.
-            kernel_initializer: Initializers of $U_i$ and $W_i$. Default to `"unit_variance"`, which is scaled by
-                $g_i$; any other initializer is used as it is.
-            recurrent_initializer: Initializers of $U_i$ and $W_i$. Default to `"unit_variance"`, which is scaled
-                by $g_i$; any other initializer is used as it is.
-            use_bias: Whether to use a bias. Defaults to `True`.
-            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
-                `"zeros"`.
-            kernel_regularizer: Regularizers, `None` by default.
-            recurrent_regularizer: Regularizers, `None` by default.
-            bias_regularizer: Regularizers, `None` by default.
-            kernel_constraint: Constraints, `None` by default.
-            recurrent_constraint: Constraints, `None` by default.
-            bias_constraint: Constraints, `None` by default.
-            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
-                such as `LowRank(rank=24, diagonal=True)`.
-            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
-                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            dropout: Float in `[0, 1)`, fraction of each $x_i$ to drop, with a new mask in every step. Defaults to
-                `0.0`.
-            recurrent_dropout: Float in `[0, 1)`, fraction of each $h_i(t-1)$ to drop in the product with $W_i$,
-                with one mask per sequence and layer (rnnDrop). Defaults to `0.0`.
-            seed: Integer seed of the masks, or `None` (default).
-            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
-                batch, initialized to zero. Defaults to `False`: zeros.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     def build_maps(self) -> Any: ...
     def skips(self) -> Any:
         """Returns the source and scale of each layer's skip connection, or `None` for a layer without one."""

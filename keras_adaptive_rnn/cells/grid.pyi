@@ -36,12 +36,39 @@ class GridLSTMCell(CompositeCell):
         units: Positive integer, size of every vector.
         depth: Positive integer, $L$.
         tied: Whether all layers share their weights. Defaults to `False`.
-        kernel_initializer: Initializer of $W$ and of the kernels of the LSTMs. Defaults to `"glorot_uniform"`.
         dropout: Float in `[0, 1)`, fraction of $x_t$ to drop, with one mask per sequence. Defaults to `0.0`.
         recurrent_dropout: Float in `[0, 1)`, fraction of each $\\hat h^l_{t-1}$ to drop, with one mask per sequence,
             shared by all layers. Defaults to `0.0`.
-        seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
-        **kwargs: Arguments of the LSTMs, as in `keras_adaptive_rnn.LSTMCell`, except `projection_units`.
+        seed: Integer seed of the masks, or `None` (default).
+        trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the batch,
+            initialized to zero. Defaults to `False`: zeros.
+        activation: Activation function $\\phi$. Defaults to `"tanh"`.
+        recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+        unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
+        tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
+        cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
+            `False`.
+        cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed from the
+            unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
+        update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the
+            memory itself is never dropped. Defaults to `0.0`.
+        use_bias: Whether to use a bias. Defaults to `True`.
+        kernel_initializer: Initializer of $W$ and of the kernels of the LSTMs. Defaults to `"glorot_uniform"`.
+        recurrent_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
+        bias_initializer: Initializer of $b$. Defaults to `"zeros"`.
+        kernel_regularizer, recurrent_regularizer, bias_regularizer: Regularizers of $W$, $U$, $b$, `None` by
+            default.
+        kernel_constraint, recurrent_constraint, bias_constraint: Constraints of $W$, $U$, $b$, `None` by default.
+        kernel_map, recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+            `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+        layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain but no
+            offset, before they are added. Defaults to `False`. The LSTM also normalizes $c$ inside $o \\odot
+            \\phi(c)$, with gain and offset.
+        per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share one
+            mask.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
@@ -113,56 +140,8 @@ class GridLSTMCell(CompositeCell):
         per_gate_dropout: bool = False,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """One LSTM along time and one along depth, at every point of a grid.
-
-        Args:
-            units: Positive integer, size of every vector.
-            depth: Positive integer, $L$.
-            tied: Whether all layers share their weights. Defaults to `False`.
-            dropout: Float in `[0, 1)`, fraction of $x_t$ to drop, with one mask per sequence. Defaults to `0.0`.
-            recurrent_dropout: Float in `[0, 1)`, fraction of each $\\hat h^l_{t-1}$ to drop, with one mask per
-                sequence, shared by all layers. Defaults to `0.0`.
-            seed: Integer seed of the masks, or `None` (default).
-            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
-                batch, initialized to zero. Defaults to `False`: zeros.
-            activation: Activation function of the candidate state. Defaults to `"tanh"`.
-            recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
-            unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
-            tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
-            cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults
-                to `False`.
-            cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
-                from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
-            update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the
-                memory itself is never dropped. Defaults to `0.0`.
-            use_bias: Whether to use a bias. Defaults to `True`.
-            kernel_initializer: Initializer of $W$ and of the kernels of the LSTMs. Defaults to
-                `"glorot_uniform"`.
-            recurrent_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
-                concatenated gates semi-orthogonal, as in the authors' code.
-            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
-                `"zeros"`.
-            kernel_regularizer: Regularizers, `None` by default.
-            recurrent_regularizer: Regularizers, `None` by default.
-            bias_regularizer: Regularizers, `None` by default.
-            kernel_constraint: Constraints, `None` by default.
-            recurrent_constraint: Constraints, `None` by default.
-            bias_constraint: Constraints, `None` by default.
-            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
-                such as `LowRank(rank=24, diagonal=True)`.
-            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
-                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
-                but no offset, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
-                one mask.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     def first_part(self) -> Any: ...
     @property
     def memory_states(self) -> Any: ...
@@ -183,9 +162,37 @@ class GridLSTMBlock(_arguments.Declared, keras.layers.Layer):
     Args:
         units: Positive integer, size of every vector.
         dimensions: Integer, at least 2, the number N of dimensions. Defaults to `2`.
-        name, dtype, trainable: As in `keras.layers.Layer`.
-        **kwargs: Arguments of the LSTMs, as in `keras_adaptive_rnn.LSTMCell`, except `projection_units` and
-            `trainable_initial_state`.
+        activation: Activation function $\\phi$. Defaults to `"tanh"`.
+        recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+        unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
+        tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
+        cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
+            `False`.
+        cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed from the
+            unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
+        update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the
+            memory itself is never dropped. Defaults to `0.0`.
+        use_bias: Whether to use a bias. Defaults to `True`.
+        kernel_initializer: Initializer of $W$. Defaults to `"glorot_uniform"`.
+        recurrent_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
+        bias_initializer: Initializer of $b$. Defaults to `"zeros"`.
+        kernel_regularizer, recurrent_regularizer, bias_regularizer: Regularizers of $W$, $U$, $b$, `None` by
+            default.
+        kernel_constraint, recurrent_constraint, bias_constraint: Constraints of $W$, $U$, $b$, `None` by default.
+        kernel_map, recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+            `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+        layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain but no
+            offset, before they are added. Defaults to `False`. The LSTM also normalizes $c$ inside $o \\odot
+            \\phi(c)$, with gain and offset.
+        per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share one
+            mask.
+        dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to `0.0`.
+        recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per sequence.
+            Defaults to `0.0`.
+        seed: Integer seed of the masks, or `None` (default).
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
 
     Call arguments:
         hidden: List of N tensors `[batch, units]`, $h_1, \\dots, h_N$.
@@ -245,56 +252,8 @@ class GridLSTMBlock(_arguments.Declared, keras.layers.Layer):
         seed: int | None = None,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """An N-dimensional grid LSTM block: one LSTM per dimension, each of which reads all hidden vectors.
-
-        Args:
-            units: Positive integer, size of every vector.
-            dimensions: Integer, at least 2, the number N of dimensions. Defaults to `2`.
-            activation: Activation function of the candidate state. Defaults to `"tanh"`.
-            recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
-            unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
-            tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
-            cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults
-                to `False`.
-            cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
-                from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
-            update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the
-                memory itself is never dropped. Defaults to `0.0`.
-            use_bias: Whether to use a bias. Defaults to `True`.
-            kernel_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
-                concatenated gates semi-orthogonal, as in the authors' code.
-            recurrent_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
-                concatenated gates semi-orthogonal, as in the authors' code.
-            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
-                `"zeros"`.
-            kernel_regularizer: Regularizers, `None` by default.
-            recurrent_regularizer: Regularizers, `None` by default.
-            bias_regularizer: Regularizers, `None` by default.
-            kernel_constraint: Constraints, `None` by default.
-            recurrent_constraint: Constraints, `None` by default.
-            bias_constraint: Constraints, `None` by default.
-            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
-                such as `LowRank(rank=24, diagonal=True)`.
-            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
-                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
-                but no offset, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
-                one mask.
-            dropout: Float in `[0, 1)`, fraction of $x_t$ and of $h_{t-1}$ to drop wherever they are read, with
-                one mask per sequence. Default to `0.0`. The paper also drops the output of the top layer; the
-                layer `keras_adaptive_rnn.layers.AdaptiveLSTM` has an argument for that.
-            recurrent_dropout: Float in `[0, 1)`, fraction of $x_t$ and of $h_{t-1}$ to drop wherever they are
-                read, with one mask per sequence. Default to `0.0`. The paper also drops the output of the top
-                layer; the layer `keras_adaptive_rnn.layers.AdaptiveLSTM` has an argument for that.
-            seed: Integer seed of the masks, or `None` (default).
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     def first_part(self) -> Any: ...
     def build(self, hidden_shape: Any, memory_shape: Any) -> None: ...
     def call(self, hidden: Any, memory: Any, training: bool | None = False) -> Any: ...

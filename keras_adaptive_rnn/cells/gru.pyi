@@ -21,9 +21,30 @@ class GRUCell(GatedCell):
         units: Positive integer, dimensionality of the output space.
         activation: Activation function $\\phi$. Defaults to `"tanh"`.
         recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
-        reset_after: Whether to apply the reset gate after the recurrent product (as in Keras and cuDNN) or before it.
-            Defaults to `True`.
-        **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`.
+        use_bias: Whether to use a bias. Defaults to `True`.
+        kernel_initializer: Initializer of $W$. Defaults to `"glorot_uniform"`.
+        recurrent_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
+        bias_initializer: Initializer of $b$. Defaults to `"zeros"`.
+        kernel_regularizer, recurrent_regularizer, bias_regularizer: Regularizers of $W$, $U$, $b$, `None` by
+            default.
+        kernel_constraint, recurrent_constraint, bias_constraint: Constraints of $W$, $U$, $b$, `None` by default.
+        dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to `0.0`.
+        recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per sequence.
+            Defaults to `0.0`.
+        reset_after: Whether to apply the reset gate after the recurrent product (as in Keras and cuDNN) or before
+            it. Defaults to `True`.
+        seed: Integer seed of the masks, or `None` (default).
+        kernel_map, recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+            `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+        layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain but no
+            offset, before they are added. Defaults to `False`.
+        per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share one
+            mask.
+        trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the batch,
+            initialized to zero. Defaults to `False`: zeros.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
@@ -43,6 +64,7 @@ class GRUCell(GatedCell):
 
     gates: Any
     positional_arguments_of: Any
+    ignored_arguments: Any
     recurrent_activation: Any
     reset_after: bool
     units: int
@@ -93,51 +115,11 @@ class GRUCell(GatedCell):
         trainable_initial_state: bool = False,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """The gated recurrent unit.
-
-        Args:
-            units: Positive integer, dimensionality of the output space.
-            activation: Activation function $\\phi$. Defaults to `"tanh"`.
-            recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
-            use_bias: Whether to use a bias. Defaults to `True`.
-            kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
-                `"zeros"`.
-            recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
-                and `"zeros"`.
-            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
-                `"zeros"`.
-            kernel_regularizer: Regularizers, `None` by default.
-            recurrent_regularizer: Regularizers, `None` by default.
-            bias_regularizer: Regularizers, `None` by default.
-            kernel_constraint: Constraints, `None` by default.
-            recurrent_constraint: Constraints, `None` by default.
-            bias_constraint: Constraints, `None` by default.
-            dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
-                `0.0`.
-            recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
-                sequence. Defaults to `0.0`.
-            reset_after: Whether to apply the reset gate after the recurrent product (as in Keras and cuDNN) or
-                before it. Defaults to `True`.
-            seed: Integer seed of the masks, or `None` (default).
-            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
-                such as `LowRank(rank=24, diagonal=True)`.
-            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
-                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
-                but no offset, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
-                one mask.
-            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
-                batch, initialized to zero. Defaults to `False`: zeros.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     @property
     def groups(self) -> Any: ...
     @property
     def bias_rows(self) -> Any: ...
+    def bias_row_initializers(self) -> Any: ...
     def step(self, projected: Any, states: Any, training: bool | None = False) -> Any: ...

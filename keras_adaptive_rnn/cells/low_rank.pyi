@@ -17,10 +17,32 @@ class LowRankGatedCell(GatedCell):
         diagonal: Whether to add a diagonal to each product. Defaults to `True`.
         tied: Whether the gates share $R$. Defaults to `False`.
         carry_bias: Number, initial bias of the carry gate. Defaults to `0.0`.
-        weight_normalization: Whether to normalize the matrices: the columns of $W$ and $L$ have trained norms, and the
-            columns of $R$ have norm one. Defaults to `False`.
+        weight_normalization: Whether to normalize the matrices: the columns of $W$ and $L$ have trained norms, and
+            the columns of $R$ have norm one. Defaults to `False`.
         diagonal_initializer: Initializer of the diagonals. Defaults to `"zeros"`.
-        kernel_map: As in `keras_adaptive_rnn.cells.GatedCell`.
+        kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`, such
+            as `LowRank(rank=24, diagonal=True)`.
+        activation: Activation function of the candidate state. Defaults to `"tanh"`.
+        use_bias: Whether to use a bias. Defaults to `True`.
+        kernel_initializer: Initializer of $W$. Defaults to `"glorot_uniform"`.
+        recurrent_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
+        bias_initializer: Initializer of $b$. Defaults to `"zeros"`.
+        kernel_regularizer, recurrent_regularizer, bias_regularizer: Regularizers of $W$, $U$, $b$, `None` by
+            default.
+        kernel_constraint, recurrent_constraint, bias_constraint: Constraints of $W$, $U$, $b$, `None` by default.
+        layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain but no
+            offset, before they are added. Defaults to `False`.
+        per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share one
+            mask.
+        dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to `0.0`.
+        recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per sequence.
+            Defaults to `0.0`.
+        seed: Integer seed of the masks, or `None` (default).
+        trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the batch,
+            initialized to zero. Defaults to `False`: zeros.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
     """
 
     carry_gate: Any
@@ -81,51 +103,8 @@ class LowRankGatedCell(GatedCell):
         trainable_initial_state: bool = False,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """A gated cell whose recurrent map is `keras_adaptive_rnn.maps.LowRank`. A subclass names its carry gate.
-
-        Args:
-            units: Positive integer $n$, dimensionality of the output space.
-            rank: Positive integer $d$, at most `units`.
-            diagonal: Whether to add a diagonal to each product. Defaults to `True`.
-            tied: Whether the gates share $R$. Defaults to `False`.
-            carry_bias: Number, initial bias of the carry gate. Defaults to `0.0`.
-            weight_normalization: Whether to normalize the matrices: the columns of $W$ and $L$ have trained
-                norms, and the columns of $R$ have norm one. Defaults to `False`.
-            diagonal_initializer: Initializer of the diagonals. Defaults to `"zeros"`.
-            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
-                such as `LowRank(rank=24, diagonal=True)`.
-            activation: Activation function of the candidate state. Defaults to `"tanh"`.
-            use_bias: Whether to use a bias. Defaults to `True`.
-            kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
-                `"zeros"`.
-            recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
-                and `"zeros"`.
-            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
-                `"zeros"`.
-            kernel_regularizer: Regularizers, `None` by default.
-            recurrent_regularizer: Regularizers, `None` by default.
-            bias_regularizer: Regularizers, `None` by default.
-            kernel_constraint: Constraints, `None` by default.
-            recurrent_constraint: Constraints, `None` by default.
-            bias_constraint: Constraints, `None` by default.
-            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
-                but no offset, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
-                one mask.
-            dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
-                `0.0`.
-            recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
-                sequence. Defaults to `0.0`.
-            seed: Integer seed of the masks, or `None` (default).
-            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
-                batch, initialized to zero. Defaults to `False`: zeros.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     def bias_initializers(self) -> Any: ...
 
 class LowRankGRUCell(LowRankGatedCell, GRUCell):
@@ -146,23 +125,44 @@ class LowRankGRUCell(LowRankGatedCell, GRUCell):
     Args:
         units: Positive integer $n$, dimensionality of the output space.
         rank: Positive integer $d$, at most `units`.
+        reset_after: Whether to apply the reset gate after the recurrent product (equation 7) or before it (equation
+            6). Defaults to `False`.
         diagonal: Whether to add the diagonals ("LRD" in the paper). Defaults to `True`.
         tied: Whether the gates share one $R$. Defaults to `False`.
-        reset_after: Whether to apply the reset gate after the recurrent product (equation 7) or before it (equation 6).
-            Defaults to `False`.
         carry_bias: Number, initial bias of $z$; the paper uses 4 and 5. Defaults to `0.0`.
-        weight_normalization: Whether to normalize $W$, $L$ and $R$, the latter without trained norms (appendix A.2).
-            Defaults to `False`.
+        weight_normalization: Whether to normalize $W$, $L$ and $R$, the latter without trained norms (appendix
+            A.2). Defaults to `False`.
         diagonal_initializer: Initializer of the diagonals. Defaults to `"zeros"`; the authors' code draws them from
             `keras.initializers.RandomUniform(-0.01, 0.01)`.
-        kernel_initializer: Initializer of $W$, all gates together. Defaults to `"glorot_uniform"`; the authors' code
-            applies it to each gate, so that its bound is $\\sqrt{6 / (inputs + units)}$.
+        kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`, such
+            as `LowRank(rank=24, diagonal=True)`.
+        activation: Activation function $\\phi$. Defaults to `"tanh"`.
+        recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+        use_bias: Whether to use a bias. Defaults to `True`.
+        kernel_initializer: Initializer of $W$, all gates together. Defaults to `"glorot_uniform"`; the authors'
+            code applies it to each gate, so that its bound is $\\sqrt{6 / (inputs + units)}$.
         recurrent_initializer: Initializer of each $R$ and $L$. Defaults to `"orthogonal"`; the authors' code has
             `"glorot_uniform"`.
-        recurrent_constraint: Constraint of each $R$ and $L$, `None` by default. For the paper's bound on the norms of
-            rows, which are columns here, use `keras.constraints.MaxNorm(10)`.
-        trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`; the paper trains it. Defaults to `False`.
-        **kwargs: As in `keras_adaptive_rnn.GRUCell`, except `recurrent_map`.
+        bias_initializer: Initializer of $b$. Defaults to `"zeros"`.
+        kernel_regularizer, recurrent_regularizer, bias_regularizer: Regularizers of $W$, $U$, $b$, `None` by
+            default.
+        kernel_constraint: Constraints of $W$, $U$, $b$, `None` by default.
+        recurrent_constraint: Constraint of each $R$ and $L$, `None` by default. For the paper's bound on the norms
+            of rows, which are columns here, use `keras.constraints.MaxNorm(10)`.
+        bias_constraint: Constraints of $W$, $U$, $b$, `None` by default.
+        layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain but no
+            offset, before they are added. Defaults to `False`.
+        per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share one
+            mask.
+        dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to `0.0`.
+        recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per sequence.
+            Defaults to `0.0`.
+        seed: Integer seed of the masks, or `None` (default).
+        trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the batch,
+            initialized to zero. Defaults to `False`: zeros. The paper trains it.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
@@ -247,55 +247,8 @@ class LowRankGRUCell(LowRankGatedCell, GRUCell):
         trainable_initial_state: bool = False,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """A GRU whose recurrent matrices are products of two thin matrices, plus a diagonal.
-
-        Args:
-            units: Positive integer $n$, dimensionality of the output space.
-            rank: Positive integer $d$, at most `units`.
-            reset_after: Whether to apply the reset gate after the recurrent product (equation 7) or before it
-                (equation 6). Defaults to `False`.
-            diagonal: Whether to add the diagonals ("LRD" in the paper). Defaults to `True`.
-            tied: Whether the gates share one $R$. Defaults to `False`.
-            carry_bias: Number, initial bias of $z$; the paper uses 4 and 5. Defaults to `0.0`.
-            weight_normalization: Whether to normalize $W$, $L$ and $R$, the latter without trained norms
-                (appendix A.2). Defaults to `False`.
-            diagonal_initializer: Initializer of the diagonals. Defaults to `"zeros"`; the authors' code draws
-                them from `keras.initializers.RandomUniform(-0.01, 0.01)`.
-            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
-                such as `LowRank(rank=24, diagonal=True)`.
-            activation: Activation function $\\phi$. Defaults to `"tanh"`.
-            recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
-            use_bias: Whether to use a bias. Defaults to `True`.
-            kernel_initializer: Initializer of $W$, all gates together. Defaults to `"glorot_uniform"`; the
-                authors' code applies it to each gate, so that its bound is $\\sqrt{6 / (inputs + units)}$.
-            recurrent_initializer: Initializer of each $R$ and $L$. Defaults to `"orthogonal"`; the authors' code
-                has `"glorot_uniform"`.
-            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
-                `"zeros"`.
-            kernel_regularizer: Regularizers, `None` by default.
-            recurrent_regularizer: Regularizers, `None` by default.
-            bias_regularizer: Regularizers, `None` by default.
-            kernel_constraint: Constraints, `None` by default.
-            recurrent_constraint: Constraint of each $R$ and $L$, `None` by default. For the paper's bound on the
-                norms of rows, which are columns here, use `keras.constraints.MaxNorm(10)`.
-            bias_constraint: Constraints, `None` by default.
-            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
-                but no offset, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
-                one mask.
-            dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
-                `0.0`.
-            recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
-                sequence. Defaults to `0.0`.
-            seed: Integer seed of the masks, or `None` (default).
-            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
-                batch, initialized to zero. Defaults to `False`: zeros.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
+        trainable: bool = True,
+    ) -> None: ...
 
 class LowRankLSTMCell(LowRankGatedCell, LSTMCell):
     """An LSTM whose recurrent matrices are products of two thin matrices, plus a diagonal.
@@ -311,12 +264,50 @@ class LowRankLSTMCell(LowRankGatedCell, LSTMCell):
     Args:
         units: Positive integer $n$, size of the memory.
         rank: Positive integer $d$, at most `units`.
+        carry_bias: Number, initial bias of the forget gate. Defaults to `1.0`.
         diagonal: Whether to add the diagonals. Defaults to `True`.
         tied: Whether the gates share one $R$. Defaults to `False`.
-        carry_bias: Number, initial bias of the forget gate. Defaults to `1.0`.
-        weight_normalization, diagonal_initializer, recurrent_constraint: As in `keras_adaptive_rnn.LowRankGRUCell`.
-        per_gate_dropout: As in `keras_adaptive_rnn.cells.GatedCell`; `True` in the authors' code. Defaults to `False`.
-        **kwargs: As in `keras_adaptive_rnn.LSTMCell`, except `recurrent_map` and `unit_forget_bias`.
+        weight_normalization: Whether to normalize $W$, $L$ and $R$, the latter without trained norms (appendix
+            A.2). Defaults to `False`.
+        diagonal_initializer: Initializer of the diagonals. Defaults to `"zeros"`; the authors' code draws them from
+            `keras.initializers.RandomUniform(-0.01, 0.01)`.
+        kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`, such
+            as `LowRank(rank=24, diagonal=True)`.
+        activation: Activation function $\\phi$. Defaults to `"tanh"`.
+        recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+        tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
+        cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
+            `False`.
+        projection_units: Positive integer, size of a linear projection of $h$, which becomes the output and the
+            recurrent state; `None` (default) for no projection.
+        cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed from the
+            unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
+        update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the
+            memory itself is never dropped. Defaults to `0.0`.
+        use_bias: Whether to use a bias. Defaults to `True`.
+        kernel_initializer: Initializer of $W$. Defaults to `"glorot_uniform"`.
+        recurrent_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
+        bias_initializer: Initializer of $b$. Defaults to `"zeros"`.
+        kernel_regularizer, recurrent_regularizer, bias_regularizer: Regularizers of $W$, $U$, $b$, `None` by
+            default.
+        kernel_constraint: Constraints of $W$, $U$, $b$, `None` by default.
+        recurrent_constraint: Constraint of each $R$ and $L$, `None` by default. For the paper's bound on the norms
+            of rows, which are columns here, use `keras.constraints.MaxNorm(10)`.
+        bias_constraint: Constraints of $W$, $U$, $b$, `None` by default.
+        layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain but no
+            offset, before they are added. Defaults to `False`. The LSTM also normalizes $c$ inside $o \\odot
+            \\phi(c)$, with gain and offset.
+        per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share one
+            mask. The authors' code has `True`.
+        dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to `0.0`.
+        recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per sequence.
+            Defaults to `0.0`.
+        seed: Integer seed of the masks, or `None` (default).
+        trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the batch,
+            initialized to zero. Defaults to `False`: zeros.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
@@ -408,57 +399,5 @@ class LowRankLSTMCell(LowRankGatedCell, LSTMCell):
         trainable_initial_state: bool = False,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """An LSTM whose recurrent matrices are products of two thin matrices, plus a diagonal.
-
-        Args:
-            units: Positive integer $n$, size of the memory.
-            rank: Positive integer $d$, at most `units`.
-            carry_bias: Number, initial bias of the forget gate. Defaults to `1.0`.
-            diagonal: Whether to add the diagonals. Defaults to `True`.
-            tied: Whether the gates share one $R$. Defaults to `False`.
-            weight_normalization: Whether to normalize the matrices: the columns of $W$ and $L$ have trained
-                norms, and the columns of $R$ have norm one. Defaults to `False`.
-            diagonal_initializer: Initializer of the diagonals. Defaults to `"zeros"`.
-            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
-                such as `LowRank(rank=24, diagonal=True)`.
-            activation: Activation function $\\phi$. Defaults to `"tanh"`.
-            recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
-            tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
-            cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults
-                to `False`.
-            projection_units: Positive integer, size of a linear projection of $h$, which becomes the output and
-                the recurrent state; `None` (default) for no projection.
-            cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
-                from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
-            update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the
-                memory itself is never dropped. Defaults to `0.0`.
-            use_bias: Whether to use a bias. Defaults to `True`.
-            kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
-                `"zeros"`.
-            recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
-                and `"zeros"`.
-            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
-                `"zeros"`.
-            kernel_regularizer: Regularizers, `None` by default.
-            recurrent_regularizer: Regularizers, `None` by default.
-            bias_regularizer: Regularizers, `None` by default.
-            kernel_constraint: Constraints, `None` by default.
-            recurrent_constraint: Constraints, `None` by default.
-            bias_constraint: Constraints, `None` by default.
-            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
-                but no offset, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
-                one mask.
-            dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
-                `0.0`.
-            recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
-                sequence. Defaults to `0.0`.
-            seed: Integer seed of the masks, or `None` (default).
-            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
-                batch, initialized to zero. Defaults to `False`: zeros.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
+        trainable: bool = True,
+    ) -> None: ...

@@ -24,25 +24,59 @@ class MogrifierCell(CoreWrapperCell):
     `[rank, .]`. With `gate_bias`, each is followed by its bias.
 
     Args:
-        units: Positive integer, dimensionality of the output space. Must be omitted if `cell` is given.
+        units: Positive integer, dimensionality of the output space. Must be omitted if `cell` is given. Defaults to
+            `None`.
         rounds: Integer from 0 to 100, the number $r$ of rounds. Defaults to `5`.
-        rank: Positive integer, rank of $Q$ and $R$, at most the size of the inputs and of the state; `None` (default)
-            for full matrices.
-        zigzag: Whether each gate reads the result of the previous round; with `False`, every gate reads the original
-            $x$ or $h$ (section 4 of the paper, where it does worse). Defaults to `True`.
+        rank: Positive integer, rank of $Q$ and $R$, at most the size of the inputs and of the state; `None`
+            (default) for full matrices.
+        zigzag: Whether each gate reads the result of the previous round; with `False`, every gate reads the
+            original $x$ or $h$ (section 4 of the paper, where it does worse). Defaults to `True`.
         gate_bias: Whether the gates have a bias, as in the authors' code; the paper has none. Defaults to `False`.
         core: Name of the cell to wrap: `"lstm"` (default), `"gru"` or `"elman"`. Further arguments, such as
             `tied_gates=True`, are passed to it. The authors' code corresponds to `cap_input_gate=True` and
             `gate_bias=True`.
-        cell: A cell object to wrap instead of `units` and `core`, such as `keras.layers.GRUCell(64)`; its first state
-            must be its output.
+        cell: A cell object to wrap instead of `units` and `core`, such as `keras.layers.GRUCell(64)`; its first
+            state must be its output. Defaults to `None`.
         gate_initializer: Initializer of each $Q$ and $R$, or of each of their factors. Defaults to
             `"glorot_uniform"`.
-        gate_regularizer, gate_constraint: Regularizer and constraint of each $Q$ and $R$, `None` by default.
+        gate_regularizer: Regularizer of each $Q$ and $R$, `None` by default.
+        gate_constraint: Constraint of each $Q$ and $R$, `None` by default.
         dropout, recurrent_dropout: Float in `[0, 1)`, fraction of $x_t$ and of $h_{t-1}$ to drop before the first
             round, with one mask per sequence, as in the authors' code. Default to `0.0`.
-        seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
-        **kwargs: Arguments of the wrapped cell.
+        seed: Integer seed of the masks, or `None` (default).
+        trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the batch,
+            initialized to zero. Defaults to `False`: zeros.
+        activation: Activation function $\\phi$. Defaults to `"tanh"`.
+        recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+        unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
+        tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
+        cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
+            `False`.
+        projection_units: Positive integer, size of a linear projection of $h$, which becomes the output and the
+            recurrent state; `None` (default) for no projection.
+        cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed from the
+            unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
+        update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the
+            memory itself is never dropped. Defaults to `0.0`.
+        use_bias: Whether to use a bias. Defaults to `True`.
+        kernel_initializer: Initializer of $W$. Defaults to `"glorot_uniform"`.
+        recurrent_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
+        bias_initializer: Initializer of $b$. Defaults to `"zeros"`.
+        kernel_regularizer, recurrent_regularizer, bias_regularizer: Regularizers of $W$, $U$, $b$, `None` by
+            default.
+        kernel_constraint, recurrent_constraint, bias_constraint: Constraints of $W$, $U$, $b$, `None` by default.
+        kernel_map, recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+            `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+        layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain but no
+            offset, before they are added. Defaults to `False`. The LSTM also normalizes $c$ inside $o \\odot
+            \\phi(c)$, with gain and offset.
+        per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share one
+            mask.
+        reset_after: Whether to apply the reset gate after the recurrent product (as in Keras and cuDNN) or before
+            it. Defaults to `True`.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
@@ -122,75 +156,8 @@ class MogrifierCell(CoreWrapperCell):
         reset_after: bool = True,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """A cell whose input and state gate each other in turn before the step.
-
-        Args:
-            units: Positive integer, dimensionality of the output space. Must be omitted if `cell` is given.
-            rounds: Integer from 0 to 100, the number $r$ of rounds. Defaults to `5`.
-            rank: Positive integer, rank of $Q$ and $R$, at most the size of the inputs and of the state; `None`
-                (default) for full matrices.
-            zigzag: Whether each gate reads the result of the previous round; with `False`, every gate reads the
-                original $x$ or $h$ (section 4 of the paper, where it does worse). Defaults to `True`.
-            gate_bias: Whether the gates have a bias, as in the authors' code; the paper has none. Defaults to
-                `False`.
-            core: Name of the cell to wrap: `"lstm"` (default), `"gru"` or `"elman"`. Further arguments, such as
-                `tied_gates=True`, are passed to it. The authors' code corresponds to `cap_input_gate=True` and
-                `gate_bias=True`.
-            cell: A cell object to wrap instead of `units` and `core`, such as `keras.layers.GRUCell(64)`; its
-                first state must be its output.
-            gate_initializer: Initializer of each $Q$ and $R$, or of each of their factors. Defaults to
-                `"glorot_uniform"`.
-            gate_regularizer: Regularizer and constraint of each $Q$ and $R$, `None` by default.
-            gate_constraint: Regularizer and constraint of each $Q$ and $R$, `None` by default.
-            dropout: Float in `[0, 1)`, fraction of $x_t$ and of $h_{t-1}$ to drop before the first round, with
-                one mask per sequence, as in the authors' code. Default to `0.0`.
-            recurrent_dropout: Float in `[0, 1)`, fraction of $x_t$ and of $h_{t-1}$ to drop before the first
-                round, with one mask per sequence, as in the authors' code. Default to `0.0`.
-            seed: Integer seed of the masks, or `None` (default).
-            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
-                batch, initialized to zero. Defaults to `False`: zeros.
-            activation: Activation function of the candidate state. Defaults to `"tanh"`.
-            recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
-            unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
-            tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
-            cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults
-                to `False`.
-            projection_units: Positive integer, size of a linear projection of $h$, which becomes the output and
-                the recurrent state; `None` (default) for no projection.
-            cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
-                from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
-            update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the
-                memory itself is never dropped. Defaults to `0.0`.
-            use_bias: Whether to use a bias. Defaults to `True`.
-            kernel_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
-                concatenated gates semi-orthogonal, as in the authors' code.
-            recurrent_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
-                concatenated gates semi-orthogonal, as in the authors' code.
-            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
-                `"zeros"`.
-            kernel_regularizer: Regularizers, `None` by default.
-            recurrent_regularizer: Regularizers, `None` by default.
-            bias_regularizer: Regularizers, `None` by default.
-            kernel_constraint: Constraints, `None` by default.
-            recurrent_constraint: Constraints, `None` by default.
-            bias_constraint: Constraints, `None` by default.
-            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
-                such as `LowRank(rank=24, diagonal=True)`.
-            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
-                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
-                but no offset, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
-                one mask.
-            reset_after: Whether to apply the reset gate after the recurrent product (as in Keras and cuDNN) or
-                before it. Defaults to `True`.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     def build(self, input_shape: Any) -> None: ...
     def project(self, inputs: Any, training: bool | None = False) -> Any: ...
     def step(self, projected: Any, states: Any, training: bool | None = False) -> Any: ...

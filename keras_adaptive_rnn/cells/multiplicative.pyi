@@ -19,16 +19,48 @@ class MultiplicativeLSTMCell(CoreWrapperCell):
     `[units, units]`, and with `factor_bias` a bias for each.
 
     Args:
-        units: Positive integer, dimensionality of the output space. Must be omitted if `cell` is given.
-        core: Name of the cell to wrap: `"lstm"` (default) or `"elman"`. Further arguments, such as `tied_gates=True`,
-            are passed to it.
-        cell: A cell object to wrap instead of `units` and `core`; its first state must be its output.
-        factor_bias: Whether both factors of $m$ have a bias, as in some implementations; the paper has none. Defaults
-            to `False`.
-        dropout, recurrent_dropout, seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`. Dropout
-            applies to $x_t$ and $h_{t-1}$.
-        **kwargs: Arguments of the wrapped cell. Its `kernel_initializer` and `recurrent_initializer` also initialize
-            $W_{mx}$ and $W_{mh}$.
+        units: Positive integer, dimensionality of the output space. Must be omitted if `cell` is given. Defaults to
+            `None`.
+        core: Name of the cell to wrap: `"lstm"` (default) or `"elman"`. Further arguments, such as
+            `tied_gates=True`, are passed to it.
+        cell: A cell object to wrap instead of `units` and `core`; its first state must be its output. Defaults to
+            `None`.
+        factor_bias: Whether both factors of $m$ have a bias, as in some implementations; the paper has none.
+            Defaults to `False`.
+        dropout, recurrent_dropout: Float in `[0, 1)`, fraction of $x_t$ and of $h_{t-1}$ to drop, with one mask per
+            sequence. Default to `0.0`.
+        seed: Integer seed of the masks, or `None` (default).
+        trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the batch,
+            initialized to zero. Defaults to `False`: zeros.
+        activation: Activation function $\\phi$. Defaults to `"tanh"`.
+        recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+        unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
+        tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
+        cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
+            `False`.
+        projection_units: Positive integer, size of a linear projection of $h$, which becomes the output and the
+            recurrent state; `None` (default) for no projection.
+        cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed from the
+            unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
+        update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the
+            memory itself is never dropped. Defaults to `0.0`.
+        use_bias: Whether to use a bias. Defaults to `True`.
+        kernel_initializer: Initializer of $W$. Defaults to `"glorot_uniform"`.
+        recurrent_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
+        bias_initializer: Initializer of $b$. Defaults to `"zeros"`.
+        kernel_regularizer, recurrent_regularizer, bias_regularizer: Regularizers of $W$, $U$, $b$, `None` by
+            default.
+        kernel_constraint, recurrent_constraint, bias_constraint: Constraints of $W$, $U$, $b$, `None` by default.
+        kernel_map, recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+            `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+        layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain but no
+            offset, before they are added. Defaults to `False`. The LSTM also normalizes $c$ inside $o \\odot
+            \\phi(c)$, with gain and offset.
+        per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share one
+            mask.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
@@ -99,62 +131,8 @@ class MultiplicativeLSTMCell(CoreWrapperCell):
         per_gate_dropout: bool = False,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """An LSTM whose recurrent transition depends on the input.
-
-        Args:
-            units: Positive integer, dimensionality of the output space. Must be omitted if `cell` is given.
-            core: Name of the cell to wrap: `"lstm"` (default) or `"elman"`. Further arguments, such as
-                `tied_gates=True`, are passed to it.
-            cell: A cell object to wrap instead of `units` and `core`; its first state must be its output.
-            factor_bias: Whether both factors of $m$ have a bias, as in some implementations; the paper has none.
-                Defaults to `False`.
-            dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
-                `0.0`.
-            recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
-                sequence. Defaults to `0.0`.
-            seed: Integer seed of the masks, or `None` (default).
-            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
-                batch, initialized to zero. Defaults to `False`: zeros.
-            activation: Activation function of the candidate state. Defaults to `"tanh"`.
-            recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
-            unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
-            tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
-            cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults
-                to `False`.
-            projection_units: Positive integer, size of a linear projection of $h$, which becomes the output and
-                the recurrent state; `None` (default) for no projection.
-            cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
-                from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
-            update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the
-                memory itself is never dropped. Defaults to `0.0`.
-            use_bias: Whether to use a bias. Defaults to `True`.
-            kernel_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
-                concatenated gates semi-orthogonal, as in the authors' code.
-            recurrent_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
-                concatenated gates semi-orthogonal, as in the authors' code.
-            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
-                `"zeros"`.
-            kernel_regularizer: Regularizers, `None` by default.
-            recurrent_regularizer: Regularizers, `None` by default.
-            bias_regularizer: Regularizers, `None` by default.
-            kernel_constraint: Constraints, `None` by default.
-            recurrent_constraint: Constraints, `None` by default.
-            bias_constraint: Constraints, `None` by default.
-            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
-                such as `LowRank(rank=24, diagonal=True)`.
-            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
-                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
-                but no offset, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
-                one mask.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     def build(self, input_shape: Any) -> None: ...
     def project(self, inputs: Any, training: bool | None = False) -> Any: ...
     def step(self, projected: Any, states: Any, training: bool | None = False) -> Any: ...

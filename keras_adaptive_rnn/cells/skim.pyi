@@ -43,14 +43,20 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
 
     Args:
         cell: The big cell, a cell object; its first state, of size $d$, must be its output.
-        small_cell: The small cell, a cell object of any kind. No state of it may be larger than the state of the big
-            cell with which it is paired.
+        small_cell: The small cell, a cell object of any kind. No state of it may be larger than the state of the
+            big cell with which it is paired.
         temperature: Positive number, $\\tau$ at the start of training. Defaults to `0.5`. If
-            `keras_adaptive_rnn.callbacks.Annealing` changes it from epoch to epoch, the weight holds the last value.
+            `keras_adaptive_rnn.callbacks.Annealing` changes it from epoch to epoch, the weight holds the last
+            value.
         skim_loss: Non-negative number, $\\gamma$. Defaults to `0.0`. If it is positive, the cell does not run in
             `keras.layers.RNN`, which cannot add the loss.
         decision_initializer: Initializer of $W$. Defaults to `"glorot_uniform"`.
-        seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
+        seed: Integer seed of the masks, or `None` (default).
+        trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the batch,
+            initialized to zero. Defaults to `False`: zeros.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
@@ -98,28 +104,8 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
         trainable_initial_state: bool = False,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """A cell that reads each token with a big cell $f$, or skims it with a small cell $f'$ of $d'$ units.
-
-        Args:
-            cell: The big cell, a cell object; its first state, of size $d$, must be its output.
-            small_cell: The small cell, a cell object of any kind. No state of it may be larger than the state of
-                the big cell with which it is paired.
-            temperature: Positive number, $\\tau$ at the start of training. Defaults to `0.5`. If
-                `keras_adaptive_rnn.callbacks.Annealing` changes it from epoch to epoch, the weight holds the last
-                value.
-            skim_loss: Non-negative number, $\\gamma$. Defaults to `0.0`. If it is positive, the cell does not run
-                in `keras.layers.RNN`, which cannot add the loss.
-            decision_initializer: Initializer of $W$. Defaults to `"glorot_uniform"`.
-            seed: Integer seed of the masks, or `None` (default).
-            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
-                batch, initialized to zero. Defaults to `False`: zeros.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     def inner_cells(self) -> Any: ...
     @property
     def adds_loss(self) -> Any: ...

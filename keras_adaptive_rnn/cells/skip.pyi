@@ -36,15 +36,19 @@ class SkipCell(AdaptiveComputationCell, WrapperCell):
     Weights, in order: $W_p$ `[size, 1]`, $b_p$ `[1]`, a trained initial state, then the weights of the inner cell.
 
     Args:
-        cell: A cell object, such as `keras.layers.LSTMCell(64)` or a `keras_adaptive_rnn.StackedCells`; its first state
-            must be its output.
+        cell: A cell object, such as `keras.layers.LSTMCell(64)` or a `keras_adaptive_rnn.StackedCells`; its first
+            state must be its output.
         update_bias: Number, initial value of $b_p$. Defaults to `1.0`.
-        cost_weight: Non-negative number $\\lambda$, the cost of an updated step. Defaults to `0.0`. If it is positive,
-            the cell does not run in `keras.layers.RNN`, which cannot add the loss.
-        held_increment: Whether to hold $\\Delta \\hat u$ in skipped steps, as in the authors' code. Defaults to `False`.
+        cost_weight: Non-negative number $\\lambda$, the cost of an updated step. Defaults to `0.0`. If it is
+            positive, the cell does not run in `keras.layers.RNN`, which cannot add the loss.
+        held_increment: Whether to hold $\\Delta \\hat u$ in skipped steps, as in the authors' code. Defaults to
+            `False`.
         decision_initializer: Initializer of $W_p$. Defaults to `"glorot_uniform"`.
-        seed: As in `keras_adaptive_rnn.cells.Cell`.
+        seed: Integer seed of the masks, or `None` (default).
         trainable_initial_state: Whether the initial state of the inner cell is trained. Defaults to `False`.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
@@ -95,26 +99,8 @@ class SkipCell(AdaptiveComputationCell, WrapperCell):
         trainable_initial_state: bool = False,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """A cell that skips steps: a binary gate either lets the inner cell $S$ update the state or copies it.
-
-        Args:
-            cell: A cell object, such as `keras.layers.LSTMCell(64)` or a `keras_adaptive_rnn.StackedCells`; its
-                first state must be its output.
-            update_bias: Number, initial value of $b_p$. Defaults to `1.0`.
-            cost_weight: Non-negative number $\\lambda$, the cost of an updated step. Defaults to `0.0`. If it is
-                positive, the cell does not run in `keras.layers.RNN`, which cannot add the loss.
-            held_increment: Whether to hold $\\Delta \\hat u$ in skipped steps, as in the authors' code. Defaults to
-                `False`.
-            decision_initializer: Initializer of $W_p$. Defaults to `"glorot_uniform"`.
-            seed: Integer seed of the masks, or `None` (default).
-            trainable_initial_state: Whether the initial state of the inner cell is trained. Defaults to `False`.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     @property
     def adds_loss(self) -> Any: ...
     def build(self, input_shape: Any) -> None: ...

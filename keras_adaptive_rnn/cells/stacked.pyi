@@ -23,11 +23,14 @@ class StackedCells(ContainerCell):
 
     Args:
         cells: List of cells, the lowest first. The first state of each cell must be its output.
-        connection: `None` (default), `"skip"` or `"residual"`. Both connections need cells of equal output sizes; the
-            input size of the first cell is free.
-        dropout, recurrent_dropout: Not accepted; pass them to the cells instead.
-        seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
-        name, dtype, trainable: As in `keras.layers.Layer`.
+        connection: `None` (default), `"skip"` or `"residual"`. Both connections need cells of equal output sizes;
+            the input size of the first cell is free.
+        seed: Integer seed of the masks, or `None` (default).
+        trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the batch,
+            initialized to zero. Defaults to `False`: zeros.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
@@ -71,22 +74,8 @@ class StackedCells(ContainerCell):
         trainable_initial_state: bool = False,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """A stack of cells: each cell reads the output of the cell below it in the same time step.
-
-        Args:
-            cells: List of cells, the lowest first. The first state of each cell must be its output.
-            connection: `None` (default), `"skip"` or `"residual"`. Both connections need cells of equal output
-                sizes; the input size of the first cell is free.
-            seed: Integer seed of the masks, or `None` (default).
-            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
-                batch, initialized to zero. Defaults to `False`: zeros.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     def inner_cells(self) -> Any: ...
     def build(self, input_shape: Any) -> None: ...
     def project(self, inputs: Any, training: bool | None = False) -> Any: ...

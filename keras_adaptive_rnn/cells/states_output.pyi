@@ -17,9 +17,12 @@ class StatesOutput(ContainerCell):
         cell: The cell; its first state must be its output. States that are bookkeeping, such as the step count of
             `keras_adaptive_rnn.ZoneoutCell`, are not put out.
         truncate: Positive integer $k$, or `None` (default): the gradient reaches back to the first step.
-        dropout, recurrent_dropout: Not accepted; pass them to the cell instead.
-        seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
-        name, dtype, trainable: As in `keras.layers.Layer`.
+        seed: Integer seed of the masks, or `None` (default).
+        trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the batch,
+            initialized to zero. Defaults to `False`: zeros.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
@@ -63,22 +66,8 @@ class StatesOutput(ContainerCell):
         trainable_initial_state: bool = False,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """A cell whose output is all that another cell remembers: its states, one after the other.
-
-        Args:
-            cell: The cell; its first state must be its output. States that are bookkeeping, such as the step
-                count of `keras_adaptive_rnn.ZoneoutCell`, are not put out.
-            truncate: Positive integer $k$, or `None` (default): the gradient reaches back to the first step.
-            seed: Integer seed of the masks, or `None` (default).
-            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
-                batch, initialized to zero. Defaults to `False`: zeros.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     def inner_cells(self) -> Any: ...
     def build(self, input_shape: Any) -> None: ...
     def project(self, inputs: Any, training: bool | None = False) -> Any: ...

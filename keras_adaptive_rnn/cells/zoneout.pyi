@@ -19,13 +19,51 @@ class ZoneoutCell(CoreWrapperCell):
     Weights: the weights of the inner cell.
 
     Args:
-        units: Positive integer, dimensionality of the output space. Must be omitted if `cell` is given.
+        units: Positive integer, dimensionality of the output space. Must be omitted if `cell` is given. Defaults to
+            `None`.
         zoneout: Float in `[0, 1)`, $z$ for all states, or a list of floats, one for each memory state of the inner
             cell, such as `[0.05, 0.5]` for $h$ and $c$ of an LSTM. Defaults to `0.1`.
-        core: Name of the cell to wrap: `"lstm"` (default), `"gru"` or `"elman"`. Further arguments are passed to it.
-        cell: A cell object to wrap instead of `units` and `core`; its first state must be its output.
-        seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
-        **kwargs: Arguments of the wrapped cell.
+        core: Name of the cell to wrap: `"lstm"` (default), `"gru"` or `"elman"`. Further arguments are passed to
+            it.
+        cell: A cell object to wrap instead of `units` and `core`; its first state must be its output. Defaults to
+            `None`.
+        seed: Integer seed of the masks, or `None` (default).
+        trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the batch,
+            initialized to zero. Defaults to `False`: zeros.
+        activation: Activation function $\\phi$. Defaults to `"tanh"`.
+        recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
+        unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
+        tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
+        cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults to
+            `False`.
+        projection_units: Positive integer, size of a linear projection of $h$, which becomes the output and the
+            recurrent state; `None` (default) for no projection.
+        cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed from the
+            unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
+        update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the
+            memory itself is never dropped. Defaults to `0.0`.
+        use_bias: Whether to use a bias. Defaults to `True`.
+        kernel_initializer: Initializer of $W$. Defaults to `"glorot_uniform"`.
+        recurrent_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
+        bias_initializer: Initializer of $b$. Defaults to `"zeros"`.
+        kernel_regularizer, recurrent_regularizer, bias_regularizer: Regularizers of $W$, $U$, $b$, `None` by
+            default.
+        kernel_constraint, recurrent_constraint, bias_constraint: Constraints of $W$, $U$, $b$, `None` by default.
+        kernel_map, recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
+            `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+        layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain but no
+            offset, before they are added. Defaults to `False`. The LSTM also normalizes $c$ inside $o \\odot
+            \\phi(c)$, with gain and offset.
+        per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share one
+            mask.
+        dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to `0.0`.
+        recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per sequence.
+            Defaults to `0.0`.
+        reset_after: Whether to apply the reset gate after the recurrent product (as in Keras and cuDNN) or before
+            it. Defaults to `True`.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
@@ -93,64 +131,8 @@ class ZoneoutCell(CoreWrapperCell):
         reset_after: bool = True,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """A cell in which random units, drawn anew in every step, keep their previous state.
-
-        Args:
-            units: Positive integer, dimensionality of the output space. Must be omitted if `cell` is given.
-            zoneout: Float in `[0, 1)`, $z$ for all states, or a list of floats, one for each memory state of the
-                inner cell, such as `[0.05, 0.5]` for $h$ and $c$ of an LSTM. Defaults to `0.1`.
-            core: Name of the cell to wrap: `"lstm"` (default), `"gru"` or `"elman"`. Further arguments are passed
-                to it.
-            cell: A cell object to wrap instead of `units` and `core`; its first state must be its output.
-            seed: Integer seed of the masks, or `None` (default).
-            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
-                batch, initialized to zero. Defaults to `False`: zeros.
-            activation: Activation function of the candidate state. Defaults to `"tanh"`.
-            recurrent_activation: Activation function $\\sigma$ of the gates. Defaults to `"sigmoid"`.
-            unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
-            tied_gates: Whether to tie the input gate to the forget gate, $i = 1 - f$. Defaults to `False`.
-            cap_input_gate: Whether to cap the input gate, $\\min(i, 1 - f)$, so that $c$ stays bounded. Defaults
-                to `False`.
-            projection_units: Positive integer, size of a linear projection of $h$, which becomes the output and
-                the recurrent state; `None` (default) for no projection.
-            cell_clip: Positive number; the stored $c$ is clipped to `[-cell_clip, cell_clip]` ($h$ is computed
-                from the unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
-            update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the
-                memory itself is never dropped. Defaults to `0.0`.
-            use_bias: Whether to use a bias. Defaults to `True`.
-            kernel_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
-                concatenated gates semi-orthogonal, as in the authors' code.
-            recurrent_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes the
-                concatenated gates semi-orthogonal, as in the authors' code.
-            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
-                `"zeros"`.
-            kernel_regularizer: Regularizers, `None` by default.
-            recurrent_regularizer: Regularizers, `None` by default.
-            bias_regularizer: Regularizers, `None` by default.
-            kernel_constraint: Constraints, `None` by default.
-            recurrent_constraint: Constraints, `None` by default.
-            bias_constraint: Constraints, `None` by default.
-            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
-                such as `LowRank(rank=24, diagonal=True)`.
-            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
-                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
-                but no offset, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
-                one mask.
-            dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
-                `0.0`.
-            recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
-                sequence. Defaults to `0.0`.
-            reset_after: Whether to apply the reset gate after the recurrent product (as in Keras and cuDNN) or
-                before it. Defaults to `True`.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     @property
     def step_noise_sizes(self) -> Any: ...
     def project(self, inputs: Any, training: bool | None = False) -> Any: ...

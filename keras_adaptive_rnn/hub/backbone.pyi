@@ -1,15 +1,16 @@
 """The recurrent network of a language model or classifier, from token ids to hidden states."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import keras
 import keras_hub
 
 from keras_adaptive_rnn._saving import Saved
 from keras_adaptive_rnn._types import Initializer, Tensor
+from keras_adaptive_rnn.hub.presets import ReadsItsOwnFiles
 
-class RecurrentBackbone(keras_hub.models.Backbone):
+class RecurrentBackbone(ReadsItsOwnFiles, keras_hub.models.Backbone):
     """Embeds tokens and reads them with a stack of recurrent cells.
 
     $$x^0_t = E_{w_t}, \\qquad x^l_t = \\mathrm{RNN}_l(x^{l-1})_t, \\qquad \\text{output}_t = x^L_t$$
@@ -20,27 +21,35 @@ class RecurrentBackbone(keras_hub.models.Backbone):
         vocabulary_size: Positive integer, number of tokens.
         embedding_dim: Positive integer, size of the embedding of a token.
         cells: List of recurrent cells, one a layer, the lowest first: of this package, of Keras, or of the user.
-        tie_weights: Whether a language model computes its logits with the matrix of the embedding, $x^L_t E^\\top + b$.
-            Defaults to `True`; otherwise, a layer of its own computes them.
-        embedding_dropout: Number in [0, 1), the rate at which units of the embedding are dropped, the same ones in all
-            steps of a sequence. Defaults to 0.
-        output_dropout: Number in [0, 1), the same for the outputs of the last cell. Defaults to 0. Between the layers,
-            cells have a `dropout` of their own.
-        logit_soft_cap: Positive number $c$: logits $z$ of a language model become $c \\tanh(z / c)$. Defaults to `None`.
-        recompute, schedule: As in `keras_adaptive_rnn.layers.RNN`.
+        tie_weights: Whether a language model computes its logits with the matrix of the embedding, $x^L_t E^\\top +
+            b$. Defaults to `True`; otherwise, a layer of its own computes them.
+        embedding_dropout: Number in [0, 1), the rate at which units of the embedding are dropped, the same ones in
+            all steps of a sequence. Defaults to `0.0`.
+        output_dropout: Number in [0, 1), the same for the outputs of the last cell. Defaults to `0.0`. Between the
+            layers, cells have a `dropout` of their own.
+        logit_soft_cap: Positive number $c$: logits $z$ of a language model become $c \\tanh(z / c)$. Defaults to
+            `None`.
+        recompute: Whether to store only every sixteenth state for the gradient and to recompute the steps in
+            between. This saves memory for long sequences and takes about a third more arithmetic. The results are
+            the same. Defaults to `False`.
+        schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells above
+            the lowest are alike) run: `"steps"` runs all layers at one step before the next step; `"layers"` runs
+            one layer over all steps before the next layer; `"wavefront"` runs layer $l$ at step $s - l$ for all $l$
+            at once; `"auto"` (default) picks the one measured to be fastest. The results are the same.
         word_dropout: Number in [0, 1), the rate at which words are dropped, as in
-            `keras_adaptive_rnn.layers.TiedEmbedding`. Defaults to 0.
+            `keras_adaptive_rnn.layers.TiedEmbedding`. Defaults to `0.0`.
         activation_regularization, temporal_regularization: Non-negative numbers, $\\alpha$ and $\\beta$ of
-            `keras_adaptive_rnn.layers.ActivationRegularization` on the outputs of the last cell. Default to 0; in
-            AWD-LSTM they are 2 and 1.
-        embeddings_initializer: Initializer of the embedding. `None` (default) means a normal distribution of standard
-            deviation 0.5: from the small numbers that Keras starts with, tied weights hardly learn to read characters
-            in the first thousand steps. AWD-LSTM has `keras.initializers.RandomUniform(-0.1, 0.1)`.
+            `keras_adaptive_rnn.layers.ActivationRegularization` on the outputs of the last cell. Default to `0.0`;
+            in AWD-LSTM they are 2 and 1.
+        embeddings_initializer: Initializer of the embedding. `None` (default) means a normal distribution of
+            standard deviation 0.5: from the small numbers that Keras starts with, tied weights hardly learn to read
+            characters in the first thousand steps. AWD-LSTM has `keras.initializers.RandomUniform(-0.1, 0.1)`.
         bidirectional: Whether every layer reads in both directions, in a `keras.layers.Bidirectional`. This is for
             classifiers; a language model must not read ahead. Defaults to `False`.
-        dtype: Dtype policy of all layers and cells, as a string or a `keras.DTypePolicy`. `None` (default) means that
-            of each cell, and Keras's global policy for all else.
-        name, trainable: As in `keras.Model`.
+        dtype: Dtype policy of all layers and cells, as a string or a `keras.DTypePolicy`. `None` (default) means
+            that of each cell, and Keras's global policy for all else.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        trainable: Whether the variables are trained. Defaults to `True`.
 
     Call arguments:
         inputs: Dict of `"token_ids"`, integers `[batch, time]`, and `"padding_mask"`, booleans or integers
@@ -105,51 +114,8 @@ class RecurrentBackbone(keras_hub.models.Backbone):
         bidirectional: bool = False,
         dtype: Any = None,
         name: str | None = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """Embeds tokens and reads them with a stack of recurrent cells.
-
-        Args:
-            vocabulary_size: Positive integer, number of tokens.
-            embedding_dim: Positive integer, size of the embedding of a token.
-            cells: List of recurrent cells, one a layer, the lowest first: of this package, of Keras, or of the
-                user.
-            tie_weights: Whether a language model computes its logits with the matrix of the embedding, $x^L_t
-                E^\\top + b$. Defaults to `True`; otherwise, a layer of its own computes them.
-            embedding_dropout: Number in [0, 1), the rate at which units of the embedding are dropped, the same
-                ones in all steps of a sequence. Defaults to 0.
-            output_dropout: Number in [0, 1), the same for the outputs of the last cell. Defaults to 0. Between
-                the layers, cells have a `dropout` of their own.
-            logit_soft_cap: Positive number $c$: logits $z$ of a language model become $c \\tanh(z / c)$. Defaults
-                to `None`.
-            recompute: Whether to store only every sixteenth state for the gradient and to recompute the steps in
-                between. This saves memory for long sequences and takes about a third more arithmetic. The results
-                are the same. Defaults to `False`.
-            schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
-                above the lowest are alike) run: `"steps"` runs all layers at one step before the next step;
-                `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$ at
-                step $s - l$ for all $l$ at once; `"auto"` (default) picks the one measured to be fastest. The
-                results are the same.
-            word_dropout: Number in [0, 1), the rate at which words are dropped, as in
-                `keras_adaptive_rnn.layers.TiedEmbedding`. Defaults to 0.
-            activation_regularization: Non-negative numbers, $\\alpha$ and $\\beta$ of
-                `keras_adaptive_rnn.layers.ActivationRegularization` on the outputs of the last cell. Default to
-                0; in AWD-LSTM they are 2 and 1.
-            temporal_regularization: Non-negative numbers, $\\alpha$ and $\\beta$ of
-                `keras_adaptive_rnn.layers.ActivationRegularization` on the outputs of the last cell. Default to
-                0; in AWD-LSTM they are 2 and 1.
-            embeddings_initializer: Initializer of the embedding. `None` (default) means a normal distribution of
-                standard deviation 0.5: from the small numbers that Keras starts with, tied weights hardly learn
-                to read characters in the first thousand steps. AWD-LSTM has
-                `keras.initializers.RandomUniform(-0.1, 0.1)`.
-            bidirectional: Whether every layer reads in both directions, in a `keras.layers.Bidirectional`. This
-                is for classifiers; a language model must not read ahead. Defaults to `False`.
-            dtype: Dtype policy of all layers and cells, as a string or a `keras.DTypePolicy`. `None` (default)
-                means that of each cell, and Keras's global policy for all else.
-            name: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     def hidden_states(self, token_ids: Tensor, run: Callable) -> Tensor:
         """Returns the hidden states `[batch, time, size]` of tokens `[batch, time]`.
 
@@ -190,6 +156,8 @@ class RecurrentBackbone(keras_hub.models.Backbone):
         """
 
     def get_config(self) -> dict[str, Any]: ...
+    @classmethod
+    def from_config(cls, config: Any) -> Self: ...
 
 class LockedDropout(Saved, keras.layers.SpatialDropout1D):
     """Drops the same units in all steps. Unlike in Keras's layer, the masks of a resumed training go on."""
@@ -202,14 +170,6 @@ class Unmasked(keras.layers.Layer):
     is_time_distributed: bool
     supports_masking: bool
 
-    def __init__(self, *, name: str | None = None, dtype: Any = None, trainable: bool | None = None) -> None:
-        """Forgets the mask: the head of a model must not read it as a mask of the loss, which has one of its own.
-
-        Args:
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+    def __init__(self, *, name: str | None = None, dtype: Any = None, trainable: bool = True) -> None: ...
     def call(self, inputs: Any) -> Any: ...
     def compute_mask(self, inputs: Any, mask: Any = None) -> None: ...

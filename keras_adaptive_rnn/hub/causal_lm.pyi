@@ -32,9 +32,10 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
         preprocessor: A `keras_adaptive_rnn.hub.RecurrentCausalLMPreprocessor`, or `None` (default): the model then
             reads and writes token ids.
         experts: Positive integer, number of softmaxes that `keras_adaptive_rnn.layers.MixtureOfSoftmaxes` mixes.
-            Defaults to 1: one softmax.
-        expert_dropout: Number in [0, 1), its dropout. Defaults to 0.
-        name, trainable: As in `keras.Model`.
+            Defaults to `1`: one softmax.
+        expert_dropout: Number in [0, 1), its dropout. Defaults to `0.0`.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        trainable: Whether the variables are trained. Defaults to `True`.
 
     Call arguments:
         inputs: Dict of `"token_ids"` and `"padding_mask"`, as in `keras_adaptive_rnn.hub.RecurrentBackbone`.
@@ -79,24 +80,9 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
         *,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
+        trainable: bool = True,
         compile: Any = True,
-    ) -> None:
-        """A recurrent language model, which learns to predict the next token, and writes.
-
-        Args:
-            backbone: A `keras_adaptive_rnn.hub.RecurrentBackbone`.
-            preprocessor: A `keras_adaptive_rnn.hub.RecurrentCausalLMPreprocessor`, or `None` (default): the model
-                then reads and writes token ids.
-            experts: Positive integer, number of softmaxes that `keras_adaptive_rnn.layers.MixtureOfSoftmaxes`
-                mixes. Defaults to 1: one softmax.
-            expert_dropout: Number in [0, 1), its dropout. Defaults to 0.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-            compile: As in `keras.layers.Layer`.
-        """
-
+    ) -> None: ...
     def logits(self, hidden: Tensor) -> Tensor:
         """Returns the logits `[..., vocabulary_size]` of hidden states `[..., size]`."""
 
@@ -221,9 +207,9 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
             text: A string; token ids, an integer array `[tokens]`, which may be memory-mapped (`np.load(path,
                 mmap_mode="r")`) and larger than memory; a `keras_adaptive_rnn.datasets.TokenStream`, or another
                 `keras.utils.PyDataset` of batches `x, y` `[batch_size, time]` in which each row goes on where it ended.
-            batch_size: Positive integer. Defaults to 32.
-            steps: Positive integer, tokens of a segment. Defaults to 64.
-            epochs: Positive integer. Defaults to 1.
+            batch_size: Positive integer. Defaults to `32`.
+            steps: Positive integer, tokens of a segment. Defaults to `64`.
+            epochs: Positive integer. Defaults to `1`.
             validation: The same as `text`, to be evaluated after every epoch. Defaults to `None`.
             callbacks: List of callbacks, whose `model` is a `streaming_model`. A
                 `keras_adaptive_rnn.callbacks.StreamStates` among them takes the place of the one that is there by
@@ -245,9 +231,9 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
 
         Args:
             text: A string, or token ids, an integer array `[tokens]`.
-            batch_size: Positive integer, number of parts that are read in parallel. Defaults to 1.
+            batch_size: Positive integer, number of parts that are read in parallel. Defaults to `1`.
             steps: Positive integer, tokens of a segment. The result does not depend on it, unless there are `samples`,
-                whose masks hold for a segment. Defaults to 256.
+                whose masks hold for a segment. Defaults to `256`.
             **kwargs: As in `keras_adaptive_rnn.evaluation.evaluate`: `samples` for Monte Carlo dropout, `temperature`,
                 ...
 

@@ -27,9 +27,10 @@ class RecurrentTextClassifier(HeadInPreset, keras_hub.models.TextClassifier):
         preprocessor: A `keras_adaptive_rnn.hub.RecurrentTextClassifierPreprocessor`, or `None` (default): the model
             then takes token ids.
         pooling: `"mean"` (default), `"last"` or `"attention"`.
-        dropout: Number in [0, 1), the rate at which units of $v$ are dropped. Defaults to 0.
+        dropout: Number in [0, 1), the rate at which units of $v$ are dropped. Defaults to `0.0`.
         activation: Activation of the logits. Defaults to `None`.
-        name, trainable: As in `keras.Model`.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        trainable: Whether the variables are trained. Defaults to `True`.
 
     Call arguments:
         inputs: Dict of `"token_ids"` and `"padding_mask"`, as in `keras_adaptive_rnn.hub.RecurrentBackbone`.
@@ -76,25 +77,9 @@ class RecurrentTextClassifier(HeadInPreset, keras_hub.models.TextClassifier):
         *,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
+        trainable: bool = True,
         compile: Any = True,
-    ) -> None:
-        """Reads a text with a recurrent backbone, and classifies it.
-
-        Args:
-            backbone: A `keras_adaptive_rnn.hub.RecurrentBackbone`.
-            num_classes: Integer of at least 2, number of classes.
-            preprocessor: A `keras_adaptive_rnn.hub.RecurrentTextClassifierPreprocessor`, or `None` (default): the
-                model then takes token ids.
-            pooling: `"mean"` (default), `"last"` or `"attention"`.
-            dropout: Number in [0, 1), the rate at which units of $v$ are dropped. Defaults to 0.
-            activation: Activation of the logits. Defaults to `None`.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-            compile: As in `keras.layers.Layer`.
-        """
-
+    ) -> None: ...
     @property
     def trainable_variables(self) -> Any: ...
     @property

@@ -5,13 +5,15 @@ from typing import Any, Self
 
 import keras_hub
 
+from keras_adaptive_rnn.hub import presets
+
 SPLITS: Any
 UNKNOWN: Any
 ASSET: str
 WORD: Any
 SPECIAL: Any
 
-class VocabularyTokenizer(keras_hub.tokenizers.Tokenizer):
+class VocabularyTokenizer(presets.ReadsItsOwnFiles, keras_hub.tokenizers.Tokenizer):
     """Splits a text into characters, or into the words of a closed vocabulary.
 
     Characters are Unicode code points, line breaks and spaces included, so that `detokenize(tokenize(text)) == text` as
@@ -22,8 +24,8 @@ class VocabularyTokenizer(keras_hub.tokenizers.Tokenizer):
     id of `unknown_token`, and a vocabulary of 10,000 words makes 10,000 logits.
 
     Args:
-        vocabulary: List of distinct strings; the id of a token is its place. A path of a JSON file that holds such a
-            list is read. `None` (default) only makes sense when the vocabulary is loaded afterwards, as by
+        vocabulary: List of distinct strings; the id of a token is its place. A path of a JSON file that holds such
+            a list is read. `None` (default) only makes sense when the vocabulary is loaded afterwards, as by
             `from_preset`.
         split: `"character"` (default) or `"word"`.
         unknown_token: The token that is read in place of every token that the vocabulary lacks. It must be in the
@@ -75,26 +77,8 @@ class VocabularyTokenizer(keras_hub.tokenizers.Tokenizer):
         dtype: str = "int32",
         *,
         name: str | None = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """Splits a text into characters, or into the words of a closed vocabulary.
-
-        Args:
-            vocabulary: List of distinct strings; the id of a token is its place. A path of a JSON file that holds
-                such a list is read. `None` (default) only makes sense when the vocabulary is loaded afterwards,
-                as by `from_preset`.
-            split: `"character"` (default) or `"word"`.
-            unknown_token: The token that is read in place of every token that the vocabulary lacks. It must be in
-                the vocabulary. `None` (default) means `"\\ufffd"` for characters and `"<unk>"` for words.
-            end_token: Token at the end of a text, or of a line of words; generation stops there. Defaults to
-                `None`: no such token.
-            start_token: Token before every text. Defaults to `None`.
-            pad_token: Token of padding. Defaults to `None`: the unknown token.
-            dtype: Integer dtype of ids. Defaults to `"int32"`.
-            name: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     @classmethod
     def from_text(
         cls,
@@ -112,7 +96,7 @@ class VocabularyTokenizer(keras_hub.tokenizers.Tokenizer):
 
         Args:
             text: A string, or an iterable of strings, such as an open file.
-            min_count: Positive integer: rarer tokens are not in the vocabulary. Defaults to 1.
+            min_count: Positive integer: rarer tokens are not in the vocabulary. Defaults to `1`.
             max_size: The largest size of the vocabulary, special tokens included. Defaults to `None`: no limit.
             split, unknown_token, end_token, start_token, pad_token, **kwargs: As in the class.
 

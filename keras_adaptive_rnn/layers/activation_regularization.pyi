@@ -21,7 +21,10 @@ class ActivationRegularization(FeedForward):
     Args:
         activation: Non-negative number, $\\alpha$ of AR. Defaults to `2.0`.
         temporal: Non-negative number, $\\beta$ of TAR. Defaults to `1.0`.
-        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+        activity_regularizer: Regularizer of the output. Defaults to `None`.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
 
     Call arguments:
         dropped: Tensor `[batch, time, units]`, the outputs after dropout.
@@ -59,19 +62,8 @@ class ActivationRegularization(FeedForward):
         activity_regularizer: Regularizer = None,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """Returns the dropped outputs of a recurrent layer, and adds AR and TAR to the loss in training.
-
-        Args:
-            activation: Non-negative number, $\\alpha$ of AR. Defaults to `2.0`.
-            temporal: Non-negative number, $\\beta$ of TAR. Defaults to `1.0`.
-            activity_regularizer: Regularizer of the output. Defaults to `None`.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     def build(self, dropped_shape: Any, raw_shape: Any) -> None: ...
     def call(self, dropped: Any, raw: Any, mask: Any = None, training: bool | None = False) -> Any: ...
     def compute_mask(self, dropped: Any, mask: Any = None) -> Any: ...

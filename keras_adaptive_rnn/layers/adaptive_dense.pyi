@@ -40,21 +40,25 @@ class AdaptiveDense(Affine):
     Args:
         units: Positive integer, dimensionality of the output space.
         adaptation: `"io"` (default), `"input"`, `"output"`, `"sva"`, or a list of positive integers.
-        policy: `"linear"` (default), `"tanh"`, `"relu"` or `"glu"`: an affine map of $x$ followed by this function (the
-            gated linear unit is $a \\odot \\sigma(b)$, with the two halves $a$ and $b$ of the map). Or any Keras layer
-            from `[..., inputs]` to `[..., entries]`, such as a `keras.Sequential`.
-        rank: Positive integer or `None` (default). For `"sva"`, the inner width, by default the smaller of inputs and
-            units; for `"io"`, `"input"` and `"output"`, the rank of $W$, by default full. Must be `None` if
+        policy: `"linear"` (default), `"tanh"`, `"relu"` or `"glu"`: an affine map of $x$ followed by this function
+            (the gated linear unit is $a \\odot \\sigma(b)$, with the two halves $a$ and $b$ of the map). Or any Keras
+            layer from `[..., inputs]` to `[..., entries]`, such as a `keras.Sequential`.
+        rank: Positive integer or `None` (default). For `"sva"`, the inner width, by default the smaller of inputs
+            and units; for `"io"`, `"input"` and `"output"`, the rank of $W$, by default full. Must be `None` if
             `adaptation` is a list.
         activation: Activation function $\\phi$. Defaults to `None` (linear).
         use_bias: Whether to add the adaptive bias. Defaults to `True`.
         kernel_initializer: Initializer of the matrices and of the kernel of a named policy. Defaults to
             `"semi_orthogonal"`, `keras_adaptive_rnn.initializers.SemiOrthogonal`, as in the paper.
         bias_initializer: Initializer of $b$. Defaults to `"zeros"`.
-        kernel_regularizer, kernel_constraint: Regularizer and constraint of each $W$, but not of the policy. `None` by
-            default.
-        bias_regularizer, bias_constraint: Regularizer and constraint of $b$. `None` by default.
-        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+        kernel_regularizer: Regularizer of each $W$, but not of the policy, `None` by default.
+        bias_regularizer: Regularizer of $b$, `None` by default.
+        kernel_constraint: Constraint of each $W$, but not of the policy, `None` by default.
+        bias_constraint: Constraint of $b$, `None` by default.
+        activity_regularizer: Regularizer of the output. Defaults to `None`.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
 
     Call arguments:
         inputs: Tensor `[..., inputs]`.
@@ -114,34 +118,8 @@ class AdaptiveDense(Affine):
         activity_regularizer: Regularizer = None,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """A dense layer whose matrices are rescaled, row by row and column by column, by a function of its input.
-
-        Args:
-            units: Positive integer, dimensionality of the output space.
-            adaptation: `"io"` (default), `"input"`, `"output"`, `"sva"`, or a list of positive integers.
-            policy: `"linear"` (default), `"tanh"`, `"relu"` or `"glu"`: an affine map of $x$ followed by this
-                function (the gated linear unit is $a \\odot \\sigma(b)$, with the two halves $a$ and $b$ of the
-                map). Or any Keras layer from `[..., inputs]` to `[..., entries]`, such as a `keras.Sequential`.
-            rank: Positive integer or `None` (default). For `"sva"`, the inner width, by default the smaller of
-                inputs and units; for `"io"`, `"input"` and `"output"`, the rank of $W$, by default full. Must be
-                `None` if `adaptation` is a list.
-            activation: Activation function $\\phi$. Defaults to `None` (linear).
-            use_bias: Whether to add the adaptive bias. Defaults to `True`.
-            kernel_initializer: Initializer of the matrices and of the kernel of a named policy. Defaults to
-                `"semi_orthogonal"`, `keras_adaptive_rnn.initializers.SemiOrthogonal`, as in the paper.
-            bias_initializer: Initializer of $b$. Defaults to `"zeros"`.
-            kernel_regularizer: Regularizer and constraint of each $W$, but not of the policy. `None` by default.
-            bias_regularizer: Regularizer and constraint of $b$. `None` by default.
-            kernel_constraint: Regularizer and constraint of each $W$, but not of the policy. `None` by default.
-            bias_constraint: Regularizer and constraint of $b$. `None` by default.
-            activity_regularizer: Regularizer of the output. Defaults to `None`.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     def build(self, input_shape: Any) -> None: ...
     def call(self, inputs: Any) -> Any: ...
     def compute_output_shape(self, input_shape: Any) -> Any: ...

@@ -12,9 +12,12 @@ class Bipolar(FeedForward):
         activation: Activation function $f$ of the ReLU family: a name, an elementwise function, or a layer such as
             `keras.layers.PReLU()`.
         axis: Integer, the axis along which $i$ counts. The size of a last axis must be known. Defaults to `-1`.
-        layout: `"interleaved"` (default) or `"halves"`, which flips the first half of the entries (rounded down), as in
-            the authors' code.
-        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+        layout: `"interleaved"` (default) or `"halves"`, which flips the first half of the entries (rounded down),
+            as in the authors' code.
+        activity_regularizer: Regularizer of the output. Defaults to `None`.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
 
     Call arguments:
         inputs: Tensor of any shape with this axis.
@@ -48,23 +51,8 @@ class Bipolar(FeedForward):
         activity_regularizer: Regularizer = None,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """Applies an activation, flipped for every other entry: $f_B(x_i) = f(x_i)$ for even $i$, $-f(-x_i)$ for odd $i$.
-
-        Args:
-            activation: Activation function $f$ of the ReLU family: a name, an elementwise function, or a layer
-                such as `keras.layers.PReLU()`.
-            axis: Integer, the axis along which $i$ counts. The size of a last axis must be known. Defaults to
-                `-1`.
-            layout: `"interleaved"` (default) or `"halves"`, which flips the first half of the entries (rounded
-                down), as in the authors' code.
-            activity_regularizer: Regularizer of the output. Defaults to `None`.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     def build(self, input_shape: Any) -> None: ...
     def call(self, inputs: Any) -> Any: ...
 
@@ -73,7 +61,10 @@ class CReLU(FeedForward):
 
     Args:
         axis: Integer, the axis along which to concatenate. Defaults to `-1`.
-        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+        activity_regularizer: Regularizer of the output. Defaults to `None`.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
 
     Call arguments:
         inputs: Tensor of any shape with this axis.
@@ -101,18 +92,8 @@ class CReLU(FeedForward):
         activity_regularizer: Regularizer = None,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """The concatenated ReLU as a layer: $[\\max(x, 0), \\max(-x, 0)]$, twice as long along `axis`.
-
-        Args:
-            axis: Integer, the axis along which to concatenate. Defaults to `-1`.
-            activity_regularizer: Regularizer of the output. Defaults to `None`.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     def call(self, inputs: Any) -> Any: ...
     def compute_output_shape(self, input_shape: Any) -> Any: ...
     def compute_mask(self, inputs: Any, previous_mask: Any) -> Any: ...
@@ -122,7 +103,10 @@ class OPLU(FeedForward):
 
     Args:
         axis: Integer, the axis of the pairs. Its size must be even. Defaults to `-1`.
-        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+        activity_regularizer: Regularizer of the output. Defaults to `None`.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
 
     Call arguments:
         inputs: Tensor of any shape with this axis.
@@ -152,16 +136,6 @@ class OPLU(FeedForward):
         activity_regularizer: Regularizer = None,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """Sorts each pair of neighbors: $z_{2k} = \\max(x_{2k}, x_{2k+1})$, $z_{2k+1} = \\min(x_{2k}, x_{2k+1})$.
-
-        Args:
-            axis: Integer, the axis of the pairs. Its size must be even. Defaults to `-1`.
-            activity_regularizer: Regularizer of the output. Defaults to `None`.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     def call(self, inputs: Any) -> Any: ...

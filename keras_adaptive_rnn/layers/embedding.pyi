@@ -16,7 +16,10 @@ class FixedEmbedding(FeedForward):
         output_dim: Positive integer, size of each vector.
         seed: Non-negative integer seed, or `None` (default) for a random one, which `keras.utils.set_random_seed`
             determines.
-        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+        activity_regularizer: Regularizer of the output. Defaults to `None`.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
 
     Call arguments:
         inputs: Integer tensor of any shape.
@@ -49,21 +52,8 @@ class FixedEmbedding(FeedForward):
         activity_regularizer: Regularizer = None,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """Maps each integer to a vector of its own, drawn from $\\mathcal{N}(0, 1)$ and never trained.
-
-        Args:
-            input_dim: Positive integer, the number of vectors. Inputs must be smaller.
-            output_dim: Positive integer, size of each vector.
-            seed: Non-negative integer seed, or `None` (default) for a random one, which
-                `keras.utils.set_random_seed` determines.
-            activity_regularizer: Regularizer of the output. Defaults to `None`.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     def build(self, input_shape: Any) -> None: ...
     def call(self, inputs: Any) -> Any: ...
     def compute_output_shape(self, input_shape: Any) -> Any: ...

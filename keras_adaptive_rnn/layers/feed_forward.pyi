@@ -14,7 +14,9 @@ class FeedForward(_arguments.Declared, keras.layers.Layer):
 
     Args:
         activity_regularizer: Regularizer of the output. Defaults to `None`.
-        name, dtype, trainable: As in `keras.layers.Layer`.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
     """
 
     supports_masking: bool
@@ -26,17 +28,8 @@ class FeedForward(_arguments.Declared, keras.layers.Layer):
         activity_regularizer: Regularizer = None,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """A layer that accepts any leading axes, treats all positions alike, and passes masks through.
-
-        Args:
-            activity_regularizer: Regularizer of the output. Defaults to `None`.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     def set_resolved(self, **arguments: Any) -> None:
         """Sets attributes that are initializers, regularizers or constraints, as the ends of their names say."""
 
@@ -50,7 +43,10 @@ class Affine(FeedForward):
         bias_initializer: Initializer of the bias. Defaults to `"zeros"`.
         kernel_regularizer, bias_regularizer: Regularizers, `None` by default.
         kernel_constraint, bias_constraint: Constraints, `None` by default.
-        activity_regularizer, name, dtype, trainable: As in `FeedForward`.
+        activity_regularizer: Regularizer of the output. Defaults to `None`.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
     """
 
     input_spec: Any
@@ -74,23 +70,8 @@ class Affine(FeedForward):
         activity_regularizer: Regularizer = None,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """A feed-forward layer with kernels and a bias.
-
-        Args:
-            kernel_initializer: Initializer of the kernels. Defaults to `"glorot_uniform"`.
-            bias_initializer: Initializer of the bias. Defaults to `"zeros"`.
-            kernel_regularizer: Regularizers, `None` by default.
-            bias_regularizer: Regularizers, `None` by default.
-            kernel_constraint: Constraints, `None` by default.
-            bias_constraint: Constraints, `None` by default.
-            activity_regularizer: Regularizer of the output. Defaults to `None`.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     def build(self, input_shape: Any) -> None:
         """Checks the input size. A subclass calls this first."""
 

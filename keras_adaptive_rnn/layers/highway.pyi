@@ -19,16 +19,20 @@ class Highway(Affine):
 
     Args:
         coupled: Whether to couple the gates, $C = 1 - T$. Defaults to `True`.
-        rank: Positive integer, rank of each matrix, at most the size of the input; `None` (default) for full matrices.
+        rank: Positive integer, rank of each matrix, at most the size of the input; `None` (default) for full
+            matrices.
         diagonal: Whether to add a diagonal to low-rank matrices. Defaults to `False`.
-        transform_bias: Number, initial value of $b_t$; a negative one makes the layer carry most of its input at first.
-            $b_c$, if not coupled, is initialized to the negative of this number. Defaults to `-1.0`.
+        transform_bias: Number, initial value of $b_t$; a negative one makes the layer carry most of its input at
+            first. $b_c$, if not coupled, is initialized to the negative of this number. Defaults to `-1.0`.
         activation: Activation function $\\phi$. Defaults to `"relu"`.
         kernel_initializer: Initializer of the matrices. Defaults to `"glorot_uniform"`.
         bias_initializer: Initializer of $b_h$. Defaults to `"zeros"`.
         kernel_regularizer, bias_regularizer: Regularizers, `None` by default.
         kernel_constraint, bias_constraint: Constraints, `None` by default.
-        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+        activity_regularizer: Regularizer of the output. Defaults to `None`.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
 
     Call arguments:
         inputs: Tensor `[..., n]`.
@@ -82,30 +86,7 @@ class Highway(Affine):
         activity_regularizer: Regularizer = None,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """A dense layer with a gated connection that carries its input to its output.
-
-        Args:
-            coupled: Whether to couple the gates, $C = 1 - T$. Defaults to `True`.
-            rank: Positive integer, rank of each matrix, at most the size of the input; `None` (default) for full
-                matrices.
-            diagonal: Whether to add a diagonal to low-rank matrices. Defaults to `False`.
-            transform_bias: Number, initial value of $b_t$; a negative one makes the layer carry most of its input
-                at first. $b_c$, if not coupled, is initialized to the negative of this number. Defaults to
-                `-1.0`.
-            activation: Activation function $\\phi$. Defaults to `"relu"`.
-            kernel_initializer: Initializer of the matrices. Defaults to `"glorot_uniform"`.
-            bias_initializer: Initializer of $b_h$. Defaults to `"zeros"`.
-            kernel_regularizer: Regularizers, `None` by default.
-            bias_regularizer: Regularizers, `None` by default.
-            kernel_constraint: Constraints, `None` by default.
-            bias_constraint: Constraints, `None` by default.
-            activity_regularizer: Regularizer of the output. Defaults to `None`.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     def build(self, input_shape: Any) -> None: ...
     def call(self, inputs: Any) -> Any: ...

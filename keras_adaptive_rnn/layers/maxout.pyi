@@ -18,7 +18,10 @@ class Maxout(Affine):
         bias_initializer: Initializer of each $b_j$. Defaults to `"zeros"`.
         kernel_regularizer, bias_regularizer: Regularizers, `None` by default.
         kernel_constraint, bias_constraint: Constraints, `None` by default.
-        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+        activity_regularizer: Regularizer of the output. Defaults to `None`.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
 
     Call arguments:
         inputs: Tensor `[..., inputs]`.
@@ -61,26 +64,8 @@ class Maxout(Affine):
         activity_regularizer: Regularizer = None,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """The elementwise maximum of several affine maps: $y = \\max_j (x W_j + b_j)$.
-
-        Args:
-            units: Positive integer, dimensionality of the output space.
-            pieces: Positive integer, the number of maps.
-            use_bias: Whether to add the $b_j$. Defaults to `True`.
-            kernel_initializer: Initializer of the kernel. Defaults to `"glorot_uniform"`.
-            bias_initializer: Initializer of each $b_j$. Defaults to `"zeros"`.
-            kernel_regularizer: Regularizers, `None` by default.
-            bias_regularizer: Regularizers, `None` by default.
-            kernel_constraint: Constraints, `None` by default.
-            bias_constraint: Constraints, `None` by default.
-            activity_regularizer: Regularizer of the output. Defaults to `None`.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     def build(self, input_shape: Any) -> None: ...
     def call(self, inputs: Any) -> Any: ...
     def compute_output_shape(self, input_shape: Any) -> Any: ...

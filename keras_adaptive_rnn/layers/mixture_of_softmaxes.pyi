@@ -23,13 +23,16 @@ class MixtureOfSoftmaxes(FeedForward):
         embedding: $E$ and $b$: a `keras_adaptive_rnn.layers.TiedEmbedding`, which may be that of the inputs, or an
             integer, the size of the vocabulary, for one of the layer's own with vectors as large as the inputs.
         dropout: Float in `[0, 1)`, fraction of $c$ to drop. Defaults to `0.0`.
-        temperature: Positive number $t$, which multiplies the logits of each expert (an inverse temperature, as in the
-            code of Melis et al.). Defaults to `1.0`.
+        temperature: Positive number $t$, which multiplies the logits of each expert (an inverse temperature, as in
+            the code of Melis et al.). Defaults to `1.0`.
         epsilon: Non-negative number that is added to $p$ before the logarithm. Defaults to `0.0`, as in the code of
             Melis et al.; in that of Yang et al. it is `1e-8`.
         kernel_initializer: Initializer of the kernels. Defaults to `"glorot_uniform"`.
         seed: Non-negative integer seed of the dropout, or `None` (default).
-        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+        activity_regularizer: Regularizer of the output. Defaults to `None`.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
 
     Call arguments:
         inputs: Tensor `[batch, ..., inputs]`, $h$.
@@ -77,28 +80,8 @@ class MixtureOfSoftmaxes(FeedForward):
         activity_regularizer: Regularizer = None,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """Computes the log-probabilities of a mixture of $K$ softmaxes, whose rank is not bounded by their size.
-
-        Args:
-            experts: Positive integer, the number $K$ of softmaxes.
-            embedding: $E$ and $b$: a `keras_adaptive_rnn.layers.TiedEmbedding`, which may be that of the inputs,
-                or an integer, the size of the vocabulary, for one of the layer's own with vectors as large as the
-                inputs.
-            dropout: Float in `[0, 1)`, fraction of $c$ to drop. Defaults to `0.0`.
-            temperature: Positive number $t$, which multiplies the logits of each expert (an inverse temperature,
-                as in the code of Melis et al.). Defaults to `1.0`.
-            epsilon: Non-negative number that is added to $p$ before the logarithm. Defaults to `0.0`, as in the
-                code of Melis et al.; in that of Yang et al. it is `1e-8`.
-            kernel_initializer: Initializer of the kernels. Defaults to `"glorot_uniform"`.
-            seed: Non-negative integer seed of the dropout, or `None` (default).
-            activity_regularizer: Regularizer of the output. Defaults to `None`.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     def given(self, name: Any) -> Any: ...
     def build(self, input_shape: Any) -> None: ...
     def call(self, inputs: Any, training: bool | None = False) -> Any: ...

@@ -35,11 +35,14 @@ class SequenceAuxiliary(FeedForward):
             `keras.layers.Dense`, which for integers is the number of classes, and its outputs are logits. `None`
             (default) is a `Dense` of the size of the vectors.
         weight: Non-negative number, the factor of the loss. Defaults to `1.0`.
-        first_given: Whether the first step of a window is given and not predicted, as in the paper. If not, the decoder
-            writes it as well, from the states alone. Defaults to `True`.
+        first_given: Whether the first step of a window is given and not predicted, as in the paper. If not, the
+            decoder writes it as well, from the states alone. Defaults to `True`.
         truncate: Positive integer, or `None` (default): anchors are multiples of it.
         seed: Non-negative integer seed of the anchors, or `None` (default).
-        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+        activity_regularizer: Regularizer of the output. Defaults to `None`.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
 
     Call arguments:
         states: Tensor `[batch, time, size]`, the states of the network after each step.
@@ -98,30 +101,8 @@ class SequenceAuxiliary(FeedForward):
         activity_regularizer: Regularizer = None,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """Returns the states of a recurrent network, and adds to the loss how badly a decoder rebuilds what is near them.
-
-        Args:
-            cell: The decoder's cell, or a list of cells, the lowest first. The lowest starts from the states of
-                the network, whose sizes it must have; those above start from zero.
-            length: Positive integer, $l$.
-            anchors: Positive integer, the number of anchors in each row. Defaults to `1`.
-            mode: `"reconstruct"` (default) or `"predict"`.
-            output: The layer that makes predictions from the decoder's outputs, or an integer: the size of a
-                `keras.layers.Dense`, which for integers is the number of classes, and its outputs are logits.
-                `None` (default) is a `Dense` of the size of the vectors.
-            weight: Non-negative number, the factor of the loss. Defaults to `1.0`.
-            first_given: Whether the first step of a window is given and not predicted, as in the paper. If not,
-                the decoder writes it as well, from the states alone. Defaults to `True`.
-            truncate: Positive integer, or `None` (default): anchors are multiples of it.
-            seed: Non-negative integer seed of the anchors, or `None` (default).
-            activity_regularizer: Regularizer of the output. Defaults to `None`.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     def given(self, name: Any) -> Any: ...
     def build(self, states_shape: Any, sequence_shape: Any) -> None: ...
     def call(self, states: Any, sequence: Any, mask: Any = None, training: bool | None = False) -> Any: ...

@@ -20,13 +20,16 @@ class TiedEmbedding(FeedForward):
         units: Positive integer, size of the vectors.
         word_dropout: Float in `[0, 1)`, fraction of the words to drop. Defaults to `0.0`.
         use_bias: Whether to add $b$ to the logits. Defaults to `True`.
-        embeddings_initializer: Initializer of $E$. Defaults to `"uniform"`, that of `keras.layers.Embedding`; AWD-LSTM
-            starts from `keras.initializers.RandomUniform(-0.1, 0.1)`.
+        embeddings_initializer: Initializer of $E$. Defaults to `"uniform"`, that of `keras.layers.Embedding`;
+            AWD-LSTM starts from `keras.initializers.RandomUniform(-0.1, 0.1)`.
         bias_initializer: Initializer of $b$. Defaults to `"zeros"`.
         embeddings_regularizer, bias_regularizer: Regularizers, `None` by default.
         embeddings_constraint, bias_constraint: Constraints, `None` by default.
         seed: Non-negative integer seed of the dropped words, or `None` (default).
-        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+        activity_regularizer: Regularizer of the output. Defaults to `None`.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
 
     Call arguments:
         inputs: Integer tensor of any shape; with `reverse`, tensor `[..., units]`.
@@ -85,29 +88,8 @@ class TiedEmbedding(FeedForward):
         activity_regularizer: Regularizer = None,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """Maps tokens to vectors, and vectors to the logits of tokens, with the same matrix.
-
-        Args:
-            vocabulary_size: Positive integer, the number of tokens. Tokens must be smaller.
-            units: Positive integer, size of the vectors.
-            word_dropout: Float in `[0, 1)`, fraction of the words to drop. Defaults to `0.0`.
-            use_bias: Whether to add $b$ to the logits. Defaults to `True`.
-            embeddings_initializer: Initializer of $E$. Defaults to `"uniform"`, that of `keras.layers.Embedding`;
-                AWD-LSTM starts from `keras.initializers.RandomUniform(-0.1, 0.1)`.
-            bias_initializer: Initializer of $b$. Defaults to `"zeros"`.
-            embeddings_regularizer: Regularizers, `None` by default.
-            bias_regularizer: Regularizers, `None` by default.
-            embeddings_constraint: Constraints, `None` by default.
-            bias_constraint: Constraints, `None` by default.
-            seed: Non-negative integer seed of the dropped words, or `None` (default).
-            activity_regularizer: Regularizer of the output. Defaults to `None`.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     def build(self, input_shape: Any = None) -> None: ...
     def call(self, inputs: Any, reverse: bool = False, training: bool | None = False) -> Any: ...
     def draw_factors(self) -> Any:

@@ -1,13 +1,24 @@
 """`keras.layers.RNN` with a time loop of its own, and the same arguments, weights and files."""
 
-from typing import Any
+from typing import Any, Self
 
 import keras
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._types import Regularizer, Tensor
 
-class RNN(_arguments.Declared, keras.layers.RNN):
+class _OwnConfig:
+    """Leaves the config of `RNN` to `Declared`.
+
+    `keras.layers.RNN` would serialize the cell once more, and Keras takes what is serialized twice for shared: within
+    `load_model`, the two layers of a `Bidirectional` would get the same cell.
+    """
+
+    def get_config(self) -> dict[str, Any]: ...
+    @classmethod
+    def from_config(cls, config: Any, custom_objects: Any = None) -> Self: ...
+
+class RNN(_arguments.Declared, _OwnConfig, keras.layers.RNN):
     """Runs a cell over a sequence, like `keras.layers.RNN`, but faster and with the same results on every backend.
 
     It accepts any cell that `keras.layers.RNN` accepts. For cells of this package, it computes whatever does not depend
@@ -22,34 +33,40 @@ class RNN(_arguments.Declared, keras.layers.RNN):
           PyTorch, too. `reset_state()` restores the cell's initial state, which remains trained if it is a weight, even
           in a stack. The states are saved in the `.keras` file.
         - Noise is drawn only in training, so inference does not advance the seed.
-        - Initial states with a wrong number or shape raise an error.
+        - Initial states with a wrong number or shape raise an error, and so does a mask with a shape other than
+          `[batch, time]`.
+        - The cells of a list may compute in different dtypes: states and outputs are cast to that of the list.
         - A mask also reaches the layer if `initial_state` is passed.
 
     Args:
         cell: A recurrent cell, or a list of cells to stack.
         return_sequences: Whether to return the output of every step. Defaults to `False`: only the last one.
         return_state: Whether to return the last states in addition to the output. Defaults to `False`.
-        go_backwards: Whether to process the sequence backwards. The outputs are in the order of processing. Defaults to
-            `False`.
+        go_backwards: Whether to process the sequence backwards. The outputs are in the order of processing.
+            Defaults to `False`.
         stateful: Whether each sample of a batch starts from the last states of the sample at the same index in the
             previous batch. Needs a known batch size. Defaults to `False`.
         unroll: Whether to unroll the loop: faster for few steps, slow to compile for many. Needs a known number of
             steps. Defaults to `False`.
-        zero_output_for_mask: Whether a masked step outputs zeros instead of the previous output. Defaults to `False`.
-        recompute: Whether to store only every sixteenth state for the gradient and to recompute the steps in between.
-            This saves memory for long sequences and takes about a third more arithmetic. The results are the same.
-            Defaults to `False`.
-        schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells above the
-            lowest are alike) run: `"steps"` runs all layers at one step before the next step; `"layers"` runs one layer
-            over all steps before the next layer; `"wavefront"` runs layer $l$ at step $s - l$ for all $l$ at once;
-            `"auto"` (default) picks the one measured to be fastest. The results are the same.
-        return_decisions: Whether to also return, after the output and the states, the decisions of each cell in `cell`
-            that decides how much to compute (`SkipCell`, `SkimCell`, `VariableComputationCell`), the outermost first:
-            `[batch, time]`, one for a step computed in full, zero for a step that is skipped, skimmed or masked, in the
-            order of processing. Inside `keras.layers.Bidirectional`, this needs `return_state=True`. Defaults to
+        zero_output_for_mask: Whether a masked step outputs zeros instead of the previous output. Defaults to
             `False`.
-        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`. As in Keras, `dtype` does not apply to
-            `cell`.
+        recompute: Whether to store only every sixteenth state for the gradient and to recompute the steps in
+            between. This saves memory for long sequences and takes about a third more arithmetic. The results are
+            the same. Defaults to `False`.
+        return_decisions: Whether to also return, after the output and the states, the decisions of each cell in
+            `cell` that decides how much to compute (`SkipCell`, `SkimCell`, `VariableComputationCell`), the
+            outermost first: `[batch, time]`, one for a step computed in full, zero for a step that is skipped,
+            skimmed or masked, in the order of processing. Inside `keras.layers.Bidirectional`, this needs
+            `return_state=True`. Defaults to `False`.
+        schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells above
+            the lowest are alike) run: `"steps"` runs all layers at one step before the next step; `"layers"` runs
+            one layer over all steps before the next layer; `"wavefront"` runs layer $l$ at step $s - l$ for all $l$
+            at once; `"auto"` (default) picks the one measured to be fastest. The results are the same.
+        activity_regularizer: Regularizer of the output. Defaults to `None`.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+            As in Keras, it does not apply to `cell`.
+        trainable: Whether the variables are trained. Defaults to `True`.
 
     Call arguments:
         sequences: Tensor `[batch, time, features]`.
@@ -63,8 +80,8 @@ class RNN(_arguments.Declared, keras.layers.RNN):
     Raises:
         TypeError: The sequences have unequal lengths, like a `tf.RaggedTensor`; the message says how to pad and mask.
         ValueError: `return_decisions` is set but no cell decides, the cell cannot run with the given `schedule`, the
-            input does not have rank 3, its feature size has changed, `initial_state` does not fit, or the batch size of
-            a stateful layer is unknown or has changed.
+            input does not have rank 3, its feature size has changed, `initial_state` or `mask` does not fit, or the
+            batch size of a stateful layer is unknown or has changed.
 
     Example:
 
@@ -76,9 +93,9 @@ class RNN(_arguments.Declared, keras.layers.RNN):
     renamed_arguments: Any
     recompute: bool
     supports_masking: bool
-    input_spec: Any
     return_decisions: bool
     schedule: str
+    input_spec: Any
     return_sequences: bool
     return_state: bool
     go_backwards: bool
@@ -103,41 +120,9 @@ class RNN(_arguments.Declared, keras.layers.RNN):
         activity_regularizer: Regularizer = None,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """Runs a cell over a sequence, like `keras.layers.RNN`, but faster and with the same results on every backend.
-
-        Args:
-            cell: A recurrent cell, or a list of cells to stack.
-            return_sequences: Whether to return the output of every step. Defaults to `False`: only the last one.
-            return_state: Whether to return the last states in addition to the output. Defaults to `False`.
-            go_backwards: Whether to process the sequence backwards. The outputs are in the order of processing.
-                Defaults to `False`.
-            stateful: Whether each sample of a batch starts from the last states of the sample at the same index
-                in the previous batch. Needs a known batch size. Defaults to `False`.
-            unroll: Whether to unroll the loop: faster for few steps, slow to compile for many. Needs a known
-                number of steps. Defaults to `False`.
-            zero_output_for_mask: Whether a masked step outputs zeros instead of the previous output. Defaults to
-                `False`.
-            recompute: Whether to store only every sixteenth state for the gradient and to recompute the steps in
-                between. This saves memory for long sequences and takes about a third more arithmetic. The results
-                are the same. Defaults to `False`.
-            return_decisions: Whether to also return, after the output and the states, the decisions of each cell
-                in `cell` that decides how much to compute (`SkipCell`, `SkimCell`, `VariableComputationCell`),
-                the outermost first: `[batch, time]`, one for a step computed in full, zero for a step that is
-                skipped, skimmed or masked, in the order of processing. Inside `keras.layers.Bidirectional`, this
-                needs `return_state=True`. Defaults to `False`.
-            schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells
-                above the lowest are alike) run: `"steps"` runs all layers at one step before the next step;
-                `"layers"` runs one layer over all steps before the next layer; `"wavefront"` runs layer $l$ at
-                step $s - l$ for all $l$ at once; `"auto"` (default) picks the one measured to be fastest. The
-                results are the same.
-            activity_regularizer: Regularizer of the output. Defaults to `None`.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
+    def __init_subclass__(cls, **kwargs: Any) -> None: ...
     def build(self, sequences_shape: Any, initial_state_shape: Any = None) -> None: ...
     def get_initial_state(self, batch_size: Any) -> Any:
         """Returns the states before the first step, a list in the order of the cell."""

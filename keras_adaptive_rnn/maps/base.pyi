@@ -5,9 +5,10 @@ from typing import Any
 import keras
 
 from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn._saving import StoredByCell
 from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
 
-class LinearMap(_arguments.Declared, keras.layers.Layer):
+class LinearMap(StoredByCell, _arguments.Declared, keras.layers.Layer):
     """A linear map $y = x W$ for any leading axes. Subclasses define how $W$ is parameterized.
 
     The output is `blocks` concatenated pieces of `units` entries, one for each gate of a cell. If the gates of a cell
@@ -23,16 +24,18 @@ class LinearMap(_arguments.Declared, keras.layers.Layer):
     `product_per_block` does, with what `prepare_blocks` returns.
 
     Args:
-        units: Positive integer, size of one output block; `None` leaves it to the cell.
+        units: Positive integer, size of one output block; `None` leaves it to the cell. Defaults to `None`.
         blocks: Positive integer, or a tuple of them (groups). Defaults to `1`.
-        initializer: Initializer of the weights, as in `keras.initializers.get`. Defaults to `None`: the initializer of
-            the cell, or `"glorot_uniform"` without a cell.
+        initializer: Initializer of the weights, as in `keras.initializers.get`. Defaults to `None`: the initializer
+            of the cell, or `"glorot_uniform"` without a cell.
         regularizer: Regularizer of the weights. Defaults to `None`: the regularizer of the cell.
-        constraint: Constraint of the weights. Defaults to `None`: the constraint of the cell. It applies to each matrix
-            of the equations, `[inputs, outputs]`, even if several are stored as one weight.
+        constraint: Constraint of the weights. Defaults to `None`: the constraint of the cell. It applies to each
+            matrix of the equations, `[inputs, outputs]`, even if several are stored as one weight.
         weight_normalization: Whether each column of a matrix is $g\\, v / \\lVert v \\rVert$ with learned $g$ and $v$;
             $g$ is initialized to $\\lVert v \\rVert$. Defaults to `False`.
-        name, dtype, trainable: As in `keras.layers.Layer`.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
     """
 
     units: int | None
@@ -59,25 +62,8 @@ class LinearMap(_arguments.Declared, keras.layers.Layer):
         *,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """A linear map $y = x W$ for any leading axes. Subclasses define how $W$ is parameterized.
-
-        Args:
-            units: Positive integer, size of one output block; `None` leaves it to the cell.
-            blocks: Positive integer, or a tuple of them (groups). Defaults to `1`.
-            initializer: Initializer of the weights, as in `keras.initializers.get`. Defaults to `None`: the
-                initializer of the cell, or `"glorot_uniform"` without a cell.
-            regularizer: Regularizer of the weights. Defaults to `None`: the regularizer of the cell.
-            constraint: Constraint of the weights. Defaults to `None`: the constraint of the cell. It applies to
-                each matrix of the equations, `[inputs, outputs]`, even if several are stored as one weight.
-            weight_normalization: Whether each column of a matrix is $g\\, v / \\lVert v \\rVert$ with learned $g$
-                and $v$; $g$ is initialized to $\\lVert v \\rVert$. Defaults to `False`.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     def bind(
         self, owner: Any, name: Any, units: Any, initializer: Any, regularizer: Any = None, constraint: Any = None
     ) -> Any:

@@ -4,7 +4,9 @@ from typing import Any
 
 import keras
 
-class Bias(keras.layers.Layer):
+from keras_adaptive_rnn._saving import StoredByCell
+
+class Bias(StoredByCell, keras.layers.Layer):
     """Adds a bias `[blocks * units]`, or one row of a bias `[rows, blocks * units]`.
 
     It is a layer, not a weight of the cell, so that the weights of a cell are in Keras's order: kernel, recurrent
@@ -12,44 +14,31 @@ class Bias(keras.layers.Layer):
 
     Args:
         units: Size of one block.
-        initializers: List of initializers, one for each block.
-        rows: Number of rows. Defaults to `1`, which drops the first axis.
-        regularizer, constraint: Regularizer and constraint of the whole bias.
+        initializers: List of initializers, one for each block; for several rows, a list of such lists.
+        regularizer, constraint: Regularizer and constraint of the whole bias. Defaults to `None`.
     """
 
     units: Any
-    initializers: Any
+    row_initializers: Any
     rows: Any
     regularizer: Any
     constraint: Any
     bias: Any
+    initializers: Any
 
     def __init__(
         self,
         units: Any,
         initializers: Any,
-        rows: Any = 1,
         regularizer: Any = None,
         constraint: Any = None,
         *,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """Adds a bias `[blocks * units]`, or one row of a bias `[rows, blocks * units]`.
-
-        Args:
-            units: Size of one block.
-            initializers: List of initializers, one for each block.
-            rows: Number of rows. Defaults to `1`, which drops the first axis.
-            regularizer: Regularizer and constraint of the whole bias.
-            constraint: Regularizer and constraint of the whole bias.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     def build(self, input_shape: Any = None) -> None: ...
+    def load_own_variables(self, store: Any) -> Any: ...
     def quantize(self, mode: Any = None, type_check: bool = True, config: Any = None) -> None:
         """Does nothing: as in Keras's layers, a bias stays as it is."""
 
@@ -63,4 +52,9 @@ class Bias(keras.layers.Layer):
     def __call__(self, inputs: Any, row: int = 0) -> Any: ...
 
 def no_bias(inputs: Any, row: int = 0) -> Any:
-    """The identity, used when `use_bias=False`."""
+    """The identity, used when `use_bias=False`.
+
+    Args:
+        inputs: Tensor, which is returned.
+        row: As in a call of `keras_adaptive_rnn.maps.Bias`, without effect. Defaults to `0`.
+    """

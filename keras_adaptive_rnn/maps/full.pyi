@@ -12,8 +12,18 @@ class Full(LinearMap):
     `weight_normalization` also `gain`, `[blocks * units]`.
 
     Args:
-        units, blocks, initializer, regularizer, constraint, weight_normalization: As in
-            `keras_adaptive_rnn.maps.LinearMap`.
+        units: Positive integer, size of one output block; `None` leaves it to the cell. Defaults to `None`.
+        blocks: Positive integer, or a tuple of them (groups). Defaults to `1`.
+        initializer: Initializer of the weights, as in `keras.initializers.get`. Defaults to `None`: the initializer
+            of the cell, or `"glorot_uniform"` without a cell.
+        regularizer: Regularizer of the weights. Defaults to `None`: the regularizer of the cell.
+        constraint: Constraint of the weights. Defaults to `None`: the constraint of the cell. It applies to each
+            matrix of the equations, `[inputs, outputs]`, even if several are stored as one weight.
+        weight_normalization: Whether each column of a matrix is $g\\, v / \\lVert v \\rVert$ with learned $g$ and $v$;
+            $g$ is initialized to $\\lVert v \\rVert$. Defaults to `False`.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
 
     Call arguments:
         inputs: Tensor `[..., inputs]`.
@@ -42,25 +52,8 @@ class Full(LinearMap):
         *,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """A full matrix: $y = x W$.
-
-        Args:
-            units: Positive integer, size of one output block; `None` leaves it to the cell.
-            blocks: Positive integer, or a tuple of them (groups). Defaults to `1`.
-            initializer: Initializer of the weights, as in `keras.initializers.get`. Defaults to `None`: the
-                initializer of the cell, or `"glorot_uniform"` without a cell.
-            regularizer: Regularizer of the weights. Defaults to `None`: the regularizer of the cell.
-            constraint: Constraint of the weights. Defaults to `None`: the constraint of the cell. It applies to
-                each matrix of the equations, `[inputs, outputs]`, even if several are stored as one weight.
-            weight_normalization: Whether each column of a matrix is $g\\, v / \\lVert v \\rVert$ with learned $g$
-                and $v$; $g$ is initialized to $\\lVert v \\rVert$. Defaults to `False`.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     def build(self, input_shape: Any) -> None: ...
     def effective_kernel(self, training: bool | None) -> Any: ...
     def prepare(self, training: bool | None) -> Any: ...
@@ -77,11 +70,26 @@ class DropConnect(Full):
 
     Args:
         rate: Float in `[0, 1)`, fraction of the entries to drop. Defaults to `0.5`.
-        variational: Whether to drop whole columns, that is outputs of the map, instead of single entries. Defaults to
-            `False`. (With this option, the authors' code also drops in inference; this class does not.)
+        variational: Whether to drop whole columns, that is outputs of the map, instead of single entries. Defaults
+            to `False`. (With this option, the authors' code also drops in inference; this class does not.)
         seed: Integer seed of the masks, or `None` (default).
-        units, blocks, initializer, regularizer, constraint, weight_normalization: As in
-            `keras_adaptive_rnn.maps.LinearMap`.
+        units: Positive integer, size of one output block; `None` leaves it to the cell. Defaults to `None`.
+        blocks: Positive integer, or a tuple of them (groups). Defaults to `1`.
+        initializer: Initializer of the weights, as in `keras.initializers.get`. Defaults to `None`: the initializer
+            of the cell, or `"glorot_uniform"` without a cell.
+        regularizer: Regularizer of the weights. Defaults to `None`: the regularizer of the cell.
+        constraint: Constraint of the weights. Defaults to `None`: the constraint of the cell. It applies to each
+            matrix of the equations, `[inputs, outputs]`, even if several are stored as one weight.
+        weight_normalization: Whether each column of a matrix is $g\\, v / \\lVert v \\rVert$ with learned $g$ and $v$;
+            $g$ is initialized to $\\lVert v \\rVert$. Defaults to `False`.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
+
+    Call arguments:
+        inputs: Tensor `[..., inputs]`.
+
+    Output shape: `[..., blocks * units]`.
 
     Example:
 
@@ -118,29 +126,7 @@ class DropConnect(Full):
         weight_normalization: bool = False,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """A full matrix with some of its entries dropped during training: $y = x (W \\odot M)$.
-
-        Args:
-            rate: Float in `[0, 1)`, fraction of the entries to drop. Defaults to `0.5`.
-            variational: Whether to drop whole columns, that is outputs of the map, instead of single entries.
-                Defaults to `False`. (With this option, the authors' code also drops in inference; this class does
-                not.)
-            seed: Integer seed of the masks, or `None` (default).
-            units: Positive integer, size of one output block; `None` leaves it to the cell.
-            blocks: Positive integer, or a tuple of them (groups). Defaults to `1`.
-            initializer: Initializer of the weights, as in `keras.initializers.get`. Defaults to `None`: the
-                initializer of the cell, or `"glorot_uniform"` without a cell.
-            regularizer: Regularizer of the weights. Defaults to `None`: the regularizer of the cell.
-            constraint: Constraint of the weights. Defaults to `None`: the constraint of the cell. It applies to
-                each matrix of the equations, `[inputs, outputs]`, even if several are stored as one weight.
-            weight_normalization: Whether each column of a matrix is $g\\, v / \\lVert v \\rVert$ with learned $g$
-                and $v$; $g$ is initialized to $\\lVert v \\rVert$. Defaults to `False`.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     def draw_noise(self) -> Any: ...
     def effective_kernel(self, training: bool | None) -> Any: ...

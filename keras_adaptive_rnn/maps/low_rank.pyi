@@ -23,8 +23,18 @@ class LowRank(LinearMap):
         diagonal: Whether to add the diagonal, for which inputs and units must be equal. Defaults to `False`.
         tied: Whether the blocks share `right`. Defaults to `False`.
         diagonal_initializer: Initializer of the diagonal. Defaults to `"zeros"`.
-        units, blocks, initializer, regularizer, constraint, weight_normalization: As in
-            `keras_adaptive_rnn.maps.LinearMap`.
+        units: Positive integer, size of one output block; `None` leaves it to the cell. Defaults to `None`.
+        blocks: Positive integer, or a tuple of them (groups). Defaults to `1`.
+        initializer: Initializer of the weights, as in `keras.initializers.get`. Defaults to `None`: the initializer
+            of the cell, or `"glorot_uniform"` without a cell.
+        regularizer: Regularizer of the weights. Defaults to `None`: the regularizer of the cell.
+        constraint: Constraint of the weights. Defaults to `None`: the constraint of the cell. It applies to each
+            matrix of the equations, `[inputs, outputs]`, even if several are stored as one weight.
+        weight_normalization: Whether each column of a matrix is $g\\, v / \\lVert v \\rVert$ with learned $g$ and $v$;
+            $g$ is initialized to $\\lVert v \\rVert$. Defaults to `False`.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
 
     Call arguments:
         inputs: Tensor `[..., inputs]`.
@@ -76,29 +86,8 @@ class LowRank(LinearMap):
         weight_normalization: bool = False,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """A product of two thin matrices, plus an optional diagonal: $y_g = x R_g L_g \\; (+ \\; x \\odot d_g)$.
-
-        Args:
-            rank: Positive integer, at most the smaller of inputs and units.
-            diagonal: Whether to add the diagonal, for which inputs and units must be equal. Defaults to `False`.
-            tied: Whether the blocks share `right`. Defaults to `False`.
-            diagonal_initializer: Initializer of the diagonal. Defaults to `"zeros"`.
-            units: Positive integer, size of one output block; `None` leaves it to the cell.
-            blocks: Positive integer, or a tuple of them (groups). Defaults to `1`.
-            initializer: Initializer of the weights, as in `keras.initializers.get`. Defaults to `None`: the
-                initializer of the cell, or `"glorot_uniform"` without a cell.
-            regularizer: Regularizer of the weights. Defaults to `None`: the regularizer of the cell.
-            constraint: Constraint of the weights. Defaults to `None`: the constraint of the cell. It applies to
-                each matrix of the equations, `[inputs, outputs]`, even if several are stored as one weight.
-            weight_normalization: Whether each column of a matrix is $g\\, v / \\lVert v \\rVert$ with learned $g$
-                and $v$; $g$ is initialized to $\\lVert v \\rVert$. Defaults to `False`.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     def check(self) -> None: ...
     def build(self, input_shape: Any) -> None: ...
     def prepare(self, training: bool | None) -> Any: ...

@@ -17,7 +17,9 @@ class TextClassifier(_arguments.Declared, keras.Model):
         cell: Recurrent cell to read with instead, from this package or from Keras. `None` (default) means
             `keras_adaptive_rnn.LSTMCell(units)`.
         mask_zero: Whether token 0 is padding. Defaults to `True`.
-        name, dtype, trainable: As in `keras.Model`.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
     """
 
     vocabulary_size: int
@@ -40,23 +42,8 @@ class TextClassifier(_arguments.Declared, keras.Model):
         mask_zero: bool = True,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """Base class of models that classify a sequence of tokens with a recurrent cell.
-
-        Args:
-            vocabulary_size: Positive integer, number of different tokens; inputs are below it.
-            embedding_units: Positive integer, size of the embedding of a token.
-            classes: Integer of at least 2, number of classes.
-            units: Positive integer, units of the LSTM that reads. `None` (default) requires `cell`.
-            cell: Recurrent cell to read with instead, from this package or from Keras. `None` (default) means
-                `keras_adaptive_rnn.LSTMCell(units)`.
-            mask_zero: Whether token 0 is padding. Defaults to `True`.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     def tokens_and_mask(self, tokens: Any, mask: Any) -> Any:
         """Returns the tokens as integers, and a mask that is `False` at padding."""
 
@@ -65,7 +52,7 @@ class TextClassifier(_arguments.Declared, keras.Model):
 
     def compute_output_shape(self, input_shape: Any) -> Any: ...
     def make_dense(self, units: Any, name: Any) -> Any: ...
-    def get_config(self) -> dict[str, Any]: ...
+    def given(self, name: Any) -> Any: ...
 
 class MaskedMean(keras.layers.GlobalAveragePooling1D):
     """Averages over the time steps that are not masked; unlike Keras's layer, returns zero if all of them are."""

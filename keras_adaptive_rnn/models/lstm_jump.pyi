@@ -44,10 +44,19 @@ class LSTMJump(TextClassifier):
         baseline_weight: Non-negative number, weight of the baseline's error. Defaults to `1.0`.
         entropy_weight: Non-negative number, weight of the entropy of $p(j_i \\mid h_i)$, which training then also
             maximizes. Defaults to `0.0`, as in the paper.
-        reward_trains_reader: Whether the expected reward also trains the embedding and the cell. Defaults to `False`.
+        reward_trains_reader: Whether the expected reward also trains the embedding and the cell. Defaults to
+            `False`.
         seed: Non-negative integer seed of the jumps, or `None` (default).
-        **kwargs: As in `TextClassifier`: vocabulary_size, embedding_units, classes, units, cell, mask_zero, name,
-            dtype, trainable.
+        vocabulary_size: Positive integer, number of different tokens; inputs are below it.
+        embedding_units: Positive integer, size of the embedding of a token.
+        classes: Integer of at least 2, number of classes.
+        units: Positive integer, units of the LSTM that reads. `None` (default) requires `cell`.
+        cell: Recurrent cell to read with instead, from this package or from Keras. `None` (default) means
+            `keras_adaptive_rnn.LSTMCell(units)`.
+        mask_zero: Whether token 0 is padding. Defaults to `True`.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
 
     Call arguments:
         tokens: Integer tensor `[batch, time]`, padded at either end. Padding between tokens counts as a token that
@@ -119,35 +128,8 @@ class LSTMJump(TextClassifier):
         mask_zero: bool = True,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """Classifies text with an LSTM that reads R tokens, decides how far to jump, and reads on from there.
-
-        Args:
-            read: Positive integer, R, number of tokens to read between two jumps.
-            max_jump: Positive integer, K, the longest jump.
-            max_jumps: Positive integer, N, the largest number of jumps.
-            inference: `"greedy"` (default) takes the most probable jump; `"sample"` draws it, as in training and
-                in the experiments of the paper.
-            policy_weight: Non-negative number, weight of the expected reward. Defaults to `1.0`.
-            baseline_weight: Non-negative number, weight of the baseline's error. Defaults to `1.0`.
-            entropy_weight: Non-negative number, weight of the entropy of $p(j_i \\mid h_i)$, which training then
-                also maximizes. Defaults to `0.0`, as in the paper.
-            reward_trains_reader: Whether the expected reward also trains the embedding and the cell. Defaults to
-                `False`.
-            seed: Non-negative integer seed of the jumps, or `None` (default).
-            vocabulary_size: Positive integer, number of different tokens; inputs are below it.
-            embedding_units: Positive integer, size of the embedding of a token.
-            classes: Integer of at least 2, number of classes.
-            units: Positive integer, units of the LSTM that reads. `None` (default) requires `cell`.
-            cell: Recurrent cell to read with instead, from this package or from Keras. `None` (default) means
-                `keras_adaptive_rnn.LSTMCell(units)`.
-            mask_zero: Whether token 0 is padding. Defaults to `True`.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     def build(self, input_shape: Any) -> None: ...
     def call(self, tokens: Any, mask: Any = None, training: bool | None = False) -> Any: ...
     def export(self, filepath: Any, format: str = "tf_saved_model", *args: Any, **kwargs: Any) -> None:

@@ -43,8 +43,16 @@ class SkimOrRead(TextClassifier):
         held_out: Number above 0 and below 1, share of the training data that is held out for the decision network.
             Defaults to `0.2`.
         seed: Non-negative integer that chooses the held-out samples. `None` (default) means 0.
-        **kwargs: As in `TextClassifier`: vocabulary_size, embedding_units, classes, units, cell, mask_zero, name,
-            dtype, trainable.
+        vocabulary_size: Positive integer, number of different tokens; inputs are below it.
+        embedding_units: Positive integer, size of the embedding of a token.
+        classes: Integer of at least 2, number of classes.
+        units: Positive integer, units of the LSTM that reads. `None` (default) requires `cell`.
+        cell: Recurrent cell to read with instead, from this package or from Keras. `None` (default) means
+            `keras_adaptive_rnn.LSTMCell(units)`.
+        mask_zero: Whether token 0 is padding. Defaults to `True`.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
 
     Call arguments:
         tokens: Integer tensor `[batch, time]`.
@@ -110,30 +118,8 @@ class SkimOrRead(TextClassifier):
         mask_zero: bool = True,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """Classifies text by a bag of words where that is confident, and by a recurrent network elsewhere.
-
-        Args:
-            skim_units: Positive integer, size of $z$. Defaults to `64`.
-            decide: `"threshold"` (default) or `"network"`.
-            threshold: Number $\\tau$ in `[0, 1]`. `None` (default) means 0.9, or 0.5 with a decision network.
-            decide_units: Positive integer, size of the hidden layer of the decision network. Defaults to `32`.
-            held_out: Number above 0 and below 1, share of the training data that is held out for the decision
-                network. Defaults to `0.2`.
-            seed: Non-negative integer that chooses the held-out samples. `None` (default) means 0.
-            vocabulary_size: Positive integer, number of different tokens; inputs are below it.
-            embedding_units: Positive integer, size of the embedding of a token.
-            classes: Integer of at least 2, number of classes.
-            units: Positive integer, units of the LSTM that reads. `None` (default) requires `cell`.
-            cell: Recurrent cell to read with instead, from this package or from Keras. `None` (default) means
-                `keras_adaptive_rnn.LSTMCell(units)`.
-            mask_zero: Whether token 0 is padding. Defaults to `True`.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     @property
     def threshold(self) -> Any: ...
     @threshold.setter

@@ -26,18 +26,7 @@ class RecurrentStep(keras.layers.Wrapper):
     starts_at_zero: Any
     layer: Any
 
-    def __init__(
-        self, layer: Any, *, name: str | None = None, dtype: Any = None, trainable: bool | None = None
-    ) -> None:
-        """One step of a recurrent layer, with the weights of the layer.
-
-        Args:
-            layer: A `keras.layers.RNN`, such as those of this package.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+    def __init__(self, layer: Any, *, name: str | None = None, dtype: Any = None, trainable: bool = True) -> None: ...
     def build(self, inputs_shape: Any, states_shape: Any = None) -> None: ...
     def zero_states(self, batch_size: Any) -> Any:
         """Returns the states before the first step."""

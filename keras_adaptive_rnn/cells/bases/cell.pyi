@@ -23,7 +23,8 @@ class Cell(_arguments.Declared, DropoutRNNCell, keras.layers.Layer):
     must therefore be pure functions of tensors.
 
     `call` is `step(project(...))`, so that `keras.layers.RNN` takes the cell as it is. A subclass sets `state_size` (a
-    list) and `output_size`, and creates its weights in `build`, which ends with `super().build(...)`.
+    list) and `output_size`, and creates its weights in `build`, which ends with `super().build(...)`. A subclass that
+    overrides `call` runs like a cell of another package: by `call`, step by step, and without being traced on PyTorch.
 
     Dropout masks are drawn once per sequence and named after their rate: `self.drop(x, "dropout", training)` applies
     the mask of `self.dropout`. A subclass with a mask of its own adds the size to `noise_sizes`. A subclass that needs
@@ -39,7 +40,9 @@ class Cell(_arguments.Declared, DropoutRNNCell, keras.layers.Layer):
         seed: Integer seed of the masks, or `None` (default).
         trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the batch,
             initialized to zero. Defaults to `False`: zeros.
-        name, dtype, trainable: As in `keras.layers.Layer`.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
     """
 
     reads_output: bool
@@ -63,23 +66,8 @@ class Cell(_arguments.Declared, DropoutRNNCell, keras.layers.Layer):
         trainable_initial_state: bool = False,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """A recurrent cell whose step is split into a part that does not need the state and the rest.
-
-        Args:
-            dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
-                `0.0`.
-            recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
-                sequence. Defaults to `0.0`.
-            seed: Integer seed of the masks, or `None` (default).
-            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
-                batch, initialized to zero. Defaults to `False`: zeros.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     def project(self, inputs: Any, training: bool | None = False) -> Any: ...
     def step(self, projected: Any, states: Any, training: bool | None = False) -> None: ...
     def call(self, inputs: Any, states: Any, training: bool | None = False) -> Any: ...

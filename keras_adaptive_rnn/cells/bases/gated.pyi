@@ -23,17 +23,27 @@ class GatedCell(Cell):
         units: Positive integer, dimensionality of the output space and of each gate.
         activation: Activation function of the candidate state. Defaults to `"tanh"`.
         use_bias: Whether to use a bias. Defaults to `True`.
-        kernel_initializer, recurrent_initializer, bias_initializer: Initializers of $W$, $U$, $b$. Default to
-            `"glorot_uniform"`, `"orthogonal"` and `"zeros"`.
-        kernel_regularizer, recurrent_regularizer, bias_regularizer: Regularizers, `None` by default.
-        kernel_constraint, recurrent_constraint, bias_constraint: Constraints, `None` by default.
+        kernel_initializer: Initializer of $W$. Defaults to `"glorot_uniform"`.
+        recurrent_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
+        bias_initializer: Initializer of $b$. Defaults to `"zeros"`.
+        kernel_regularizer, recurrent_regularizer, bias_regularizer: Regularizers of $W$, $U$, $b$, `None` by
+            default.
+        kernel_constraint, recurrent_constraint, bias_constraint: Constraints of $W$, $U$, $b$, `None` by default.
         kernel_map, recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
             `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
         layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain but no
             offset, before they are added. Defaults to `False`.
-        dropout, recurrent_dropout, seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
-        per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share one mask.
-        name, dtype, trainable: As in `keras.layers.Layer`.
+        per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share one
+            mask.
+        dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to `0.0`.
+        recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per sequence.
+            Defaults to `0.0`.
+        seed: Integer seed of the masks, or `None` (default).
+        trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the batch,
+            initialized to zero. Defaults to `False`: zeros.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
     """
 
     gates: Any
@@ -47,7 +57,7 @@ class GatedCell(Cell):
     per_gate_dropout: bool
     kernel_map: Any
     recurrent_map: Any
-    bias: Any
+    bias_layer: Any
     kernel_norm: Any
     recurrent_norms: Any
     state_size: Any
@@ -91,47 +101,30 @@ class GatedCell(Cell):
         trainable_initial_state: bool = False,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """A cell whose gates are affine in input and state: $a = x W + h U + b$, concatenated over the gates.
-
-        Args:
-            units: Positive integer, dimensionality of the output space and of each gate.
-            activation: Activation function of the candidate state. Defaults to `"tanh"`.
-            use_bias: Whether to use a bias. Defaults to `True`.
-            kernel_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
-                `"zeros"`.
-            recurrent_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"`
-                and `"zeros"`.
-            bias_initializer: Initializers of $W$, $U$, $b$. Default to `"glorot_uniform"`, `"orthogonal"` and
-                `"zeros"`.
-            kernel_regularizer: Regularizers, `None` by default.
-            recurrent_regularizer: Regularizers, `None` by default.
-            bias_regularizer: Regularizers, `None` by default.
-            kernel_constraint: Constraints, `None` by default.
-            recurrent_constraint: Constraints, `None` by default.
-            bias_constraint: Constraints, `None` by default.
-            kernel_map: The linear maps $W$ and $U$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`,
-                such as `LowRank(rank=24, diagonal=True)`.
-            recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
-                `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
-            layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain
-                but no offset, before they are added. Defaults to `False`.
-            per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share
-                one mask.
-            dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
-                `0.0`.
-            recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
-                sequence. Defaults to `0.0`.
-            seed: Integer seed of the masks, or `None` (default).
-            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
-                batch, initialized to zero. Defaults to `False`: zeros.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     def build(self, input_shape: Any) -> None: ...
+    @property
+    def kernel(self) -> Any:
+        """$W$, a variable `[inputs, gates * units]`, if `kernel_map` holds it as one weight."""
+
+    @kernel.setter
+    def kernel(self, value: Any) -> None: ...
+    @property
+    def recurrent_kernel(self) -> Any:
+        """$U$, a variable `[output, gates * units]`, if `recurrent_map` holds it as one weight."""
+
+    @recurrent_kernel.setter
+    def recurrent_kernel(self, value: Any) -> None: ...
+    @property
+    def bias(self) -> Any:
+        """$b$, a variable, or `None` without a bias."""
+
+    @bias.setter
+    def bias(self, value: Any) -> None: ...
+    def __getattr__(self, name: Any) -> Any: ...
+    def save_own_variables(self, store: Any) -> Any: ...
+    def load_own_variables(self, store: Any) -> Any: ...
     def build_maps(self) -> None:
         """Creates the weights of $W$ and $U$."""
 
@@ -140,6 +133,9 @@ class GatedCell(Cell):
 
     def bias_initializers(self) -> Any:
         """Returns the initializer of each gate's bias."""
+
+    def bias_row_initializers(self) -> Any:
+        """Returns these for each row of the bias."""
 
     @property
     def noise_sizes(self) -> Any: ...

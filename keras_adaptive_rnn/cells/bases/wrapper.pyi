@@ -13,9 +13,16 @@ class WrapperCell(ContainerCell):
 
     Args:
         cell: The inner cell, with `state_size`; its first state must be its output.
-        dropout, recurrent_dropout, seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`. Dropout
-            applies to what the wrapper reads, and the initial state includes the inner cell's states.
-        name, dtype, trainable: As in `keras.layers.Layer`.
+        dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to `0.0`.
+            They apply to what the wrapper reads.
+        recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per sequence.
+            Defaults to `0.0`. They apply to what the wrapper reads.
+        seed: Integer seed of the masks, or `None` (default).
+        trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the batch,
+            initialized to zero. Defaults to `False`: zeros. The states of the inner cell are included.
+        name: String, name of the layer. Defaults to `None`: one made from the name of the class.
+        dtype: Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.
+        trainable: Whether the variables are trained. Defaults to `True`.
     """
 
     own_state_size: Any
@@ -38,24 +45,8 @@ class WrapperCell(ContainerCell):
         trainable_initial_state: bool = False,
         name: str | None = None,
         dtype: Any = None,
-        trainable: bool | None = None,
-    ) -> None:
-        """A cell around one inner cell: ours, Keras's or the user's.
-
-        Args:
-            cell: The inner cell, with `state_size`; its first state must be its output.
-            dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to
-                `0.0`.
-            recurrent_dropout: Float in `[0, 1)`, fraction of the recurrent state to drop, with one mask per
-                sequence. Defaults to `0.0`.
-            seed: Integer seed of the masks, or `None` (default).
-            trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the
-                batch, initialized to zero. Defaults to `False`: zeros.
-            name: As in `keras.layers.Layer`.
-            dtype: As in `keras.layers.Layer`.
-            trainable: As in `keras.layers.Layer`.
-        """
-
+        trainable: bool = True,
+    ) -> None: ...
     def inner_cells(self) -> Any: ...
     def build(self, input_shape: Any) -> None: ...
     def inner(self, inputs: Any, states: Any, training: bool | None) -> Any:
@@ -66,6 +57,9 @@ class WrapperCell(ContainerCell):
 
     def inner_step(self, projected: Any, states: Any, training: bool | None) -> Any:
         """Returns `output, states` of one step of the inner cell from the result of `inner_project`."""
+
+    def inner_states(self, projected: Any, states: Any, training: bool | None) -> Any:
+        """Returns the states alone, the first of which is the output, or raises an error if the output is another."""
 
     @property
     def reads_output(self) -> Any: ...
