@@ -49,9 +49,10 @@ class TimeLimit(keras.callbacks.Callback):
         self.filepath = None if filepath is None else pathlib.Path(filepath)
         self.anneal = _arguments.boolean("anneal", anneal)
         self.spent, self.steps = 0.0, 0
-        self._rate = self._last = None
+        self._rate: float | None = None
+        self._last: float | None = None
         # By epoch: seconds and steps before it.
-        self._kept = {}
+        self._kept: dict[int, tuple[float, int]] = {}
         self._is_first = True
 
     def on_train_begin(self, logs=None):
