@@ -33,7 +33,7 @@ WIDTH = "() => document.documentElement.scrollWidth"
 HIDDEN = """() => [...document.querySelectorAll("article *")]
   .filter((element) => element.scrollWidth > element.clientWidth + 1 && element.clientWidth > 0)
   .map((element) => [element, getComputedStyle(element)])
-  .filter(([element, style]) => style.overflowX !== "visible" && !element.matches("textarea, canvas, .live-text, .katex-mathml"))
+  .filter(([element, style]) => style.overflowX !== "visible" && !element.matches("textarea, canvas, .katex-mathml"))
   .map(([element, style]) => [element.className || element.tagName, style.backgroundImage.includes("gradient")])"""
 # The contrast of text, as the Web Content Accessibility Guidelines define it.
 CONTRAST = """() => {

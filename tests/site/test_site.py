@@ -135,8 +135,8 @@ def test_a_long_beginning_is_read_in_sight_and_stops(open_page, address):
     beginning = "An exception is raised by the statement. " * 500
     start(page, address, beginning=beginning)
     page.wait_for_function("document.querySelector('.live-status').textContent.startsWith('Reading the beginning')")
-    page.click("[name=stop]", timeout=2000)
-    page.wait_for_selector("#live[data-state=done]", timeout=2000)
+    page.click("[name=stop]")
+    page.wait_for_selector("#live[data-state=done]")
     assert re.fullmatch(r"Stopped after reading \d+ of 20500 letters\.", page.inner_text(".live-status"))
     assert page.text_content(".live-text") == beginning
     assert problems == []
