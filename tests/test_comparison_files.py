@@ -107,6 +107,8 @@ def test_a_notation_in_a_feature_is_not_a_number(tmp_path, text):
         ("", "no number in row 10 (line 11)"),
         ("1e400", "beyond the range"),
         ("1e-400", "beyond the range"),
+        ("1e99999999999999999999", "row 10"),
+        ("0e99999999999999999999", "row 10"),
         ("9007199254740993", "more digits"),
         ("123456789012345678901", "more digits"),
     ],

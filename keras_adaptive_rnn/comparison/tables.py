@@ -84,8 +84,8 @@ class Column:
         if not OF_NUMBERS.issuperset(text):
             return False
         try:
-            float(text)
-        except ValueError:
+            decimal.Decimal(text)
+        except decimal.InvalidOperation:
             return False
         return True
 
