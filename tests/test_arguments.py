@@ -241,3 +241,31 @@ def test_bases_are_for_those_who_write_cells(name):
     assert hasattr(kar.cells, name)
     assert not hasattr(kar, name)
     assert not hasattr(kar.layers, name)
+
+
+# Configs from files.
+
+
+def nested(depth):
+    config = {"cell": None}
+    for _ in range(depth):
+        config = {"cell": {"module": "keras_adaptive_rnn", "class_name": "ZoneoutCell", "config": config}}
+    return config
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        (3, "The config of ZoneoutCell must be a dict"),
+        ({3: 4}, "The config of ZoneoutCell must be a dict"),
+        ({"cell": {"class_name": 3, "config": {}}}, "`cell` in the config of ZoneoutCell must hold objects"),
+        ({"cell": {"class_name": "LSTMCell"}}, "`cell` in the config of ZoneoutCell must hold objects"),
+        ({"cell": {"class_name": "LSTMCell", "module": [], "config": {}}, "rate": 3}, None),
+        (nested(5000), "`cell` in the config of ZoneoutCell must have at most 100 levels"),
+        ({"cell": 3}, "`cell`"),
+        ({}, "ZoneoutCell"),
+    ],
+)
+def test_a_damaged_config_is_told_with_its_class_and_argument(config, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        kar.ZoneoutCell.from_config(config)
