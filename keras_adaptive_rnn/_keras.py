@@ -135,6 +135,20 @@ def is_exporting(*formats):
     return False
 
 
+def let_masks_through(layer):
+    """Has the `keras.layers.Bidirectional` that is building `layer` hand on masks, as Keras 3.16 no longer does.
+
+    Keras's wrapper still computes the mask of its output. It tells its layers nothing of itself.
+    """
+    frame = sys._getframe()
+    while frame is not None:
+        wrapper = frame.f_locals.get("self") if frame.f_code.co_name == "build" else None
+        if isinstance(wrapper, keras.layers.Bidirectional) and layer in (wrapper.forward_layer, wrapper.backward_layer):
+            wrapper.supports_masking = True
+            return
+        frame = frame.f_back
+
+
 def register_on_torch(layer):
     """Shows PyTorch the weights of a layer that is built without `build`, after which Keras does so."""
     # A property that makes the list when it is first read.

@@ -16,7 +16,13 @@ def matmul(inputs, kernel):
         kernel: Tensor `[inputs, outputs]`, or `[batches, inputs, outputs]`. If the rows hold the batches of several
             layers, one below another, the kernels of all layers are stacked along the first axis, layer by layer.
     """
-    return _per_layer(_matmul_impl.get() or ops.matmul, inputs, kernel)
+    return _per_layer(_matmul_impl.get() or plain_matmul, inputs, kernel)
+
+
+def plain_matmul(inputs, kernel):
+    """Returns `inputs @ kernel`. Keras's own product of float64 is float32 on JAX and PyTorch."""
+    is_double = "float64" in str(inputs.dtype) and "float64" in str(kernel.dtype)
+    return inputs @ kernel if is_double else ops.matmul(inputs, kernel)
 
 
 def multiply(inputs, row):

@@ -75,6 +75,14 @@ class Engine(Protocol):
             operands: List of tensors.
         """
 
+    def repeatable(self, function, variables):
+        """Returns `function`, which PyTorch may call again for a gradient: the same noise, and no variable changes.
+
+        Args:
+            function: Function that may read and assign `variables`.
+            variables: List of variables that are not trained: counters of noise, carried states.
+        """
+
     def value_with_gradient_of(self, short, whole):
         """Returns the structure of tensors `short()` with the gradient of `whole()`, whose value is the same.
 

@@ -499,6 +499,10 @@ def ragged_scan(step, inputs, states, times, ends, collect):
     return states, times, (outputs, visited + length)
 
 
+def repeatable(function, variables):
+    return function
+
+
 def value_with_gradient_of(short, whole):
     if internals.could_possibly_record():
         return whole()

@@ -273,6 +273,19 @@ def switch(index, functions, operands):
     return one_operation(chosen, (index, *operands), index, *operands)
 
 
+def repeatable(function, variables):
+    before = []
+
+    def call(*args, **kwargs):
+        if before:
+            with keras.StatelessScope(before):
+                return function(*args, **kwargs)
+        before.extend((variable, variable.value.detach().clone()) for variable in variables)
+        return function(*args, **kwargs)
+
+    return call
+
+
 def value_with_gradient_of(short, whole):
     return whole() if torch.is_grad_enabled() or is_exporting() else short()
 

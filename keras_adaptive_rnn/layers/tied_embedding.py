@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments, engine
 from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn._products import plain_matmul
 from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
 from keras_adaptive_rnn.layers.feed_forward import FeedForward
 
@@ -109,7 +110,7 @@ class TiedEmbedding(FeedForward):
                 vectors = vectors * ops.expand_dims(ops.take(self.draw_factors(), tokens, axis=0), -1)
             return vectors
         self.compute_output_shape(inputs.shape, reverse=True)  # Raises if the size is wrong.
-        logits = ops.matmul(
+        logits = plain_matmul(
             ops.cast(inputs, self.compute_dtype), ops.transpose(ops.cast(self.embeddings, self.compute_dtype))
         )
         return logits if self.bias is None else logits + ops.cast(self.bias, self.compute_dtype)

@@ -9,7 +9,7 @@ from keras import ops, tree
 
 from keras_adaptive_rnn import _arguments, _sequence, engine
 from keras_adaptive_rnn._export import export
-from keras_adaptive_rnn._keras import AutocastScope, get_mask, shares_objects, takes_training
+from keras_adaptive_rnn._keras import AutocastScope, get_mask, let_masks_through, shares_objects, takes_training
 from keras_adaptive_rnn._types import Regularizer, Tensor
 from keras_adaptive_rnn.cells.bases.any_cell import as_list, check_is_cell, initial_states, output_size, runs_in_parts
 from keras_adaptive_rnn.cells.bases.cell import Cell
@@ -187,6 +187,7 @@ class RNN(_arguments.Declared, _OwnConfig, keras.layers.RNN):
             self.cell.build((batch_size, *axes))
         self._tree = CellTree(self.cell)
         self._check_schedule()
+        let_masks_through(self)
         self.input_spec = keras.layers.InputSpec(ndim=len(sequences_shape), axes={-1: features})
         if self.stateful and not self._stateful_states.states:
             if batch_size is None:
@@ -306,7 +307,15 @@ class RNN(_arguments.Declared, _OwnConfig, keras.layers.RNN):
         # TensorFlow does not know every rank while it traces.
         if shape is not None and getattr(shape, "rank", len) is not None:
             self._check_rank(shape)
+        if len(args) < 2 and kwargs.get("mask") is None and not isinstance(sequences, keras.KerasTensor):
+            # Keras only fills in the mask if the sequence is the single tensor argument, and what is rematerialized on
+            # PyTorch gets copies of the tensors, without their masks.
+            kwargs["mask"] = get_mask(sequences)
         return engine.outside_compilers(super().__call__, sequences, *args, **kwargs)
+
+    def rematerialized_call(self, layer_call, *args, **kwargs):
+        fixed = [variable for variable in self.variables if not variable.trainable]
+        return super().rematerialized_call(engine.repeatable(layer_call, fixed), *args, **kwargs)
 
     def call(self, sequences, initial_state=None, mask=None, training=False):
         self._check_length(sequences.shape)
@@ -325,7 +334,6 @@ class RNN(_arguments.Declared, _OwnConfig, keras.layers.RNN):
             states = self.get_initial_state(batch_size)
         states = self._check_states(states, sequences.shape[0])
         if mask is None:
-            # Keras only fills in the mask if the sequence is the single tensor argument.
             mask = get_mask(sequences)
         if mask is not None:
             mask = _arguments.mask(self, mask, sequences)

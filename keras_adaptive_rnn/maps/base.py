@@ -236,11 +236,12 @@ class LinearMap(StoredByCell, _arguments.Declared, keras.layers.Layer):
 
     def normalized(self, kernel, gain=None):
         """Returns `kernel` with its columns scaled to the norms `gain`, or to one."""
-        # In float32, as squares overflow or vanish in half precision. A column of zeros remains zero.
-        wide = ops.cast(kernel, "float32")
+        # At least in float32, as squares overflow or vanish in half precision. A column of zeros remains zero.
+        precise = "float64" if "float64" in str(kernel.dtype) else "float32"
+        wide = ops.cast(kernel, precise)
         wide = wide * ops.rsqrt(ops.maximum(ops.sum(ops.square(wide), axis=-2, keepdims=True), 1e-24))
         if gain is not None:
-            wide = wide * ops.expand_dims(ops.cast(gain, "float32"), -2)
+            wide = wide * ops.expand_dims(ops.cast(gain, precise), -2)
         return ops.cast(wide, kernel.dtype)
 
     def prepare(self, training):

@@ -1,0 +1,66 @@
+"""Masks reach the layers after ours, in versions of Keras whose own recurrent layers hand them on and in others."""
+
+from functools import partial
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+import keras_adaptive_rnn as kar
+
+IDS = np.array([[1, 2, 3, 0, 0], [4, 0, 0, 0, 0]])
+LAYERS = {
+    "layer": lambda: kar.Mogrifier(3, return_sequences=True),
+    "of_keras_cell": lambda: kar.RNN(keras.layers.GRUCell(3), return_sequences=True),
+    "bidirectional": lambda: keras.layers.Bidirectional(kar.Mogrifier(3, return_sequences=True)),
+    "two_layers": lambda: keras.layers.Bidirectional(
+        kar.LSTM(3, return_sequences=True), backward_layer=kar.GRU(3, return_sequences=True, go_backwards=True)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize("how", ["functional", "eager", "loaded"])
+def test_the_next_layer_gets_the_mask(name, how, tmp_path):
+    embedding, ours, after = keras.layers.Embedding(5, 3, mask_zero=True), LAYERS[name](), keras.layers.LSTM(2)
+    inputs = keras.Input((None,))
+    model = keras.Model(inputs, after(ours(embedding(inputs))))
+    if how == "functional":
+        found = model(IDS)
+    elif how == "eager":
+        found = after(ours(embedding(IDS)))
+    else:
+        model.save(tmp_path / "model.keras")
+        found = keras.saving.load_model(tmp_path / "model.keras")(IDS)
+    mask = ops.convert_to_tensor(IDS != 0)
+    expected = after(ours(embedding(IDS), mask=mask), mask=mask)
+    np.testing.assert_allclose(ops.convert_to_numpy(found), ops.convert_to_numpy(expected), rtol=1e-5, atol=1e-6)
+    unmasked = after(ours(embedding(IDS), mask=mask), mask=ops.ones_like(mask))
+    assert np.abs(ops.convert_to_numpy(unmasked) - ops.convert_to_numpy(expected)).max() > 1e-5
+
+
+@pytest.mark.skipif(keras.backend.backend() != "torch", reason="Keras's RematScope fails on JAX and TensorFlow")
+@pytest.mark.parametrize("noise", [0.0, 0.5])
+@pytest.mark.parametrize(
+    "layer", [partial(kar.LSTM, seed=3), lambda units, dropout, **kwargs: kar.Skip(kar.GRUCell(units), **kwargs)]
+)
+def test_rematerialized_layers_have_the_mask_the_states_and_the_noise_of_their_pass(layer, noise):
+    def build():
+        inputs = keras.Input((None,))
+        embedded = keras.layers.Embedding(5, 3, mask_zero=True)(inputs)
+        h, *states = layer(4, dropout=noise, return_sequences=True, return_state=True)(embedded)
+        return keras.Model(inputs, keras.layers.Dense(1)(layer(4, dropout=noise)(h, initial_state=states)))
+
+    plain = build()
+    with keras.RematScope(mode="full"):
+        again = build()
+    again.set_weights(plain.get_weights())
+    trained = []
+    for model in (plain, again):
+        model.compile(keras.optimizers.SGD(1.0), "mse")
+        keras.utils.set_random_seed(1)
+        model.train_on_batch(IDS, np.ones((2, 1), "float32"))
+        trained.append(model.get_weights())
+    for a, b in zip(*trained, strict=True):
+        np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-5)
