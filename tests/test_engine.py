@@ -428,3 +428,78 @@ def test_second_derivatives_are_right_or_an_error():
     else:
         ours, expected = (ops.convert_to_numpy(squared_gradient(rnn)) for rnn in (kar.RNN, keras.layers.RNN))
         np.testing.assert_allclose(ours, expected, rtol=1e-4, atol=1e-5)
+
+
+def gradient_of_squared_gradients(layer, x):
+    """Returns the gradients, by inputs and weights, of the sum of all squared gradients."""
+    if keras.backend.backend() == "jax":
+        import jax
+
+        weights, others = ([v.value for v in of] for of in (layer.trainable_variables, layer.non_trainable_variables))
+
+        def loss(x, weights):
+            return ops.sum(layer.stateless_call(weights, others, x)[0] ** 2)
+
+        def penalty(*args):
+            return sum(ops.sum(g**2) for g in jax.tree.leaves(jax.grad(loss, argnums=(0, 1))(*args)))
+
+        return jax.tree.leaves(jax.grad(penalty, argnums=(0, 1))(ops.convert_to_tensor(x), weights))
+    import torch
+
+    wanted = [torch.tensor(x, requires_grad=True), *(v.value for v in layer.trainable_variables)]
+    first = torch.autograd.grad(layer(wanted[0]).square().sum(), wanted, create_graph=True)
+    return [g.detach() for g in torch.autograd.grad(sum(g.square().sum() for g in first), wanted)]
+
+
+@pytest.mark.skipif(keras.backend.backend() == "tensorflow", reason="raises an error, as tested above")
+@pytest.mark.parametrize("recompute", [False, True])
+@pytest.mark.parametrize("cell", [kar.LSTMCell, kar.MogrifierCell], ids=lambda cell: cell.__name__)
+def test_second_derivatives_by_weights_whose_gradient_is_formed_in_few_products(cell, recompute):
+    plain = keras.layers.RNN(cell(4))
+    x = np.random.default_rng(0).normal(size=(2, 8, 3)).astype("float32")
+    plain.build(x.shape)
+    ours = kar.RNN(plain.cell, recompute=recompute)
+    ours.build(x.shape)
+    for a, b in zip(*(gradient_of_squared_gradients(layer, x) for layer in (ours, plain)), strict=True):
+        a, b = ops.convert_to_numpy(a), ops.convert_to_numpy(b)
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5 * max(1, np.abs(b).max()))
+
+
+@pytest.mark.skipif(keras.backend.backend() != "torch", reason="others have no graph to go through twice")
+def test_recomputed_steps_can_be_differentiated_again():
+    import torch
+
+    x = torch.tensor(np.random.default_rng(0).normal(size=(2, 8, 3)).astype("float32"), requires_grad=True)
+    found = []
+    for layer in (layer := kar.LSTM(4), kar.RNN(layer.cell, recompute=True)):
+        output = layer(x)
+        found.append([torch.autograd.grad(output[:, k].sum(), x, retain_graph=True)[0] for k in (0, 1)])
+    for a, b in zip(*found, strict=True):
+        torch.testing.assert_close(a, b)
+
+
+@pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="fuses no product with a sum")
+def test_no_sum_of_a_product_and_a_single_row_looks_like_a_bias():
+    """Whether TensorFlow fuses them depends on the processor, so the graph itself is read."""
+    import tensorflow as tf
+
+    layer = kar.LSTM(1, recompute=True)
+    layer.build((None, None, 1))
+
+    @tf.function(input_signature=[tf.TensorSpec((None, None, 1))], autograph=False)
+    def gradients(x):
+        with tf.GradientTape() as tape:
+            y = tf.reduce_sum(layer(x, training=True))
+        return tape.gradient(y, [v.value for v in layer.trainable_variables])
+
+    graphs, known, sums = [gradients.get_concrete_function().graph], set(), []
+    while graphs:
+        graph = graphs.pop()
+        for name, function in graph._functions.items():
+            if name not in known:
+                known.add(name)
+                graphs.append(function.graph)
+        sums += [op.inputs for op in graph.get_operations() if op.type in ("Add", "AddV2")]
+    for pair in sums:
+        for product, other in itertools.permutations(pair, 2):
+            assert not (product.op.type == "MatMul" and other.shape.rank == 2 and other.shape[0] == 1), pair

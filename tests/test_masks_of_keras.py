@@ -40,6 +40,10 @@ def test_the_next_layer_gets_the_mask(name, how, tmp_path):
     assert np.abs(ops.convert_to_numpy(unmasked) - ops.convert_to_numpy(expected)).max() > 1e-5
 
 
+def skip(units, dropout, **kwargs):
+    return kar.Skip(kar.GRUCell(units), **kwargs)
+
+
 @pytest.mark.skipif(keras.backend.backend() != "torch", reason="Keras's RematScope fails on JAX and TensorFlow")
 @pytest.mark.parametrize("noise", [0.0, 0.5])
 @pytest.mark.parametrize(
