@@ -471,7 +471,8 @@ def test_recomputed_steps_can_be_differentiated_again():
 
     x = torch.tensor(np.random.default_rng(0).normal(size=(2, 8, 3)).astype("float32"), requires_grad=True)
     found = []
-    for layer in (layer := kar.LSTM(4), kar.RNN(layer.cell, recompute=True)):
+    plain = kar.LSTM(4)
+    for layer in (plain, kar.RNN(plain.cell, recompute=True)):
         output = layer(x)
         found.append([torch.autograd.grad(output[:, k].sum(), x, retain_graph=True)[0] for k in (0, 1)])
     for a, b in zip(*found, strict=True):
