@@ -1,0 +1,98 @@
+"""Draws configurations by number, checks them, and finds the smallest that fails in the same way."""
+
+import dataclasses
+import gc
+import time
+import traceback
+
+import keras
+from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
+
+from tests.outside.configurations import drawn
+from tests.outside.search import CHECKS, Configuration
+
+STRATEGY = drawn(Configuration)
+# How many configurations `make test` checks on each backend, the first ones.
+FIXED = {"jax": 60, "tensorflow": 60, "torch": 150}
+# How long to look for smaller configurations.
+SHRINKING_SECONDS = 60
+
+
+@dataclasses.dataclass
+class Failure:
+    """The smallest configuration found that fails, the check that it fails, and its error."""
+
+    configuration: Configuration
+    check: str
+    error: Exception
+
+
+def search(number: int, every_check: bool | None = None) -> Failure | None:
+    """Checks the configuration with a number, which stands for the same one wherever Hypothesis draws alike.
+
+    Args:
+        number: Integer, the seed of the configuration.
+        every_check: Whether to run every check. By default, PyTorch does, and the others, which compile, compare the
+            loops and run one further check, which the configuration decides.
+
+    Returns:
+        `None` if it passes, and otherwise the failure of the smallest configuration that fails.
+    """
+    every_check = keras.backend.backend() == "torch" if every_check is None else every_check
+    drawn_before, failure, failed_at = 0, None, None
+
+    # Hypothesis begins with the simplest example, the same for all seeds, and ends with variations: the second one
+    # alone is new. After a failure, all further ones are attempts to make it smaller.
+    @seed(number)
+    @settings(
+        max_examples=2,
+        phases=[Phase.generate, Phase.shrink],
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        verbosity=Verbosity.quiet,
+    )
+    @given(STRATEGY)
+    def run(configuration):
+        nonlocal drawn_before, failure, failed_at
+        drawn_before += 1
+        if drawn_before == 1 or (failed_at is not None and time.monotonic() - failed_at > SHRINKING_SECONDS):
+            return
+        checks = [failure.check] if failure else CHECKS if every_check else configuration.turn()
+        for check in checks:
+            try:
+                configuration.check(check)
+            except Exception as error:
+                failure = Failure(configuration, check, error)
+                failed_at = failed_at or time.monotonic()
+                raise
+            finally:
+                keras.backend.clear_session(free_memory=False)
+
+    try:
+        run()
+    except Exception:
+        if failure is None:
+            raise
+    forget()
+    return failure
+
+
+def forget():
+    """Frees compiled programs, which JAX keeps for ever."""
+    if keras.backend.backend() == "jax":
+        import jax
+
+        jax.clear_caches()
+    gc.collect()
+
+
+def report(number: int, failure: Failure) -> str:
+    """Returns what failed, and lines of Python that repeat it."""
+    where = [frame for frame in traceback.extract_tb(failure.error.__traceback__) if "keras" in frame.filename][-1:]
+    return (
+        f"Configuration {number} on {keras.backend.backend()}: the check {failure.check!r} fails. "
+        f"KERAS_BACKEND={keras.backend.backend()} python, in the root of the repository, repeats it:\n\n"
+        f"{failure.configuration.script(failure.check)}\n\n{type(failure.error).__name__}: {failure.error}\n"
+        + "".join(f"at {frame.filename}:{frame.lineno}\n" for frame in where)
+    )

@@ -1,0 +1,18 @@
+"""A random search over configurations; `python -m tools.fuzz` searches on."""
+
+import keras
+import pytest
+
+from tests.outside.run import FIXED, report, search
+
+# Each test draws some: a process that starts a test has to wait for none of the others.
+TOGETHER = 5
+
+
+@pytest.mark.parametrize("first", range(0, FIXED[keras.backend.backend()], TOGETHER))
+# Keras warns of what strangers' cells do, and of a mask that a layer of a model does not take.
+@pytest.mark.filterwarnings("ignore")
+def test_random_configurations(first):
+    for number in range(first, first + TOGETHER):
+        failure = search(number)
+        assert failure is None, report(number, failure)
