@@ -11,8 +11,8 @@ pytest.importorskip("keras_hub", minversion="0.32")
 TestCase = pytest.importorskip("keras_hub.src.tests.test_case").TestCase
 from keras_adaptive_rnn import hub  # noqa: E402
 
-# KerasHub's tests do not mind that Keras warns of a `compile` of one's own, as each of its tasks has.
-pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+# Keras warns of what KerasHub's tests do, and of a `compile` of one's own, which each of its tasks has.
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 
 TEXTS = ["the cat sat", "on the mat and on the log"]
 # What KerasHub's tests take for granted and is otherwise on purpose: its check, and why.
