@@ -1,5 +1,6 @@
 """What files say to `compare` is read exactly, or refused with its row, its column and a way out."""
 
+import contextlib
 import datetime
 import decimal
 import json
@@ -164,13 +165,18 @@ def test_a_missing_class_is_not_a_class(tmp_path, text):
         refused(path, "column 'gait'", "row 10 (line 11)", target="gait", task=task)
 
 
-@pytest.mark.parametrize("words", [("walk", "run"), ("s1", "s2"), ("class_1", "class_2"), ("gehen", "größer")])
+@pytest.mark.parametrize(
+    "words", [("walk", "run"), ("s1", "s2"), ("class_1", "class_2"), ("abc1", "abc2"), ("gehen", "größer")]
+)
 def test_words_are_classes(tmp_path, words):
     path = table(tmp_path, temp=wave, gait=lambda row: words[row % 2])
     assert files.read(path, target="gait", steps=4).classes.tolist() == sorted(words)
 
 
-@pytest.mark.parametrize("texts", [("<5", ">5"), ("10-20", "20-30"), ("01", "02"), ("1st", "2nd"), ("+", "-")])
+@pytest.mark.parametrize(
+    "texts",
+    [("<5", ">5"), ("10-20", "20-30"), ("01", "02"), ("EUR20", "EUR35"), ("kr5", "kr7"), ("1st", "2nd"), ("+", "-")],
+)
 def test_classes_that_may_be_numbers_must_be_asked_for(tmp_path, texts):
     path = table(tmp_path, temp=wave, kind=lambda row: texts[row % 2])
     refused(path, "--task classify", target="kind")
@@ -283,6 +289,23 @@ def test_times_in_doubt(tmp_path, times, row):
     refused(path, "column 'time'", row, "2024-01-31", target="sold", time="time")
 
 
+@pytest.mark.parametrize(
+    ("time", "says"),
+    [
+        ("2024-02-30", "does not exist"),
+        ("2024-01-01T24:30", "does not exist"),
+        ("2024-01-01T10:00+99:99", "neither"),
+        ("2024-01-01T10:00+05:75", "neither"),
+        ("01/02/2024", "day and month may be either way round"),
+        ("1.2.24 10:00", "day and month may be either way round"),
+        ("2024/01/31", "neither"),
+    ],
+)
+def test_why_a_time_is_none(tmp_path, time, says):
+    path = table(tmp_path, 2, time=lambda row: time, sold=wave)
+    refused(path, repr(time), says, "--time", "2024-01-31", target="sold", time="time")
+
+
 def test_the_same_moment_in_two_time_zones(tmp_path):
     times = ["2024-01-31T12:00+01:00", "2024-01-31T11:00Z"]
     path = table(tmp_path, 2, time=lambda row: times[row], sold=wave)
@@ -354,6 +377,16 @@ def test_quoted_newlines_and_the_lines_after_them(tmp_path):
     refused(path, "'z' in row 3 (line 5)", target="sold", columns=["sold"])
 
 
+def test_names_with_newlines_are_told_in_one_line(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text('day,"a\nb",sold\n' + '1,"x\ny",2\n' * ROWS)
+    refused(path, "day, 'a\\nb', sold", target="price")
+    refused(path, "--group has both in 'x\\ny'", target="sold", time="day", group="a\nb")
+    rows = [f'{row},"x\ny",{row}\n' for row in range(9)] + [f"{row},z,{row}\n" for row in range(10)]
+    path.write_text('other,"a\nb",kind\n' + "".join(rows))
+    refused(path, "from 9 ('x\\ny') to 10 rows (z)", target="kind", group="a\nb", task="classify", steps=None)
+
+
 def test_messages_about_wide_tables_are_short(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text(",".join(f"c{k}" for k in range(5000)) + "\n" + ",".join(["1"] * 5000))
@@ -390,6 +423,12 @@ def test_types_of_parquet_that_are_numbers(tmp_path):
             np.testing.assert_array_equal(data.x["train"][0, :, 0], numbers[:4])
     path = parquet(tmp_path, open=[row % 2 == 0 for row in range(ROWS)], sold=SOLD)
     np.testing.assert_array_equal(files.read(path, target="sold", steps=4).x["train"][0, :, 0], [1, 0, 1, 0])
+
+
+def test_texts_of_parquet_that_are_not_utf8(tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    names = arrow.array([b"\xff"] * ROWS).view(arrow.string())
+    refused(parquet(tmp_path, shop=names, sold=SOLD), "column 'shop'", "UTF-8", target="sold")
 
 
 def test_a_target_of_decimals_is_forecast(tmp_path):
@@ -496,11 +535,31 @@ def test_archives(tmp_path):
     assert files.read(path).classes.tolist() == ["down", "up"]
     path.write_bytes(path.read_bytes()[:-30])
     refused(path, "numpy.savez", steps=None)
-    with path.open("wb") as file:
-        np.save(file, X)
-    refused(path, "numpy.savez", steps=None)
+    for single in (path, tmp_path / "data.npy"):
+        with single.open("wb") as file:
+            np.save(file, X)
+        refused(single, "needs arrays named x and y, and holds none with a name", steps=None)
     np.savez(path, x=X, y=np.full(80, np.nan))
     refused(path, "nan at y[0]", steps=None)
+
+
+@pytest.mark.filterwarnings("ignore:::zipfile")
+def test_archives_with_any_byte_damaged_or_cut_off(tmp_path):
+    path = tmp_path / "data.npz"
+    np.savez(path, x=np.random.default_rng(0).normal(size=(80, 1, 1)), y=np.arange(80) % 2)
+    raw = path.read_bytes()
+    damaged = [raw[:end] for end in range(0, len(raw), 61)]
+    damaged += [raw[:k] + bytes([raw[k] ^ 0xFF]) + raw[k + 1 :] for k in range(0, len(raw), 13)]
+    for bad in damaged:
+        path.write_bytes(bad)
+        # Whatever else is raised would be a traceback to whoever runs the command.
+        with contextlib.suppress(ValueError):
+            files.read(path)
+
+
+def test_sequences_of_targets_of_unequal_length():
+    with pytest.raises(ValueError, match=r"`y` must have sequences of equal length.*from 1 to 2"):
+        from_arrays(X, [[1.0], [1.0, 2.0]] * 40)
 
 
 # What float32 holds.

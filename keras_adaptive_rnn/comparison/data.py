@@ -166,6 +166,7 @@ def as_array(name, value):
     try:
         array = np.asarray(value)
     except ValueError:
+        check_lengths(name, value)
         array = np.empty(0, object)
     if name == "x":
         return of_numbers(array, value)
@@ -196,15 +197,19 @@ def of_numbers(array, value):
         return array.astype("float32")
     if array.dtype.kind in "fiu":
         return array
-    lengths = sorted({len(row) for row in value if hasattr(row, "__len__") and not isinstance(row, str)})
-    if len(lengths) > 1:
-        raise ValueError(
-            "Argument `x` must have sequences of equal length: pad or cut them. "
-            f"Received: lengths from {lengths[0]} to {lengths[-1]}"
-        )
+    check_lengths("x", value)
     raise ValueError(
         f"Argument `x` must be an array of numbers. Received: {type(value).__name__} of dtype {array.dtype}"
     )
+
+
+def check_lengths(name, value):
+    lengths = sorted({len(row) for row in value if hasattr(row, "__len__") and not isinstance(row, str)})
+    if len(lengths) > 1:
+        raise ValueError(
+            f"Argument `{name}` must have sequences of equal length: pad or cut them. "
+            f"Received: lengths from {lengths[0]} to {lengths[-1]}"
+        )
 
 
 def of_objects(name, array):

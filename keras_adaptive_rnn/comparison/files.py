@@ -61,7 +61,7 @@ def read(
         if given:
             raise ValueError(f"--{given[0]} is for tables ({', '.join(TABLES)}), and {path} is none")
     try:
-        if kind == ".npz":
+        if kind in (".npz", ".npy"):
             if steps is not None:
                 raise ValueError("--steps is for texts and tables, and this file holds sequences already")
             data = read_arrays(path, split, seed)
@@ -81,22 +81,25 @@ def read(
 def read_arrays(path, split, seed):
     found = {}
     try:
-        with np.load(path) as file:
-            for name in ("x", "y", "groups"):
-                if name in file.files:
-                    found[name] = file[name]
-            names = file.files
-    except (zipfile.BadZipFile, zlib.error, ValueError, TypeError, EOFError, OSError) as error:
-        if "allow_pickle" in str(error) and zipfile.is_zipfile(path):
-            name = next(name for name in ("x", "y", "groups") if name not in found and name in file.files)
+        with path.open("rb") as file:
+            archive = np.load(file)
+            names = [] if isinstance(archive, np.ndarray) else archive.files
+            for name in [name for name in ("x", "y", "groups") if name in names]:
+                try:
+                    found[name] = archive[name]
+                except ValueError as error:
+                    raise ValueError(f"the array {name} cannot be read: {error}") from None
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, ValueError, EOFError, OSError) as error:
+        why = str(error).partition("\n")[0]
+        if "Object arrays" in why:
             raise ValueError(
-                f"the array {name} holds Python objects, which are not read: save numbers, or strings with "
-                "`.astype(str)`"
+                f"{why.partition(' cannot')[0]} holds Python objects, which are not read: save numbers, or strings "
+                "with `.astype(str)`"
             ) from None
-        raise ValueError(f"is not a file of numpy.savez, or a damaged one: {error}") from None
+        raise ValueError(f"is not a file of numpy.savez, or a damaged one: {why}") from None
     missing = [name for name in ("x", "y") if name not in found]
     if missing:
-        raise ValueError(f"needs arrays named x and y, and holds {listed(names) or 'none'}")
+        raise ValueError(f"needs arrays named x and y, and holds {listed(names) or 'none with a name'}")
     return from_arrays(found["x"], found["y"], found.get("groups"), split, seed)
 
 
@@ -180,7 +183,7 @@ class Table:
         self.features = [name for name in columns or named if name not in used]
         self.features += [target] if self.task == "forecast" else []
         if not self.features:
-            raise ValueError(f"has no column to learn from beside {', '.join(used)}")
+            raise ValueError(f"has no column to learn from beside {listed(used)}")
         nameless = [] if columns else [n for n in self.columns if NAMELESS.fullmatch(n) and n not in used]
         self.notes = [
             f"left out: the column {name!r}, which has no name of its own (an index?); --columns would include it"
@@ -213,7 +216,7 @@ class Table:
         ends = np.cumsum(np.bincount(of_row))[:-1]
         found = dict(zip(names.tolist(), np.split(order[np.argsort(of_row[order], kind="stable")], ends), strict=True))
         for name, rows in found.items():
-            self.check_times(rows, f"has both in {name}")
+            self.check_times(rows, f"has both in {listed([name])}")
         return found
 
     def check_times(self, rows, hint):
@@ -255,8 +258,8 @@ class Table:
         if len(set(lengths.values())) > 1:
             short, long = min(lengths, key=lengths.get), max(lengths, key=lengths.get)
             raise ValueError(
-                f"the series of {self.group!r} must be equally long, and have from {lengths[short]} ({short}) to "
-                f"{lengths[long]} rows ({long}): --steps cuts them into windows"
+                f"the series of {self.group!r} must be equally long, and have from {lengths[short]} "
+                f"({listed([short])}) to {lengths[long]} rows ({listed([long])}): --steps cuts them into windows"
             )
         x = np.stack([features[rows] for rows in series.values()])
         y = np.stack([target[rows] for rows in series.values()])

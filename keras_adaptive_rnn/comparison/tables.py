@@ -18,14 +18,16 @@ OF_NUMBERS = frozenset("0123456789+-.eE")
 MISSING = {"", "na", "n/a", "#na", "#n/a", "<na>", "nan", "-nan", "+nan", "nat", "null", "?"}
 SPREADSHEET_ERRORS = re.compile(r"#[A-Z/0]+[!?]")
 INTEGER = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII)
-# Words hold no digit, unless they are identifiers, as in `class_1`.
-WORD = re.compile(r"(?!inf(inity)?$)([^\W\d_]\D*|[^\W\d]\w*)", re.IGNORECASE)
+# Words hold no digit, unless they are identifiers, as in `class_1`; but EUR20 is an amount.
+WORD = re.compile(r"(?!inf(inity)?$)(?!(?-i:[A-Z]{3}|kr|Rs)\d+$)([^\W\d_]\D*|[^\W\d]\w*)", re.IGNORECASE)
 # The names of a column that has none: pandas's index, written to CSV, read and written again, and in Parquet.
 NAMELESS = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 DATE = re.compile(
-    r"(\d{4})-(\d\d)(?:-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,18}))?)?\s?(Z|[+-]\d\d(?::?\d\d)?)?)?)?",
+    r"(\d{4})-(\d\d)(?:-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,18}))?)?\s?"
+    r"(Z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?)?)?",
     re.ASCII,
 )
+DAY_AND_MONTH = re.compile(r"\d\d?([/.-])\d\d?\1\d{2,4}\b.*", re.ASCII)
 EPOCH = datetime.datetime(1, 1, 1)
 
 
@@ -35,8 +37,9 @@ def shown(text):
 
 
 def listed(names):
-    """Returns names as messages list them."""
-    names = [name if len(name) <= 40 else f"{name[:40]}..." for name in names]
+    """Returns names as messages list them, in one line."""
+    names = [name if len(name) <= 40 else f"{name[:40]}..." for name in map(str, names)]
+    names = [name if name.isprintable() else repr(name) for name in names]
     return ", ".join(names[:20]) + (f" and {len(names) - 20:,} more" if len(names) > 20 else "")
 
 
@@ -190,16 +193,21 @@ class Column:
     def times(self):
         """Returns the place of each row in time, from zero on; rows of one time have one place."""
         distinct = list(dict.fromkeys(self.texts))
-        hint = "write all times as numbers, or all as dates such as 2024-01-31 or 2024-01-31T23:59:00+01:00"
+        hint = "write all times of --time as numbers, or all as dates such as 2024-01-31 or 2024-01-31T23:59:00+01:00"
         if "" in distinct:
             raise self.error(f"has no time in {self.row(self.texts.index(''))}", hint)
         parsed, kinds = {}, {}
         for text in distinct:
             kind, parsed[text] = self.time(text)
             if kind is None:
-                raise self.error(
-                    f"has {self.at(self.texts.index(text))}, which is neither a number nor such a date", hint
+                what = (
+                    "a date or a time that does not exist"
+                    if DATE.fullmatch(text)
+                    else "a date whose day and month may be either way round"
+                    if DAY_AND_MONTH.fullmatch(text)
+                    else "neither a number nor such a date"
                 )
+                raise self.error(f"has {self.at(self.texts.index(text))}, which is {what}", hint)
             kinds.setdefault(kind, text)
         if len(kinds) > 1:
             (one, first), (other, second) = list(kinds.items())[:2]
@@ -415,5 +423,8 @@ class ParquetColumn(Column):
         if types.is_timestamp(kind) and kind.tz is not None:
             # Instants, in UTC.
             values, zone = values.cast(pyarrow.timestamp(kind.unit)), "Z"
-        texts = values.cast(pyarrow.string()).to_pylist()
+        try:
+            texts = values.cast(pyarrow.string()).to_pylist()
+        except UnicodeDecodeError as error:
+            raise ValueError(f"column {self.name!r} holds {error.object[:40]!r}, which is not UTF-8") from None
         return ["" if text is None else text.strip() + zone for text in texts]
