@@ -266,11 +266,37 @@ def test_stateful_carries_the_state_in_mixed_precision(is_trained):
     np.testing.assert_array_equal(np.concatenate(parts, axis=1), whole)
 
 
-def test_stateful_keeps_the_gradient_of_a_trained_initial_state():
-    layer = kar.RNN(kar.LSTMCell(4, trainable_initial_state=True), stateful=True)
+class StartCell(keras.layers.GRUCell):
+    """Trains the state before the first step, as a user may write it."""
+
+    def build(self, input_shape):
+        self.start = self.add_weight(shape=(self.units,), name="initial_state")
+        super().build(input_shape)
+
+    def get_initial_state(self, batch_size=None):
+        return [ops.broadcast_to(self.start, (batch_size, self.units))]
+
+
+def trained_lstm():
+    return kar.LSTMCell(4, trainable_initial_state=True)
+
+
+WITH_TRAINED_STATES = {
+    "a cell": trained_lstm,
+    "a list": lambda: [trained_lstm(), kar.ElmanCell(3)],
+    "a list in a list": lambda: [kar.ElmanCell(3), keras.layers.StackedRNNCells([kar.GRUCell(3), trained_lstm()])],
+    "a wrapper in a list": lambda: [kar.ZoneoutCell(cell=trained_lstm()), kar.ElmanCell(3)],
+    "a user's cell": lambda: StartCell(4),
+    "a user's cell in a wrapper": lambda: kar.ZoneoutCell(cell=StartCell(4)),
+}
+
+
+@pytest.mark.parametrize("name", WITH_TRAINED_STATES)
+def test_stateful_keeps_the_gradient_of_a_trained_initial_state(name):
+    layer = kar.RNN(WITH_TRAINED_STATES[name](), stateful=True)
     layer.build(X.shape)
-    initial = layer.cell.trainable_variables[:2]
-    assert all(v.name.startswith("initial_state") for v in initial)
+    initial = [v for v in layer.trainable_variables if v.name.startswith("initial_state")]
+    assert initial
 
     def gradients():
         _, found, _ = engine.gradients(lambda x: ops.sum(layer(x)), initial, [X])

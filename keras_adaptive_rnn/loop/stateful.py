@@ -5,6 +5,8 @@ import itertools
 import keras
 from keras import ops, tree
 
+from keras_adaptive_rnn.cells.bases.any_cell import has_trainable_initial_state
+
 
 class StatefulStates:
     """The states that a stateful layer keeps between batches. A plain object, which Keras does not track."""
@@ -24,12 +26,17 @@ class StatefulStates:
         # on PyTorch, Keras would assign to a cast copy, and the states would be lost.
         places = itertools.count()
         self.states = tree.map_structure(
+            # Copied, as PyTorch cannot assign to a tensor whose rows share memory.
             lambda value: keras.Variable(
-                value, trainable=False, dtype=layer.variable_dtype, autocast=False, name=f"state_{next(places)}"
+                ops.copy(value),
+                trainable=False,
+                dtype=layer.variable_dtype,
+                autocast=False,
+                name=f"state_{next(places)}",
             ),
             layer.get_initial_state(batch_size),
         )
-        if getattr(layer.cell, "has_trainable_initial_state", False):
+        if has_trainable_initial_state(layer.cell):
             # Before the first batch, a trained initial state is read from its weight, so the weight gets a gradient.
             self.is_fresh = keras.Variable(1.0, trainable=False, dtype="float32", autocast=False, name="is_fresh")
 

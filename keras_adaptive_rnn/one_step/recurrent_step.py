@@ -4,7 +4,7 @@ import keras
 from keras import ops, tree
 
 from keras_adaptive_rnn import _sequence
-from keras_adaptive_rnn.cells.bases.any_cell import is_traceable
+from keras_adaptive_rnn.cells.bases.any_cell import has_trainable_initial_state
 from keras_adaptive_rnn.cells.bases.cell import Cell
 from keras_adaptive_rnn.engine.masking import masked
 from keras_adaptive_rnn.loop.rnn import RNN
@@ -38,7 +38,7 @@ class RecurrentStep(keras.layers.Wrapper):
     def build(self, inputs_shape, states_shape=None):
         super().build(inputs_shape)
         cell, initial = self.layer.cell, tree.flatten(self._loop().get_initial_state(1))
-        is_trained = getattr(cell, "has_trainable_initial_state", not is_traceable(cell))
+        is_trained = has_trainable_initial_state(cell)
         self.starts_at_zero = not is_trained and not any(ops.convert_to_numpy(state).any() for state in initial)
 
     def _loop(self):

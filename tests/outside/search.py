@@ -84,6 +84,7 @@ class Configuration(Drawn):
     def make_reference(self):
         """Returns `keras.layers.RNN` around the same cell."""
         layer = eval(self.layer, dict(NAMESPACE))
+        # Stateful or not: the first call starts from the same states.
         reference = keras.layers.RNN(layer.cell, **{name: getattr(layer, name) for name in KERAS_OPTIONS})
         return keras.layers.Bidirectional(reference) if self.is_bidirectional else reference
 
@@ -93,7 +94,14 @@ class Configuration(Drawn):
         rng = np.random.default_rng(1)
         for weight in layer.trainable_weights:
             weight.assign(0.5 * rng.normal(size=weight.shape))
+        self.reset(layer)
         return layer
+
+    def reset(self, layer):
+        """Starts the carried states of a stateful layer over, from what the weights are now."""
+        for each in [layer.forward_layer, layer.backward_layer] if self.is_bidirectional else [layer]:
+            if each.stateful:
+                each.reset_state()
 
     @property
     def inputs(self):
@@ -201,9 +209,7 @@ class Configuration(Drawn):
         arrays |= {f"state_{k}": state for k, state in enumerate(states or [])}
         model = self.model(layer, states)
         expected = self.run(layer, self.inputs, states, mask)
-        if layer.stateful:
-            for each in [layer.forward_layer, layer.backward_layer] if self.is_bidirectional else [layer]:
-                each.reset_state()
+        self.reset(layer)
         self.close(model.predict(arrays, batch_size=self.batch, verbose=0), expected, "predict and an eager call")
         return True
 
@@ -286,7 +292,7 @@ class Configuration(Drawn):
         # Compiling with XLA takes TensorFlow many times as long as to run without.
         jit_compile = False if keras.backend.backend() == "tensorflow" else "auto"
         model.compile(keras.optimizers.Adam(0.01), "mse", jit_compile=jit_compile)
-        model.fit(x, y, batch_size=self.batch, verbose=0)
+        self.fit(model, x, y)
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "model.keras"
             model.save(path)
@@ -299,13 +305,17 @@ class Configuration(Drawn):
         self.exact(loaded.optimizer.variables, model.optimizer.variables, "the state of the optimizer")
         predicted = [m.predict(x, batch_size=self.batch, verbose=0) for m in (model, loaded)]
         self.close(*predicted, "predict of a saved and a loaded model")
-        losses = [m.fit(x, y, batch_size=self.batch, verbose=0).history["loss"] for m in (model, loaded)]
+        losses = [self.fit(m, x, y) for m in (model, loaded)]
         assert np.isfinite(losses).all(), f"losses {losses}"
         # A file holds no state of random numbers, as in Keras.
         if not self.is_noisy:
             self.close(*losses, "the loss of a saved and a loaded model, trained on")
             self.close(model.get_weights(), loaded.get_weights(), "weights of a saved and a loaded model, trained on")
         return True
+
+    def fit(self, model, x, y):
+        # A stateful layer carries the state of each row.
+        return model.fit(x, y, batch_size=self.batch, shuffle=False, verbose=0).history["loss"]
 
     def exact(self, ours, theirs, what):
         assert len(ours) == len(theirs), f"{what}: {len(ours)} and {len(theirs)}"

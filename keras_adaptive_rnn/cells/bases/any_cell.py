@@ -88,6 +88,16 @@ def initial_states(cell, batch_size, dtype):
     return [ops.zeros((batch_size, size), dtype=dtype) for size in as_list(cell.state_size)]
 
 
+def has_trainable_initial_state(cell):
+    """Returns whether the states of `cell` before the first step may be trained."""
+    if isinstance(cell, keras.layers.StackedRNNCells):
+        return any(map(has_trainable_initial_state, cell.cells))
+    if isinstance(cell, Cell):
+        return cell.has_trainable_initial_state
+    # Those of Keras are zeros; those of a user may be anything.
+    return hasattr(cell, "get_initial_state") and type(cell).__module__.split(".")[0] != "keras"
+
+
 def memory_states(cell):
     """Returns, for each state, whether it is memory. The others are bookkeeping."""
     return cell.memory_states if isinstance(cell, Cell) else [True] * len(as_list(cell.state_size))

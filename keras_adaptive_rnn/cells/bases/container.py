@@ -1,6 +1,11 @@
 """A cell that contains other cells."""
 
-from keras_adaptive_rnn.cells.bases.any_cell import divide_states, initial_states, memory_states
+from keras_adaptive_rnn.cells.bases.any_cell import (
+    divide_states,
+    has_trainable_initial_state,
+    initial_states,
+    memory_states,
+)
 from keras_adaptive_rnn.cells.bases.cell import Cell
 
 
@@ -43,6 +48,4 @@ class ContainerCell(Cell):
 
     @property
     def has_trainable_initial_state(self):
-        return self.trainable_initial_state or any(
-            getattr(cell, "has_trainable_initial_state", False) for cell in self.inner_cells()
-        )
+        return self.trainable_initial_state or any(map(has_trainable_initial_state, self.inner_cells()))
