@@ -45,9 +45,10 @@ class OutputIsNotAState(kar.ElmanCell):
 
 
 @keras.saving.register_keras_serializable(package="tests")
-class ReadsStateInProject(kar.ElmanCell):
-    def call(self, inputs, states, training=False):
-        return self.step(self.project(inputs, training) + 0.1, states, training)
+class ProjectsOneAxis(kar.ElmanCell):
+    def project(self, inputs, training=False):
+        projected = super().project(inputs, training)
+        return projected + ops.flip(projected, axis=-2)
 
 
 @keras.saving.register_keras_serializable(package="tests")
@@ -93,7 +94,7 @@ def test_a_good_cell_in_plain_keras_passes():
 # A cell, the check that must fail, and what it must say: a check that raises for another reason finds nothing.
 BROKEN = [
     (OutputIsNotAState, "protocol", "AssertionError: .*state 0 must be the output"),
-    (ReadsStateInProject, "protocol", r"AssertionError: .*call must be step\(project"),
+    (ProjectsOneAxis, "protocol", "AssertionError: .*project must treat any leading axes alike"),
     (ForgetsAnArgument, "config", "AssertionError: `activation` is .* in a cell made from the config"),
     (DeadWeight, "loops_agree", "AssertionError: no gradient reaches .*unused"),
     (KeepsNoise, "noise", "AssertionError: .*two batches of training had the same noise"),
