@@ -36,7 +36,8 @@ get_mask = optional(
 # Keras notes here that it saves or loads a model, whose layers share objects, and which layer it is inside of.
 _global_attribute = optional(
     "keras.src.backend.common.global_state.get_global_attribute",
-    "layers inside a frozen layer of Keras may train, and the config of a shared cell says so outside a model, too",
+    "layers inside a frozen layer of Keras may train, the config of a shared cell says so outside a model, too, and a "
+    "`Bidirectional` may lose masks",
     lambda name: (),
 )
 # `keras.layers.RNN` prepares and resets noise only for instances of this mix-in: a cell that draws noise without it
@@ -136,17 +137,14 @@ def is_exporting(*formats):
 
 
 def let_masks_through(layer):
-    """Has the `keras.layers.Bidirectional` that is building `layer` hand on masks, as Keras 3.16 no longer does.
+    """Has the `keras.layers.Bidirectional` that is calling `layer` hand on masks, as Keras 3.16 no longer does.
 
-    Keras's wrapper still computes the mask of its output. It tells its layers nothing of itself.
+    Keras's wrapper still computes the mask of its output, and looks only after the call whether to hand it on. It tells
+    its layers nothing of itself.
     """
-    frame = sys._getframe()
-    while frame is not None:
-        wrapper = frame.f_locals.get("self") if frame.f_code.co_name == "build" else None
-        if isinstance(wrapper, keras.layers.Bidirectional) and layer in (wrapper.forward_layer, wrapper.backward_layer):
-            wrapper.supports_masking = True
-            return
-        frame = frame.f_back
+    for wrapper in enclosing_layers():
+        if isinstance(wrapper, keras.layers.Bidirectional) and not wrapper.supports_masking:
+            wrapper.supports_masking = any(layer is own for own in (wrapper.forward_layer, wrapper.backward_layer))
 
 
 def register_on_torch(layer):

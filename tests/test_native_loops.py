@@ -120,6 +120,30 @@ def test_a_jax_loop(checkpointed):
     assert_same_training(losses, weights)
 
 
+RECURRENT = [name for name, make in LAYERS.items() if isinstance(make(), kar.RNN)]
+
+
+@on("jax")
+@pytest.mark.parametrize("name", RECURRENT)
+def test_a_layer_leaves_no_tracer_behind(name):
+    import jax
+
+    model = keras.Sequential([keras.Input((3, 2)), LAYERS[name](), keras.layers.Dense(1)])
+    with jax.checking_leaks():
+        model.predict_on_batch(X[:2, :3, :2])
+
+
+@on("jax")
+@pytest.mark.parametrize("name", ["adaptive_lstm", "deep_rnn", "skip"])
+def test_training_leaves_no_tracer_behind(name):
+    import jax
+
+    model = keras.Sequential([keras.Input((3, 2)), LAYERS[name](), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    with jax.checking_leaks():
+        model.train_on_batch(X[:2, :3, :2], np.zeros(model.output_shape[1:])[None].repeat(2, 0))
+
+
 @on("jax")
 def test_models_of_which_each_has_weights_of_its_own_run_at_once():
     import jax

@@ -71,6 +71,8 @@ def batched_scan(body, carry, xs, always=False):
         return lax.scan(_keeping_little(body), carry, xs)
     shapes = jax.eval_shape(lambda *a: a, products.kernels, products.taps, carry, first)
     step, constants = _pure(products.tapped(body), *shapes)
+    # JAX keeps the functions of a gradient with what it has compiled: tracers that they hold would outlive their trace.
+    kernels, products.kernels = products.kernels, shapes[0]
     # What the step has closed over becomes an argument as well. Only floats have a gradient.
     others, fixed_others = _divided(constants)
     xs, fixed_xs = _divided(xs)
@@ -106,14 +108,14 @@ def batched_scan(body, carry, xs, always=False):
         return products.kernel_gradients(factors, d_taps), d_others, None, d_carry, d_xs, None
 
     loop.defvjp(forward, backward)
-    return loop(products.kernels, others, fixed_others, carry, xs, fixed_xs)
+    return loop(kernels, others, fixed_others, carry, xs, fixed_xs)
 
 
 class Products:
     """The products of a step with those weights whose gradients are formed once for all steps.
 
     Attributes:
-        kernels: List of the weights.
+        kernels: List of the weights; of their shapes and dtypes, once the step is traced.
         places: For each product, the place of its weight among `kernels`.
         taps: For each product, the shape and dtype of its result. A tap is a zero that is added to a product, so that
             its gradient is that of the product.
@@ -206,10 +208,12 @@ def _keeping_little(step):
 def _pure(function, *arguments):
     """Returns a function of `(constants, *arguments)` like `function`, and the constants that it has closed over."""
     closed, results = jax.make_jaxpr(function, return_shape=True)(*arguments)
+    # Not `closed` itself, which holds the constants, tracers of a trace that `call` may outlive.
+    close, jaxpr, structure = type(closed), closed.jaxpr, jax.tree.structure(results)
 
     def call(constants, *arguments):
-        run = internals.jaxpr_as_fun(type(closed)(closed.jaxpr, constants))
-        return jax.tree.unflatten(jax.tree.structure(results), run(*jax.tree.leaves(arguments)))
+        run = internals.jaxpr_as_fun(close(jaxpr, constants))
+        return jax.tree.unflatten(structure, run(*jax.tree.leaves(arguments)))
 
     return call, closed.consts
 

@@ -187,7 +187,6 @@ class RNN(_arguments.Declared, _OwnConfig, keras.layers.RNN):
             self.cell.build((batch_size, *axes))
         self._tree = CellTree(self.cell)
         self._check_schedule()
-        let_masks_through(self)
         self.input_spec = keras.layers.InputSpec(ndim=len(sequences_shape), axes={-1: features})
         if self.stateful and not self._stateful_states.states:
             if batch_size is None:
@@ -318,6 +317,7 @@ class RNN(_arguments.Declared, _OwnConfig, keras.layers.RNN):
         return super().rematerialized_call(engine.repeatable(layer_call, fixed), *args, **kwargs)
 
     def call(self, sequences, initial_state=None, mask=None, training=False):
+        let_masks_through(self)
         self._check_length(sequences.shape)
         self._check_export(sequences)
         batch_size = ops.shape(sequences)[0]
@@ -348,6 +348,8 @@ class RNN(_arguments.Declared, _OwnConfig, keras.layers.RNN):
         return result if len(result) > 1 else output
 
     def compute_output_shape(self, sequences_shape, initial_state_shape=None):
+        # A symbolic call of a `Bidirectional` asks for nothing else.
+        let_masks_through(self)
         shape = super().compute_output_shape(sequences_shape, initial_state_shape)
         if not self.return_decisions:
             return shape

@@ -67,5 +67,8 @@ def scan_taken_steps(cell, inputs, states, mask, options, wants_taken):
     decisions = ops.cast(taken, "float32")[..., None] if wants_taken else None
     if not options.return_sequences:
         return output, None, states, decisions
-    outputs = ops.take(ops.reshape(outputs, (-1, outputs.shape[-1])), index(ops.cumsum(taken, axis=0)), axis=0)
+    # Flat, as `take` on JAX returns a wrong shape for more than one axis of no rows.
+    places, size = ops.reshape(index(ops.cumsum(taken, axis=0)), (-1,)), outputs.shape[-1]
+    outputs = ops.take(ops.reshape(outputs, (-1, size)), places, axis=0)
+    outputs = ops.reshape(outputs, (length, batch_size, size))
     return output, ops.where(mask, outputs, 0) if held else outputs, states, decisions
