@@ -4,7 +4,7 @@ import functools
 
 import keras
 
-from keras_adaptive_rnn._keras import enclosing_layers, is_functional
+from keras_adaptive_rnn._keras import enclosing_layers, flatten_layers, is_functional
 
 
 class Freezes:
@@ -20,7 +20,14 @@ def freeze_parts(layer):
     """Freezes all that exists by now in a layer that is frozen, or is in one that is."""
     # `Bidirectional(trainable=False)` and `keras.layers.RNN(trainable=False)` do not tell what they contain.
     if not layer.trainable or any(not outer.trainable for outer in enclosing_layers()):
-        layer.trainable = False
+        set_trainable(layer, False)
+
+
+def set_trainable(layer, value):
+    """Makes a layer and all of its parts trainable or not, whatever they have been."""
+    for part in flatten_layers(layer):
+        # TensorFlow ignores `layer.trainable = value` where the layer, though not its parts, has that value.
+        type(part).trainable.fset(part, value)
 
 
 def trainable_parts(layer):
@@ -40,7 +47,7 @@ def set_trainable_parts(layer, given):
     for _ in found:
         for path, flag in found.items():
             if parts[path].trainable != flag:
-                parts[path].trainable = flag
+                set_trainable(parts[path], flag)
 
 
 def _walk(layer, path, seen, edges, into_unbuilt=False):
@@ -77,7 +84,8 @@ def _parts(layer):
 def set_when_built(layer, given):
     """Makes the parts of `layer` trainable or not as `given` says; those that `build` makes, when it has made them."""
     # All others are as the layer is, even if they are made from the config of one that is not.
-    layer.trainable = trainable = layer.trainable
+    trainable = layer.trainable
+    set_trainable(layer, trainable)
     set_trainable_parts(layer, given)
     # What the user has set in the meantime counts more.
     after_build(layer, lambda: layer.trainable == trainable and set_trainable_parts(layer, given))
