@@ -158,6 +158,8 @@ class GatedCell(Cell):
     # In files, a cell whose weights are those of a cell of Keras, and no others, is like that cell.
 
     def _weights_as_in_keras(self):
+        if not self.built:
+            return [], []
         parts = [self.kernel_map, self.recurrent_map, *([self.bias_layer] if self.use_bias else [])]
         weights = [weight for part in parts for weight in part.weights]
         is_alike = len(weights) == len(parts) and [id(w) for w in weights] == [id(w) for w in self.weights]
