@@ -13,7 +13,7 @@ from tests.outside.search import CHECKS, Configuration
 
 STRATEGY = drawn(Configuration)
 # How many configurations `make test` checks on each backend, the first ones.
-FIXED = {"jax": 60, "tensorflow": 60, "torch": 150}
+FIXED = {"jax": 20, "tensorflow": 20, "torch": 100}
 # How long to look for smaller configurations.
 SHRINKING_SECONDS = 60
 
