@@ -160,7 +160,7 @@ def test_errors(tmp_path):
     quantized(model, "int8")
     with pytest.raises(ValueError, match="kernel_map' is already quantized to 'int8'"):
         linear_map.quantize("int4")
-    with pytest.raises(ValueError, match="expected 2 variables, but received"):
+    with pytest.raises(ValueError, match=r"expected \d variables, but received"):
         model.load_weights(tmp_path / "float.weights.h5")
     own = Own(units=4)
     own.build((None, 5))
