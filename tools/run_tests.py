@@ -20,11 +20,19 @@ from xml.etree import ElementTree
 WORKERS = ["-n", "2", "--dist", "worksteal"]
 SUITE = ["tests", "--ignore=tests/cross", "--ignore=tests/site", *WORKERS]
 COMPILED = "tests/test_compiled.py"
+# Keras's and KerasHub's own tests, strangers' cells, and the random search.
+OUTSIDE = "tests/outside"
 # The backend of each part, and what it runs, one pytest after the other.
 TESTS = {
     "jax": ("jax", [[*SUITE, f"--ignore={COMPILED}"]]),
-    # TensorFlow never forgets a graph that XLA has compiled: in two halves, no process grows above 2.5 GB.
-    "tensorflow": ("tensorflow", [[*SUITE, f"--ignore-glob=tests/test_[{half}]*.py"] for half in ("g-z", "a-f")]),
+    # TensorFlow never forgets a graph that XLA has compiled: in three parts, no process grows above 2.5 GB.
+    "tensorflow": (
+        "tensorflow",
+        [
+            *([*SUITE, f"--ignore={OUTSIDE}", f"--ignore-glob=tests/test_[{half}]*.py"] for half in ("g-z", "a-f")),
+            [OUTSIDE, *WORKERS],
+        ],
+    ),
     "torch": ("torch", [SUITE]),
     "optimized": ("jax", [[COMPILED, *WORKERS]]),
     # Each of these tests starts processes for all backends: the tests of a file run one by one.

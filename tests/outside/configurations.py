@@ -211,11 +211,13 @@ def wrapped(cells):
 
 
 cells = st.recursive(leaves, wrapped, max_leaves=3)
+# Keras's stack fails with a cell that returns its state without a list.
+of_stack = cells.filter(lambda cell: cell.name != "strangers.BareStateCell")
 # What only a layer takes: no cell can be put around it.
 outermost = st.one_of(
     cells,
-    st.lists(cells, min_size=1, max_size=3),
-    made("keras.layers.StackedRNNCells", {"cells": st.lists(cells, min_size=1, max_size=2)}),
+    st.lists(of_stack, min_size=1, max_size=3),
+    made("keras.layers.StackedRNNCells", {"cells": st.lists(of_stack, min_size=1, max_size=2)}),
     made("strangers.ScoringCell", of_size),
     made("strangers.PlainCell", of_size),
 )

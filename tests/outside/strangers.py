@@ -52,7 +52,7 @@ class TupleCell(MinimalRNNCell):
 
 @register
 class BareStateCell(MinimalRNNCell):
-    """Returns its state without a list around it."""
+    """Returns its state without a list around it, which Keras's `StackedRNNCells` takes the length of."""
 
     def call(self, inputs, states, training=None):
         output = ops.tanh(super().call(inputs, states)[0])
@@ -163,7 +163,9 @@ class AttentionCell(keras.Layer):
 
 
 class PlainCell:
-    """Not a layer at all: a callable object with fixed numbers."""
+    """Not a layer at all: a callable object with fixed numbers, and a dtype, which Keras needs."""
+
+    compute_dtype = "float32"
 
     def __init__(self, units):
         self.units = self.state_size = units

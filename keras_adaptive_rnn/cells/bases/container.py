@@ -24,8 +24,8 @@ class ContainerCell(Cell):
         """Returns the inner cells. A method, because Keras saves what a property lists."""
 
     def build_inner(self, cell, input_shape):
-        """Builds an inner cell unless it is built already."""
-        if not cell.built:
+        """Builds an inner cell unless it is built already, or is no layer."""
+        if not getattr(cell, "built", True):
             cell.build(input_shape)
 
     def divide_states(self, states):
