@@ -41,7 +41,7 @@ class ContainerCell(Cell):
         """Returns the inner cells. A method, because Keras saves what a property lists."""
 
     def build_inner(self, cell: Any, input_shape: Any) -> None:
-        """Builds an inner cell unless it is built already."""
+        """Builds an inner cell unless it is built already, or is no layer."""
 
     def divide_states(self, states: Any) -> Any:
         """Returns the states of each inner cell, a list of lists."""
