@@ -18,7 +18,7 @@ from tests.outside.configurations import IMPORTS, NAMESPACE, Drawn
 
 KERAS_OPTIONS = ("return_sequences", "return_state", "go_backwards", "zero_output_for_mask")
 # What draws random numbers in training: two runs differ by them alone.
-NOISY = re.compile(r"dropout=|Zoneout|Skim|DropConnect")
+NOISY = re.compile(r"dropout=|WeightDrop|Zoneout|Skim|DropConnect")
 # Decisions are rounded: in 16 bits, two ways to compute one differ by a whole decision.
 DECIDING = re.compile(r"Skip|Skim|VariableComputation")
 # Errors that are meant: what they forbid has no meaning. They must come before anything is computed.
