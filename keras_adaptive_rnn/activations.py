@@ -215,6 +215,12 @@ def oplu(x: Tensor, axis: int = -1) -> Tensor:
     return ops.reshape(pairs, ops.shape(x))
 
 
+def tanh(x: Tensor) -> Tensor:
+    """Keras's function on JAX, where Keras's own returns float32 for float64."""
+    is_double = "float64" in str(getattr(x, "dtype", ""))
+    return 2 * ops.sigmoid(2 * x) - 1 if is_double else keras.activations.tanh(x)
+
+
 FUNCTIONS = {f.__name__: f for f in (brelu, belu, bleaky_relu, crelu, oplu)}
 
 
@@ -239,7 +245,8 @@ def get(identifier: Activation) -> Callable[..., Tensor]:
     """
     if isinstance(identifier, str) and identifier in FUNCTIONS:
         return FUNCTIONS[identifier]
-    return keras.activations.get(identifier)
+    activation = keras.activations.get(identifier)
+    return tanh if activation is keras.activations.tanh and keras.backend.backend() == "jax" else activation
 
 
 def serialize(activation: Callable[..., Tensor]) -> str | dict:
@@ -255,6 +262,6 @@ def serialize(activation: Callable[..., Tensor]) -> str | dict:
     >>> keras_adaptive_rnn.activations.serialize(keras_adaptive_rnn.activations.belu)
     'belu'
     """
-    if activation in FUNCTIONS.values():
+    if activation is tanh or activation in FUNCTIONS.values():
         return activation.__name__
     return keras.activations.serialize(activation)

@@ -91,6 +91,37 @@ def test_a_tensorflow_loop():
     assert_same_training(losses, model.get_weights())
 
 
+@on("tensorflow")
+@pytest.mark.parametrize("kind", ["jacobian", "batch_jacobian"])
+def test_a_jacobian_in_a_tensorflow_graph(kind):
+    import tensorflow as tf
+
+    layer, x = kar.Mogrifier(3), tf.constant(X)
+
+    def found(layer, **kwargs):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            outputs = layer(x)
+        return getattr(tape, kind)(outputs, x, **kwargs)
+
+    expected = found(keras.layers.RNN(layer.cell))
+    np.testing.assert_allclose(found(layer), expected, atol=1e-5)
+    np.testing.assert_allclose(tf.function(found)(layer, experimental_use_pfor=False), expected, atol=1e-5)
+    with pytest.raises(ValueError, match="setting experimental_use_pfor to False"):
+        tf.function(found)(layer)
+
+
+@on("tensorflow")
+def test_a_model_with_noise_is_saved_by_tensorflow(tmp_path):
+    import tensorflow as tf
+
+    model = make_model()
+    expected = model.predict(X, verbose=0)
+    tf.saved_model.save(model, tmp_path)
+    served = tf.saved_model.load(tmp_path).signatures["serving_default"]
+    np.testing.assert_allclose(served(tf.constant(X))["output_0"], expected, atol=1e-6)
+
+
 @on("jax")
 @pytest.mark.parametrize("checkpointed", [False, True])
 def test_a_jax_loop(checkpointed):

@@ -1,5 +1,6 @@
 """Every cell against its equations in float64 NumPy: random weights, biases and states, every option."""
 
+import contextlib
 import functools
 
 import keras
@@ -92,6 +93,43 @@ def test_cell_is_its_equations(name, rng):
     cell = make()
     cell.build((2, 5))
     check_run(cell, reference, rng)
+
+
+@in_turns
+@pytest.mark.parametrize("name", ROWS)
+def test_float64_is_exact(name, rng):
+    make, reference = ROWS[name]
+    with double_precision():
+        cell = make()
+        # Keras's layer computes in float32.
+        if getattr(cell, "layer_normalization", False):
+            pytest.skip("normalizes layers")
+        cell.build((2, 5))
+        weights = randomized(cell, rng)
+        x, states = rng.normal(size=(2, 6, 5)), [rng.normal(size=(2, size)) for size in cell.state_size]
+        layer = kar.RNN(cell, return_sequences=True)
+        outputs = keras.ops.convert_to_numpy(layer(x, initial_state=[state.copy() for state in states]))
+        assert outputs.dtype == "float64"
+        for t in range(6):
+            output, states = reference(weights, x[:, t], states)
+            np.testing.assert_allclose(outputs[:, t], output, rtol=0, atol=1e-12, err_msg=f"step {t}")
+
+
+@contextlib.contextmanager
+def double_precision():
+    """Makes layers in float64, which JAX has only on request."""
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy("float64")
+    try:
+        if keras.backend.backend() == "jax":
+            import jax
+
+            with jax.enable_x64(True):
+                yield
+        else:
+            yield
+    finally:
+        keras.config.set_dtype_policy(before)
 
 
 @in_turns

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, initializers, maps
+from keras_adaptive_rnn import _arguments, activations, initializers, maps
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Initializer
 from keras_adaptive_rnn.cells.bases.any_cell import split_sizes
@@ -139,7 +139,7 @@ class AdaptiveGatedCell(GatedCell):
 
     def sub_policies_of(self, z, training):
         """Returns the diagonals $D^k$ as vectors, by name: `x1`, `h1`, `x2`, `h2`, `b`."""
-        pi = ops.tanh(self.sub_policies(z, training=training))
+        pi = activations.tanh(self.sub_policies(z, training=training))
         return dict(zip(self.policy_sizes, split_sizes(pi, self.policy_sizes.values()), strict=True))
 
     def _before(self, v, name, training):

@@ -126,7 +126,8 @@ class LSTMCell(GatedCell):
         f = self.recurrent_activation(f)
         i = 1 - f if self.tied_gates else self.recurrent_activation(i[0])
         if self.cap_input_gate:
-            i = ops.minimum(i, 1 - f)
+            # Not `ops.minimum`, which on PyTorch returns float32 for float64.
+            i = ops.where(i < 1 - f, i, 1 - f)
         j = self.drop(self.activation(j), "update_dropout", training)
         o = self.recurrent_activation(o)
         c = f * c + i * j
@@ -135,5 +136,6 @@ class LSTMCell(GatedCell):
         if self.projection_units:
             h = self.projection(h)
         if self.cell_clip is not None:
-            c = ops.clip(c, -self.cell_clip, self.cell_clip)
+            bound = ops.convert_to_tensor(self.cell_clip, dtype=c.dtype)
+            c = ops.clip(c, -bound, bound)
         return h, [h, c]

@@ -15,7 +15,7 @@ ADAPTATIONS = ("io", "input", "output", "sva")
 # For each named policy, how much wider its affine map is than the policy vector, and the function applied to the map.
 POLICIES = {
     "linear": (1, keras.activations.linear),
-    "tanh": (1, keras.activations.tanh),
+    "tanh": (1, activations.tanh),
     "relu": (1, keras.activations.relu),
     "glu": (2, keras.activations.glu),
 }

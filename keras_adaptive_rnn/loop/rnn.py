@@ -396,7 +396,7 @@ class RNN(_arguments.Declared, _OwnConfig, keras.layers.RNN):
                 training=training,
                 differentiable=differentiable,
                 recompute=self.recompute,
-                variables=getattr(self.cell, "variables", []),
+                variables=getattr(self.cell, "weights", []),
                 resume=lambda: _sequence.resumed(sequence, dtype),
                 is_traceable=self._tree.is_traceable,
             )

@@ -3,6 +3,7 @@
 import itertools
 
 import keras
+import numpy as np
 from keras import ops, tree
 
 from keras_adaptive_rnn import _arguments, _sequence, initializers
@@ -239,7 +240,7 @@ class LinearMap(StoredByCell, _arguments.Declared, keras.layers.Layer):
         # At least in float32, as squares overflow or vanish in half precision. A column of zeros remains zero.
         precise = "float64" if "float64" in str(kernel.dtype) else "float32"
         wide = ops.cast(kernel, precise)
-        wide = wide * ops.rsqrt(ops.maximum(ops.sum(ops.square(wide), axis=-2, keepdims=True), 1e-24))
+        wide = wide * ops.rsqrt(ops.clip(ops.sum(ops.square(wide), axis=-2, keepdims=True), 1e-24, np.inf))
         if gain is not None:
             wide = wide * ops.expand_dims(ops.cast(gain, precise), -2)
         return ops.cast(wide, kernel.dtype)

@@ -219,7 +219,7 @@ class LSTMJump(TextClassifier):
         options = engine.Options(
             return_sequences=return_sequences,
             training=training,
-            variables=getattr(cell, "variables", []),
+            variables=getattr(cell, "weights", []),
             resume=lambda: _sequence.resumed(sequence, dtype),
             is_traceable=any_cell.is_traceable(cell),
         )
