@@ -21,6 +21,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 
 from tests.outside.run import report, search
 
+# How often a search says where it is, if it cannot draw a bar.
+SECONDS_BETWEEN_LINES = 60
+
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m tools.fuzz", description=__doc__.partition("\n")[0])
@@ -55,12 +58,16 @@ def run(options, console):
         console=console,
     )
     start, failures, number = time.monotonic(), 0, options.seed
+    said = start
     with bar:
         task = bar.add_task("", total=total, number=number, failures=0)
         for number in itertools.count(options.seed):
             done, seconds = number - options.seed, time.monotonic() - start
             completed = seconds if options.configurations is None else done
             bar.update(task, completed=completed, number=number, failures=failures)
+            if not console.is_terminal and time.monotonic() - said > SECONDS_BETWEEN_LINES:
+                said = time.monotonic()
+                console.print(f"configuration {number}, {failures} failed, {seconds:.0f} s")
             if options.seconds is not None and seconds >= options.seconds:
                 break
             if done == options.configurations or failures == options.failures:

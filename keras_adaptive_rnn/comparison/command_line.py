@@ -1,4 +1,4 @@
-"""Which cell for my data: `python -m keras_adaptive_rnn compare DATA`."""
+"""Compare cells on your data: `python -m keras_adaptive_rnn compare DATA`."""
 
 import argparse
 import os

@@ -84,8 +84,12 @@ class Configuration(Drawn):
     def make_reference(self):
         """Returns `keras.layers.RNN` around the same cell."""
         layer = eval(self.layer, dict(NAMESPACE))
+        cell = layer.cell
+        # Keras's loop takes the states of a stack of one cell for those of the cell, on JAX and with a mask.
+        while isinstance(cell, keras.layers.StackedRNNCells) and len(cell.cells) == 1:
+            (cell,) = cell.cells
         # Stateful or not: the first call starts from the same states.
-        reference = keras.layers.RNN(layer.cell, **{name: getattr(layer, name) for name in KERAS_OPTIONS})
+        reference = keras.layers.RNN(cell, **{name: getattr(layer, name) for name in KERAS_OPTIONS})
         return keras.layers.Bidirectional(reference) if self.is_bidirectional else reference
 
     def build(self, layer):
