@@ -13,6 +13,20 @@ from keras_adaptive_rnn.engine import _jax_internals as internals
 from keras_adaptive_rnn.engine import tuning
 from keras_adaptive_rnn.engine.masking import masked
 
+__all__ = [
+    "compiled",
+    "eager",
+    "may_flatten",
+    "preferred_schedules",
+    "ragged_scan",
+    "scan",
+    "scan_layers",
+    "should_hoist",
+    "switch",
+    "value_and_gradients",
+    "value_with_gradient_of",
+]
+
 # Cheap elementwise operations, which the gradient computes again rather than store their results. Comparisons are not
 # among them, as their results are smaller than their operands.
 ARITHMETIC = {
@@ -252,10 +266,6 @@ def ragged_scan(step, inputs, states, times, ends, collect):
     return states, times, path
 
 
-def repeatable(function, variables):
-    return function
-
-
 def value_with_gradient_of(short, whole):
     if internals.jaxpr_as_fun is None:
         return whole()
@@ -297,10 +307,6 @@ def _scope():
     return contextlib.nullcontext() if in_stateless_scope() else keras.StatelessScope()
 
 
-def while_loop(condition, body, tensors, maximum_iterations, is_traceable):
-    return keras.ops.while_loop(condition, body, tuple(tensors), maximum_iterations=maximum_iterations)
-
-
 def switch(index, functions, operands):
     # Not `lax.switch`: a file in ONNX knows only conditionals.
     if len(functions) == 1:
@@ -312,10 +318,6 @@ def switch(index, functions, operands):
         lambda *operands: switch(index - half, functions[half:], operands),
         *operands,
     )
-
-
-def may_choose():
-    return True
 
 
 def may_flatten():
@@ -332,28 +334,7 @@ def preferred_schedules(depth, weights, rows, training):
     return [] if is_exporting("onnx") else ["layers"]
 
 
-def exported_steps(sequences):
-    return None
-
-
-inference = contextlib.nullcontext
 eager = jax.ensure_compile_time_eval
-
-
-def replica():
-    return 0
-
-
-def how_to_pad(sequences):
-    return None
-
-
-def outside_compilers(function, *args, **kwargs):
-    return function(*args, **kwargs)
-
-
-def without_autograph(function):
-    return function
 
 
 def compiled(function, layer, is_traceable):
@@ -377,7 +358,7 @@ def compiled(function, layer, is_traceable):
     return call
 
 
-def gradients(function, variables, tensors, compiled):
+def value_and_gradients(function, variables, tensors, compiled):
     def stateless(values, tensors):
         with keras.StatelessScope(state_mapping=list(zip(variables, values, strict=True))):
             return function(*tensors)
@@ -387,7 +368,3 @@ def gradients(function, variables, tensors, compiled):
         values, [keras.ops.convert_to_tensor(t) for t in tensors]
     )
     return value, by_variable, by_tensor
-
-
-def litert_builtins():
-    return {}

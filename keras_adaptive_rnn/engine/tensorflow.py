@@ -1,6 +1,5 @@
 """The time loop on TensorFlow: one `tf.while_loop`, with and without XLA, with a gradient of its own."""
 
-import contextlib
 import functools
 import itertools
 import threading
@@ -14,6 +13,24 @@ from keras_adaptive_rnn._products import override_matmul
 from keras_adaptive_rnn.engine import _tensorflow_internals as internals
 from keras_adaptive_rnn.engine import tuning
 from keras_adaptive_rnn.engine.masking import masked
+
+__all__ = [
+    "compiled",
+    "eager",
+    "how_to_pad",
+    "litert_builtins",
+    "may_choose",
+    "preferred_schedules",
+    "ragged_scan",
+    "replica",
+    "scan",
+    "scan_layers",
+    "should_hoist",
+    "switch",
+    "value_and_gradients",
+    "value_with_gradient_of",
+    "without_autograph",
+]
 
 
 def scan(step, inputs, states, output, mask, options):
@@ -499,18 +516,10 @@ def ragged_scan(step, inputs, states, times, ends, collect):
     return states, times, (outputs, visited + length)
 
 
-def repeatable(function, variables):
-    return function
-
-
 def value_with_gradient_of(short, whole):
     if internals.could_possibly_record():
         return whole()
     return without_gradient(short(), SHORT)
-
-
-def while_loop(condition, body, tensors, maximum_iterations, is_traceable):
-    return keras.ops.while_loop(condition, body, tuple(tensors), maximum_iterations=maximum_iterations)
 
 
 def switch(index, functions, operands):
@@ -531,10 +540,6 @@ def may_choose():
     return tf.executing_eagerly() or not is_exporting("onnx")
 
 
-def may_flatten():
-    return True
-
-
 def should_hoist(weights, rows, training):
     rows = rows or tuning.UNKNOWN_ROWS
     if training:
@@ -547,11 +552,6 @@ def preferred_schedules(depth, weights, rows, training):
     return ["layers"] if depth >= tuning.LAYERED_DEPTH else []
 
 
-def exported_steps(sequences):
-    return None
-
-
-inference = contextlib.nullcontext
 eager = tf.init_scope
 
 
@@ -564,10 +564,6 @@ def how_to_pad(sequences):
     if isinstance(sequences, tf.RaggedTensor):
         return ["mask = tf.sequence_mask(x.row_lengths())", "x = x.to_tensor()"]
     return None
-
-
-def outside_compilers(function, *args, **kwargs):
-    return function(*args, **kwargs)
 
 
 def without_autograph(function):
@@ -594,7 +590,7 @@ def compiled(function, layer, is_traceable):
     return call
 
 
-def gradients(function, variables, tensors, compiled):
+def value_and_gradients(function, variables, tensors, compiled):
     def run(*tensors):
         values = [v.value for v in variables]
         with tf.GradientTape() as tape:

@@ -14,6 +14,25 @@ from keras_adaptive_rnn.engine import tuning
 from keras_adaptive_rnn.engine.masking import masked
 from keras_adaptive_rnn.engine.torch_trace import Traced, distinct, one_operation
 
+__all__ = [
+    "compiled",
+    "eager",
+    "exported_steps",
+    "how_to_pad",
+    "inference",
+    "outside_compilers",
+    "preferred_schedules",
+    "ragged_scan",
+    "repeatable",
+    "replica",
+    "scan",
+    "scan_layers",
+    "switch",
+    "value_and_gradients",
+    "value_with_gradient_of",
+    "while_loop",
+]
+
 
 def scan(step, inputs, states, output, mask, options):
     step = masked(step, options.zero_output_for_mask)
@@ -290,18 +309,6 @@ def value_with_gradient_of(short, whole):
     return whole() if torch.is_grad_enabled() or is_exporting() else short()
 
 
-def may_choose():
-    return True
-
-
-def may_flatten():
-    return True
-
-
-def should_hoist(weights, rows, training):
-    return True
-
-
 def preferred_schedules(depth, weights, rows, training):
     small = rows is not None and weights // depth * rows <= tuning.WAVEFRONT_MULTIPLICATIONS
     if not small:
@@ -344,10 +351,6 @@ def how_to_pad(sequences):
 @torch.compiler.disable
 def outside_compilers(function, *args, **kwargs):
     return function(*args, **kwargs)
-
-
-def without_autograph(function):
-    return function
 
 
 def compiled(function, layer, is_traceable):
@@ -406,13 +409,9 @@ def packed(lists, tensors):
     return next(tensors)
 
 
-def gradients(function, variables, tensors, compiled):
+def value_and_gradients(function, variables, tensors, compiled):
     tensors = [keras.ops.convert_to_tensor(t).detach().clone().requires_grad_() for t in tensors]
     value = function(*tensors)
     wanted = [v.value for v in variables] + tensors
     found = torch.autograd.grad(value, wanted, allow_unused=True)
     return value, found[: len(variables)], found[len(variables) :]
-
-
-def litert_builtins():
-    return {}

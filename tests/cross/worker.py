@@ -1,8 +1,8 @@
-"""One backend's part of the tests that cross backends: `python -m tests.cross.worker write|read FOLDER`.
+"""One backend's part of the tests that cross backends: `python -m tests.cross.worker write|read|call FOLDER`.
 
 `write` saves a model of every cell and layer, and every whole model, with its predictions, and numbers to compare.
 `read` loads each of them as one of the other backends wrote it, importing nothing but the package, and prints the
-differences.
+differences. `call` loads and calls those that are in the folder, on a backend that cannot train.
 """
 
 import importlib.util
@@ -143,5 +143,16 @@ def read(folder):
     print(json.dumps(differences))
 
 
+def call(folder):
+    differences = {}
+    for path in sorted(folder.glob("*.keras")):
+        model = keras.models.load_model(path)
+        expected = np.load(path.with_suffix(".npy"))
+        # OpenVINO predicts in the precision that it prefers.
+        received = keras.ops.convert_to_numpy(model(inputs_of(path.stem)))
+        differences[path.stem] = float(np.abs(received - expected).max())
+    print(json.dumps(differences))
+
+
 if __name__ == "__main__":
-    {"write": write, "read": read}[sys.argv[1]](pathlib.Path(sys.argv[2]))
+    {"write": write, "read": read, "call": call}[sys.argv[1]](pathlib.Path(sys.argv[2]))

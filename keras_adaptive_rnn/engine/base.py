@@ -1,0 +1,254 @@
+"""What every backend does unless its own file does it better: plain loops in `keras.ops`, and nothing else.
+
+On backends without a file of their own, such as NumPy and OpenVINO, this is the engine.
+"""
+
+import contextlib
+
+import keras
+from keras import ops, tree
+
+from keras_adaptive_rnn.engine.masking import masked
+
+__all__ = [
+    "compiled",
+    "eager",
+    "exported_steps",
+    "how_to_pad",
+    "inference",
+    "litert_builtins",
+    "may_choose",
+    "may_flatten",
+    "outside_compilers",
+    "preferred_schedules",
+    "ragged_scan",
+    "repeatable",
+    "replica",
+    "scan",
+    "scan_layers",
+    "should_hoist",
+    "switch",
+    "value_and_gradients",
+    "value_with_gradient_of",
+    "while_loop",
+    "without_autograph",
+]
+
+
+def scan(step, inputs, states, output, mask, options):
+    """Runs `step` over the first axis of `inputs`.
+
+    Args:
+        step: Function of `(inputs of one step, list of states)`, which returns `output, list of states`.
+        inputs: Structure of tensors `[time, batch, ...]`.
+        states: List (nested or not) of tensors `[batch, size]`, the states before the first step.
+        output: Tensor `[batch, size]`, the output before the first step, which a masked first step repeats.
+        mask: Boolean tensor `[time, batch, 1]`, or `None`. A masked step keeps every state.
+        options: `engine.Options`.
+
+    Returns:
+        `(last_output, outputs, states)`; `outputs` is `[time, batch, size]`, or `None` without `return_sequences`.
+    """
+    step, outputs = masked(step, options.zero_output_for_mask), []
+    for t in range(tree.flatten(inputs)[0].shape[0]):
+        now = tree.map_structure(lambda x, t=t: x[t], inputs)
+        output, states = step(now, None if mask is None else mask[t], output, states)
+        outputs.append(output)
+    if not options.return_sequences:
+        return output, None, states
+    return output, ops.stack(outputs) if outputs else output[None][:0], states
+
+
+def ragged_scan(step, inputs, states, times, ends, collect):
+    """Runs `step` over the sequences of a batch, of which each row skips steps of its own.
+
+    Args:
+        step: Function of `(inputs [batch, size], states)`, which returns `states, ahead`: by how many steps each
+            row advances, int32 `[batch]`, at least one.
+        inputs: Tensor `[time, batch, size]`.
+        states: List of tensors `[batch, size]`.
+        times: Int32 tensor `[batch]`, the first time that each row visits.
+        ends: Int32 tensor `[batch]`, the time from which a row no longer changes.
+        collect: Whether to return the path.
+
+    Returns:
+        `(states, times, path)`: the last states and times, and `None` or `(outputs, visited)`. Both have an entry
+        for the start, one for each visit, and maybe more: the first state, `[entries, batch, size]`, and the time
+        that was visited, int32 `[entries, batch]`, or the number of steps if none was.
+    """
+    raise NotImplementedError("A plain loop skips nothing.")
+
+
+def while_loop(condition, body, tensors, maximum_iterations, is_traceable):
+    """Applies `body` to tensors while `condition(*tensors)` is true, and returns the last ones.
+
+    Args:
+        condition: Function of tensors that returns a boolean scalar.
+        body: Function of tensors that returns as many, of the same shapes and dtypes.
+        tensors: List of tensors.
+        maximum_iterations: Integer or scalar tensor.
+        is_traceable: Whether `body` may be traced, as in `Options`.
+    """
+    return ops.while_loop(condition, body, tuple(tensors), maximum_iterations=maximum_iterations)
+
+
+def switch(index, functions, operands):
+    """Returns `functions[index](*operands)` without computing the other functions.
+
+    Args:
+        index: Int32 scalar tensor.
+        functions: List of functions of tensors that return lists of tensors of the same shapes and dtypes. Whatever
+            changes from step to step must be an operand.
+        operands: List of tensors.
+    """
+    # Conditionals alone: files in ONNX, OpenVINO and LiteRT know no other choice.
+    if len(functions) == 1:
+        return functions[0](*operands)
+    half = len(functions) // 2
+    return ops.cond(
+        index < half,
+        lambda: switch(index, functions[:half], operands),
+        lambda: switch(index - half, functions[half:], operands),
+    )
+
+
+def scan_layers(layer, carry, states, tensors):
+    """Runs `layer` over the first axis of `states` and `tensors`, which all have the same length.
+
+    Args:
+        layer: Function of `(carry, states of one layer, tensors of one layer)`, which returns `carry, states`. It
+            may call `scan`.
+        carry: List of tensors, the inputs of the first layer. Their shapes stay the same from layer to layer.
+        states: List of tensors `[layers, ...]`.
+        tensors: List of tensors `[layers, ...]`.
+
+    Returns:
+        `(carry, states)`: the carry after the last layer, and the states of all layers, `[layers, ...]`.
+    """
+    ends = []
+    for k in range(states[0].shape[0]):
+        carry, end = layer(carry, [state[k] for state in states], [tensor[k] for tensor in tensors])
+        ends.append(end)
+    return carry, [ops.stack(of_layers) for of_layers in zip(*ends, strict=True)]
+
+
+def repeatable(function, variables):
+    """Returns `function`, which PyTorch may call again for a gradient: the same noise, and no variable changes.
+
+    Args:
+        function: Function that may read and assign `variables`.
+        variables: List of variables that are not trained: counters of noise, carried states.
+    """
+    return function
+
+
+def value_with_gradient_of(short, whole):
+    """Returns the structure of tensors `short()` with the gradient of `whole()`, whose value is the same.
+
+    PyTorch and TensorFlow know when a gradient can be asked for, and then run `whole` alone.
+    """
+    return whole()
+
+
+def may_choose():
+    """Returns whether the steps of a loop may use `switch`; on TensorFlow, a loop in an ONNX file may not."""
+    return True
+
+
+def may_flatten():
+    """Returns whether leading axes may be one for a while; from JAX, those of unknown size in ONNX may not."""
+    return True
+
+
+def should_hoist(weights, rows, training):
+    """Returns whether a cell is faster with everything that needs no state computed before the loop.
+
+    Args:
+        weights: Number of the cell's weights.
+        rows: Size of the batch, or `None` if it is not known.
+        training: Whether the cell runs in training.
+    """
+    return True
+
+
+def preferred_schedules(depth, weights, rows, training):
+    """Returns the schedules, the fastest first, in which a deep cell was measured to be faster than step by step.
+
+    Args:
+        depth: Number of layers.
+        weights: Number of weights of all layers.
+        rows: Size of the batch, or `None` if it is not known.
+        training: Whether the loop runs in training.
+    """
+    return []
+
+
+def exported_steps(sequences):
+    """Returns how many steps a file holds to which a model is being exported, which is every step on PyTorch.
+
+    `None` if no model is being exported, or if the file holds a loop; 0 if the number is unknown.
+
+    Args:
+        sequences: Tensor `[batch, time, features]`.
+    """
+    return None
+
+
+def inference():
+    """Returns a context in which nothing is kept for a gradient, so that a loop over steps grows no graph."""
+    return contextlib.nullcontext()
+
+
+def eager():
+    """Returns a context in which operations on constants have values, also while a function is being traced."""
+    return contextlib.nullcontext()
+
+
+def replica():
+    """Returns the number of the replica that runs this, an integer or a scalar tensor; 0 if there is only one.
+
+    Replicas are those of `tf.distribute` and the processes of `torch.distributed`. On JAX, one program draws the
+    noise of the whole batch.
+    """
+    return 0
+
+
+def how_to_pad(sequences):
+    """Returns the lines that turn sequences `x` of unequal lengths into a padded `x` and its `mask`.
+
+    `None` if `sequences` is no tensor of unequal lengths, such as a `tf.RaggedTensor`.
+    """
+    return None
+
+
+def outside_compilers(function, *args, **kwargs):
+    """Returns `function(*args, **kwargs)`, which `torch.compile` does not compile."""
+    return function(*args, **kwargs)
+
+
+def without_autograph(function):
+    """Returns `function`, which TensorFlow does not rewrite before it traces it: that takes seconds."""
+    return function
+
+
+def compiled(function, layer, is_traceable):
+    """Returns `function`, faster from the second call on. Threads may share it.
+
+    Inside a function that is being compiled, and in a `keras.StatelessScope`, it calls `function` itself.
+
+    Args:
+        function: Function of structures of tensors that returns one.
+        layer: The layer whose variables it reads, anew in every call.
+        is_traceable: Whether it is known to apply the same operations every time. If not, PyTorch runs it as it is.
+    """
+    return function
+
+
+def litert_builtins():
+    """Returns the arguments of `keras.Model.export` for LiteRT files of builtin operations."""
+    return {}
+
+
+def value_and_gradients(function, variables, tensors, compiled):
+    """Returns the tensors of `gradients`."""
+    raise NotImplementedError(f"The Keras backend {keras.backend.backend()} has no gradients.")
