@@ -41,8 +41,6 @@ class Declared(Freezes, Saved, LoadsByPlace):
     positional_arguments_of = None
     # Arguments that Keras's class of that name takes and that change nothing here, with the values that they may have.
     ignored_arguments: dict[str, tuple[Any, ...]] = {}
-    # New names by old ones, which saved files may hold.
-    renamed_arguments: dict[str, str] = {}
 
     __signature__: inspect.Signature
     _positional: tuple[str, ...] = ()
@@ -88,7 +86,7 @@ class Declared(Freezes, Saved, LoadsByPlace):
     def from_config(cls, config, *args, **kwargs):
         check_config(cls, config)
         try:
-            return super().from_config(of_config(cls, config), *args, **kwargs)
+            return super().from_config(of_config(config), *args, **kwargs)
         except (AttributeError, KeyError, IndexError, RecursionError) as error:
             # Keras takes the objects in a config for granted, and fails somewhere inside.
             raise ValueError(
@@ -204,23 +202,12 @@ def signature(cls):
     return inspect.Signature([*first, *(p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in joined.values())])
 
 
-def renames(cls):
-    """Returns the new names of the arguments of `cls` and its parts by their old ones."""
-    found = {}
-    for base in reversed(cls.__mro__):
-        found |= vars(base).get("renamed_arguments", {})
-    for part in part_classes(cls):
-        found |= renames(part)
-    return found
-
-
-def of_config(cls, config):
-    """Returns the arguments in a config, by their names of today, with the layers among them made.
+def of_config(config):
+    """Returns the arguments in a config, with the layers among them made.
 
     They are made first, as in `Outer(Inner())`: after `keras.utils.set_random_seed`, a copy draws the same numbers.
     """
-    new = renames(cls)
-    return {new.get(name, name): _made(value) for name, value in config.items()}
+    return {name: _made(value) for name, value in config.items()}
 
 
 def _made(value):
@@ -268,11 +255,8 @@ def reject_unknown(cls, received, allowed=None):
     allowed = cls.__signature__.parameters if allowed is None else allowed
     unknown = {name: value for name, value in received.items() if name not in allowed}
     if unknown:
-        new = renames(cls) if issubclass(cls, Declared) else {}
-        hints = []
-        for name in unknown:
-            near = [new[name]] if name in new else difflib.get_close_matches(name, allowed, n=1, cutoff=0.7)
-            hints += [f"did you mean `{match}`?" for match in near]
+        near = [match for name in unknown for match in difflib.get_close_matches(name, allowed, n=1, cutoff=0.7)]
+        hints = [f"did you mean `{match}`?" for match in near]
         raise TypeError(
             f"{cls.__name__} has no argument {', '.join(f'`{name}`' for name in unknown)}"
             f"{'; ' if hints else '.'}{' '.join(hints)} "

@@ -1,4 +1,4 @@
-"""What holds for the arguments of every class: positions, names, old names, and what `repr` and errors say of them."""
+"""What holds for the arguments of every class: positions, names, and what `repr` and errors say of them."""
 
 import inspect
 
@@ -151,27 +151,6 @@ def test_implementation_changes_nothing(cls):
             cls(4, implementation=bad)
     with pytest.raises(TypeError, match="has no argument `implementation`"):
         kar.Elman(4, implementation=1)
-
-
-RENAMED = [
-    (lambda **given: kar.RNN(kar.StackedCells([kar.ElmanCell(4) for _ in range(3)]), **given), "order", "schedule"),
-    (lambda **given: kar.LSTM([4] * 3, **given), "order", "schedule"),
-    (lambda **given: kar.SkipCell(kar.ElmanCell(4), **given), "budget", "cost_weight"),
-    (lambda **given: kar.Skip(kar.ElmanCell(4), **given), "budget", "cost_weight"),
-    (lambda **given: kar.VariableComputationCell(4, **given), "budget", "cost_weight"),
-    (lambda **given: kar.VariableComputation(4, **given), "budget", "cost_weight"),
-]
-
-
-@pytest.mark.parametrize(("make", "old", "new"), RENAMED)
-def test_a_config_of_an_old_name_loads_and_a_call_is_told_the_new_one(make, old, new):
-    value = {"schedule": "layers", "cost_weight": 0.25}[new]
-    config = make(**{new: value}).get_config()
-    config[old] = config.pop(new)
-    assert getattr(type(make()).from_config(config), new) == value
-    assert old in config, "the caller's dict stays as it is"
-    with pytest.raises(TypeError, match=f"did you mean `{new}`"):
-        make(**{old: value})
 
 
 @pytest.mark.parametrize("make", [kar.LSTMCell, kar.Mogrifier, kar.MogrifierCell, kar.GridLSTMBlock, kar.Maxout])

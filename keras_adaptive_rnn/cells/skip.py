@@ -87,7 +87,6 @@ class SkipCell(AdaptiveComputationCell, WrapperCell):
     # It copies the output of the inner cell with all other states, no matter what reads it.
     changes_output_state = False
     fixed_arguments = ("dropout", "recurrent_dropout")
-    renamed_arguments = {"budget": "cost_weight"}
 
     def __init__(
         self, cell: Any, *, update_bias: float = 1.0, cost_weight: float = 0.0, held_increment: bool = False, **kwargs

@@ -79,7 +79,6 @@ class SkipCell(AdaptiveComputationCell, WrapperCell):
     own_state_size: Any
     changes_output_state: bool
     fixed_arguments: Any
-    renamed_arguments: Any
     update_bias: float
     cost_weight: float
     held_increment: bool

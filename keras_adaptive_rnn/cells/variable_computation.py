@@ -87,7 +87,6 @@ class VariableComputationCell(ScheduledCell, AdaptiveComputationCell, GatedCell)
 
     aux_size = 2
     scheduled_names = ("sharpness",)
-    renamed_arguments = {"budget": "cost_weight"}
 
     def __init__(
         self,

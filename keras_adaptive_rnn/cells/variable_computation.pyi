@@ -107,7 +107,6 @@ class VariableComputationCell(ScheduledCell, AdaptiveComputationCell, GatedCell)
 
     aux_size: int
     scheduled_names: Any
-    renamed_arguments: Any
     core: str
     sharpness: float
     epsilon: float

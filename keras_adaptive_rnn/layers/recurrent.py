@@ -91,7 +91,7 @@ class CellLayer(RNN):
 
     @classmethod
     def from_config(cls, config, custom_objects=None):
-        return restored(lambda own: cls(**own), _arguments.of_config(cls, config))
+        return restored(lambda own: cls(**own), _arguments.of_config(config))
 
 
 class CuDNNArgument(CellLayer):

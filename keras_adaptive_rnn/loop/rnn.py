@@ -109,8 +109,6 @@ class RNN(_arguments.Declared, _OwnConfig, keras.layers.RNN):
     (2, 5, 8)
     """
 
-    renamed_arguments = {"order": "schedule"}
-
     def __init__(
         self,
         cell: Any,

@@ -90,7 +90,6 @@ class RNN(_arguments.Declared, _OwnConfig, keras.layers.RNN):
     (2, 5, 8)
     """
 
-    renamed_arguments: Any
     recompute: bool
     supports_masking: bool
     return_decisions: bool
