@@ -2,7 +2,6 @@
 
 import copy
 import math
-import random
 import statistics
 from typing import Any
 
@@ -13,6 +12,7 @@ from keras import ops
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._documentation import document
 from keras_adaptive_rnn._keras import in_stateless_scope
+from keras_adaptive_rnn._seeds import drawn_seed, fold_in
 from keras_adaptive_rnn._types import Initializer
 
 __all__ = ["MirroredOrthogonal", "SemiOrthogonal", "UnitVariance", "get"]
@@ -20,26 +20,26 @@ __all__ = ["MirroredOrthogonal", "SemiOrthogonal", "UnitVariance", "get"]
 _register = keras.saving.register_keras_serializable(package="keras_adaptive_rnn")
 
 
-def reseeded(initializer, index):
-    """Returns a copy of `initializer` that draws different numbers for each `index`.
+def reseeded(initializer, *path):
+    """Returns an initializer like this one that draws the numbers of the place `path`, as in `fold_in`.
 
     A Keras initializer returns the same numbers whenever it is called, so two weights of one shape must not share one.
-    If the initializer has an integer seed, so does the copy, and a seeded layer remains reproducible.
+    The first of several places, whose path ends in 0, keeps those of `initializer`, as Keras's layers do. If the
+    initializer has an integer seed, so does the new one, and a seeded layer remains reproducible.
     """
     initializer = get(initializer)
-    if index == 0 or not isinstance(initializer, keras.initializers.Initializer):
+    if path[-1] == 0 or not isinstance(initializer, keras.initializers.Initializer):
         return initializer
+    if isinstance(initializer, LayerScaled):
+        return initializer.at(*path)
     config = initializer.get_config()
     if isinstance(config.get("seed"), int):
-        made = type(initializer).from_config({**config, "seed": config["seed"] + index})
-    else:
-        # Without another random seed, so that what is drawn does not depend on when a layer is built.
-        made = copy.copy(initializer)
-        drawn = "_seed" if isinstance(made, SemiOrthogonal) else "seed"
-        if isinstance(getattr(made, drawn, None), int):
-            setattr(made, drawn, getattr(made, drawn) + index)
-    if isinstance(made, UnitVariance):
-        made.layer_gains, made.index = initializer.layer_gains, initializer.index + index
+        return type(initializer).from_config({**config, "seed": fold_in(config["seed"], *path)})
+    # Without another random seed, so that what is drawn does not depend on when a layer is built.
+    made = copy.copy(initializer)
+    drawn = "_seed" if isinstance(made, SemiOrthogonal) else "seed"
+    if isinstance(getattr(made, drawn, None), int):
+        setattr(made, drawn, fold_in(getattr(made, drawn), *path))
     return made
 
 
@@ -47,15 +47,10 @@ def concatenated(initializer, widths):
     """Returns an initializer that draws matrices of these widths one by one and concatenates their columns."""
 
     def draw(shape, dtype=None):
-        pieces = [reseeded(initializer, k)((*shape[:-1], width), dtype=dtype) for k, width in enumerate(widths)]
-        return ops.concatenate(pieces, axis=-1)
+        drawn = [reseeded(initializer, "block", k)((*shape[:-1], w), dtype=dtype) for k, w in enumerate(widths)]
+        return ops.concatenate(drawn, axis=-1)
 
     return draw
-
-
-def drawn_seed(seed):
-    """Returns `seed`, or a random seed if it is `None`, which `keras.utils.set_random_seed` determines."""
-    return random.randrange(2**31) if seed is None else seed
 
 
 @document
@@ -187,25 +182,36 @@ class UnitVariance(SemiOrthogonal):
     networks (2013); the scale by the number of rows: He et al., Delving Deep into Rectifiers (2015), section 2.2.
     """
 
-    # A function that returns the gain of each layer of a deep cell, and which of its matrices this is: the layer, plus
-    # 1000 times the factor, in maps that multiply several. The first factor takes the gain.
-    layer_gains, index = None, 0
-
     def draw(self, shape):
-        drawn = super().draw(shape) * math.sqrt(max(1, shape[-1] / self.blocks / math.prod(shape[:-1])))
-        factor, layer = divmod(self.index, 1000)
+        return super().draw(shape) * math.sqrt(max(1, shape[-1] / self.blocks / math.prod(shape[:-1])))
+
+
+class LayerScaled(keras.initializers.Initializer):
+    """Draws the matrix of one layer of a deep cell, and scales it by the gain of that layer.
+
+    Args:
+        initializer: The initializer that draws it.
+        gains: Function that returns the gain of each layer.
+        layer: Integer, or `None` for no gain.
+    """
+
+    def __init__(self, initializer, gains, layer):
+        self.initializer, self.gains, self.layer = initializer, gains, layer
+
+    def __call__(self, shape, dtype=None):
+        drawn = self.initializer(shape, dtype=dtype)
         # In a stateless scope, which may be traced, only the shape counts: Keras draws again afterwards.
-        if self.layer_gains is None or factor or in_stateless_scope():
-            return drawn
-        return drawn * self.layer_gains()[layer]
+        return drawn if self.layer is None or in_stateless_scope() else drawn * self.gains()[self.layer]
+
+    def at(self, name, index):
+        """See `reseeded`. The blocks of a map are layers; of its factors, `name="weight"`, the first takes the gain."""
+        layer = None if self.layer is None or name != "block" else self.layer + index
+        return LayerScaled(reseeded(self.initializer, name, index), self.gains, layer)
 
 
-def scaled(initializer, layer_gains, first=0):
+def scaled(initializer, gains, first=0):
     """Returns an initializer of the layers of a deep cell from `first` up, which scales what `UnitVariance` draws."""
-    if isinstance(initializer, UnitVariance):
-        initializer = copy.copy(initializer)
-        initializer.layer_gains, initializer.index = layer_gains, first
-    return initializer
+    return LayerScaled(initializer, gains, first) if isinstance(initializer, UnitVariance) else initializer
 
 
 def unit_variance_gains(activation, units, skips):

@@ -67,8 +67,8 @@ def test_other_maps(make):
 # A homogeneous activation (ReLU) has no variance that it returns to: narrow stacks without skip connections drift.
 @pytest.mark.parametrize(("depth", "activation"), dealt(itertools.product([4, 24], ["belu", "elu", "tanh"])))
 def test_a_stack_without_skip_connections_gets_there(depth, activation):
-    layer = kar.DeepRNN(64, depth=depth, activation=activation, skip_every=None)
-    assert_near_unit(deviations(layer, normal(16, 4 * depth, 64))[2 * depth :])
+    layer = kar.DeepRNN(128, depth=depth, activation=activation, skip_every=None)
+    assert_near_unit(deviations(layer, normal(16, 4 * depth, 128))[2 * depth :])
 
 
 @pytest.mark.parametrize("features", dealt([2, 7, 200]))

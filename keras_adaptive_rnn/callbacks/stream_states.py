@@ -4,8 +4,9 @@ import keras
 import numpy as np
 from keras import ops, tree
 
-from keras_adaptive_rnn import _arguments, initializers
+from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._keras import flatten_layers
+from keras_adaptive_rnn._seeds import drawn_seed
 from keras_adaptive_rnn.datasets.token_stream import TokenStream
 from keras_adaptive_rnn.loop.stateful import carried_states, carried_variables
 
@@ -55,7 +56,7 @@ class StreamStates(keras.callbacks.Callback):
         self.stream = stream
         self.drop_state = _arguments.number("drop_state", drop_state, minimum=0, maximum=1)
         self.seed = _arguments.integer("seed", seed, minimum=0, optional=True)
-        self._drawn_seed = initializers.drawn_seed(self.seed)
+        self._drawn_seed = drawn_seed(self.seed)
         self._epoch = self._rate = self._before_test = None
         self._is_scaled = False
 

@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments, activations, initializers, maps
 from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn._types import Initializer
 from keras_adaptive_rnn.cells.bases.any_cell import split_sizes
 from keras_adaptive_rnn.cells.bases.gated import GatedCell
@@ -58,7 +59,7 @@ class AdaptiveGatedCell(GatedCell):
         self.core_state_size = list(self.state_size)
         self.context_size = 0
         if self.policy == "recurrent":
-            seed = None if self.seed is None else self.seed + 1
+            seed = fold_in(self.seed, "policy")
             self.policy_cell = LSTMCell(self.policy_units, seed=seed, name="policy", dtype=self.dtype_policy)
             self.state_size = [*self.core_state_size, *self.policy_cell.state_size]
         else:
@@ -76,7 +77,7 @@ class AdaptiveGatedCell(GatedCell):
             first = {"x": self.kernel_initializer, "h": self.recurrent_initializer}
             for name, size in sizes.items():
                 rank = self.rank or min(size, self.units)
-                basis = maps.Full().bind(self, f"{name}_basis", rank, initializers.reseeded(first[name], 1))
+                basis = maps.Full().bind(self, f"{name}_basis", rank, initializers.reseeded(first[name], "basis"))
                 basis.build_blocks((1 if self.tied else len(self.gates),), size)
                 self.bases[name], sizes[name] = basis, rank
         self.kernel_map.build_blocks((len(self.gates),), sizes["x"], per_block=not self.tied)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn.cells.bases.wrapper import WrapperCell
 from keras_adaptive_rnn.cells.elman import ElmanCell
 from keras_adaptive_rnn.cells.gru import GRUCell
@@ -44,9 +45,8 @@ class CoreWrapperCell(WrapperCell):
         self._created_cell = cell is None
         if self._created_cell:
             cell_class = self.cores[core]
-            # The wrapper and the inner cell must draw different noise, both reproducibly.
             seed = _arguments.integer("seed", own.get("seed"), minimum=0, optional=True)
-            defaults = {"dtype": own.get("dtype"), "seed": None if seed is None else seed + 1}
+            defaults = {"dtype": own.get("dtype"), "seed": fold_in(seed, "cell")}
             _arguments.reject_unknown(
                 type(self), of_core, {**_arguments.parameters(type(self)), **cell_class.accepted_arguments()}
             )

@@ -116,10 +116,9 @@ class DeepRNNCell(GatedCell):
                 f"Received: skip_every=None, block_dropout={block_dropout}"
             )
         if self.depth > 1:
-            like = type(self.kernel_map).from_config(self.kernel_map.get_config())
-            initializer = initializers.reseeded(self.kernel_initializer, 1)
+            initializer = initializers.reseeded(self.kernel_initializer, "inner")
             weights = initializer, self.kernel_regularizer, self.kernel_constraint
-            self.inner_map = like.bind(self, "inner_map", self.units, *weights)
+            self.inner_map = self.kernel_map.like("inner").bind(self, "inner_map", self.units, *weights)
         self.reads_output = self.block_dropout == 0
         self._counts = self.dropout > 0 or self.block_dropout > 0
         first = 0 if self.reads_output else 1

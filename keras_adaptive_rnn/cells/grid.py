@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, maps
+from keras_adaptive_rnn import _arguments, initializers, maps
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn.cells.bases.any_cell import sibling
 from keras_adaptive_rnn.cells.bases.composite import CompositeCell
@@ -84,7 +84,8 @@ class GridLSTMCell(CompositeCell):
         layers = 1 if self.tied else self.depth
         self.time_cells = [self.make(2 * k, self.units) for k in range(layers)]
         self.depth_cells = [self.make(2 * k + 1, self.units) for k in range(layers)]
-        self.kernel_map = maps.Full().bind(self, "kernel_map", self.units, self.first_part().kernel_initializer)
+        initializer = initializers.reseeded(self.first_part().kernel_initializer, "inputs")
+        self.kernel_map = maps.Full().bind(self, "kernel_map", self.units, initializer)
         self.state_size = [self.units] * (1 + 2 * self.depth)
         self.output_size = self.units
 

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, activations, maps
+from keras_adaptive_rnn import _arguments, activations, initializers, maps
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Activation
 from keras_adaptive_rnn.cells.bases.gated import GatedCell
@@ -115,7 +115,8 @@ class LSTMCell(GatedCell):
     def build(self, input_shape):
         super().build(input_shape)
         if self.projection_units:
-            self.projection = maps.Full().bind(self, "projection", self.projection_units, self.kernel_initializer)
+            initializer = initializers.reseeded(self.kernel_initializer, "projection")
+            self.projection = maps.Full().bind(self, "projection", self.projection_units, initializer)
             self.projection.build_blocks((1,), self.units)
         if self.layer_normalization:
             self.cell_norm = self.make_norm(self.units, center=True)

@@ -114,7 +114,7 @@ class MogrifierCell(CoreWrapperCell):
         for i in range(1, self.rounds + 1):
             read, gated = (units, inputs) if i % 2 else (inputs, units)
             gate = maps.Full() if self.rank is None else maps.LowRank(self.rank)
-            initializer = initializers.reseeded(self.gate_initializer, 10 * i)
+            initializer = initializers.reseeded(self.gate_initializer, "gate", i)
             gate.bind(self, f"gate_{i}", gated, initializer, self.gate_regularizer, self.gate_constraint)
             gate.build_blocks((1,), read)
             self.gates.append(gate)

@@ -4,7 +4,7 @@ from typing import Any
 
 import keras
 
-from keras_adaptive_rnn import _arguments, maps
+from keras_adaptive_rnn import _arguments, initializers, maps
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn.cells.core_wrapper import CoreWrapperCell
 from keras_adaptive_rnn.cells.elman import ElmanCell
@@ -67,12 +67,10 @@ class MultiplicativeLSTMCell(CoreWrapperCell):
         super().__init__(units, core=core, cell=cell, **kwargs)
         self.factor_bias = _arguments.boolean("factor_bias", factor_bias)
         size = self.state_size[0]
-        self.input_factor = maps.Full().bind(
-            self, "input_factor", size, getattr(self.cell, "kernel_initializer", "glorot_uniform")
-        )
-        self.state_factor = maps.Full().bind(
-            self, "state_factor", size, getattr(self.cell, "recurrent_initializer", "orthogonal")
-        )
+        of_input = initializers.reseeded(getattr(self.cell, "kernel_initializer", "glorot_uniform"), "factor")
+        of_state = initializers.reseeded(getattr(self.cell, "recurrent_initializer", "orthogonal"), "factor")
+        self.input_factor = maps.Full().bind(self, "input_factor", size, of_input)
+        self.state_factor = maps.Full().bind(self, "state_factor", size, of_state)
         self.input_bias = self.state_bias = maps.no_bias
 
     def build(self, input_shape):

@@ -2,6 +2,7 @@
 
 from keras_adaptive_rnn import _arguments, maps
 from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn.cells.lstm import LSTMCell
 
 
@@ -57,7 +58,6 @@ class WeightDropLSTMCell(LSTMCell):
     ):
         rate = _arguments.rate("recurrent_weight_dropout", recurrent_weight_dropout)
         seed = _arguments.integer("seed", seed, minimum=0, optional=True)
-        # The masks of the cell and of the map must differ, and both must be reproducible.
-        recurrent_map = maps.DropConnect(rate, variational=variational, seed=None if seed is None else seed + 2)
+        recurrent_map = maps.DropConnect(rate, variational=variational, seed=fold_in(seed, "recurrent_map"))
         super().__init__(units, recurrent_map=recurrent_map, seed=seed, **kwargs)
         self.recurrent_weight_dropout, self.variational = recurrent_map.rate, recurrent_map.variational

@@ -14,6 +14,7 @@ import keras
 import numpy as np
 
 from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn.comparison.candidates import Shape, chosen, equal_sizes
 from keras_adaptive_rnn.comparison.code import lines
 from keras_adaptive_rnn.comparison.data import beside_the_model, from_arrays, last_layers
@@ -357,7 +358,7 @@ class Run:
     def search(self):
         """Returns `{name: {"rate": ..., "score": ..., "trials": [...]}}`."""
         found = {}
-        seed = 1000 * self.settings["seed"]
+        seed = fold_in(self.settings["seed"], "search")
         for name in self.candidates:
             left, history = self.plan["rates"], []
             for k, rung in enumerate(self.plan["schedule"]["rungs"]):
@@ -396,7 +397,7 @@ class Run:
         candidate = self.candidates[name]
         records = []
         for k in range(self.settings["seeds"]):
-            seed = 1000 * self.settings["seed"] + 1 + k
+            seed = fold_in(self.settings["seed"], "final", k)
 
             def more(learner, k=k):
                 score, accuracy = learner.judge("test")

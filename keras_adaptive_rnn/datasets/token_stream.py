@@ -3,7 +3,8 @@
 import keras
 import numpy as np
 
-from keras_adaptive_rnn import _arguments, initializers
+from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn._seeds import drawn_seed
 from keras_adaptive_rnn._types import Tensor
 
 
@@ -87,7 +88,7 @@ class TokenStream(keras.utils.PyDataset):
         self.maximum = _arguments.integer("maximum", maximum, minimum=self.steps, optional=True)
         self.bucket = _arguments.integer("bucket", bucket)
         self.seed = _arguments.integer("seed", seed, minimum=0, optional=True)
-        self._drawn_seed = initializers.drawn_seed(self.seed)
+        self._drawn_seed = drawn_seed(self.seed)
         row = len(ids) // self.batch_size
         self.is_fixed = not self.spread and not self.half
         needed = 1 if self.is_fixed else self._bounds()[0]

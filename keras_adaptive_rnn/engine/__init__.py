@@ -9,9 +9,9 @@ Any thread may call them: a call keeps what it needs to itself, and contexts are
 
 import keras
 
+from keras_adaptive_rnn._seeds import drawn_seed
 from keras_adaptive_rnn.engine.base import *
 from keras_adaptive_rnn.engine.options import Options
-from keras_adaptive_rnn.initializers import drawn_seed
 
 if keras.backend.backend() == "jax":
     from keras_adaptive_rnn.engine.jax import *

@@ -6,10 +6,10 @@ import keras
 import numpy as np
 
 from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn._seeds import drawn_seed
 from keras_adaptive_rnn.evaluation import run, scores
 from keras_adaptive_rnn.evaluation.perplexity import Evaluation
 from keras_adaptive_rnn.evaluation.text import Text, check_steps
-from keras_adaptive_rnn.initializers import drawn_seed
 
 
 def evaluate(

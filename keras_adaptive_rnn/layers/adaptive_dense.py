@@ -143,18 +143,18 @@ class AdaptiveDense(Affine):
                 regularizer=self.bias_regularizer,
                 constraint=self.bias_constraint,
             )
-        self.policy_layer = self._make_policy(len(widths))
+        self.policy_layer = self._make_policy()
         # A mask passes through this layer even if the policy drops it, so Keras need not warn.
         self.policy_layer.supports_masking = True
         if not self.policy_layer.built:
             # A call builds any layer, even one without a `build` method.
             self.policy_layer(keras.KerasTensor(input_shape, dtype=self.compute_dtype))
 
-    def _make_policy(self, index):
+    def _make_policy(self):
         if not isinstance(self.policy, str):
             return self.policy
         times, _ = POLICIES[self.policy]
-        initializer = initializers.reseeded(self.kernel_initializer, index)
+        initializer = initializers.reseeded(self.kernel_initializer, "policy")
         return keras.layers.Dense(
             times * sum(self._entries), kernel_initializer=initializer, name="policy", dtype=self.dtype_policy
         )

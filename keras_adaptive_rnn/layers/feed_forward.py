@@ -79,7 +79,7 @@ class Affine(FeedForward):
         arguments = {
             "units": units,
             "blocks": blocks,
-            "initializer": initializers.reseeded(self.kernel_initializer, index),
+            "initializer": initializers.reseeded(self.kernel_initializer, "map", index),
             "regularizer": self.kernel_regularizer,
             "constraint": self.kernel_constraint,
             "dtype": self.dtype_policy,

@@ -48,7 +48,7 @@ class Maxout(Affine):
         super().build(input_shape)
         self.kernel_map.build(input_shape)
         if self.use_bias:
-            each = [initializers.reseeded(self.bias_initializer, k) for k in range(self.pieces)]
+            each = [initializers.reseeded(self.bias_initializer, "piece", k) for k in range(self.pieces)]
             self.bias = self.make_bias(self.units, each)
 
     def call(self, inputs):

@@ -102,13 +102,13 @@ class MixtureOfSoftmaxes(FeedForward):
             self.embedding = TiedEmbedding(self._vocabulary, inputs, dtype=self.dtype_policy)
         if not self.embedding.built:
             self.embedding.build()
-        self.prior = self._dense("prior", self.experts, use_bias=False, index=0)
-        self.latent = self._dense("latent", self.experts * self.embedding.units, activation="tanh", index=1)
+        self.prior = self._dense("prior", self.experts, use_bias=False)
+        self.latent = self._dense("latent", self.experts * self.embedding.units, activation="tanh")
         for layer in (self.prior, self.latent):
             layer.build(input_shape)
 
-    def _dense(self, name, units, index, **arguments):
-        initializer = initializers.reseeded(self.kernel_initializer, index)
+    def _dense(self, name, units, **arguments):
+        initializer = initializers.reseeded(self.kernel_initializer, name)
         return keras.layers.Dense(
             units, kernel_initializer=initializer, name=name, dtype=self.dtype_policy, **arguments
         )

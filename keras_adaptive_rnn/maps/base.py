@@ -10,6 +10,7 @@ from keras_adaptive_rnn import _arguments, _sequence, initializers
 from keras_adaptive_rnn._keras import AutocastScope, delete_variable
 from keras_adaptive_rnn._products import matmul, override_matmul
 from keras_adaptive_rnn._saving import StoredByCell
+from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
 from keras_adaptive_rnn.maps.quantization import dequantized, quantized
 
@@ -104,6 +105,16 @@ class LinearMap(StoredByCell, _arguments.Declared, keras.layers.Layer):
         self._per_block = per_block
         self.build((None, input_size))
 
+    def like(self, *path):
+        """Returns an unbound map like this one, with the random numbers of the place `path`, as in `fold_in`."""
+        config = self.get_config()
+        for name, value in config.items():
+            if name == "seed":
+                config[name] = fold_in(value, *path)
+            elif name.endswith("initializer"):
+                config[name] = initializers.reseeded(value, *path)
+        return type(self).from_config(config)
+
     @property
     def where(self):
         """The place of the map, for error messages: its path in the model once that is known, else its cell."""
@@ -135,14 +146,13 @@ class LinearMap(StoredByCell, _arguments.Declared, keras.layers.Layer):
         The map keeps it as an attribute of this name, and reads it with `matrix(name)`.
         """
 
-        # Every further weight and copy has a seed of its own: factors of one shape must not start out equal.
-        first = 1000 * len(self.weights)
-        initializer = self.initializer or "glorot_uniform"
+        # Factors of one shape must not start out equal.
+        initializer = initializers.reseeded(self.initializer or "glorot_uniform", "weight", len(self.weights))
 
         def draw(full_shape, dtype=None):
             # An orthogonal matrix cannot be computed in half precision.
             drawn_in = "float32" if keras.backend.standardize_dtype(dtype) in ("float16", "bfloat16") else dtype
-            drawn = [initializers.reseeded(initializer, first + k)(shape, dtype=drawn_in) for k in range(copies)]
+            drawn = [initializers.reseeded(initializer, "block", k)(shape, dtype=drawn_in) for k in range(copies)]
             return ops.cast(ops.reshape(ops.stack(drawn), full_shape), dtype)
 
         self.matrix_shapes[name] = shape if copies == 1 else (copies, *shape)

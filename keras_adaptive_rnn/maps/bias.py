@@ -54,7 +54,7 @@ class Bias(StoredByCell, keras.layers.Layer):
 
     def _draw_row(self, row, k, dtype):
         pieces = [list(equal) for _, equal in itertools.groupby(row, key=id)]
-        drawn = [reseeded(piece[0], 1000 * k)((len(piece) * self.units,), dtype=dtype) for piece in pieces]
+        drawn = [reseeded(piece[0], "row", k)((len(piece) * self.units,), dtype=dtype) for piece in pieces]
         return ops.concatenate(drawn)
 
     def load_own_variables(self, store):

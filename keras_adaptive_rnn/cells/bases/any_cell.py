@@ -7,6 +7,7 @@ from keras import ops, tree
 
 from keras_adaptive_rnn import _arguments, initializers, maps
 from keras_adaptive_rnn._keras import flatten_layers, takes_training
+from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn.cells.bases.cell import Cell
 
 # Packages whose cells are pure, so their steps can be traced.
@@ -184,12 +185,14 @@ def sibling(cls, arguments, index):
             value = keras.saving.deserialize_keras_object(unshared)
         if name in given:
             value = _arguments.resolve(name, value, initializers.get)
-        if name == "seed" and value is not None:
-            return value + 100 * index
+        if index == 0:
+            return value
+        if name == "seed":
+            return fold_in(value, cls.__name__, index)
         if isinstance(value, keras.initializers.Initializer):
-            return initializers.reseeded(value, 10_000 * index)
-        if isinstance(value, maps.LinearMap) and index > 0:
-            return type(value).from_config(value.get_config())
+            return initializers.reseeded(value, cls.__name__, index)
+        if isinstance(value, maps.LinearMap):
+            return value.like(cls.__name__, index)
         return value
 
     return {name: vary(name, value) for name, value in {**given, **arguments}.items()}

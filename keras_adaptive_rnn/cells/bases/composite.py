@@ -1,6 +1,7 @@
 """A cell made of several cells of one class."""
 
 from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn.cells.bases.any_cell import runs_in_parts, sibling
 from keras_adaptive_rnn.cells.bases.cell import Cell
 
@@ -20,7 +21,7 @@ class CompositeCell(Cell):
 
     def make(self, index, units, **changes):
         """Creates the `index`-th cell."""
-        values = {"seed": None if self.seed is None else self.seed + 1, **self._part_values(), **changes}
+        values = {"seed": fold_in(self.seed, "cells"), **self._part_values(), **changes}
         part = type(self).takes_arguments_of
         cell = part(units, dtype=self.dtype_policy, **sibling(part, values, index))
         if not runs_in_parts(cell):
