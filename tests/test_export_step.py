@@ -96,6 +96,19 @@ def branches():
     return keras.Model(inputs, [layers.Dense(2)(layers.Concatenate()([image, h, c])), layers.Softmax()(x)])
 
 
+def awd_lstm_with_softmaxes():
+    embedding = kar.TiedEmbedding(6, 3, 0.1)
+    tokens = keras.Input((None,), dtype="int32")
+    x = layers.SpatialDropout1D(0.4)(embedding(tokens))
+    raw = kar.WeightDropLSTM(4, return_sequences=True)(x)
+    x = kar.ActivationRegularization()(layers.SpatialDropout1D(0.4)(raw), raw)
+    return keras.Model(tokens, kar.MixtureOfSoftmaxes(2, embedding, dropout=0.3)(x))
+
+
+def test_the_recipe_of_awd_lstm_and_a_mixture_of_softmaxes(rng):
+    assert_step_model_equals(perturbed(awd_lstm_with_softmaxes(), rng), TOKENS)
+
+
 def test_masks_and_trained_initial_states(rng):
     assert_step_model_equals(perturbed(masked_stack(), rng), TOKENS)
 
@@ -137,6 +150,18 @@ def test_a_layer_that_is_declared(rng):
     model = keras.Sequential([keras.Input((None, 3)), layer, kar.LSTM(4)])
     for declared in ([Doubled], [layer]):
         assert_step_model_equals(model, rng.normal(size=(2, 5, 3)).astype("float32"), time_distributed=declared)
+
+
+class Tripled(layers.Layer):
+    is_time_distributed = True
+
+    def call(self, inputs):
+        return 3 * inputs
+
+
+def test_a_layer_that_says_so_itself(rng):
+    model = keras.Sequential([keras.Input((None, 3)), Tripled(), kar.LSTM(4)])
+    assert_step_model_equals(model, rng.normal(size=(2, 5, 3)).astype("float32"))
 
 
 # Files.

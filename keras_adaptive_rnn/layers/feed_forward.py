@@ -15,10 +15,15 @@ GETTERS = {
 class FeedForward(_arguments.Declared, keras.layers.Layer):
     """A layer that accepts any leading axes, treats all positions alike, and passes masks through.
 
+    So it `is_time_distributed`: in inference, it computes each time step by itself, and
+    `keras_adaptive_rnn.step_model` can run it for a single one. Any layer may say so, in an attribute of this name.
+
     Args:
         activity_regularizer: Regularizer of the output. Defaults to `None`.
         name, dtype, trainable: As in `keras.layers.Layer`.
     """
+
+    is_time_distributed = True
 
     def __init__(self, *, activity_regularizer: Regularizer = None, **kwargs):
         regularizer = _arguments.resolve("activity_regularizer", activity_regularizer, keras.regularizers.get)

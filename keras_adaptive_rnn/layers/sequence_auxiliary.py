@@ -78,6 +78,8 @@ class SequenceAuxiliary(FeedForward):
     Reference: Trinh, Dai, Luong and Le, Learning Longer-term Dependencies in RNNs with Auxiliary Losses (2018).
     """
 
+    is_time_distributed = False
+
     def __init__(
         self,
         cell: Any,

@@ -67,7 +67,8 @@ class Call:
             or is_time_distributed(operation, len(self.inputs[0].shape))
         ):
             raise self.refused(
-                "is not known to compute each time step by itself; if it does, pass it in `time_distributed`"
+                "is not known to compute each time step by itself; if it does, pass it in `time_distributed`, or set "
+                "`is_time_distributed = True` in its class"
             )
 
     def _has_one_time(self):

@@ -38,8 +38,8 @@ def step_model(
     Args:
         model: A `keras.Sequential` or functional model whose input shape is known.
         batch_size: Positive integer, the number of sequences that are read side by side. Defaults to `1`.
-        time_distributed: List of layers of your own, or of their classes, that compute each time step by itself.
-            Defaults to `()`.
+        time_distributed: List of layers, or of their classes, that compute each time step by itself but do not say so:
+            a class of your own does with an attribute, `is_time_distributed = True`. Defaults to `()`.
 
     Raises:
         ValueError: `model` has no recurrent layer, a layer that cannot run one step at a time, which the message names,

@@ -4,12 +4,10 @@ import keras
 from keras import ops, tree
 
 from keras_adaptive_rnn import _sequence
-from keras_adaptive_rnn.cells.bases.any_cell import has_trainable_initial_state
+from keras_adaptive_rnn.cells.bases.any_cell import KERAS_CELLS, has_trainable_initial_state
 from keras_adaptive_rnn.cells.bases.cell import Cell
 from keras_adaptive_rnn.engine.masking import masked
 from keras_adaptive_rnn.loop.rnn import RNN
-
-KERAS_CELLS = (keras.layers.GRUCell, keras.layers.LSTMCell, keras.layers.SimpleRNNCell)
 
 
 @keras.saving.register_keras_serializable(package="keras_adaptive_rnn")

@@ -2,21 +2,17 @@
 
 import keras
 
-from keras_adaptive_rnn import layers
 from keras_adaptive_rnn._keras import flatten_layers
 
-# Those with an axis do unless it is that of time or of the batch.
-KERAS_LAYERS = (
+# Those of Keras; other layers say so in an attribute, `is_time_distributed`. Those with an axis do unless it is that of
+# time or of the batch.
+LAYERS = (
     "Activation ActivityRegularization Add AlphaDropout Average BatchNormalization Concatenate Conv1D Dense "
     "Discretization Dropout ELU Embedding GaussianDropout GaussianNoise Identity LayerNormalization LeakyReLU Masking "
     "Maximum Minimum Multiply Normalization PReLU RMSNormalization ReLU Rescaling Softmax SpatialDropout1D Subtract "
     "TimeDistributed UnitNormalization"
 )
-LAYERS = {
-    *(getattr(keras.layers, name) for name in KERAS_LAYERS.split()),
-    *(layers.AdaptiveDense, layers.Bipolar, layers.CReLU, layers.FixedEmbedding),
-    *(layers.Highway, layers.Maxout, layers.OPLU, layers.TiedEmbedding),
-}
+KERAS_LAYERS = {getattr(keras.layers, name) for name in LAYERS.split()}
 # Classes of `keras.ops`, as called on the tensors of a functional model: `x + y` is an `Add`.
 OPERATIONS = (
     "Abs Absolute Add All Any Cast Clip Concatenate Divide Elu Equal Exp ExpandDims Gelu Glu Greater GreaterEqual "
@@ -40,12 +36,12 @@ def is_time_distributed(operation, rank):
     if type(operation) is keras.layers.TimeDistributed:
         return True
     parts = [part for part in flatten_layers(operation) if not isinstance(part, keras.Sequential)]
-    return all(_is_known(type(part)) and _keeps_axes(part, rank) for part in parts)
+    return all(_says_so(part) and _keeps_axes(part, rank) for part in parts)
 
 
-def _is_known(cls):
-    # Layers of the hub, which this room does not import, say so themselves.
-    return cls in LAYERS or vars(cls).get("is_time_distributed", False)
+def _says_so(layer):
+    # A subclass of a layer of Keras may do anything.
+    return getattr(layer, "is_time_distributed", type(layer) in KERAS_LAYERS)
 
 
 def _keeps_axes(operation, rank):

@@ -10,6 +10,7 @@ from keras_adaptive_rnn._keras import flatten_layers, takes_training
 from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn.cells.bases.cell import Cell
 
+KERAS_CELLS = keras.layers.SimpleRNNCell, keras.layers.GRUCell, keras.layers.LSTMCell
 # Packages whose cells are pure, so their steps can be traced.
 PURE = ("keras", __name__.split(".")[0])
 
