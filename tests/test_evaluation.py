@@ -168,6 +168,69 @@ def test_an_average_is_better_than_its_passes(name, monkeypatch):
     assert model.layers[-2].stateful
 
 
+class OwnNoise(keras.layers.Layer):
+    noise_rates, shares_noise = ("gap",), False
+
+    def __init__(self, gap):
+        super().__init__()
+        self.gap, self.seed_generator = gap, keras.random.SeedGenerator(0)
+
+    def call(self, inputs, training=False):
+        return keras.random.dropout(inputs, self.gap, seed=self.seed_generator) if training else inputs
+
+
+class OwnCell(kar.ElmanCell):
+    def __init__(self, units, *, gap=0.5, **kwargs):
+        super().__init__(units, **kwargs)
+        self.gap = gap
+
+    @property
+    def noise_sizes(self):
+        return {**super().noise_sizes, "gap": self.units}
+
+    def update(self, a, states, training):
+        h = self.drop(self.activation(a), "gap", training)
+        return h, [h]
+
+
+def own_noise():
+    model = language_model(kar.LSTMCell(5))
+    x = OwnNoise(0.5)(model.layers[-2].output)
+    return keras.Model(model.inputs, model.layers[-1](x))
+
+
+@in_turns
+@pytest.mark.parametrize("make", [own_noise, lambda: language_model(OwnCell(5))], ids=["layer", "cell"])
+def test_noise_of_a_class_of_ones_own(make):
+    model = make()
+    parts = run.noisy_parts(model)
+    assert [(name, value) for _, name, value in parts] == [("gap", 0.5)]
+    assert run.rows_are_samples(parts)
+    static, full, half = (evaluate(model, samples=2, dropout_scale=s, seed=1).loss for s in (0.0, 1.0, 0.5))
+    assert min(abs(full - static), abs(half - static), abs(full - half)) > 1e-4
+
+
+@in_turns
+@pytest.mark.parametrize(
+    ("make", "name", "rate"),
+    [
+        (lambda: kar.ZoneoutCell(5, zoneout=[0.4, 0.2]), "zoneout", [0.4, 0.2]),
+        (lambda: kar.DeepRNNCell(5, depth=4, skip_every=2, block_dropout=0.3), "block_dropout", 0.3),
+    ],
+    ids=["zoneout", "blocks"],
+)
+def test_rates_that_stay_as_they_are(make, name, rate):
+    cell = make()
+    model = language_model(cell)
+    parts = run.noisy_parts(model)
+    assert [(part, attribute) for part, attribute, _ in parts] == [(cell, name)]
+    assert run.rows_are_samples(parts)
+    with run.sampling(model, parts, 0.5, 0):
+        assert getattr(cell, name) == rate
+        first, second, _ = as_numpy(model(np.ones((3, 20), "int32"), training=True))
+    assert np.abs(first - second).max() > 1e-4, "each row draws its own"
+
+
 def test_states_do_not_leak_into_the_next_pass():
     """Without rates all passes are equal, which they would not be if one went on from the last."""
     model, seen = NOISE["passes"](), []

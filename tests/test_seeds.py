@@ -87,9 +87,9 @@ def drawn(layer):
     """Builds a layer, and returns the seeds of its initializers' draws and those of its generators."""
     Drawn.seeds.clear()
     layer.build((None, None, 4))
-    parts = [part for part in flatten_layers(layer) if isinstance(part, (kar.cells.Cell, maps.DropConnect))]
-    seeded = [part for part in parts if part.seed is not None]
-    return list(Drawn.seeds), [int(ops.convert_to_numpy(part.seed_generator.state)[0]) for part in seeded]
+    seeded = [vars(part).values() for part in flatten_layers(layer) if getattr(part, "seed", None) is not None]
+    generators = [each for values in seeded for each in values if isinstance(each, keras.random.SeedGenerator)]
+    return list(Drawn.seeds), [int(ops.convert_to_numpy(generator.state)[0]) for generator in generators]
 
 
 def assert_different(make):

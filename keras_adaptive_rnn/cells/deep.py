@@ -86,6 +86,8 @@ class DeepRNNCell(GatedCell):
     gates = ("h",)
     fixed_arguments = ("layer_normalization", "per_gate_dropout")
 
+    fixed_noise_rates = ("block_dropout",)
+
     def __init__(
         self,
         units: int,

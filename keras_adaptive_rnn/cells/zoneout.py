@@ -57,6 +57,7 @@ class ZoneoutCell(CoreWrapperCell):
     """
 
     own_state_size = (DIGITS,)
+    fixed_noise_rates = ("zoneout",)
     fixed_arguments = ("dropout", "recurrent_dropout")
 
     def __init__(

@@ -7,25 +7,13 @@ import numpy as np
 from keras import ops, tree
 
 from keras_adaptive_rnn._keras import flatten_layers, replaced
+from keras_adaptive_rnn.cells.bases.any_cell import PURE
 from keras_adaptive_rnn.layers.mixture_of_softmaxes import MixtureOfSoftmaxes
 from keras_adaptive_rnn.loop.rnn import RNN
 from keras_adaptive_rnn.loop.stateful import StatefulStates
-from keras_adaptive_rnn.maps import DropConnect
 
-# The attributes that hold a rate of dropout.
-RATES = (
-    "rate",
-    "dropout",
-    "recurrent_dropout",
-    "update_dropout",
-    "policy_dropout",
-    "output_dropout",
-    "word_dropout",
-)
-# Those of noise whose expectation, which inference takes, depends on the rate; a `ZoneoutCell` has a list of them.
-FIXED = ("block_dropout", "_rates")
-# Noise that all rows of a batch share: rows are no independent samples of it.
-SHARED = ("word_dropout", "block_dropout")
+# The attributes that hold the rates of noise in layers and cells of Keras. Others list theirs in `noise_rates`.
+KERAS_RATES = ("rate", "dropout", "recurrent_dropout")
 
 
 def stateful_layers(model):
@@ -122,7 +110,7 @@ def noisy_parts(model):
     """Returns the rates of all noise in a model, a list of `(layer, attribute, value)`."""
     found = []
     for layer in flatten_layers(model):
-        for name in (*RATES, *FIXED):
+        for name in getattr(layer, "noise_rates", KERAS_RATES):
             value = vars(layer).get(name)
             values = value if isinstance(value, (list, tuple)) else [value]
             if any(isinstance(v, (int, float)) and not isinstance(v, bool) and 0 < v < 1 for v in values):
@@ -135,15 +123,13 @@ def noisy_parts(model):
 def rows_are_samples(parts):
     """Returns whether every row of a batch draws noise of its own, from the list of `noisy_parts`."""
 
-    def is_per_row(layer, name):
-        if isinstance(layer, DropConnect) or name in SHARED:
-            return False
+    def is_per_row(layer):
         shape = getattr(layer, "noise_shape", None)
-        # Of layers of others nothing is known.
-        known = type(layer).__module__.split(".")[0] in ("keras", "keras_adaptive_rnn")
-        return known and (shape is None or shape[0] != 1)
+        # Of layers of others nothing is known, unless they say it.
+        known = type(layer).__module__.split(".")[0] in PURE
+        return not getattr(layer, "shares_noise", not known) and (shape is None or shape[0] != 1)
 
-    return all(is_per_row(layer, name) for layer, name, _ in parts)
+    return all(is_per_row(layer) for layer, _, _ in parts)
 
 
 @contextlib.contextmanager
@@ -158,7 +144,7 @@ def sampling(model, parts, scale, seed):
     random = np.random.default_rng(seed)
     with contextlib.ExitStack() as stack:
         for layer, name, value in parts:
-            if name in FIXED:
+            if name in getattr(layer, "fixed_noise_rates", ()):
                 continue
             if name != "stddev" and value * scale >= 1:
                 raise ValueError(

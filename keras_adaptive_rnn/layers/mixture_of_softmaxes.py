@@ -57,6 +57,8 @@ class MixtureOfSoftmaxes(FeedForward):
     Reference: Yang, Dai, Salakhutdinov and Cohen, Breaking the Softmax Bottleneck (2018), section 2.3.
     """
 
+    noise_rates = ("dropout",)
+
     def __init__(
         self,
         experts: int,

@@ -8,6 +8,7 @@ from keras import ops
 from keras_adaptive_rnn import _arguments, cells, engine
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._saving import restored
+from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn.cells.bases.any_cell import sibling
 from keras_adaptive_rnn.loop.rnn import RNN
 
@@ -356,6 +357,7 @@ class AdaptiveLayer(CellLayer, cell_class=cells.AdaptiveLSTMCell):
             `0.0`.
     """
 
+    noise_rates = ("output_dropout",)
     stack_class = cells.StackedAdaptiveLSTMCells
     # Stacks of adaptive cells have connections of their own.
     fixed_arguments = ("connection",)
@@ -363,7 +365,7 @@ class AdaptiveLayer(CellLayer, cell_class=cells.AdaptiveLSTMCell):
     def __init__(self, *, output_dropout: float = 0.0, **kwargs):
         super().__init__(**kwargs)
         self.output_dropout = _arguments.rate("output_dropout", output_dropout)
-        self.output_noise = engine.SeedGenerator(self.seed)
+        self.output_noise = engine.SeedGenerator(fold_in(self.seed, "output"))
 
     def make_cell(self, units=None, **kwargs):
         cls = type(self)

@@ -57,6 +57,9 @@ class TiedEmbedding(FeedForward):
     and Socher, Regularizing and Optimizing LSTM Language Models (2018), section 4.3.
     """
 
+    noise_rates = ("word_dropout",)
+    shares_noise = True
+
     def __init__(
         self,
         vocabulary_size: int,

@@ -85,6 +85,9 @@ class DropConnect(Full):
     LSTM: Merity, Keskar, Socher, Regularizing and Optimizing LSTM Language Models (2017), section 2.
     """
 
+    noise_rates = ("rate",)
+    shares_noise = True
+
     def __init__(self, rate: float = 0.5, variational: bool = False, seed: int | None = None, **kwargs):
         super().__init__(**kwargs)
         self.rate = _arguments.rate("rate", rate)

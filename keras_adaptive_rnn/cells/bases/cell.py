@@ -30,7 +30,8 @@ class Cell(_arguments.Declared, DropoutRNNCell, keras.layers.Layer):
     Dropout masks are drawn once per sequence and named after their rate: `self.drop(x, "dropout", training)` applies
     the mask of `self.dropout`. A subclass with a mask of its own adds the size to `noise_sizes`. A subclass that needs
     new noise in every step lists it in `step_noise_sizes`, keeps a step count in a state of `noise.DIGITS` entries
-    (`cells/bases/noise.py`), and calls `self.uniform(name, digits)`.
+    (`cells/bases/noise.py`), and calls `self.uniform(name, digits)`. So all noise of a cell
+    is known to `keras_adaptive_rnn.evaluation`, which scales its rates, except for `fixed_noise_rates`.
 
     A cell that decides how much to compute emits its decision with `emit_aux` (see `aux_size`, `sequence_loss`).
 
@@ -49,6 +50,10 @@ class Cell(_arguments.Declared, DropoutRNNCell, keras.layers.Layer):
     reads_output = True
     # The index of the state that holds the memory: c for an LSTM, not h.
     memory_index = 0
+    # The rates that are none of dropout: at another rate, the cell would be another one.
+    fixed_noise_rates: tuple[str, ...] = ()
+    # Whether the rows of a batch share the noise.
+    shares_noise = False
     # How many numbers per sample `emit_aux` takes in each step, the decision first.
     aux_size = 0
     # Whether the decisions add to the loss.
@@ -135,6 +140,11 @@ class Cell(_arguments.Declared, DropoutRNNCell, keras.layers.Layer):
     def step_noise_sizes(self):
         """The size of each noise that changes from step to step, by the name of its rate."""
         return {}
+
+    @property
+    def noise_rates(self):
+        """The attributes that hold the rates of its noise. A layer that is no cell has a tuple of them."""
+        return (*self.noise_sizes, *self.step_noise_sizes)
 
     def drop(self, x, name, training):
         """Applies the sequence's mask of the rate called `name` to `x`; returns `x` itself in inference.
