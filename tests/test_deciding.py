@@ -163,7 +163,7 @@ def test_the_layer_adds_the_loss_once_and_masked_steps_cost_nothing(name, backwa
     mask[0] = False
     layer = kar.RNN(make(), return_decisions=True, go_backwards=backwards, zero_output_for_mask=True)
     layer.build(x.shape)
-    for cell in layer._tree.deciding:
+    for cell in layer.runner.deciding:
         if isinstance(cell, kar.SkipCell):
             cell.decision_kernel.assign(rng.normal(size=cell.decision_kernel.shape))
     _, *decisions = [ops.convert_to_numpy(t) for t in layer(x, mask=mask)]

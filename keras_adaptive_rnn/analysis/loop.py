@@ -7,9 +7,8 @@ import keras
 import numpy as np
 from keras import ops, tree
 
-from keras_adaptive_rnn import _sequence
-from keras_adaptive_rnn._keras import AutocastScope, replaced, takes_training
-from keras_adaptive_rnn.cells.bases.any_cell import output_size, parts_of, runs_in_parts
+from keras_adaptive_rnn._keras import replaced, takes_training
+from keras_adaptive_rnn.cells.bases.any_cell import output_size, runs_in_parts
 from keras_adaptive_rnn.cells.deep import DeepRNNCell
 from keras_adaptive_rnn.engine.masking import masked
 from keras_adaptive_rnn.loop.rnn import RNN
@@ -55,16 +54,15 @@ def run(loop, sequences, initial_state=None, mask=None, see=None):
         mask: Boolean array `[batch, time]`, or `None`.
         see: Function of the states after each step, a list of tensors.
     """
-    cell, batch, dtype = loop.cell, sequences.shape[0], loop._cell_dtype
-    states = loop.get_initial_state(batch) if initial_state is None else initial_state
-    states = loop._check_states(tree.map_structure(ops.convert_to_tensor, states), batch)
-    steps = ops.unstack(ops.cast(sequences, dtype), axis=1)
+    runner, batch = loop.runner, sequences.shape[0]
+    states = runner.initial_states(batch) if initial_state is None else initial_state
+    states = runner.check_states(tree.map_structure(ops.convert_to_tensor, states), batch, f"Layer '{loop.name}'")
+    steps = ops.unstack(ops.cast(sequences, runner.dtype), axis=1)
     masks = [None] * len(steps) if mask is None else [ops.convert_to_tensor(m[:, None]) for m in np.asarray(mask).T]
     order = slice(None, None, -1) if loop.go_backwards else slice(None)
-    output, outputs = loop._first_output(states), []
-    with AutocastScope(dtype), _sequence.started(parts_of(cell), batch, training=False):
-        _, step = loop._split_cell(None, False, hoist=False)
-        step = masked(step, loop.zero_output_for_mask)
+    output, outputs = runner.first_output(states), []
+    step = masked(lambda x, states: runner.step_projected(runner.project(x), states), loop.zero_output_for_mask)
+    with runner.started(batch, training=False):
         for x, m in zip(steps[order], masks[order], strict=True):
             output, states = step(x, m, output, states)
             outputs.append(output)

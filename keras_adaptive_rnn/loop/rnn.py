@@ -9,13 +9,12 @@ from keras import ops, tree
 
 from keras_adaptive_rnn import _arguments, _sequence, engine
 from keras_adaptive_rnn._export import export
-from keras_adaptive_rnn._keras import AutocastScope, get_mask, let_masks_through, shares_objects, takes_training
+from keras_adaptive_rnn._keras import get_mask, let_masks_through, shares_objects
 from keras_adaptive_rnn._types import Regularizer, Tensor
-from keras_adaptive_rnn.cells.bases.any_cell import as_list, check_is_cell, initial_states, output_size, runs_in_parts
+from keras_adaptive_rnn.cells.bases.any_cell import as_list, check_is_cell
 from keras_adaptive_rnn.cells.bases.cell import Cell
 from keras_adaptive_rnn.loop import decisions, schedules
-from keras_adaptive_rnn.loop.cell_tree import CellTree
-from keras_adaptive_rnn.loop.skipped_steps import scan_taken_steps, scans_taken_steps
+from keras_adaptive_rnn.loop.cell_runner import CellRunner, known_rows
 from keras_adaptive_rnn.loop.stateful import StatefulStates
 
 # The layers around each cell, as two layers may share one.
@@ -147,15 +146,15 @@ class RNN(_arguments.Declared, _OwnConfig, keras.layers.RNN):
         super().__init__(cell, **flags, activity_regularizer=activity_regularizer, **kwargs)
         self.supports_masking = True
         self._stateful_states = StatefulStates()
-        self._tree = CellTree(self.cell)
+        self.runner = self._make_runner()
         self._built_length = None
-        self._fast_step = self._short_step
+        self._compiled_step = self._step
         # If the cell is not a layer, its variables are unknown.
-        if self._tree.parts:
-            self._fast_step = engine.compiled(self._short_step, self.cell, self._tree.is_traceable)
+        if self.runner.parts:
+            self._compiled_step = engine.compiled(self._step, self.cell, self.runner.is_traceable)
             _layers_of.setdefault(self.cell, weakref.WeakSet()).add(self)
         self.return_decisions = _arguments.boolean("return_decisions", return_decisions)
-        if return_decisions and not self._tree.deciding:
+        if return_decisions and not self.runner.deciding:
             raise ValueError(
                 "Argument `return_decisions` must be False unless a cell decides how much to compute, like `SkipCell`. "
                 f" Received: return_decisions=True, cell={cell!r}"
@@ -183,7 +182,7 @@ class RNN(_arguments.Declared, _OwnConfig, keras.layers.RNN):
         self._check_length(sequences_shape)
         if isinstance(self.cell, keras.layers.Layer) and not self.cell.built:
             self.cell.build((batch_size, *axes))
-        self._tree = CellTree(self.cell)
+        self.runner = self._make_runner()
         self._check_schedule()
         self.input_spec = keras.layers.InputSpec(ndim=len(sequences_shape), axes={-1: features})
         if self.stateful and not self._stateful_states.states:
@@ -193,6 +192,10 @@ class RNN(_arguments.Declared, _OwnConfig, keras.layers.RNN):
                     f"`batch_shape` to `keras.Input`. Received: input shape {tuple(sequences_shape)}"
                 )
             self._stateful_states.create(self, batch_size)
+
+    def _make_runner(self):
+        # As in Keras, a cell that is no layer computes in the dtype of the layer.
+        return CellRunner(self.cell, None if hasattr(self.cell, "compute_dtype") else self.compute_dtype)
 
     def _check_rank(self, shape):
         # A cell from elsewhere may read more than vectors.
@@ -239,11 +242,7 @@ class RNN(_arguments.Declared, _OwnConfig, keras.layers.RNN):
 
     def get_initial_state(self, batch_size):
         """Returns the states before the first step, a list in the order of the cell."""
-        return initial_states(self.cell, batch_size, self._cell_dtype)
-
-    @property
-    def _cell_dtype(self):
-        return getattr(self.cell, "compute_dtype", self.compute_dtype)
+        return self.runner.initial_states(batch_size)
 
     @property
     def variables(self):
@@ -262,32 +261,6 @@ class RNN(_arguments.Declared, _OwnConfig, keras.layers.RNN):
         names = [name for name in list(store.keys()) if not name.startswith("carried_")]
         super().load_own_variables({name: store[name] for name in names})
         self._stateful_states.load(self, store)
-
-    def _nest(self, states):
-        """Nests a flat list of states like the cell's `state_size`, in plain lists."""
-        left = list(states)
-
-        def nest(size):
-            is_list = isinstance(size, (list, tuple)) and not _is_array(left[0], size)
-            return [nest(each) for each in size] if is_list else left.pop(0)
-
-        return [nest(size) for size in self.state_size]
-
-    def _check_states(self, states, batch_size):
-        """Returns `states`, nested like `state_size` and in the cell's dtype, or raises if their shapes do not fit."""
-        states = as_list(states)
-        sizes, received = tree.flatten(self.state_size), tree.flatten(states)
-        shapes = [tuple(state.shape) for state in received]
-        if len(states) == len(self.state_size) and any(map(_is_array, states, self.state_size)):
-            sizes = self.state_size
-        expected = [(batch_size, *as_list(size)) for size in sizes]
-        fits = len(shapes) == len(expected) and all(
-            shape[1:] == other[1:] and (None in (shape[0], batch_size) or shape[0] == batch_size)
-            for shape, other in zip(shapes, expected, strict=True)
-        )
-        if not fits:
-            raise ValueError(f"Layer '{self.name}' expected states of shapes {expected}. Received: {shapes}")
-        return self._nest([ops.cast(state, self._cell_dtype) for state in received])
 
     # The pass over a sequence.
 
@@ -330,7 +303,7 @@ class RNN(_arguments.Declared, _OwnConfig, keras.layers.RNN):
             states = self._stateful_states.read(self, batch_size)
         else:
             states = self.get_initial_state(batch_size)
-        states = self._check_states(states, sequences.shape[0])
+        states = self.runner.check_states(states, sequences.shape[0], f"Layer '{self.name}'")
         if mask is None:
             mask = get_mask(sequences)
         if mask is not None:
@@ -351,85 +324,54 @@ class RNN(_arguments.Declared, _OwnConfig, keras.layers.RNN):
         shape = super().compute_output_shape(sequences_shape, initial_state_shape)
         if not self.return_decisions:
             return shape
-        of_decisions = [tuple(sequences_shape[:2])] * len(self._tree.deciding)
+        of_decisions = [tuple(sequences_shape[:2])] * len(self.runner.deciding)
         return (*(shape if self.return_state else (shape,)), *of_decisions)
 
     def compute_mask(self, sequences, mask):
         found = super().compute_mask(sequences, mask)
         if not self.return_decisions:
             return found
-        return [*(found if self.return_state else [found]), *([None] * len(self._tree.deciding))]
+        return [*(found if self.return_state else [found]), *([None] * len(self.runner.deciding))]
 
     def _run(self, sequences, initial_state, mask, training):
         """Returns `(last output, outputs, states, decisions)`, batch first, and adds the losses of the decisions."""
-        time_first = ops.swapaxes(self._cast_inputs(sequences), 0, 1)
+        sequences = ops.swapaxes(self.runner.cast_inputs(sequences), 0, 1)
+        step_mask = None if mask is None else ops.expand_dims(ops.transpose(mask), -1)
         if self.go_backwards:
-            mask = None if mask is None else ops.flip(mask, axis=1)
-            time_first = ops.flip(time_first, axis=0)
-        mask_first = None if mask is None else ops.expand_dims(ops.transpose(mask), -1)
+            sequences = ops.flip(sequences, axis=0)
+            step_mask = None if mask is None else ops.flip(step_mask, axis=0)
+        collected, rows = self._collected_cells(), known_rows(sequences)
 
         def scan(skips_unneeded=False):
-            return self._scan(time_first, initial_state, mask_first, training, skips_unneeded)
+            with self.runner.started(ops.shape(sequences)[1], training, skips_unneeded):
+                return self.runner.scan(
+                    sequences,
+                    initial_state,
+                    step_mask,
+                    training,
+                    return_sequences=self.return_sequences,
+                    zero_output_for_mask=self.zero_output_for_mask,
+                    unroll=self.unroll,
+                    recompute=self.recompute,
+                    schedule=self.running_schedule(rows, training),
+                    collected=collected,
+                )
 
-        with AutocastScope(self._cell_dtype):
-            skips = not training and self._may_skip_unneeded()
-            results = engine.value_with_gradient_of(lambda: scan(True), scan) if skips else scan()
+        skips = not training and self.runner.may_skip(collected)
+        results = engine.value_with_gradient_of(lambda: scan(True), scan) if skips else scan()
         (last_output, outputs, states, emitted), decided = results, []
         if emitted is not None:
-            losses, decided = decisions.losses_and_decisions(self._collected_cells(), emitted, mask)
+            mask = ops.flip(mask, axis=1) if self.go_backwards and mask is not None else mask
+            losses, decided = decisions.losses_and_decisions(collected, emitted, mask)
             if losses:
                 self.add_loss(ops.mean(sum(losses)))
             decided = [ops.cast(each, self.compute_dtype) for each in decided]
         return last_output, None if outputs is None else ops.transpose(outputs, (1, 0, 2)), states, decided
 
-    def _scan(self, sequences, states, mask, training, skips_unneeded):
-        """Returns `(last output, outputs, states, emitted)` of all steps, time first."""
-        dtype, collected, differentiable = self._cell_dtype, self._collected_cells(), not skips_unneeded
-        start = _sequence.started(self._tree.parts, ops.shape(sequences)[1], training, skips_unneeded)
-        with start as sequence:
-            options = engine.Options(
-                return_sequences=self.return_sequences,
-                zero_output_for_mask=self.zero_output_for_mask,
-                unroll=self.unroll,
-                training=training,
-                differentiable=differentiable,
-                recompute=self.recompute,
-                variables=getattr(self.cell, "weights", []),
-                resume=lambda: _sequence.resumed(sequence, dtype),
-                is_traceable=self._tree.is_traceable,
-            )
-            if not differentiable and scans_taken_steps(self.cell):
-                return scan_taken_steps(self.cell, sequences, states, mask, options, bool(collected))
-            first_output = self._first_output(states)
-            # While a model is exported, an unknown size is a symbol on JAX and PyTorch.
-            rows = sequences.shape[1] if isinstance(sequences.shape[1], int) else None
-            schedule = self.running_schedule(rows, training) if differentiable else "steps"
-            if schedule != "steps":
-                stack = schedules.layer_stack(self.cell, training)
-                arguments = (stack, sequences, states, first_output, mask, options)
-                return *schedules.scan(*arguments, schedule == "wavefront"), None
-            hoist = (
-                differentiable
-                and runs_in_parts(self.cell)
-                and engine.should_hoist(self.cell.count_params(), rows, training)
-            )
-            inputs, step = self._split_cell(sequences, training, hoist)
-            return decisions.scan(collected, step, inputs, states, first_output, mask, options)
-
     def _collected_cells(self):
         """Returns the cells whose decisions are returned or add to the loss."""
-        cells = self._tree.deciding
+        cells = self.runner.deciding
         return cells if self.return_decisions else [cell for cell in cells if cell.adds_loss]
-
-    def _may_skip_unneeded(self):
-        """Returns whether inference steps may skip computation whose result is unused."""
-        if not self._tree.deciding or _sequence.current().intermediates is not None:
-            return False
-        if not engine.may_choose() and not all(scans_taken_steps(cell) for cell in self._tree.deciding):
-            return False
-        # Decisions that are computed only for some rows cannot be collected.
-        nested = self._tree.nested_deciding
-        return not any(cell is inner for cell in self._collected_cells() for inner in nested)
 
     def running_schedule(self, batch_size: int | None, training: bool = True) -> str:
         """Returns the schedule with which the layer runs: `"steps"`, `"layers"` or `"wavefront"`.
@@ -447,16 +389,16 @@ class RNN(_arguments.Declared, _OwnConfig, keras.layers.RNN):
         possible = self._possible_schedules()
         if len(possible) == 1 or self.recompute:
             return "steps"
-        preferred = engine.preferred_schedules(self._tree.stack_depth, self.cell.count_params(), batch_size, training)
+        preferred = engine.preferred_schedules(self.runner.stack_depth, self.cell.count_params(), batch_size, training)
         return next((schedule for schedule in preferred if schedule in possible), "steps")
 
     def _possible_schedules(self):
-        if self.unroll or self._collected_cells() or not self._tree.stack_depth:
+        if self.unroll or self._collected_cells() or not self.runner.stack_depth:
             return ["steps"]
         return [
             "steps",
             *([] if self.recompute else ["layers"]),
-            *(["wavefront"] if self._tree.has_own_maps_only else []),
+            *(["wavefront"] if self.runner.has_own_maps_only else []),
         ]
 
     def _check_schedule(self):
@@ -470,39 +412,6 @@ class RNN(_arguments.Declared, _OwnConfig, keras.layers.RNN):
                 "`StackedCells` of at least three cells of which all but the lowest are alike. "
                 f"Received: schedule={self.schedule!r}, cell={self.cell!r}"
             )
-
-    def _split_cell(self, sequences, training, hoist):
-        """Returns the inputs of the loop and its step."""
-        cell = self.cell
-        if runs_in_parts(cell):
-            if hoist:
-                return cell.project(sequences, training), lambda inputs, states: cell.step(inputs, states, training)
-            return sequences, lambda inputs, states: cell.call(inputs, states, training)
-        kwargs = {"training": training} if takes_training(cell) else {}
-
-        def step(inputs, states):
-            output, new = cell(inputs, states, **kwargs)
-            # Keras allows a cell to return its states as a tuple, as a tensor, or, from a stack of one, unwrapped; and
-            # each cell of a stack may have a dtype of its own.
-            new = [
-                ops.cast(state, old.dtype) for state, old in zip(tree.flatten(new), tree.flatten(states), strict=True)
-            ]
-            return ops.cast(output, self._cell_dtype), tree.pack_sequence_as(states, new)
-
-        return sequences, step
-
-    def _cast_inputs(self, inputs):
-        # As in Keras, integers stay integers for a cell from elsewhere, which may look them up in an embedding.
-        is_float = keras.backend.is_float_dtype(keras.backend.standardize_dtype(inputs.dtype))
-        return ops.cast(inputs, self._cell_dtype) if is_float or isinstance(self.cell, Cell) else inputs
-
-    def _first_output(self, states):
-        """Returns the output before the first step: the first state, if that is the output, else zeros."""
-        size, cell = output_size(self.cell), self.cell
-        while isinstance(cell, keras.layers.StackedRNNCells):
-            cell, states = cell.cells[-1], as_list(states[-1])
-        state = tree.flatten(states)[0]
-        return state if state.shape[-1] == size else ops.zeros((ops.shape(state)[0], size), dtype=state.dtype)
 
     def step(self, inputs: Tensor, states: list | None = None) -> tuple[Tensor, list]:
         """Runs one step of inference, for loops of your own, such as streaming or text generation.
@@ -545,20 +454,13 @@ class RNN(_arguments.Declared, _OwnConfig, keras.layers.RNN):
         if states is None:
             states = self.get_initial_state(inputs.shape[0])
         with engine.inference():
-            return self._fast_step(inputs, as_list(states))
+            return self._compiled_step(inputs, as_list(states))
 
-    def _short_step(self, inputs, states):
-        with _sequence.changed(skips_unneeded=self._may_skip_unneeded()):
-            return self.step_uncompiled(inputs, states)
-
-    def step_uncompiled(self, inputs, states):
-        """Runs `step` without compiling it, and without skipping unneeded computation."""
-        # If the step is compiled, the shapes of states are checked once.
-        states = self._check_states(states, inputs.shape[0])
-        masks = _sequence.started_step(self._tree.drawing_own_masks, inputs.shape[0])
-        with masks, AutocastScope(self._cell_dtype):
-            inputs, step = self._split_cell(self._cast_inputs(inputs), False, hoist=False)
-            return step(inputs, states)
+    def _step(self, inputs, states):
+        # Where the step is compiled, the shapes of states are checked once.
+        states = self.runner.check_states(states, inputs.shape[0], f"Layer '{self.name}'")
+        with _sequence.changed(skips_unneeded=self.runner.may_skip(self._collected_cells())):
+            return self.runner.step(inputs, states)
 
     # Config.
 
@@ -568,8 +470,3 @@ class RNN(_arguments.Declared, _OwnConfig, keras.layers.RNN):
             # Keras only marks the last config of a shared object, and would load the others as separate objects.
             config["cell"]["shared_object_id"] = id(self.cell)
         return config
-
-
-def _is_array(state, size):
-    """Returns whether the size `(n, m)` of a cell from elsewhere is that of a single state `[batch, n, m]`."""
-    return isinstance(size, (list, tuple)) and len(getattr(state, "shape", ())) == 1 + len(size) > 2

@@ -6,10 +6,11 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, _sequence, engine
+from keras_adaptive_rnn import _arguments, engine
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Tensor
 from keras_adaptive_rnn.cells.bases import any_cell
+from keras_adaptive_rnn.loop.cell_runner import CellRunner
 from keras_adaptive_rnn.models import jumping
 from keras_adaptive_rnn.models.base import TextClassifier, probabilities
 
@@ -126,6 +127,7 @@ class LSTMJump(TextClassifier):
         self.embedding.build(input_shape)
         if not self.cell.built:
             self.cell.build((input_shape[0], self.embedding_units))
+        self._runner = CellRunner(self.cell, self.compute_dtype)
         for layer in (self.jump, self.baseline, self.classifier):
             layer.build((input_shape[0], any_cell.output_size(self.cell)))
 
@@ -134,7 +136,7 @@ class LSTMJump(TextClassifier):
     def call(self, tokens, mask=None, training=False):
         tokens, mask = self.tokens_and_mask(tokens, mask)
         training = bool(training)
-        with _sequence.started(any_cell.parts_of(self.cell), ops.shape(tokens)[0], training):
+        with self._runner.started(ops.shape(tokens)[0], training):
             path = self._find_path(tokens, mask, training)
             if training:
                 # First the path, without gradients, then one pass over the tokens on it: the graph of a gradient
@@ -174,10 +176,10 @@ class LSTMJump(TextClassifier):
             return (k + 1, next_token, jumps, *(ops.stop_gradient(state) for state in states))
 
         none = ops.zeros((batch_size, segments - 1), dtype="int32") - 1
-        states = any_cell.initial_states(self.cell, batch_size, self.compute_dtype)
+        states = self._runner.initial_states(batch_size)
         start = (ops.convert_to_tensor(0, dtype="int32"), begin, none, *map(ops.stop_gradient, states))
         _, _, jumps, *states = engine.while_loop(
-            lambda k, next_token, *_: ops.any(next_token < end), body, start, segments, any_cell.is_traceable(self.cell)
+            lambda k, next_token, *_: ops.any(next_token < end), body, start, segments, self._runner.is_traceable
         )
 
         begin = ops.expand_dims(begin, -1)
@@ -191,7 +193,7 @@ class LSTMJump(TextClassifier):
         """Returns the differentiable outputs after each segment of a path, `[segments, batch, units]`."""
         batch_size = ops.shape(tokens)[0]
         read, is_read = self._window(tokens, mask, path.starts, path.end)
-        states = any_cell.initial_states(self.cell, batch_size, self.compute_dtype)
+        states = self._runner.initial_states(batch_size)
         outputs, _ = self._run(read, is_read, states, True, return_sequences=True)
         return outputs[self.read - 1 :: self.read]
 
@@ -206,26 +208,9 @@ class LSTMJump(TextClassifier):
 
     def _run(self, tokens, mask, states, training, return_sequences=False):
         """Reads tokens `[batch, steps]` from `states`; returns `(outputs of all steps or None, states)`."""
-        cell, dtype, sequence = self.cell, self.compute_dtype, _sequence.current()
         vectors = self.embedding(ops.transpose(tokens))
-        hoist = engine.should_hoist(cell.count_params(), vectors.shape[1], training)
-
-        def project(x):
-            return any_cell.project(cell, x, training, dtype)
-
-        def step(x, states):
-            return any_cell.step(cell, x if hoist else project(x), states, training, dtype)
-
-        options = engine.Options(
-            return_sequences=return_sequences,
-            training=training,
-            variables=getattr(cell, "weights", []),
-            resume=lambda: _sequence.resumed(sequence, dtype),
-            is_traceable=any_cell.is_traceable(cell),
-        )
-        inputs = project(vectors) if hoist else vectors
         mask = ops.expand_dims(ops.transpose(mask), -1)
-        _, outputs, states = engine.scan(step, inputs, states, states[0], mask, options)
+        _, outputs, states, _ = self._runner.scan(vectors, states, mask, training, return_sequences=return_sequences)
         return outputs, states
 
     def _noise(self, batch_size, draws, training):

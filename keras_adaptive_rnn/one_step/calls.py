@@ -161,7 +161,7 @@ def timed_tensors(calls):
             outputs = call.outputs
             if call.is_recurrent:
                 layer = call.operation
-                decisions = len(layer._tree.deciding) if getattr(layer, "return_decisions", False) else 0
+                decisions = len(layer.runner.deciding) if getattr(layer, "return_decisions", False) else 0
                 outputs = outputs[: int(layer.return_sequences)] + outputs[len(outputs) - decisions :]
             elif timed.isdisjoint(map(id, call.inputs + outputs)):
                 continue

@@ -41,7 +41,7 @@ def one_step(layer, sequences, mask, run):
     if mask is not None:
         run.rows = ops.convert_to_numpy(mask).reshape(-1).astype(bool)
     # Scaling needs values, which a compiled step does not have.
-    step = layer.step_uncompiled if isinstance(layer, RNN) else layer.cell
+    step = layer.runner.step if isinstance(layer, RNN) else layer.cell
     with engine.inference():
         inputs = ops.reshape(sequences, (batch * time, features))
         output, states = step(inputs, normal_states(layer, batch * time, run))
@@ -51,7 +51,7 @@ def one_step(layer, sequences, mask, run):
     result = (output, *(state[:, -1] for state in states)) if layer.return_state else (output,)
     if getattr(layer, "return_decisions", False):
         # A single step makes no decisions for a sequence, and none are needed for scaling.
-        result += (ops.zeros((batch, time), output.dtype),) * len(layer._tree.deciding)
+        result += (ops.zeros((batch, time), output.dtype),) * len(layer.runner.deciding)
     return result if len(result) > 1 else output
 
 

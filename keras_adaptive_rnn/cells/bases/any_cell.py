@@ -46,7 +46,7 @@ def runs_in_parts(cell):
     )
 
 
-# One step of a cell with flat states.
+# One step of a cell.
 
 
 def _in_parts(cell, dtype):
@@ -65,9 +65,11 @@ def step(cell, projected, states, training, dtype):
         return cell.step(projected, states, training)
     kwargs = {"training": training} if takes_training(cell) else {}
     # A list, as in `keras.layers.RNN`, also of a single state.
-    returned, states = cell(projected, list(states), **kwargs)
+    returned, new = cell(projected, list(states), **kwargs)
     output = ops.cast(returned, dtype)
-    return output, [output if state is returned else ops.cast(state, dtype) for state in as_list(states)]
+    # Keras allows a cell to return its states as a tuple, as a tensor, or, from a stack of one, unwrapped.
+    new = [output if state is returned else ops.cast(state, dtype) for state in tree.flatten(new)]
+    return output, tree.pack_sequence_as(list(states), new)
 
 
 def step_states(cell, projected, states, training, dtype):

@@ -1,0 +1,223 @@
+"""Runs a cell over a sequence: what lies between a layer and the engine."""
+
+import contextlib
+import functools
+
+import keras
+from keras import ops, tree
+
+from keras_adaptive_rnn import _sequence, engine, maps
+from keras_adaptive_rnn._keras import AutocastScope
+from keras_adaptive_rnn.cells.bases.any_cell import (
+    as_list,
+    initial_states,
+    is_traceable,
+    output_size,
+    parts_of,
+    project,
+    runs_in_parts,
+    step,
+)
+from keras_adaptive_rnn.cells.bases.cell import Cell
+from keras_adaptive_rnn.loop import decisions, schedules
+from keras_adaptive_rnn.loop.skipped_steps import scan_taken_steps, scans_taken_steps
+
+
+class CellRunner:
+    """Runs a cell over a sequence, or for a single step, for layers and models, and for whoever looks at the steps.
+
+    `keras_adaptive_rnn.layers.RNN` has one as its attribute `runner`. The cell may be one of this package, of Keras or
+    of a user. A pass over a sequence begins with `started`, which draws the noise and prepares the weights; `scan` runs
+    all steps, and `step` is a pass of a single one.
+
+    A plain object, so that Keras does not track the cell twice.
+
+    Args:
+        cell: A recurrent cell. It is looked at once: make another runner after the cell has been built.
+        dtype: The dtype of what the cell reads and returns. Defaults to the compute dtype of the cell.
+
+    Attributes:
+        parts: List of the layers inside the cell, the cell first; empty if it is not a layer.
+        deciding: List of the cells that decide how much to compute, the outermost first.
+        is_traceable: Whether every step runs the same operations.
+    """
+
+    def __init__(self, cell, dtype=None):
+        self.cell = cell
+        self._dtype = dtype
+        self.parts = parts_of(cell)
+        self.deciding = _deciding(self.parts)
+        self.is_traceable = is_traceable(cell)
+        self._nested_deciding = [inner for outer in self.deciding for inner in _deciding(parts_of(outer))[1:]]
+        self._drawing_own_masks = list(filter(_sequence.draws_own_masks, self.parts))
+
+    @property
+    def dtype(self):
+        return self._dtype or self.cell.compute_dtype
+
+    @functools.cached_property
+    def stack_depth(self):
+        """The number of layers of a deep cell that can be run one by one, else 0."""
+        return schedules.stack_depth(self.cell)
+
+    @functools.cached_property
+    def has_own_maps_only(self):
+        """Whether every map is one of this package, whose products support layers folded into the batch axis."""
+        map_classes = [type(part) for part in self.parts if isinstance(part, maps.LinearMap)]
+        return all(cls.__module__.startswith(maps.__name__) for cls in map_classes)
+
+    def may_skip(self, collected):
+        """Returns whether inference steps may skip computation whose result is unused.
+
+        Args:
+            collected: List of the cells whose decisions are wanted.
+        """
+        if not self.deciding or _sequence.current().intermediates is not None:
+            return False
+        if not engine.may_choose() and not all(map(scans_taken_steps, self.deciding)):
+            return False
+        # Decisions that are computed only for some rows cannot be collected.
+        return not any(cell is inner for cell in collected for inner in self._nested_deciding)
+
+    # States, inputs and outputs.
+
+    def initial_states(self, batch_size):
+        """Returns the states before the first step, a list in the order of the cell."""
+        return initial_states(self.cell, batch_size, self.dtype)
+
+    def nest(self, states):
+        """Nests a flat list of states like the cell's `state_size`, in plain lists."""
+        left = list(states)
+
+        def nest(size):
+            is_list = isinstance(size, (list, tuple)) and not _is_array(left[0], size)
+            return [nest(each) for each in size] if is_list else left.pop(0)
+
+        return [nest(size) for size in as_list(self.cell.state_size)]
+
+    def check_states(self, states, batch_size, where):
+        """Returns `states`, nested like `state_size` and in the cell's dtype, or raises if their shapes do not fit."""
+        states, state_size = as_list(states), as_list(self.cell.state_size)
+        sizes, received = tree.flatten(state_size), tree.flatten(states)
+        shapes = [tuple(state.shape) for state in received]
+        if len(states) == len(state_size) and any(map(_is_array, states, state_size)):
+            sizes = state_size
+        expected = [(batch_size, *as_list(size)) for size in sizes]
+        fits = len(shapes) == len(expected) and all(
+            shape[1:] == other[1:] and (None in (shape[0], batch_size) or shape[0] == batch_size)
+            for shape, other in zip(shapes, expected, strict=True)
+        )
+        if not fits:
+            raise ValueError(f"{where} expected states of shapes {expected}. Received: {shapes}")
+        return self.nest([ops.cast(state, self.dtype) for state in received])
+
+    def cast_inputs(self, inputs):
+        # As in Keras, integers stay integers for a cell from elsewhere, which may look them up in an embedding.
+        is_float = keras.backend.is_float_dtype(keras.backend.standardize_dtype(inputs.dtype))
+        return ops.cast(inputs, self.dtype) if is_float or isinstance(self.cell, Cell) else inputs
+
+    def first_output(self, states):
+        """Returns the output before the first step: the first state, if that is the output, else zeros."""
+        size, cell = output_size(self.cell), self.cell
+        while isinstance(cell, keras.layers.StackedRNNCells):
+            cell, states = cell.cells[-1], as_list(states[-1])
+        state = tree.flatten(states)[0]
+        return state if state.shape[-1] == size else ops.zeros((ops.shape(state)[0], size), dtype=state.dtype)
+
+    # Steps.
+
+    def project(self, inputs, training=False):
+        """Returns what the cell computes without its state, for inputs with any leading axes."""
+        return project(self.cell, inputs, training, self.dtype)
+
+    def step_projected(self, projected, states, training=False):
+        """Returns `output, states` of one step from the result of `project`."""
+        return step(self.cell, projected, states, training, self.dtype)
+
+    def step(self, inputs, states):
+        """Returns `output, states` of one step of inference, which is a pass by itself."""
+        masks = _sequence.started_step(self._drawing_own_masks, inputs.shape[0])
+        with masks, AutocastScope(self.dtype):
+            return self.step_projected(self.project(self.cast_inputs(inputs)), states)
+
+    @contextlib.contextmanager
+    def started(self, batch_size, training, skips_unneeded=False):
+        """Starts a pass over a sequence, and returns a context within which its steps run: see `_sequence.started`."""
+        with AutocastScope(self.dtype), _sequence.started(self.parts, batch_size, training, skips_unneeded) as sequence:
+            yield sequence
+
+    def scan(
+        self,
+        sequences,
+        states,
+        mask=None,
+        training=False,
+        *,
+        return_sequences=False,
+        zero_output_for_mask=False,
+        unroll=False,
+        recompute=False,
+        schedule="steps",
+        collected=(),
+    ):
+        """Runs all steps of the pass that has been started.
+
+        Args:
+            sequences: Tensor `[time, batch, features]`.
+            states: List of states, nested like `state_size`.
+            mask: Boolean tensor `[time, batch, 1]`, or `None` (default).
+            training: Whether the pass is a training pass. Defaults to `False`.
+            return_sequences, zero_output_for_mask, unroll, recompute: As in `RNN`.
+            schedule: As in `RNN`, other than `"auto"`. Defaults to `"steps"`.
+            collected: List of the cells whose decisions are wanted. Defaults to none.
+
+        Returns:
+            `(last_output, outputs, states, emitted)`: the results of `engine.scan`, and `None` or what the collected
+            cells have emitted, float32 `[time, batch, sizes]`.
+        """
+        sequence, dtype = _sequence.current(), self.dtype
+        differentiable = not sequence.skips_unneeded
+        options = engine.Options(
+            return_sequences=return_sequences,
+            zero_output_for_mask=zero_output_for_mask,
+            unroll=unroll,
+            training=training,
+            differentiable=differentiable,
+            recompute=recompute,
+            variables=getattr(self.cell, "weights", []),
+            resume=lambda: _sequence.resumed(sequence, dtype),
+            is_traceable=self.is_traceable,
+        )
+        if not differentiable and scans_taken_steps(self.cell):
+            return scan_taken_steps(self.cell, sequences, states, mask, options, bool(collected))
+        first_output = self.first_output(states)
+        if differentiable and schedule != "steps":
+            stack = schedules.layer_stack(self.cell, training)
+            arguments = (stack, sequences, states, first_output, mask, options)
+            return *schedules.scan(*arguments, schedule == "wavefront"), None
+        hoists = (
+            differentiable
+            and runs_in_parts(self.cell)
+            and engine.should_hoist(self.cell.count_params(), known_rows(sequences), training)
+        )
+        inputs = self.project(sequences, training) if hoists else sequences
+
+        def step(inputs, states):
+            projected = inputs if hoists else self.project(inputs, training)
+            return self.step_projected(projected, states, training)
+
+        return decisions.scan(collected, step, inputs, states, first_output, mask, options)
+
+
+def known_rows(sequences):
+    """Returns the batch size of `[time, batch, ...]`, or `None`; while a model is exported, it may be a symbol."""
+    return sequences.shape[1] if isinstance(sequences.shape[1], int) else None
+
+
+def _deciding(parts):
+    return [part for part in parts if isinstance(part, Cell) and part.aux_size]
+
+
+def _is_array(state, size):
+    """Returns whether the size `(n, m)` of a cell from elsewhere is that of a single state `[batch, n, m]`."""
+    return isinstance(size, (list, tuple)) and len(getattr(state, "shape", ())) == 1 + len(size) > 2
