@@ -473,9 +473,3 @@ def test_fit_learns(jit_compile):
     y = x[:, 0, :1] * np.sign(x[:, 1, :1])
     losses = model.fit(x, y, epochs=25, batch_size=64, verbose=0).history["loss"]
     assert losses[-1] < 0.7 * losses[0]
-
-
-def test_one_engine_a_backend(monkeypatch):
-    monkeypatch.setattr(keras.backend, "backend", lambda: "numpy")
-    with pytest.raises(NotImplementedError, match=r"jax, tensorflow and torch.*numpy"):
-        kar.ElmanCell(2) and engine.gradients(None, [], [])
