@@ -9,6 +9,7 @@ import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine
 from keras_adaptive_rnn.callbacks import Annealing
 from keras_adaptive_rnn.cells.bases.adaptive_computation import cond_rows
+from keras_adaptive_rnn.loop.cell_runner import CellRunner
 from keras_adaptive_rnn.testing import given_noise
 from tests import reference as ref
 from tests import reference_deciding as deciding
@@ -249,7 +250,7 @@ def test_inference_leaves_out_what_is_not_needed(name, options, rng, monkeypatch
     x[0] = 0
 
     short = [model.predict(x, batch_size=size, verbose=0) for size in (8, 1)]
-    monkeypatch.setattr(kar.RNN, "_may_skip_unneeded", lambda self: False)
+    monkeypatch.setattr(CellRunner, "may_skip", lambda self, collected: False)
     model.predict_function = None
     whole = model.predict(x, verbose=0)
     for found in short:
