@@ -318,6 +318,25 @@ def test_cells(name):
     assert "call" not in vars(layer)
 
 
+class CoupledCell(kar.cells.GatedCell):
+    gates, is_affine = ("f", "h"), True
+
+    def update(self, a, states, training):
+        f, candidate = self.split(a)
+        f = ops.sigmoid(f)
+        h = f * states[0] + (1 - f) * self.activation(candidate)
+        return h, [h]
+
+
+@pytest.mark.parametrize("is_affine", [True, False])
+def test_a_cell_of_ones_own_says_whether_it_is_affine(is_affine, monkeypatch):
+    monkeypatch.setattr(CoupledCell, "is_affine", is_affine)
+    model = keras.Sequential([kar.RNN(CoupledCell(4)), keras.layers.Dense(3)])
+    scaled = lsuv(model, normal(32, 3, 4), seed=0)
+    assert len(scaled) == 1 + is_affine
+    assert_unit(np.array([s.variance for s in scaled]))
+
+
 def test_cells_that_normalise_stay():
     with pytest.raises(ValueError, match="must have layers that can be scaled"):
         lsuv(kar.RNN(kar.LSTMCell(4, layer_normalization=True)), normal(16, 3, 4))

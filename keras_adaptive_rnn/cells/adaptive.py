@@ -28,6 +28,7 @@ class AdaptiveGatedCell(GatedCell):
     """
 
     fixed_arguments = ("layer_normalization", "per_gate_dropout")
+    is_affine = False
 
     def __init__(
         self,

@@ -84,8 +84,8 @@ class DeepRNNCell(GatedCell):
     """
 
     gates = ("h",)
+    is_affine = True
     fixed_arguments = ("layer_normalization", "per_gate_dropout")
-
     fixed_noise_rates = ("block_dropout",)
 
     def __init__(

@@ -40,6 +40,7 @@ class ElmanCell(GatedCell):
     """
 
     gates = ("h",)
+    is_affine = True
     positional_arguments_of = keras.layers.SimpleRNNCell
 
     def load_own_variables(self, store):

@@ -46,6 +46,7 @@ class GRUCell(GatedCell):
     """
 
     gates = ("z", "r", "h")
+    is_affine = True
     positional_arguments_of = keras.layers.GRUCell
     # Keras's two ways to form the products of the gates, and a third of its past.
     ignored_arguments = {"implementation": (0, 1, 2)}

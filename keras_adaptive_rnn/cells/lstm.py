@@ -99,6 +99,7 @@ class LSTMCell(GatedCell):
         self.projection = self.cell_norm = None
 
     memory_index = 1
+    is_affine = True
 
     @property
     def gates(self):

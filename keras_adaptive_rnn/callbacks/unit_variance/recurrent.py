@@ -10,9 +10,6 @@ from keras_adaptive_rnn.callbacks.unit_variance.matrices import LayerMatrices, M
 from keras_adaptive_rnn.cells.bases.any_cell import KERAS_CELLS, as_list, memory_states, runs_in_parts
 from keras_adaptive_rnn.cells.bases.gated import GatedCell
 from keras_adaptive_rnn.cells.deep import DeepRNNCell
-from keras_adaptive_rnn.cells.elman import ElmanCell
-from keras_adaptive_rnn.cells.gru import GRUCell
-from keras_adaptive_rnn.cells.lstm import LSTMCell
 from keras_adaptive_rnn.loop.rnn import RNN
 
 LARGE = 1e4
@@ -75,13 +72,11 @@ def is_known_cell(cell):
     """Returns whether a cell uses its matrices only in $x U + h W + b$."""
     if isinstance(cell, KERAS_CELLS):
         return len(own_kernels(cell)) == 2
-    known = isinstance(cell, (ElmanCell, GRUCell, LSTMCell, DeepRNNCell)) and runs_in_parts(cell)
+    known = getattr(cell, "is_affine", False) and runs_in_parts(cell)
     if not known or cell.layer_normalization:
         return False
-    # Subclasses that adapt their matrices override `project`.
-    affine = isinstance(cell, DeepRNNCell) or type(cell).project is GatedCell.project
     every = [cell.kernel_map, cell.recurrent_map, *([cell.inner_map] if isinstance(cell, DeepRNNCell) else [])]
-    return affine and all(map(is_known_map, every))
+    return all(map(is_known_map, every))
 
 
 def is_bounded(cell):

@@ -19,6 +19,9 @@ class GatedCell(Cell):
     $U$, and `project` has already computed $x W + b$; `self.recurrent(h, training)` returns $h U$. `groups` lists how
     many gates share each recurrent product, and `self.recurrent(h, training, k)` returns the product of group $k$.
 
+    A subclass whose steps use $W$ and $U$ in $a$ alone sets `is_affine`, so that `keras_adaptive_rnn.callbacks.LSUV`
+    scales them.
+
     Weights, in order: the weights of `kernel_map`, the weights of `recurrent_map`, `bias`, and the gains of the layer
     normalizations. A trained initial state comes before all of them.
 
@@ -42,6 +45,9 @@ class GatedCell(Cell):
 
     gates = ()
     groups = None
+    # Whether a step uses $W$ and $U$ once for each gate, and in $x W + h U + b$ alone, so that `callbacks.LSUV` may scale
+    # them.
+    is_affine = False
     # How many blocks each call of the recurrent initializer covers; `None` for one call for all blocks.
     init_groups = None
     bias_rows = 1
