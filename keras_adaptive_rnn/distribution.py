@@ -2,14 +2,10 @@
 
 import keras
 
-# What cells multiply by, and the axis that has their units: the maps of a cell, the gates that a Mogrifier applies to
-# its input and to its state, and the kernels of Keras's cells. Thin factors of low-rank maps and policies stay whole.
-UNITS_AXIS = {
-    r"^(?!.*/policy/)(.*/)?((kernel|recurrent|inner)_map|(input|state)_factor)/kernel$": 1,
-    r"^(.*/)?gate_\d*[13579]/kernel$": 0,
-    r"^(.*/)?gate_\d*[02468]/kernel$": 1,
-    r"^(.*/)?(lstm|gru|simple_rnn)_cell(_\d+)?/(recurrent_)?kernel$": 1,
-}
+from keras_adaptive_rnn._arguments import Declared
+
+# Those of Keras's cells, as others have them in `divided_weights`.
+KERAS_WEIGHTS = {r"(lstm|gru|simple_rnn)_cell(_\d+)?/(recurrent_)?kernel": 1}
 
 
 def layout_map(
@@ -19,7 +15,8 @@ def layout_map(
 
     Each device gets a part of the units, or of the joint units of all gates, whose number must be a multiple of the
     devices along `model_dim_name`. All other weights are copied to each device, unless you add a layout. The keys are
-    regular expressions of paths. Keras divides weights on JAX only.
+    regular expressions of paths. A cell of your own says in `divided_weights` which of its weights to divide. Keras
+    divides weights on JAX only.
 
     Args:
         device_mesh: `keras.distribution.DeviceMesh`.
@@ -49,6 +46,18 @@ def layout_map(
             f"{', '.join(map(repr, device_mesh.axis_names))}. Received: model_dim_name={model_dim_name!r}"
         )
     layouts = keras.distribution.LayoutMap(device_mesh)
-    for pattern, axis in UNITS_AXIS.items():
-        layouts[pattern] = (None, model_dim_name) if axis else (model_dim_name, None)
+    axes = KERAS_WEIGHTS | _divided_weights(Declared)
+    whole = "|".join(path for path, axis in axes.items() if axis is None)
+    for path, axis in axes.items():
+        if axis is not None:
+            layout = (None, model_dim_name) if axis else (model_dim_name, None)
+            layouts[f"^(?!(.*/)?({whole})$)(.*/)?{path}$"] = layout
     return layouts
+
+
+def _divided_weights(cls):
+    """Returns the `divided_weights` of a class and of all that derive from it."""
+    found = dict(vars(cls).get("divided_weights", {}))
+    for subclass in cls.__subclasses__():
+        found |= _divided_weights(subclass)
+    return found

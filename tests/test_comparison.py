@@ -18,19 +18,32 @@ import keras_adaptive_rnn as kar
 from keras_adaptive_rnn.__main__ import main
 from keras_adaptive_rnn.comparison import candidates, files, measures, schedule, statistics, trials
 from keras_adaptive_rnn.comparison.data import PARTS, Data, from_arrays
+from keras_adaptive_rnn.layers.compared import Compared
 from tests.backends import in_turns
 
 # Sizes.
 
 
 @in_turns
-@pytest.mark.parametrize("name", candidates.CANDIDATES)
+@pytest.mark.parametrize("name", candidates.offered())
 def test_the_size_of_a_layer_is_known_without_making_it(name):
-    candidate = candidates.CANDIDATES[name]
+    candidate = candidates.offered()[name]
     for units, inputs in ((7, 3), (10, 20)):
         layer = candidate.layer(units, inputs)
         layer.build((None, None, inputs))
         assert layer.count_params() == candidate.size(units, inputs)
+
+
+def test_a_layer_that_says_how_it_is_compared_is_offered(monkeypatch):
+    assert "elman" not in candidates.offered()
+    compared = Compared("Elman", lambda u, i: u * (i + u + 1), lambda u, i: {"activation": "relu"})
+    monkeypatch.setattr(kar.Elman, "compared", compared, raising=False)
+    found = candidates.chosen(None)
+    assert next(iter(found)) == "lstm"
+    layer = found["elman"].layer(4, 3, return_sequences=True)
+    layer.build((None, None, 3))
+    assert layer.count_params() == found["elman"].size(4, 3)
+    assert layer.cell.activation is keras.activations.relu
 
 
 @pytest.mark.parametrize(
@@ -38,15 +51,15 @@ def test_the_size_of_a_layer_is_known_without_making_it(name):
 )
 def test_models_have_equally_many_weights(features, vocabulary, depth, weights):
     shape = candidates.Shape(features, vocabulary, 5, depth)
-    units, note = candidates.equal_sizes(shape, candidates.CANDIDATES, weights)
-    sizes = [shape.size(candidate, units[name]) for name, candidate in candidates.CANDIDATES.items()]
+    units, note = candidates.equal_sizes(shape, candidates.offered(), weights)
+    sizes = [shape.size(candidate, units[name]) for name, candidate in candidates.offered().items()]
     assert max(sizes) / min(sizes) <= 1.02
     assert 0.88 * weights < min(sizes) <= max(sizes) < 1.12 * weights
     assert note is None
 
 
 def test_few_weights_leave_no_equal_sizes_and_the_note_says_so():
-    _, note = candidates.equal_sizes(candidates.Shape(1, None, 1, 1), candidates.CANDIDATES, 60)
+    _, note = candidates.equal_sizes(candidates.Shape(1, None, 1, 1), candidates.offered(), 60)
     assert "differ by" in note
 
 
@@ -435,7 +448,7 @@ def test_a_cell_without_a_memory_loses(tmp_path, monkeypatch):
     record = json.loads((tmp_path / "out" / "trials" / "gru-seed0.json").read_text())
     data = from_arrays(x, y)
     shape = candidates.Shape(2, None, 2, 1)
-    learner = trials.Learner(data, shape, candidates.CANDIDATES["gru"], first["units"], 32)
+    learner = trials.Learner(data, shape, candidates.offered()["gru"], first["units"], 32)
     plan = found.results["plan"]["schedule"]["final"]
     again = learner.train(record["rate"], record["seed"], plan["steps"], plan["validations"])
     assert again["curve"] == record["curve"]
@@ -451,9 +464,7 @@ def test_a_cell_without_a_memory_loses(tmp_path, monkeypatch):
 @pytest.mark.skipif(not pathlib.Path("/proc/self/clear_refs").exists(), reason="only Linux tells the peak of memory")
 def test_the_memory_of_a_large_model():
     x, y = memory_task(64)
-    learner = trials.Learner(
-        from_arrays(x, y), candidates.Shape(2, None, 2, 1), candidates.CANDIDATES["lstm"], 1000, 32
-    )
+    learner = trials.Learner(from_arrays(x, y), candidates.Shape(2, None, 2, 1), candidates.offered()["lstm"], 1000, 32)
     # Its weights, their gradient, and the two moments of Adam, in four bytes each.
     assert measures.peak_megabytes(learner) > 4 * 4 * learner.model.count_params() / 1e6
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import keras_adaptive_rnn as kar
+from keras_adaptive_rnn import maps
 from tests import distributed
 from tests.backends import alternating, in_turns
 
@@ -109,6 +110,15 @@ def mesh():
     return keras.distribution.DeviceMesh((1, 1), ("batch", "model"), ["cpu:0"])
 
 
+class GatedInputCell(kar.ElmanCell):
+    divided_weights = {"input_gate/kernel": 0}
+
+    def build(self, input_shape):
+        self.gate = maps.Full(input_shape[-1], name="input_gate")
+        self.gate.build((None, self.units))
+        super().build(input_shape)
+
+
 @pytest.mark.parametrize(
     ("make", "axes"),
     [
@@ -119,6 +129,8 @@ def mesh():
         (lambda: kar.AdaptiveRNNCell(4, policy_units=3), {"policy": None, "recurrent_map": (None, "model")}),
         (lambda: kar.ZoneoutCell(cell=keras.layers.GRUCell(4)), {"gru_cell/kernel": (None, "model"), "bias": None}),
         (lambda: keras.layers.LSTMCell(4), {"recurrent_kernel": (None, "model")}),
+        (lambda: kar.GridLSTMCell(4, depth=1), {"kernel_map": (None, "model")}),
+        (lambda: GatedInputCell(4), {"input_gate/kernel": ("model", None), "kernel_map": (None, "model")}),
     ],
 )
 def test_layouts(make, axes):

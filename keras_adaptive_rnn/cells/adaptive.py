@@ -29,6 +29,7 @@ class AdaptiveGatedCell(GatedCell):
 
     fixed_arguments = ("layer_normalization", "per_gate_dropout")
     is_affine = False
+    divided_weights = {"policy/.*": None}
 
     def __init__(
         self,

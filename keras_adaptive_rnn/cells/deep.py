@@ -85,6 +85,7 @@ class DeepRNNCell(GatedCell):
 
     gates = ("h",)
     is_affine = True
+    divided_weights = {"inner_map/kernel": 1}
     fixed_arguments = ("layer_normalization", "per_gate_dropout")
     fixed_noise_rates = ("block_dropout",)
 

@@ -75,6 +75,7 @@ class GridLSTMCell(CompositeCell):
     takes_arguments_of = LSTMCell
     refused_arguments = ("projection_units",)
     reads_output = False
+    divided_weights = {"kernel_map/kernel": 1}
 
     def __init__(self, units: int, depth: int, *, tied: bool = False, **kwargs):
         super().__init__(**kwargs)

@@ -75,6 +75,9 @@ class MogrifierCell(CoreWrapperCell):
     Reference: Melis, Kocisky, Blunsom, Mogrifier LSTM (2020), section 2, equations 1 and 2.
     """
 
+    # Odd gates have the units of the state as rows, even ones as columns.
+    divided_weights = {r"gate_\d*[13579]/kernel": 0, r"gate_\d*[02468]/kernel": 1}
+
     def __init__(
         self,
         units: int | None = None,

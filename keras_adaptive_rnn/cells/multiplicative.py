@@ -59,6 +59,7 @@ class MultiplicativeLSTMCell(CoreWrapperCell):
     """
 
     cores = {"lstm": LSTMCell, "elman": ElmanCell}
+    divided_weights = {"input_factor/kernel": 1, "state_factor/kernel": 1}
     takes_arguments_of = tuple(cores.values())
 
     def __init__(

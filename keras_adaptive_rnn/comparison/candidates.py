@@ -10,16 +10,8 @@ from typing import Any
 
 import keras
 
-from keras_adaptive_rnn import layers
+from keras_adaptive_rnn.layers.recurrent import CellLayer
 from keras_adaptive_rnn.loop.rnn import RNN
-
-# Below this width of the input, a full matrix is thinner than a low-rank one.
-WIDE = 16
-
-
-def quarter(units):
-    """The rank, or the size of the policy: a quarter of the units, as in the papers' models of words."""
-    return max(1, units // 4)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,68 +28,35 @@ class Candidate:
     key: str = ""
 
 
-def lstm_size(u, i):
-    return 4 * u * (i + u + 1)
+def offered(cls=CellLayer) -> dict[str, Candidate]:
+    """Returns the candidates that `cls` and the classes derived from it declare in `compared`, by name."""
+    own = vars(cls).get("compared")
+    found = {re.sub("(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower(): _declared(cls, own)} if own else {}
+    for subclass in cls.__subclasses__():
+        found |= offered(subclass)
+    return found
 
 
-def mogrifier_rank(units, inputs):
-    return None if inputs <= WIDE else min(inputs, quarter(units))
-
-
-def mogrifier_size(u, i):
-    rank = mogrifier_rank(u, i)
-    return lstm_size(u, i) + 5 * (u * i if rank is None else rank * (u + i))
-
-
-def adaptive_size(u, i):
-    p = quarter(u)
-    return lstm_size(u, i) + lstm_size(p, i + u) + p * (i + u + 12 * u)
-
-
-CANDIDATES = {
-    "lstm": Candidate("LSTM", lambda u, i, **k: layers.LSTM(u, **k), lstm_size),
-    "gru": Candidate("GRU", lambda u, i, **k: layers.GRU(u, **k), lambda u, i: 3 * u * (i + u + 2)),
-    "mogrifier": Candidate(
-        "Mogrifier", lambda u, i, **k: layers.Mogrifier(u, rank=mogrifier_rank(u, i), **k), mogrifier_size
-    ),
-    "adaptive_lstm": Candidate(
-        "adaptive LSTM", lambda u, i, **k: layers.AdaptiveLSTM(u, policy_units=quarter(u), **k), adaptive_size
-    ),
-    "low_rank_lstm": Candidate(
-        "low-rank LSTM",
-        lambda u, i, **k: layers.LowRankLSTM(u, rank=quarter(u), **k),
-        lambda u, i: 4 * u * (i + 2 * quarter(u) + 2),
-    ),
-    "low_rank_gru": Candidate(
-        "low-rank GRU",
-        lambda u, i, **k: layers.LowRankGRU(u, rank=quarter(u), **k),
-        lambda u, i: 3 * u * (i + 2 * quarter(u) + 2),
-    ),
-    "multiplicative_lstm": Candidate(
-        "multiplicative LSTM", lambda u, i, **k: layers.MultiplicativeLSTM(u, **k), lambda u, i: u * (5 * (i + u) + 4)
-    ),
-    "recurrent_highway": Candidate(
-        "recurrent highway",
-        lambda u, i, **k: layers.RecurrentHighway(u, **k),
-        lambda u, i: 2 * u * i + 5 * 2 * u * (u + 1),
-    ),
-}
+def _declared(cls, compared):
+    return Candidate(compared.title, lambda u, i, **k: cls(u, **compared.arguments(u, i), **k), compared.size)
 
 
 def chosen(cells: Any) -> dict[str, Candidate]:
     """Returns the candidates of the argument `cells`, by name."""
-    known = ", ".join(repr(name) for name in CANDIDATES)
+    candidates = offered()
+    known = ", ".join(map(repr, candidates))
     if cells is None:
-        return dict(CANDIDATES)
+        # The first one is what the others are compared with.
+        return {"lstm": candidates["lstm"], **candidates}
     if isinstance(cells, dict):
-        found = {name: own(name, value) for name, value in cells.items()}
+        found = {name: own(name, value, candidates) for name, value in cells.items()}
     elif isinstance(cells, (list, tuple)):
-        unknown = [name for name in cells if not isinstance(name, str) or name not in CANDIDATES]
+        unknown = [name for name in cells if not isinstance(name, str) or name not in candidates]
         if unknown:
             raise ValueError(f"Argument `cells` must name cells among {known}. Received: {unknown[0]!r}")
         if len(set(cells)) < len(cells):
             raise ValueError(f"Argument `cells` must name each cell once. Received: cells={cells!r}")
-        found = {name: CANDIDATES[name] for name in cells}
+        found = {name: candidates[name] for name in cells}
     else:
         raise TypeError(
             f"Argument `cells` must be None, a list of names among {known}, or a dict of functions `units -> cell`. "
@@ -108,15 +67,15 @@ def chosen(cells: Any) -> dict[str, Candidate]:
     return found
 
 
-def own(name, make):
+def own(name, make, candidates):
     """Returns the candidate of an item of `cells`, where that is a dict."""
     if not isinstance(name, str) or not re.fullmatch(r"[\w.-]+", name):
         raise ValueError(
             "Argument `cells` must have names of letters, digits, '_', '-' and '.', which are names of files too. "
             f"Received: {name!r}"
         )
-    if isinstance(make, str) and make in CANDIDATES:
-        return CANDIDATES[make]
+    if isinstance(make, str) and make in candidates:
+        return candidates[make]
     if not callable(make):
         raise TypeError(
             "Argument `cells` must have values that are functions `units -> cell`, or names of cells. "

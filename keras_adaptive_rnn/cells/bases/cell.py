@@ -54,6 +54,9 @@ class Cell(_arguments.Declared, DropoutRNNCell, keras.layers.Layer):
     fixed_noise_rates: tuple[str, ...] = ()
     # Whether the rows of a batch share the noise.
     shares_noise = False
+    # Which weights `distribution.layout_map` divides among devices: the axis that has the units, by a regular
+    # expression of the path inside the cell, or `None` for what stays whole. Each class lists its own.
+    divided_weights: dict[str, int | None] = {}
     # How many numbers per sample `emit_aux` takes in each step, the decision first.
     aux_size = 0
     # Whether the decisions add to the loss.

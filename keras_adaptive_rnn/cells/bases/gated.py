@@ -45,9 +45,10 @@ class GatedCell(Cell):
 
     gates = ()
     groups = None
-    # Whether a step uses $W$ and $U$ once for each gate, and in $x W + h U + b$ alone, so that `callbacks.LSUV` may scale
-    # them.
+    # Whether a step uses $W$ and $U$ once for each gate, and in $x W + h U + b$ alone.
     is_affine = False
+    # Thin factors of low-rank maps stay whole.
+    divided_weights = {"kernel_map/kernel": 1, "recurrent_map/kernel": 1}
     # How many blocks each call of the recurrent initializer covers; `None` for one call for all blocks.
     init_groups = None
     bias_rows = 1
