@@ -11,6 +11,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._saving import write_whole
+from keras_adaptive_rnn.optimizers.falling import falling
 
 
 class TimeLimit(keras.callbacks.Callback):
@@ -86,8 +87,8 @@ class TimeLimit(keras.callbacks.Callback):
         if self._is_first:
             self.resume(epoch)
             self._is_first = False
-        share = min(1.0, max(0.1, 2 * (1 - self.spent / self.seconds)))
-        self.model.optimizer.learning_rate = self._rate * (share if self.anneal else 1.0)
+        rate = falling(self._rate, self.spent / self.seconds) if self.anneal else self._rate
+        self.model.optimizer.learning_rate = rate
         self._last = None if self._last is None else time.perf_counter()
 
     def on_train_batch_end(self, batch, logs=None):

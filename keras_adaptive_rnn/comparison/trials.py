@@ -13,6 +13,7 @@ import keras
 import numpy as np
 
 from keras_adaptive_rnn.comparison.data import first_layers
+from keras_adaptive_rnn.optimizers.falling import falling
 
 # Pieces of a trial: between them the learning rate falls.
 PIECES = 10
@@ -113,8 +114,8 @@ class Learner:
     def train(self, rate, seed, steps, validations, told=None):
         """Trains from new weights on, and goes back to the best ones.
 
-        The learning rate falls to a tenth in the second half, as in `callbacks.TimeLimit`. `told` is called with the
-        share of the steps that a piece was.
+        The learning rate falls as in `callbacks.TimeLimit`. `told` is called with the share of the steps that a piece
+        was.
 
         Returns: A dict of the best `score` on validation, `accuracy`, the `curve` of steps and scores, and `seconds` of
         training.
@@ -124,7 +125,7 @@ class Learner:
         judged = {int(end) for end in ends[:0:-1][:: -(-PIECES // validations)]}
         curve, best, kept, seconds = [], (float("inf"), None), None, 0.0
         for start, end in itertools.pairwise(ends):
-            self.model.optimizer.learning_rate = rate * min(1.0, max(0.1, 2 * (1 - start / steps)))
+            self.model.optimizer.learning_rate = falling(rate, start / steps)
             before = time.perf_counter()
             self.fit(rows[start * self.batch_size : end * self.batch_size])
             seconds += time.perf_counter() - before

@@ -9,9 +9,9 @@ from keras import ops
 from keras_adaptive_rnn import _arguments, activations, initializers
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Activation, Initializer
+from keras_adaptive_rnn.cells.adaptive import ADAPTATIONS
 from keras_adaptive_rnn.layers.feed_forward import Affine
 
-ADAPTATIONS = ("io", "input", "output", "sva")
 # For each named policy, how much wider its affine map is than the policy vector, and the function applied to the map.
 POLICIES = {
     "linear": (1, keras.activations.linear),

@@ -4,15 +4,10 @@ import keras
 
 from keras_adaptive_rnn import _arguments, initializers, maps
 from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
-
-GETTERS = {
-    "initializer": initializers.get,
-    "regularizer": keras.regularizers.get,
-    "constraint": keras.constraints.get,
-}
+from keras_adaptive_rnn.maps.owner import OwnsWeights
 
 
-class FeedForward(_arguments.Declared, keras.layers.Layer):
+class FeedForward(OwnsWeights, _arguments.Declared, keras.layers.Layer):
     """A layer that accepts any leading axes, treats all positions alike, and passes masks through.
 
     So it `is_time_distributed`: in inference, it computes each time step by itself, and
@@ -29,11 +24,6 @@ class FeedForward(_arguments.Declared, keras.layers.Layer):
         regularizer = _arguments.resolve("activity_regularizer", activity_regularizer, keras.regularizers.get)
         super().__init__(activity_regularizer=regularizer, **kwargs)
         self.supports_masking = True
-
-    def set_resolved(self, **arguments):
-        """Sets attributes that are initializers, regularizers or constraints, as the ends of their names say."""
-        for name, value in arguments.items():
-            setattr(self, name, _arguments.resolve(name, value, GETTERS[name.rsplit("_", 1)[1]]))
 
     def compute_output_shape(self, input_shape):
         return tuple(input_shape)
@@ -90,16 +80,3 @@ class Affine(FeedForward):
             "dtype": self.dtype_policy,
         }
         return maps.Full(**arguments) if rank is None else maps.LowRank(rank, diagonal=diagonal, **arguments)
-
-    def make_bias(self, units, initializers):
-        """Returns a built bias with the bias arguments of this layer, with one block per initializer."""
-        bias = maps.Bias(
-            units,
-            initializers,
-            regularizer=self.bias_regularizer,
-            constraint=self.bias_constraint,
-            name="bias",
-            dtype=self.dtype_policy,
-        )
-        bias.build()
-        return bias

@@ -3,13 +3,14 @@
 import keras
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, activations, initializers, maps
+from keras_adaptive_rnn import _arguments, activations, maps
 from keras_adaptive_rnn._saving import hand_over
 from keras_adaptive_rnn._types import Activation, Constraint, Initializer, Regularizer
 from keras_adaptive_rnn.cells.bases.cell import Cell
+from keras_adaptive_rnn.maps.owner import OwnsWeights
 
 
-class GatedCell(Cell):
+class GatedCell(OwnsWeights, Cell):
     r"""A cell whose gates are affine in input and state: $a = x W + h U + b$, concatenated over the gates.
 
     A subclass lists its gates in `gates` and implements `update(a, states, training)`, which returns `output, states`
@@ -78,15 +79,17 @@ class GatedCell(Cell):
         self.units = _arguments.integer("units", units)
         self.activation = _arguments.resolve("activation", activation, activations.get)
         self.use_bias = _arguments.boolean("use_bias", use_bias)
-        for role, initializer, regularizer, constraint in (
-            ("kernel", kernel_initializer, kernel_regularizer, kernel_constraint),
-            ("recurrent", recurrent_initializer, recurrent_regularizer, recurrent_constraint),
-            ("bias", bias_initializer, bias_regularizer, bias_constraint),
-        ):
-            for kind, value in (("initializer", initializer), ("regularizer", regularizer), ("constraint", constraint)):
-                name = f"{role}_{kind}"
-                get = initializers.get if kind == "initializer" else getattr(keras, f"{kind}s").get
-                setattr(self, name, _arguments.resolve(name, value, get))
+        self.set_resolved(
+            kernel_initializer=kernel_initializer,
+            recurrent_initializer=recurrent_initializer,
+            bias_initializer=bias_initializer,
+            kernel_regularizer=kernel_regularizer,
+            recurrent_regularizer=recurrent_regularizer,
+            bias_regularizer=bias_regularizer,
+            kernel_constraint=kernel_constraint,
+            recurrent_constraint=recurrent_constraint,
+            bias_constraint=bias_constraint,
+        )
         self.layer_normalization = _arguments.boolean("layer_normalization", layer_normalization)
         self.per_gate_dropout = _arguments.boolean("per_gate_dropout", per_gate_dropout)
         self.kernel_map = self._bind("kernel", kernel_map)
@@ -106,15 +109,7 @@ class GatedCell(Cell):
         self._set_input_size(input_shape)
         self.build_maps()
         if self.use_bias:
-            self.bias_layer = maps.Bias(
-                self.units,
-                self.bias_row_initializers(),
-                regularizer=self.bias_regularizer,
-                constraint=self.bias_constraint,
-                name="bias",
-                dtype=self.dtype_policy,
-            )
-            self.bias_layer.build()
+            self.bias_layer = self.make_bias(self.units, self.bias_row_initializers())
         if self.layer_normalization:
             self.kernel_norm = self.make_norm(len(self.gates) * self.units)
             self.recurrent_norms = [self.make_norm(gates * self.units) for gates in self.recurrent_map.blocks]
