@@ -50,6 +50,8 @@ class AdaptiveGatedCell(GatedCell):
     """
 
     fixed_arguments: Any
+    is_affine: bool
+    divided_weights: Any
     policy_units: int
     policy: str
     adaptation: str

@@ -90,7 +90,10 @@ class DeepRNNCell(GatedCell):
     """
 
     gates: Any
+    is_affine: bool
+    divided_weights: Any
     fixed_arguments: Any
+    fixed_noise_rates: Any
     depth: int
     skip_every: int | None
     skip_scale: float

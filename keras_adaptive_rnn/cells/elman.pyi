@@ -57,6 +57,7 @@ class ElmanCell(GatedCell):
     """
 
     gates: Any
+    is_affine: bool
     positional_arguments_of: Any
 
     def __init__(

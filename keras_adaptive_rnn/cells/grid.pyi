@@ -94,6 +94,7 @@ class GridLSTMCell(CompositeCell):
     takes_arguments_of: Any
     refused_arguments: Any
     reads_output: bool
+    divided_weights: Any
     units: int
     depth: int
     tied: bool

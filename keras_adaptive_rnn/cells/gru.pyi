@@ -63,6 +63,7 @@ class GRUCell(GatedCell):
     """
 
     gates: Any
+    is_affine: bool
     positional_arguments_of: Any
     ignored_arguments: Any
     recurrent_activation: Any

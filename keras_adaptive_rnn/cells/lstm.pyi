@@ -92,6 +92,7 @@ class LSTMCell(GatedCell):
     state_size: Any
     projection: Any
     memory_index: int
+    is_affine: bool
     cell_norm: Any
     units: int
     activation: Any

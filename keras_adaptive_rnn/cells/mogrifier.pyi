@@ -101,6 +101,7 @@ class MogrifierCell(CoreWrapperCell):
     Reference: Melis, Kocisky, Blunsom, Mogrifier LSTM (2020), section 2, equations 1 and 2.
     """
 
+    divided_weights: Any
     rounds: int
     rank: int | None
     zigzag: bool

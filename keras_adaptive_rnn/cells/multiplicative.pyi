@@ -84,6 +84,7 @@ class MultiplicativeLSTMCell(CoreWrapperCell):
     """
 
     cores: Any
+    divided_weights: Any
     takes_arguments_of: Any
     factor_bias: bool
     input_factor: Any

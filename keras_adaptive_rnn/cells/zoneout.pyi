@@ -89,6 +89,7 @@ class ZoneoutCell(CoreWrapperCell):
     """
 
     own_state_size: Any
+    fixed_noise_rates: Any
     fixed_arguments: Any
     zoneout: float | list[float]
     core: str

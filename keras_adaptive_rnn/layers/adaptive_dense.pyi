@@ -8,7 +8,6 @@ from keras.src.layers.layer import Layer
 from keras_adaptive_rnn._types import Activation, Constraint, Initializer, Regularizer
 from keras_adaptive_rnn.layers.feed_forward import Affine
 
-ADAPTATIONS: Any
 POLICIES: Any
 
 class AdaptiveDense(Affine):

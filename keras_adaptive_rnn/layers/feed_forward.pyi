@@ -6,11 +6,13 @@ import keras
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
+from keras_adaptive_rnn.maps.owner import OwnsWeights
 
-GETTERS: Any
-
-class FeedForward(_arguments.Declared, keras.layers.Layer):
+class FeedForward(OwnsWeights, _arguments.Declared, keras.layers.Layer):
     """A layer that accepts any leading axes, treats all positions alike, and passes masks through.
+
+    So it `is_time_distributed`: in inference, it computes each time step by itself, and
+    `keras_adaptive_rnn.step_model` can run it for a single one. Any layer may say so, in an attribute of this name.
 
     Args:
         activity_regularizer: Regularizer of the output. Defaults to `None`.
@@ -19,6 +21,7 @@ class FeedForward(_arguments.Declared, keras.layers.Layer):
         trainable: Whether the variables are trained. Defaults to `True`.
     """
 
+    is_time_distributed: bool
     supports_masking: bool
     activity_regularizer: Any
 
@@ -30,9 +33,6 @@ class FeedForward(_arguments.Declared, keras.layers.Layer):
         dtype: Any = None,
         trainable: bool = True,
     ) -> None: ...
-    def set_resolved(self, **arguments: Any) -> None:
-        """Sets attributes that are initializers, regularizers or constraints, as the ends of their names say."""
-
     def compute_output_shape(self, input_shape: Any) -> Any: ...
 
 class Affine(FeedForward):
@@ -77,6 +77,3 @@ class Affine(FeedForward):
 
     def make_map(self, units: Any, blocks: int = 1, rank: Any = None, diagonal: bool = False, index: int = 0) -> Any:
         """Returns a map with the kernel arguments of this layer. Each `index` has its own random numbers."""
-
-    def make_bias(self, units: Any, initializers: Any) -> Any:
-        """Returns a built bias with the bias arguments of this layer, with one block per initializer."""

@@ -55,6 +55,7 @@ class MixtureOfSoftmaxes(FeedForward):
     Reference: Yang, Dai, Salakhutdinov and Cohen, Breaking the Softmax Bottleneck (2018), section 2.3.
     """
 
+    noise_rates: Any
     experts: int
     embedding: Any
     dropout: float

@@ -416,6 +416,7 @@ class GRU(CuDNNArgument, cell_class=cells.GRUCell):
     (2, 8)
     """
 
+    compared: Any
     positional_arguments_of: Any
 
     @property
@@ -593,6 +594,7 @@ class LSTM(CuDNNArgument, cell_class=cells.LSTMCell):
     (2, 4)
     """
 
+    compared: Any
     positional_arguments_of: Any
 
     @property
@@ -802,6 +804,8 @@ class Mogrifier(CellLayer, cell_class=cells.MogrifierCell):
     (2, 8)
     """
 
+    compared: Any
+
     @property
     def units(self) -> int | list[int] | None: ...
     @property
@@ -976,6 +980,8 @@ class MultiplicativeLSTM(CellLayer, cell_class=cells.MultiplicativeLSTMCell):
     (2, 8)
     """
 
+    compared: Any
+
     @property
     def units(self) -> int | list[int] | None: ...
     @property
@@ -1128,6 +1134,8 @@ class LowRankGRU(CellLayer, cell_class=cells.LowRankGRUCell):
     >>> tuple(layer(np.ones((2, 5, 3))).shape)
     (2, 8)
     """
+
+    compared: Any
 
     @property
     def units(self) -> int | list[int]: ...
@@ -1325,6 +1333,8 @@ class LowRankLSTM(CellLayer, cell_class=cells.LowRankLSTMCell):
     (2, 8)
     """
 
+    compared: Any
+
     @property
     def units(self) -> int | list[int]: ...
     @property
@@ -1515,6 +1525,8 @@ class RecurrentHighway(CellLayer, cell_class=cells.RecurrentHighwayCell):
     >>> tuple(layer(np.ones((2, 5, 3))).shape)
     (2, 8)
     """
+
+    compared: Any
 
     @property
     def units(self) -> int | list[int]: ...
@@ -2734,6 +2746,7 @@ class AdaptiveLayer(CellLayer, cell_class=cells.AdaptiveLSTMCell):
         a tuple of the output and each state; with `return_decisions`, also `[batch, time]` for each cell that decides.
     """
 
+    noise_rates: Any
     stack_class: Any
     fixed_arguments: Any
     output_dropout: float
@@ -2962,6 +2975,7 @@ class AdaptiveLSTM(AdaptiveLayer, cell_class=cells.AdaptiveLSTMCell):
     (2, 6)
     """
 
+    compared: Any
     stack_class: Any
 
     @property

@@ -71,6 +71,7 @@ class SequenceAuxiliary(FeedForward):
     Reference: Trinh, Dai, Luong and Le, Learning Longer-term Dependencies in RNNs with Auxiliary Losses (2018).
     """
 
+    is_time_distributed: bool
     decoder: Any
     cell: Any
     length: int

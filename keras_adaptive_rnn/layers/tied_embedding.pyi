@@ -54,6 +54,8 @@ class TiedEmbedding(FeedForward):
     and Socher, Regularizing and Optimizing LSTM Language Models (2018), section 4.3.
     """
 
+    noise_rates: Any
+    shares_noise: bool
     vocabulary_size: int
     units: int
     word_dropout: float

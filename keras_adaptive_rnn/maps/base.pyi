@@ -76,6 +76,9 @@ class LinearMap(StoredByCell, _arguments.Declared, keras.layers.Layer):
         for all blocks, as in Keras's cells. `per_block` tells that steps will call the map with `per_block=True`.
         """
 
+    def like(self, *path: Any) -> Any:
+        """Returns an unbound map like this one, with the random numbers of the place `path`, as in `fold_in`."""
+
     @property
     def where(self) -> Any:
         """The place of the map, for error messages: its path in the model once that is known, else its cell."""

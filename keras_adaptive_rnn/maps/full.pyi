@@ -101,6 +101,8 @@ class DropConnect(Full):
     LSTM: Merity, Keskar, Socher, Regularizing and Optimizing LSTM Language Models (2017), section 2.
     """
 
+    noise_rates: Any
+    shares_noise: bool
     rate: float
     variational: bool
     seed: int | None

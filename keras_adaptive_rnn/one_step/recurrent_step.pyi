@@ -4,8 +4,6 @@ from typing import Any
 
 import keras
 
-KERAS_CELLS: Any
-
 class RecurrentStep(keras.layers.Wrapper):
     """One step of a recurrent layer, with the weights of the layer.
 

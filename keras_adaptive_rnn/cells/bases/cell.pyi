@@ -29,7 +29,8 @@ class Cell(_arguments.Declared, DropoutRNNCell, keras.layers.Layer):
     Dropout masks are drawn once per sequence and named after their rate: `self.drop(x, "dropout", training)` applies
     the mask of `self.dropout`. A subclass with a mask of its own adds the size to `noise_sizes`. A subclass that needs
     new noise in every step lists it in `step_noise_sizes`, keeps a step count in a state of `noise.DIGITS` entries
-    (`cells/bases/noise.py`), and calls `self.uniform(name, digits)`.
+    (`cells/bases/noise.py`), and calls `self.uniform(name, digits)`. So all noise of a cell
+    is known to `keras_adaptive_rnn.evaluation`, which scales its rates, except for `fixed_noise_rates`.
 
     A cell that decides how much to compute emits its decision with `emit_aux` (see `aux_size`, `sequence_loss`).
 
@@ -47,6 +48,9 @@ class Cell(_arguments.Declared, DropoutRNNCell, keras.layers.Layer):
 
     reads_output: bool
     memory_index: int
+    fixed_noise_rates: tuple[str, ...]
+    shares_noise: bool
+    divided_weights: dict[str, int | None]
     aux_size: int
     adds_loss: bool
     dropout: float
@@ -95,6 +99,10 @@ class Cell(_arguments.Declared, DropoutRNNCell, keras.layers.Layer):
     @property
     def step_noise_sizes(self) -> Any:
         """The size of each noise that changes from step to step, by the name of its rate."""
+
+    @property
+    def noise_rates(self) -> Any:
+        """The attributes that hold the rates of its noise. A layer that is no cell has a tuple of them."""
 
     def drop(self, x: Any, name: Any, training: bool | None) -> Any:
         """Applies the sequence's mask of the rate called `name` to `x`; returns `x` itself in inference.

@@ -5,8 +5,9 @@ from typing import Any
 from keras_adaptive_rnn._types import Activation, Constraint, Initializer, Regularizer
 from keras_adaptive_rnn.cells.bases.cell import Cell
 from keras_adaptive_rnn.maps.base import LinearMap
+from keras_adaptive_rnn.maps.owner import OwnsWeights
 
-class GatedCell(Cell):
+class GatedCell(OwnsWeights, Cell):
     """A cell whose gates are affine in input and state: $a = x W + h U + b$, concatenated over the gates.
 
     A subclass lists its gates in `gates` and implements `update(a, states, training)`, which returns `output, states`
@@ -15,6 +16,9 @@ class GatedCell(Cell):
     If the gates read different vectors, it implements `step` instead. `self.kernel_map` is $W$, `self.recurrent_map` is
     $U$, and `project` has already computed $x W + b$; `self.recurrent(h, training)` returns $h U$. `groups` lists how
     many gates share each recurrent product, and `self.recurrent(h, training, k)` returns the product of group $k$.
+
+    A subclass whose steps use $W$ and $U$ in $a$ alone sets `is_affine`, so that `keras_adaptive_rnn.callbacks.LSUV`
+    scales them.
 
     Weights, in order: the weights of `kernel_map`, the weights of `recurrent_map`, `bias`, and the gains of the layer
     normalizations. A trained initial state comes before all of them.
@@ -48,6 +52,8 @@ class GatedCell(Cell):
 
     gates: Any
     groups: Any
+    is_affine: bool
+    divided_weights: Any
     init_groups: Any
     bias_rows: int
     units: int
