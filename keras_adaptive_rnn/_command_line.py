@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import re
 import sys
 
 
@@ -15,6 +16,11 @@ def positive(kind):
         return value
 
     return parse
+
+
+def option_name(class_name):
+    """Returns what an option calls a class: `low_rank_gru` for `LowRankGRU`."""
+    return re.sub("(?<=[a-z])(?=[A-Z])", "_", class_name).lower()
 
 
 @contextlib.contextmanager

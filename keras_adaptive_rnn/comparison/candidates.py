@@ -10,6 +10,7 @@ from typing import Any
 
 import keras
 
+from keras_adaptive_rnn._command_line import option_name
 from keras_adaptive_rnn.layers.recurrent import CellLayer
 from keras_adaptive_rnn.loop.rnn import RNN
 
@@ -31,7 +32,7 @@ class Candidate:
 def offered(cls=CellLayer) -> dict[str, Candidate]:
     """Returns the candidates that `cls` and the classes derived from it declare in `compared`, by name."""
     own = vars(cls).get("compared")
-    found = {re.sub("(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower(): _declared(cls, own)} if own else {}
+    found = {option_name(cls.__name__): _declared(cls, own)} if own else {}
     for subclass in cls.__subclasses__():
         found |= offered(subclass)
     return found

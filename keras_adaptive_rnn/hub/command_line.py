@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from keras_adaptive_rnn import callbacks, cells
-from keras_adaptive_rnn._command_line import in_utf8
+from keras_adaptive_rnn._command_line import in_utf8, option_name
 from keras_adaptive_rnn._hub_options import OF_A_NEW_MODEL, VOCABULARY, is_file_of_tokens, is_finished, parse
 from keras_adaptive_rnn._saving import write_whole
 from keras_adaptive_rnn.hub import presets
@@ -182,13 +182,8 @@ def unit_of(tokenizer):
 
 def cell_maker(args):
     """Returns the function that makes the cell of a layer, or raises if the arguments make none."""
-    names = {name[:-4]: getattr(cells, name) for name in cells.__all__ if name.endswith("Cell")}
-    known = {
-        "".join(f"_{c.lower()}" if c.isupper() else c for c in name).strip("_"): cls for name, cls in names.items()
-    }
-    known = {
-        name.replace("l_s_t_m", "lstm").replace("g_r_u", "gru").replace("r_n_n", "rnn"): c for name, c in known.items()
-    }
+    names = [name for name in cells.__all__ if name.endswith("Cell")]
+    known = {option_name(name.removesuffix("Cell")): getattr(cells, name) for name in names}
     if args.cell not in known:
         raise ValueError(f"--cell must be one of {', '.join(sorted(known))}, and is {args.cell}")
     chosen = dict(args.set)
