@@ -48,8 +48,8 @@ format: $(VENV)/installed-test ## Fix what ruff can fix, and format the code.
 	$(BIN)/ruff format .
 
 .PHONY: stubs
-stubs: $(VENV)/installed-jax,test ## Write the stubs that type checkers read, after a change of arguments.
-	KERAS_BACKEND=jax $(BIN)/python -m tools.make_stubs
+stubs: $(VENV)/installed-test ## Write the stubs that editors read anew, after a change of arguments.
+	@$(BIN)/python -m tools.make_stubs
 
 .PHONY: hooks
 hooks: $(VENV)/installed-test ## Have git check every commit.

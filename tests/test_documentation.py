@@ -1,4 +1,4 @@
-"""What `help`, the site and the stubs say about each argument of each public name is what its signature says."""
+"""What `help` and the site say about each argument of each public name is what its signature says."""
 
 import ast
 import inspect
@@ -129,32 +129,6 @@ def test_the_site_states_every_argument_with_its_default():
         texts = {n: " ".join(t.split()) for group, t in entries for n in re.findall(r"\w+", group)}
         texts |= described(inspect.getdoc(name.value)) if "Attributes:\n" in inspect.getdoc(name.value) else {}
         found += faults(path, signature_of(name.value), texts)
-    assert found == []
-
-
-def constructors():
-    """Yields `(path, docstring, constructor)` of each class in the stubs that has one."""
-    for file in sorted(PACKAGE.rglob("*.pyi")):
-        for node in ast.walk(ast.parse(file.read_text())):
-            if isinstance(node, ast.ClassDef) and ast.get_docstring(node):
-                for init in node.body:
-                    if isinstance(init, ast.FunctionDef) and init.name == "__init__":
-                        yield f"{file.stem}.{node.name}", ast.get_docstring(node), init.args
-
-
-def test_the_stubs_state_every_default():
-    found, seen = [], 0
-    for path, doc, arguments in constructors():
-        texts = described(doc)
-        by_position = arguments.args[len(arguments.args) - len(arguments.defaults) :]
-        pairs = [*zip(by_position, arguments.defaults, strict=True)]
-        pairs += [*zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)]
-        defaults = {a.arg: value_of(ast.unparse(d)) for a, d in pairs if d is not None}
-        parameters = {n: inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=d) for n, d in defaults.items()}
-        if f"{path}.__init__" not in texts and arguments.vararg is None:
-            found += faults(path, {n: p for n, p in parameters.items() if n in texts}, texts)
-            seen += len(parameters)
-    assert seen > 500
     assert found == []
 
 

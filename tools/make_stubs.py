@@ -1,193 +1,317 @@
 """Writes the stubs (`.pyi`) that type checkers and editors read instead of the modules.
 
-    python -m tools.make_stubs [--check]
+    python -m tools.make_stubs
 
-Constructors of this package pass the arguments of their bases on as `**kwargs`, which no type checker can follow.
-mypy's `stubgen` writes a stub of each module with such a class; this script replaces the constructors with what
-`inspect.signature` shows. Docstrings are those that `help` shows, with all arguments. `--check` writes nothing and
-fails if a stub is stale.
+Constructors of this package pass the arguments of their bases on as `**kwargs`, which no type checker can follow. The
+stub of a module with such a class lists all arguments. It has no docstrings: editors show those of the source.
+
+Git does not track stubs. They are written whenever the package is built or installed, also with `--editable`. Keras is
+missing then, so nothing is imported: each class is defined from what in its source decides its signature (its bases, a
+few attributes and the head of `__init__`), and `keras_adaptive_rnn/_signatures.py` does the rest, as at run time.
 """
 
 import ast
-import importlib
+import copy
+import functools
+import importlib.util
 import inspect
 import pathlib
 import pkgutil
 import re
-import subprocess
 import sys
-import tempfile
-import typing
 
-import keras
-
-import keras_adaptive_rnn
-from keras_adaptive_rnn import _arguments, _types
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOT = pathlib.Path(__file__).parent.parent
 PACKAGE = "keras_adaptive_rnn"
-# Keras has no annotations.
-KERAS_ARGUMENTS = {"name": str | None, "trainable": bool, "activity_regularizer": _types.Regularizer}
-BY_NAME = inspect.Parameter.KEYWORD_ONLY
-OPEN = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+DECLARED = f"{PACKAGE}._arguments.Declared"
+SIGNATURES = f"{PACKAGE}._signatures"
+# Not read: the engine has no such class, and what the other takes from Keras stands for a class of Keras.
+SKIPPED = (f"{PACKAGE}.engine", f"{PACKAGE}._keras")
+METHODS = ("__init_subclass__", "accepted_arguments")
+PLAIN = {"int", "float", "bool", "str", "list", "None"}
+ANY = "typing.Any"
 METHOD_ARGUMENTS = {"training": "bool | None"}
-RETURNS = {"__init_subclass__": "None", "build": "None", "get_config": "dict[str, Any]", "from_config": "Self"}
-ALIASES = {str(value): name for name, value in vars(_types).items() if isinstance(value, type(int | str))}
+RETURNS = {
+    "__init__": "None",
+    "__init_subclass__": "None",
+    "build": "None",
+    "get_config": "dict[str, typing.Any]",
+    "from_config": "typing.Self",
+}
+
+# What classes of `keras.layers` take by position, for `positional_arguments_of`.
+GATED = "units activation recurrent_activation"
+INITIALIZERS = "use_bias kernel_initializer recurrent_initializer bias_initializer"
+REGULARIZERS = "kernel_regularizer recurrent_regularizer bias_regularizer"
+CONSTRAINTS = "kernel_constraint recurrent_constraint bias_constraint"
+RATES = "dropout recurrent_dropout"
+OF_CELL = f"{REGULARIZERS} {CONSTRAINTS} {RATES}"
+OF_LAYER = f"{REGULARIZERS} activity_regularizer {CONSTRAINTS} {RATES}"
+OF_LOOP = "return_sequences return_state go_backwards stateful unroll"
+KERAS = {
+    "SimpleRNNCell": f"units activation {INITIALIZERS} {OF_CELL} seed",
+    "SimpleRNN": f"units activation {INITIALIZERS} {OF_LAYER} {OF_LOOP} seed",
+    "GRUCell": f"{GATED} {INITIALIZERS} {OF_CELL} reset_after seed",
+    "GRU": f"{GATED} {INITIALIZERS} {OF_LAYER} seed {OF_LOOP} reset_after use_cudnn",
+    "LSTMCell": f"{GATED} {INITIALIZERS} unit_forget_bias {OF_CELL} seed",
+    "LSTM": f"{GATED} {INITIALIZERS} unit_forget_bias {OF_LAYER} seed {OF_LOOP} use_cudnn",
+}
 
 
-def parameters(cls):
-    """Returns the `inspect.Parameter` of each argument of the constructor of `cls`."""
-    if "__signature__" in vars(cls):
-        found = dict(cls.__signature__.parameters)
-    else:
-        found = dict(list(inspect.signature(cls.__init__).parameters.items())[1:])
-        found.pop("kwargs", None)
-        for name, declared in {**_arguments.LAYER_ARGUMENTS, **_arguments.parameters(cls)}.items():
-            found.setdefault(name, declared.replace(kind=BY_NAME))
-    if getattr(cls, "cell_class", cls) is None:
-        # A subclass names the cell, and takes the arguments of that.
-        named = [p.replace(kind=BY_NAME) for p in found.values() if p.default is not p.empty]
-        found = {p.name: p for p in [inspect.Parameter("args", OPEN[0]), *named, inspect.Parameter("kwargs", OPEN[1])]}
-    missing = {name: KERAS_ARGUMENTS.get(name, typing.Any) for name, p in found.items() if p.annotation is p.empty}
-    return [p.replace(annotation=missing.get(p.name, p.annotation)) for p in found.values()]
+@functools.cache
+def of_another_package(path):
+    """Returns a class in place of a name of a package that may be missing."""
+    module, _, name = path.rpartition(".")
+    attributes = {"__module__": module}
+    if module == "keras.layers" and name in KERAS:
+        exec(f"def __init__(self, {', '.join(KERAS[name].split())}): ...", {}, attributes)
+    return type(name, (), attributes)
 
 
-def has_hidden_arguments(cls):
-    """Returns whether the constructor takes arguments that its own code does not name."""
-    init = vars(cls).get("__init__")
-    return "__signature__" in vars(cls) or (init is not None and inspect.getfullargspec(init).varkw is not None)
+class Module(ast.NodeTransformer):
+    """The source of a module.
+
+    As a transformer, it replaces names that the module binds by their full paths, such as `keras.layers.Layer`.
+    """
+
+    def __init__(self, path, file):
+        self.path, self.file = path, file
+        self.tree = ast.parse(file.read_text(encoding="utf-8"))
+        self.full, self.nodes = {}, {}
+        for node in self.tree.body:
+            if isinstance(node, ast.Import):
+                self.full |= {a.asname or a.name.partition(".")[0]: a.name for a in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                self.full |= {a.asname or a.name: f"{node.module}.{a.name}" for a in node.names}
+            else:
+                names = [node.name] if hasattr(node, "name") else [t.id for t in targets(node)]
+                self.nodes |= dict.fromkeys(names, node)
+                self.full |= {name: f"{path}.{name}" for name in names}
+        self.classes = [name for name, node in self.nodes.items() if isinstance(node, ast.ClassDef)]
+
+    def visit_Name(self, node):
+        if isinstance(node.ctx, ast.Load) and node.id in self.full:
+            node.id, node.is_path = self.full[node.id], True
+        return node
+
+    def visit_Attribute(self, node):
+        self.generic_visit(node)
+        if not hasattr(node.value, "is_path"):
+            return node
+        node.value.id += f".{node.attr}"
+        return node.value
 
 
-class Completed(ast.NodeTransformer):
-    """Completes the stub of a module: its constructors, and `Any` where the source has no annotation."""
+def targets(node):
+    """Returns the names that an assignment binds."""
+    bound = [*getattr(node, "targets", ()), *([node.target] if hasattr(node, "target") else ())]
+    names = [n for target in bound for n in ast.walk(target) if isinstance(n, ast.Name)]
+    return [name for name in names if isinstance(name.ctx, ast.Store)]
 
-    def __init__(self, module, classes):
-        self.module, self.classes = module, classes
-        self.imports = {("typing", "Any"), ("typing", "Self")}
+
+class Sources:
+    """The modules of the package, and the classes that they define."""
+
+    def __init__(self, root):
+        self.modules = {}
+        for file in sorted((root / PACKAGE).rglob("*.py")):
+            path = ".".join(file.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
+            if not path.startswith(SKIPPED):
+                self.modules[path] = Module(path, file)
+        spec = importlib.util.spec_from_file_location(SIGNATURES, self.modules[SIGNATURES].file)
+        self.signatures = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(self.signatures)
+
+    @functools.cache  # noqa: B019
+    def find(self, path):
+        """Returns the class, function or value with a path."""
+        module, _, name = path.rpartition(".")
+        if path == DECLARED:
+            return self.signatures.HasSignature
+        if module == SIGNATURES:
+            return getattr(self.signatures, name)
+        if module in self.modules:
+            defined_as = self.modules[module].full[name]
+            return self.defined(module, name) if defined_as == path else self.find(defined_as)
+        if path.partition(".")[0] in sys.stdlib_module_names:
+            return pkgutil.resolve_name(path)
+        return of_another_package(path)
+
+    def is_declared(self, cls):
+        """Returns whether the constructor of a class may take arguments that its own code does not name."""
+        return issubclass(cls, self.signatures.HasSignature) and cls is not self.signatures.HasSignature
+
+    def defined(self, module, name):
+        """Returns what a module defines: of a class, only what decides its signature."""
+        node = self.modules[module].visit(copy.deepcopy(self.modules[module].nodes[name]))
+        if isinstance(node, ast.ClassDef):
+            node.decorator_list, node.body = [], [*reversed(list(self.declarations(node)))] or [ast.Pass()]
+        names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and "." in n.id}
+        namespace = {"__name__": module, **{path: self.find(path) for path in names}}
+        exec(compile(ast.fix_missing_locations(ast.Module([node], [])), module, "exec"), namespace)
+        return namespace[name]
+
+    def declarations(self, node):
+        """Yields the statements of a class that decide its signature, the last one first."""
+        read = set(vars(self.signatures.HasSignature))
+        for statement in reversed(node.body):
+            if isinstance(statement, ast.FunctionDef) and statement.name in ("__init__", *METHODS):
+                for argument in all_arguments(statement.args):
+                    argument.annotation = argument.annotation and ast.Constant(ast.unparse(argument.annotation))
+                statement.returns = None
+                statement.body = [ast.Pass()] if statement.name == "__init__" else statement.body
+            elif not (isinstance(statement, ast.Assign) and read & {t.id for t in targets(statement)}):
+                continue
+            read |= {n.id for n in ast.walk(statement) if isinstance(n, ast.Name)}
+            read |= {n.attr for n in ast.walk(statement) if isinstance(n, ast.Attribute)}
+            yield statement
+
+    def all_names(self, module):
+        """Returns the `__all__` of a module, which may be put together from those of others."""
+        found = []
+        for node in self.modules[module].tree.body:
+            if isinstance(node, (ast.Assign, ast.AugAssign)) and "__all__" in [t.id for t in targets(node)]:
+                value = self.modules[module].visit(copy.deepcopy(node.value))
+                found += ast.literal_eval(value) if isinstance(value, ast.List) else self.all_names(value.id[:-8])
+        return found
+
+
+def all_arguments(arguments):
+    """Returns the nodes of all arguments of a function."""
+    listed = [*arguments.posonlyargs, *arguments.args, arguments.vararg, *arguments.kwonlyargs, arguments.kwarg]
+    return [argument for argument in listed if argument is not None]
+
+
+class Stub(ast.NodeVisitor):
+    """Turns the source of a module into its stub."""
+
+    def __init__(self, sources, module):
+        self.sources, self.module, self.imports = sources, module, set()
+
+    def text(self):
+        tree = ast.Module(self.statements(copy.deepcopy(self.module.tree).body), [])
+        body = re.sub(r":\n +\.\.\.\n+", ": ...\n", ast.unparse(ast.fix_missing_locations(tree)) + "\n")
+        return "\n".join([*sorted(self.imports), body])
+
+    def statements(self, body):
+        """Returns the statements of the stub of a module or class."""
+        visited = [self.visit(node) for node in body]
+        return [node for part in visited for node in (part if isinstance(part, list) else [part])]
+
+    def generic_visit(self, node):
+        return node if isinstance(node, (ast.Import, ast.ImportFrom)) else []
 
     def annotation(self, value):
         """Returns the text of an annotation, and imports the names in it."""
-        if str(value) in ALIASES:
-            self.imports.add((_types.__name__, ALIASES[str(value)]))
-            return ALIASES[str(value)]
-        text = inspect.formatannotation(value)
-        self.imports.update(re.findall(r"([\w.]+)\.(\w+)", text))
+        text = value if isinstance(value, str) else inspect.formatannotation(value)
+        for module, name in re.findall(r"([\w.]+)\.(\w+)", text):
+            if self.module.full.get(name) != f"{module}.{name}":
+                self.imports.add(f"from {module} import {name}")
         return re.sub(r"[\w.]+\.(?=\w)", "", text)
 
-    def constructor(self, cls):
-        listed = parameters(cls)
-        annotated = [p.replace(annotation=p.empty, default=p.empty) for p in listed]
-        node = ast.parse(f"def __init__{inspect.Signature(annotated)} -> None: ...".replace("(", "(self, ", 1)).body[0]
-        by_name = {p.name: p for p in listed}
-        arguments = node.args
-        for argument in [*arguments.args[1:], *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]:
-            if argument is not None:
-                argument.annotation = expression(self.annotation(by_name[argument.arg].annotation))
-        has_default = [p for p in listed if p.default is not p.empty]
-        arguments.defaults = [expression(repr(p.default)) for p in has_default if p.kind is p.POSITIONAL_OR_KEYWORD]
-        arguments.kw_defaults = [
-            expression(repr(p.default)) if p in has_default else None for p in listed if p.kind is p.KEYWORD_ONLY
-        ]
-        return node
-
-    def visit_Name(self, node):
-        return ast.Name("Any") if node.id == "Incomplete" else node
+    def expression(self, value):
+        return ast.parse(self.annotation(value), mode="eval").body
 
     def visit_Assign(self, node):
-        return ast.parse(f"{ast.unparse(node.targets[0])}: Any").body[0]
+        return [ast.parse(f"{name.id}: {self.annotation(ANY)}").body[0] for name in targets(node)]
+
+    def visit_AnnAssign(self, node):
+        node.value = node.value and ast.Constant(...)
+        return node
 
     def visit_FunctionDef(self, node):
-        self.generic_visit(node)
-        listed = [*node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg]
-        for argument in listed:
-            known = METHOD_ARGUMENTS.get(argument.arg) if argument else None
-            if argument and (known or argument.annotation is None) and argument.arg not in ("self", "cls"):
-                argument.annotation = expression(known or "Any")
-        node.returns = node.returns or expression(RETURNS.get(node.name, "Any"))
+        for argument in all_arguments(node.args):
+            known = METHOD_ARGUMENTS.get(argument.arg)
+            if known or (argument.annotation is None and argument.arg not in ("self", "cls")):
+                argument.annotation = self.expression(known or ANY)
+        node.returns = node.returns or self.expression(RETURNS.get(node.name, ANY))
+        node.body = [ast.Expr(ast.Constant(...))]
         return node
 
     def visit_ClassDef(self, node):
-        self.generic_visit(node)
-        cls = getattr(self.module, node.name)
-        if cls not in self.classes:
-            return node
-        methods = {n.name for n in node.body if isinstance(n, ast.FunctionDef)}
-        own = set(_arguments.parameters(cls)) if "__init__" in methods else set()
-        fields = {ast.unparse(n.target): n for n in node.body if isinstance(n, ast.AnnAssign)}
-        # A constructor keeps its own arguments; a layer has a property for each argument of its cell.
-        for p in parameters(cls):
-            text = inspect.formatannotation(p.annotation)
-            is_plain = set(re.findall(r"\w+", text)) <= {"int", "float", "bool", "str", "list", "None"}
-            text = text if is_plain else "Any"
-            if p.name not in methods and isinstance(vars(cls).get(p.name), property):
-                fields[p.name] = ast.parse(f"@property\ndef {p.name}(self) -> {text}: ...").body[0]
-            elif p.name in own - methods - {"cell"} and not isinstance(getattr(cls, p.name, None), property):
-                fields[p.name] = ast.parse(f"{p.name}: {text}").body[0]
-        replaced = {"__init__", "__new__"}
-        kept = [n for n in node.body if isinstance(n, ast.FunctionDef) and n.name not in replaced]
-        doc = ast.Expr(ast.Constant(f"{inspect.cleandoc(cls.__doc__ or '')}\n"))
-        node.body = [doc, *fields.values(), self.constructor(cls), *kept]
+        init = next((n for n in node.body if getattr(n, "name", "") == "__init__"), None)
+        fields = dict.fromkeys(stored(init) if init else (), self.annotation(ANY))
+        node.decorator_list, node.body = [], self.statements(node.body)
+        cls = self.sources.find(f"{self.module.path}.{node.name}")
+        if self.sources.is_declared(cls):
+            own, lines = {a.arg for a in all_arguments(init.args)} if init else (), [self.constructor(cls)]
+            for p in cls.__signature__.parameters.values():
+                text = self.annotation(p.annotation)
+                # The attribute holds what was made from the argument.
+                text = text if set(re.findall(r"\w+", text)) <= PLAIN else self.annotation(ANY)
+                if isinstance(vars(cls).get(p.name), property):
+                    lines.append(f"@property\ndef {p.name}(self) -> {text}: ...")
+                elif p.name in own:
+                    fields[p.name] = text
+            kept = [n for n in node.body if getattr(n, "name", "") not in ("__init__", "__new__")]
+            node.body = ast.parse("\n".join(lines)).body + kept
+        present = {n.name for n in node.body if isinstance(n, ast.FunctionDef)}
+        present |= {name.id for n in node.body for name in targets(n)}
+        declared = [f"{name}: {text}" for name, text in fields.items() if name not in present]
+        node.body = [*ast.parse("\n".join(declared)).body, *node.body] or [ast.Expr(ast.Constant(...))]
         return node
 
+    def constructor(self, cls):
+        """Returns the text of the constructor with all arguments."""
+        texts, listed = ["self"], list(cls.__signature__.parameters.values())
+        star, rest = "*", []
+        if getattr(cls, "cell_class", cls) is None:
+            # A subclass names the cell, and takes the arguments of that.
+            star, rest = f"*args: {self.annotation(ANY)}", [f"**kwargs: {self.annotation(ANY)}"]
+            listed = [p.replace(kind=p.KEYWORD_ONLY) for p in listed if p.default is not p.empty]
+        for p in listed:
+            if p.kind is p.KEYWORD_ONLY and star not in texts:
+                texts.append(star)
+            default = "" if p.default is p.empty else f" = {p.default!r}"
+            texts.append(f"{p.name}: {self.annotation(p.annotation)}{default}")
+        return f"def __init__({', '.join(texts + rest)}) -> None: ..."
 
-def expression(text):
-    return ast.parse(text, mode="eval").body
+
+def stored(init):
+    """Returns the names of the attributes that a constructor sets."""
+    found = [n for n in ast.walk(init) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)]
+    return [n.attr for n in found if ast.unparse(n.value) == "self"]
 
 
-def reexports(module):
-    """Returns the stub of a package whose `__all__` is put together at run time."""
-    lines = [f'"""{module.__doc__}"""']
-    for name in module.__all__:
-        value = getattr(module, name)
-        lines.append(f"from {module.__name__ if inspect.ismodule(value) else value.__module__} import {name}")
-    version = [f"__version__: str = {module.__version__!r}"] if hasattr(module, "__version__") else []
-    return "\n".join([*lines, *version, f"__all__ = {module.__all__!r}"])
+def reexports(sources, module):
+    """Returns the stub of a package: type checkers know an `__all__` only if it is one list."""
+    imports = [ast.unparse(node) for node in module.tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    version = ["__version__: str"] if "__version__" in module.nodes else []
+    return "\n".join([*imports, *version, f"__all__ = {sources.all_names(module.path)!r}", ""])
 
 
-def stubs():
+def stubs(root=ROOT):
     """Returns `{path: text}` of all stubs."""
-    names = [PACKAGE, *(m.name for m in pkgutil.walk_packages(keras_adaptive_rnn.__path__, f"{PACKAGE}."))]
-    modules = [importlib.import_module(name) for name in names if not name.startswith(f"{PACKAGE}.engine.")]
-    classes: dict = {}
-    for module in modules:
-        own = [c for c in vars(module).values() if inspect.isclass(c) and c.__module__ == module.__name__]
-        classes |= {c: module for c in own if issubclass(c, keras.Layer) and has_hidden_arguments(c)}
-    found = {}
-    with tempfile.TemporaryDirectory() as folder:
-        folder = pathlib.Path(folder)
-        written = sorted({module.__file__ for module in classes.values()})
-        command = [pathlib.Path(sys.executable).parent / "stubgen", "--quiet", "--parse-only", "--include-docstrings"]
-        subprocess.run([*command, "--export-less", "--output", folder, *written], check=True, cwd=ROOT)
-        for module in modules:
-            path = pathlib.Path(module.__file__).relative_to(ROOT).with_suffix(".pyi")
-            if module in classes.values():
-                completed = Completed(module, list(classes))
-                tree = ast.fix_missing_locations(completed.visit(ast.parse((folder / path).read_text())))
-                imports = [f"from {m} import {n}" for m, n in sorted(completed.imports) if m != module.__name__]
-                found[path] = "\n".join([f'"""{module.__doc__}"""', *imports, ast.unparse(tree)])
-            elif "__all__ +=" in pathlib.Path(module.__file__).read_text():
-                found[path] = reexports(module)
-        for path, text in found.items():
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / path).write_text(text)
-        ruff = [sys.executable, "-m", "ruff"]
-        settings = ["--quiet", "--config", ROOT / "pyproject.toml", folder]
-        subprocess.run([*ruff, "check", "--fix-only", "--select", "I,F401,F811,PIE790,RUF022", *settings], check=True)
-        subprocess.run([*ruff, "format", *settings], check=True)
-        return {ROOT / path: (folder / path).read_text() for path in found}
+    sources, found = Sources(root), {}
+    for module in sources.modules.values():
+        if any(sources.is_declared(sources.find(f"{module.path}.{name}")) for name in module.classes):
+            found[module.file.with_suffix(".pyi")] = Stub(sources, module).text()
+        elif any(isinstance(node, ast.AugAssign) for node in module.tree.body):
+            found[module.file.with_suffix(".pyi")] = reexports(sources, module)
+    return {path: f"# Written by tools/make_stubs.py.\n{text}" for path, text in found.items()}
 
 
-def main(arguments):
-    wanted = stubs()
-    stale = [path for path, text in wanted.items() if not path.exists() or path.read_text() != text]
-    stale += [path for path in (ROOT / PACKAGE).rglob("*.pyi") if path not in wanted]
-    if arguments == ["--check"]:
-        return f"Stale, run `make stubs`: {', '.join(str(path.relative_to(ROOT)) for path in stale)}" if stale else 0
-    for path in stale:
-        path.write_text(wanted[path]) if path in wanted else path.unlink()
-    print(f"{len(wanted)} stubs, {len(stale)} of them changed")
-    return 0
+def write(root=ROOT):
+    """Writes the stubs that are stale, and removes those of modules that have none."""
+    wanted = stubs(root)
+    for path in (root / PACKAGE).rglob("*.pyi"):
+        if path not in wanted:
+            path.unlink()
+    for path, text in wanted.items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            # Another process may be reading it.
+            path.with_suffix(".tmp").write_text(text, encoding="utf-8")
+            path.with_suffix(".tmp").replace(path)
+    return wanted
+
+
+class BuildHook(BuildHookInterface):
+    """Writes the stubs before a wheel is built, or an editable one."""
+
+    def initialize(self, version, build_data):
+        write(pathlib.Path(self.root))
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    print(f"{len(write())} stubs")

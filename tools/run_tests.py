@@ -60,7 +60,9 @@ class Counts:
 
 def lint():
     """Returns whether ruff and mypy have nothing to say."""
-    codes = [run(["ruff", "check", "."]), run(["ruff", "format", "--check", "."]), run(["mypy"])]
+    # mypy must not read stubs of yesterday.
+    commands = ["ruff check .", "ruff format --check .", "tools.make_stubs", "mypy"]
+    codes = [run(command.split()) for command in commands]
     return not any(codes)
 
 

@@ -139,7 +139,7 @@ class VocabularyTokenizer(presets.ReadsItsOwnFiles, keras_hub.tokenizers.Tokeniz
                 f"Argument `vocabulary` must be a list of strings, or the path of one. Received: {vocabulary!r:.100}"
             )
         vocabulary = list(vocabulary)
-        wrong = [token for token in vocabulary if not isinstance(token, str) or not token]
+        wrong: list[Any] = [token for token in vocabulary if not isinstance(token, str) or not token]
         counts = collections.Counter(() if wrong else vocabulary)
         wrong += [token for token, count in counts.items() if count > 1]
         if wrong or not vocabulary:

@@ -9,6 +9,7 @@ from keras_adaptive_rnn import _sequence
 from keras_adaptive_rnn._documentation import document
 from keras_adaptive_rnn._keras import AutocastScope, entry_elsewhere
 from keras_adaptive_rnn._saving import StoredByCell
+from keras_adaptive_rnn._types import Constraint, Regularizer
 from keras_adaptive_rnn.initializers import reseeded
 from keras_adaptive_rnn.maps.base import narrow_blocks
 
@@ -26,7 +27,9 @@ class Bias(StoredByCell, keras.layers.Layer):
         regularizer, constraint: Regularizer and constraint of the whole bias.
     """
 
-    def __init__(self, units, initializers, regularizer=None, constraint=None, **kwargs):
+    def __init__(
+        self, units: int, initializers: list, regularizer: Regularizer = None, constraint: Constraint = None, **kwargs
+    ):
         super().__init__(**kwargs)
         self.units = units
         self.row_initializers = initializers if isinstance(initializers[0], list) else [initializers]

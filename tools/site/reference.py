@@ -7,10 +7,12 @@ import re
 
 import keras
 
-from keras_adaptive_rnn._documentation import ITEM
-from tools.make_stubs import ALIASES, OPEN, parameters
+from keras_adaptive_rnn import _types
+from keras_adaptive_rnn._documentation import ITEM, OPEN
 from tools.site import docstrings, weights
 from tools.site.names import PACKAGE
+
+ALIASES = {str(value): name for name, value in vars(_types).items() if isinstance(value, type(int | str))}
 
 
 def pages(names, site):
@@ -97,15 +99,9 @@ def body_of(doc, section):
     return definition_list(doc.items(section)) if ITEM.match(whole) else docstrings.markdown(whole)
 
 
-def signature_of(value):
-    """Returns the `inspect.Signature` of a class or function; that of a layer has the types of Keras's arguments."""
-    is_layer = inspect.isclass(value) and issubclass(value, keras.Layer) and "__signature__" in vars(value)
-    return inspect.Signature(parameters(value)) if is_layer else inspect.signature(value)
-
-
 def brief(name):
     """Returns the call with the arguments that must be given and the first others, four at most, as a block of code."""
-    listed = signature_of(name.value).parameters.values()
+    listed = inspect.signature(name.value).parameters.values()
     given = [p for p in listed if p.default is p.empty and p.kind not in OPEN]
     shown = [*given, *(p for p in listed if p.default is not p.empty)][: max(4, len(given))]
     texts = [p.name if p.default is p.empty else f"{p.name}={default(p.default)}" for p in shown]
@@ -116,7 +112,7 @@ def brief(name):
 def signature(name):
     """Returns the signature as a directive, with the type and default of each argument."""
     kind = "class" if inspect.isclass(name.value) else "function"
-    return f"```{{py:{kind}}} {name.paths[0]}{parameter_list(signature_of(name.value))}\n```"
+    return f"```{{py:{kind}}} {name.paths[0]}{parameter_list(inspect.signature(name.value))}\n```"
 
 
 def parameter_list(found):
