@@ -85,6 +85,7 @@ test-docs: $(VENV)/installed-tensorflow,hub,docs ## Build the site, and read all
 .PHONY: clean
 clean: ## Remove the environments and everything built.
 	rm -rf .venv .venv-* build dist runs .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	find keras_adaptive_rnn -name '*.pyi' -delete
 	find . -name __pycache__ -prune -exec rm -r {} +
 
 .PHONY: backend-is-known

@@ -11,7 +11,7 @@ from keras_adaptive_rnn import activations
 from keras_adaptive_rnn._documentation import document
 from keras_adaptive_rnn._freezing import Freezes
 from keras_adaptive_rnn._saving import Saved
-from keras_adaptive_rnn._signatures import LAYER_ARGUMENTS, HasSignature, parameters, part_arguments, part_classes
+from keras_adaptive_rnn._signatures import LAYER_ARGUMENTS, HasSignature, parameters, part_arguments
 from keras_adaptive_rnn._state_dict import LoadsByPlace
 
 # Levels of lists and dicts in a config; a cell in a cell is two.

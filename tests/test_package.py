@@ -18,6 +18,7 @@ import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import _export
 from keras_adaptive_rnn.cells import Cell
 from tests.backends import in_turns
+from tools import make_stubs
 
 ROOT = pathlib.Path(__file__).parent.parent
 PACKAGE = ROOT / "keras_adaptive_rnn"
@@ -283,7 +284,7 @@ def test_a_wheel_works_away_from_the_checkout(tmp_path):
             assert link.startswith(place)
             assert (ROOT / link.removeprefix(place).partition("#")[0]).is_file()
     assert "keras_adaptive_rnn/py.typed" in names
-    sources = {path.relative_to(ROOT).as_posix() for path in PACKAGE.rglob("*.py*") if path.suffix in (".py", ".pyi")}
+    sources = {path.relative_to(ROOT).as_posix() for path in [*PACKAGE.rglob("*.py"), *make_stubs.stubs()]}
     assert {name for name in names if name.endswith((".py", ".pyi"))} == sources
 
     target = tmp_path / "target"

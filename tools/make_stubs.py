@@ -15,6 +15,7 @@ import copy
 import functools
 import importlib.util
 import inspect
+import os
 import pathlib
 import pkgutil
 import re
@@ -26,9 +27,11 @@ ROOT = pathlib.Path(__file__).parent.parent
 PACKAGE = "keras_adaptive_rnn"
 DECLARED = f"{PACKAGE}._arguments.Declared"
 SIGNATURES = f"{PACKAGE}._signatures"
-# Not read: the engine has no such class, and what the other takes from Keras stands for a class of Keras.
+# Not read: the first has no layers, and what the other takes from Keras stands for classes of Keras.
 SKIPPED = (f"{PACKAGE}.engine", f"{PACKAGE}._keras")
+# Methods that decide the signatures of a class and its subclasses: they run.
 METHODS = ("__init_subclass__", "accepted_arguments")
+# Arguments of these types alone are attributes of the same type.
 PLAIN = {"int", "float", "bool", "str", "list", "None"}
 ANY = "typing.Any"
 METHOD_ARGUMENTS = {"training": "bool | None"}
@@ -78,10 +81,13 @@ class Module(ast.NodeTransformer):
     def __init__(self, path, file):
         self.path, self.file = path, file
         self.tree = ast.parse(file.read_text(encoding="utf-8"))
-        self.full, self.nodes = {}, {}
+        self.full, self.nodes, self.stars = {}, {}, []
         for node in self.tree.body:
             if isinstance(node, ast.Import):
-                self.full |= {a.asname or a.name.partition(".")[0]: a.name for a in node.names}
+                heads = [a.name.partition(".")[0] for a in node.names]
+                self.full |= {a.asname or h: a.name if a.asname else h for a, h in zip(node.names, heads, strict=True)}
+            elif isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
+                self.stars.append(node.module)
             elif isinstance(node, ast.ImportFrom):
                 self.full |= {a.asname or a.name: f"{node.module}.{a.name}" for a in node.names}
             else:
@@ -132,11 +138,20 @@ class Sources:
         if module == SIGNATURES:
             return getattr(self.signatures, name)
         if module in self.modules:
-            defined_as = self.modules[module].full[name]
-            return self.defined(module, name) if defined_as == path else self.find(defined_as)
+            origin = self.origin(path)
+            return self.defined(module, name) if origin == path else self.find(origin)
         if path.partition(".")[0] in sys.stdlib_module_names:
             return pkgutil.resolve_name(path)
         return of_another_package(path)
+
+    def origin(self, path):
+        """Returns the path of a name where it is defined, and not only imported."""
+        module, _, name = path.rpartition(".")
+        if path in self.modules or module not in self.modules:
+            return path
+        source = self.modules[module]
+        full = source.full.get(name) or next(f"{m}.{name}" for m in source.stars if name in self.all_names(m))
+        return path if full == path else self.origin(full)
 
     def is_declared(self, cls):
         """Returns whether the constructor of a class may take arguments that its own code does not name."""
@@ -238,7 +253,6 @@ class Stub(ast.NodeVisitor):
             own, lines = {a.arg for a in all_arguments(init.args)} if init else (), [self.constructor(cls)]
             for p in cls.__signature__.parameters.values():
                 text = self.annotation(p.annotation)
-                # The attribute holds what was made from the argument.
                 text = text if set(re.findall(r"\w+", text)) <= PLAIN else self.annotation(ANY)
                 if isinstance(vars(cls).get(p.name), property):
                     lines.append(f"@property\ndef {p.name}(self) -> {text}: ...")
@@ -274,11 +288,14 @@ def stored(init):
     return [n.attr for n in found if ast.unparse(n.value) == "self"]
 
 
-def reexports(sources, module):
-    """Returns the stub of a package: type checkers know an `__all__` only if it is one list."""
-    imports = [ast.unparse(node) for node in module.tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
-    version = ["__version__: str"] if "__version__" in module.nodes else []
-    return "\n".join([*imports, *version, f"__all__ = {sources.all_names(module.path)!r}", ""])
+def reexports(sources, path):
+    """Returns the stub of a package whose `__all__` is put together from others, which type checkers do not follow."""
+    names, lines = sources.all_names(path), []
+    for name in names:
+        module, _, origin = sources.origin(f"{path}.{name}").rpartition(".")
+        lines.append(f"from {module} import {origin} as {name}")
+    version = ["__version__: str"] if "__version__" in sources.modules[path].nodes else []
+    return "\n".join([*lines, *version, f"__all__ = {names!r}", ""])
 
 
 def stubs(root=ROOT):
@@ -288,7 +305,7 @@ def stubs(root=ROOT):
         if any(sources.is_declared(sources.find(f"{module.path}.{name}")) for name in module.classes):
             found[module.file.with_suffix(".pyi")] = Stub(sources, module).text()
         elif any(isinstance(node, ast.AugAssign) for node in module.tree.body):
-            found[module.file.with_suffix(".pyi")] = reexports(sources, module)
+            found[module.file.with_suffix(".pyi")] = reexports(sources, module.path)
     return {path: f"# Written by tools/make_stubs.py.\n{text}" for path, text in found.items()}
 
 
@@ -300,9 +317,10 @@ def write(root=ROOT):
             path.unlink()
     for path, text in wanted.items():
         if not path.exists() or path.read_text(encoding="utf-8") != text:
-            # Another process may be reading it.
-            path.with_suffix(".tmp").write_text(text, encoding="utf-8")
-            path.with_suffix(".tmp").replace(path)
+            # Other processes may be reading or writing it.
+            unfinished = path.with_suffix(f".{os.getpid()}.tmp")
+            unfinished.write_text(text, encoding="utf-8")
+            unfinished.replace(path)
     return wanted
 
 
