@@ -1,4 +1,7 @@
-"""check_cell finds what is wrong with a cell: each broken cell below breaks one rule."""
+"""check_cell finds what is wrong with a cell: each broken cell below breaks one rule, and each check finds one."""
+
+import inspect
+import re
 
 import keras
 import numpy as np
@@ -87,27 +90,120 @@ class NotRegistered(kar.ElmanCell):
     pass
 
 
+@keras.saving.register_keras_serializable(package="tests")
+class CountsSteps(kar.ElmanCell):
+    """A loop that is traced calls `step` once, one that is unrolled in every step."""
+
+    steps = 0
+
+    def step(self, projected, states, training=False):
+        self.steps += 1
+        return super().step(projected / self.steps, states, training)
+
+
+@keras.saving.register_keras_serializable(package="tests")
+class MixesRows(kar.ElmanCell):
+    def step(self, projected, states, training=False):
+        return super().step(projected - ops.mean(projected, axis=0), states, training)
+
+
+@keras.saving.register_keras_serializable(package="tests")
+class CountsSequences(kar.ElmanCell):
+    def build(self, input_shape):
+        self.sequences = self.add_weight(shape=(), initializer="zeros", trainable=False, name="sequences")
+        super().build(input_shape)
+
+    def get_initial_state(self, batch_size=None):
+        self.sequences.assign(self.sequences + 1)
+        return [state + self.sequences for state in super().get_initial_state(batch_size)]
+
+
+@keras.saving.register_keras_serializable(package="tests")
+class StartsAtRandom(kar.ElmanCell):
+    def get_initial_state(self, batch_size=None):
+        return [keras.random.normal((batch_size, self.units), dtype=self.compute_dtype)]
+
+
+@keras.saving.register_keras_serializable(package="tests")
+class SharesALayer(Plain):
+    """Python evaluates a default once, for all cells."""
+
+    def __init__(self, units, embed=keras.layers.Dense(4), **kwargs):  # noqa: B008
+        super().__init__(units, **kwargs)
+        self.embed = embed
+
+    def build(self, input_shape):
+        if not self.embed.built:
+            self.embed.build(input_shape)
+        super().build((None, 4))
+
+    def call(self, inputs, states, training=False):
+        return super().call(self.embed(inputs), states, training)
+
+
+@keras.saving.register_keras_serializable(package="tests")
+class KeepsTheBatchSize(kar.ElmanCell):
+    def build(self, input_shape):
+        self.batch_size = input_shape[0]
+        super().build(input_shape)
+
+    def step(self, projected, states, training=False):
+        return super().step(projected * ops.ones((self.batch_size, 1), projected.dtype), states, training)
+
+
+@keras.saving.register_keras_serializable(package="tests")
+class RootOfZero(kar.ElmanCell):
+    def step(self, projected, states, training=False):
+        squares = ops.square(self.recurrent(states[0], training))
+        return super().step(projected + ops.sqrt(ops.sum(squares, axis=-1, keepdims=True)), states, training)
+
+
+@keras.saving.register_keras_serializable(package="tests")
+class WrongOutputSize(kar.ElmanCell):
+    def __init__(self, units, **kwargs):
+        super().__init__(units, **kwargs)
+        self.output_size = 2 * units
+
+
 def test_a_good_cell_in_plain_keras_passes():
     check_cell(Plain(4), (3, 5, 4))
 
 
+CHECKS = {check.__name__: check for check in CELL_CHECKS}
 # A cell, the check that must fail, and what it must say: a check that raises for another reason finds nothing.
 BROKEN = [
     (OutputIsNotAState, "protocol", "AssertionError: .*state 0 must be the output"),
     (ProjectsOneAxis, "protocol", "AssertionError: .*project must treat any leading axes alike"),
+    (WrongOutputSize, "protocol", "AssertionError: output of shape .*, output_size says 8"),
     (ForgetsAnArgument, "config", "AssertionError: `activation` is .* in a cell made from the config"),
     (DeadWeight, "loops_agree", "AssertionError: no gradient reaches .*unused"),
+    (CountsSteps, "masks_and_directions", "AssertionError: .*our RNN and Keras's with a mask"),
+    (MixesRows, "padding", "AssertionError: .*a row's padding changes another row"),
     (KeepsNoise, "noise", "AssertionError: .*two batches of training had the same noise"),
+    (CountsSequences, "streaming", "AssertionError: .*steps and one pass"),
+    (StartsAtRandom, "stateful", "AssertionError: .*two stateful halves and one pass"),
+    (SharesALayer, "wrappers", "AssertionError: Bidirectional has 6 weights, expected 8: two copies share some"),
     (WrongDtype, "mixed_precision", "AssertionError: a step under mixed_bfloat16 returns float32"),
+    # Each backend has an error of its own for shapes that do not fit.
+    (KeepsTheBatchSize, "unknown_sizes", r"\w+Error: .*[\[(]3,.*[\[(]1,"),
+    (RootOfZero, "training", "AssertionError: losses .*nan"),
     (NotRegistered, "saving", "TypeError: .*Could not locate class 'NotRegistered'"),
+    (WrongOutputSize, "keras_layer_test", "AssertionError: .*Expected output shapes"),
 ]
 
 
-@pytest.mark.parametrize(("make", "check", "message"), BROKEN, ids=[make.__name__ for make, *_ in BROKEN])
+@pytest.mark.parametrize(
+    ("make", "check", "message"), BROKEN, ids=[f"{make.__name__}-{check}" for make, check, _ in BROKEN]
+)
 def test_a_broken_cell_fails(make, check, message):
-    others = tuple(c.__name__ for c in CELL_CHECKS if c.__name__ != check)
-    with pytest.raises(AssertionError, match=rf"(?s)- {check} \(.*\): {message}"):
+    others = tuple(name for name in CHECKS if name != check)
+    advice = " ".join(inspect.getdoc(CHECKS[check]).split("\n\n")[1].split())
+    with pytest.raises(AssertionError, match=rf"(?s)- {check} \(.*\): {message}.*\n  {re.escape(advice)}$"):
         check_cell(make(4), (3, 5, 4), skip=others)
+
+
+def test_every_check_finds_a_broken_cell():
+    assert {check for _, check, _ in BROKEN} == set(CHECKS)
 
 
 @pytest.mark.parametrize("shape", [(3, 5), (1, 5, 4), (3, 2, 4), (3, None, 4)])

@@ -29,7 +29,7 @@ def check_cell(
         skip: Names of checks to leave out, such as `("keras_layer_test",)`. Defaults to `()`.
 
     Raises:
-        AssertionError: with a line for each check that failed.
+        AssertionError: for each check that failed, what the cell must do, the error, and what to do about it.
         ValueError: `input_shape` or a name in `skip` is not understood.
 
     Example:
@@ -91,8 +91,8 @@ def _run(checks, skip, case):
             check(case)
         except Exception as error:  # A cell can fail in any way, and the user wants all of them.
             errors.append(error)
-            said = inspect.getdoc(check).splitlines()[0]
-            lines.append(f"- {check.__name__} ({said}): {type(error).__name__}: {error}")
+            rule, _, advice = (inspect.getdoc(check) or "").partition("\n\n")  # None under `python -OO`.
+            lines += [f"- {check.__name__} ({rule}): {type(error).__name__}: {error}", f"  {' '.join(advice.split())}"]
     if errors:
         summary = f"{type(case.original).__name__} fails {len(errors)} of {len(names)} checks:"
         raise AssertionError("\n".join([summary, *lines])) from errors[0]
