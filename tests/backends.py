@@ -1,12 +1,18 @@
 """Which tests and rows a backend runs, where there are too many to run on all of them."""
 
+import os
+
 import keras
 import pytest
 
 PLACES = {"jax": 0, "tensorflow": 1, "torch": 2}
+# `make test-all` sets it: then all that is shared out below runs on every backend.
+EVERY_ROW = "KAR_EVERY_ROW" in os.environ
+# PyTorch compiles nothing, and has the time.
+RUNS_ALL = EVERY_ROW or keras.backend.backend() == "torch"
 
-# Marks a test, or as `pytestmark` a file: PyTorch, which compiles nothing, runs every row, the others an eighth each.
-# Tests that are picked by name run on every backend.
+# Marks a test, or as `pytestmark` a file: PyTorch runs every row, the others an eighth each. Tests that are picked by
+# name run on every backend.
 in_turns = pytest.mark.in_turns
 # PyTorch runs every row, and each other row is JAX's or TensorFlow's; goldens run everywhere.
 alternating = pytest.mark.alternating
@@ -14,10 +20,9 @@ alternating = pytest.mark.alternating
 
 def dealt(rows):
     """Returns the rows for this backend: all on PyTorch, a third on each of the others."""
-    rows = list(rows)
-    return rows if keras.backend.backend() == "torch" else dealt_once(rows)
+    return list(rows) if RUNS_ALL else dealt_once(rows)
 
 
 def dealt_once(rows):
     """Returns the rows for this backend, a third of all: each row runs on one."""
-    return list(rows)[PLACES[keras.backend.backend()] :: 3]
+    return list(rows) if EVERY_ROW else list(rows)[PLACES[keras.backend.backend()] :: 3]

@@ -14,7 +14,7 @@ from keras import ops
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import activations, maps
 from keras_adaptive_rnn.callbacks import LSUV, lsuv
-from tests.backends import dealt, in_turns
+from tests.backends import RUNS_ALL, dealt, in_turns
 from tests.table import CELLS, LAYERS
 
 pytestmark = in_turns
@@ -184,8 +184,8 @@ STACKS = {
 
 
 DEEPEST = {"deep_144": (lambda: kar.DeepRNN(16, depth=144, skip_every=None, **PLAIN), (64, 1, 16))}
-# Elsewhere compiling so many layers takes half a minute.
-RUN = [*STACKS, *(DEEPEST if keras.backend.backend() == "torch" else [])]
+# To compile so many layers takes half a minute.
+RUN = [*STACKS, *(DEEPEST if RUNS_ALL else [])]
 
 
 @pytest.mark.parametrize("name", RUN)
@@ -570,7 +570,7 @@ def example():
     return module
 
 
-@pytest.mark.skipif(keras.backend.backend() != "torch", reason="LSUV runs its layers one by one: half a minute")
+@pytest.mark.skipif(not RUNS_ALL, reason="LSUV runs its layers one by one: half a minute")
 def test_resnet_110(example):
     model, x = example.make_model((8, 8, 3), 10, example.parse(["--width", "8"])), normal(8, 8, 8, 3)
     callback = LSUV(x, activated=True)

@@ -1,16 +1,18 @@
 """Runs the linter and the tests on every backend, all of it even where a part fails, and ends with one line a part.
 
-    python tools/run_tests.py [PART ...] [-- PYTEST_ARGUMENT ...]
+    python tools/run_tests.py [--every-row] [PART ...] [-- PYTEST_ARGUMENT ...]
 
 The parts are `lint`, `jax`, `tensorflow`, `torch`, `optimized` (compiled models on JAX with XLA's optimiser, which the
 part `jax` turns off to compile faster) and `cross` (tests that move models between backends); all of these by default.
-`docs` builds the documentation site and reads it in Chromium. The exit code is 0 if every part passed and every part of
-tests ran some.
+`docs` builds the documentation site and reads it in Chromium. With `--every-row`, each backend also runs the rows that
+it otherwise leaves to another one (`tests/backends.py`): hours instead of minutes. The exit code is 0 if every part
+passed and every part of tests ran some.
 """
 
 import dataclasses
 import os
 import pathlib
+import resource
 import subprocess
 import sys
 import tempfile
@@ -22,6 +24,8 @@ SUITE = ["tests", "--ignore=tests/cross", "--ignore=tests/site", *WORKERS]
 COMPILED = "tests/test_compiled.py"
 # Keras's and KerasHub's own tests, strangers' cells, and the random search.
 OUTSIDE = "tests/outside"
+# With every row, TensorFlow makes so many graphs that each file has processes of its own.
+FILES = sorted([*pathlib.Path("tests").glob("test_*.py"), *pathlib.Path(OUTSIDE).glob("test_*.py")])
 # The backend of each part, and what it runs, one pytest after the other.
 TESTS = {
     "jax": ("jax", [[*SUITE, f"--ignore={COMPILED}"]]),
@@ -66,10 +70,14 @@ def lint():
     return not any(codes)
 
 
-def test(part, arguments):
+def test(part, arguments, every_row):
     """Returns the counts of one part, with a failure for a run that breaks off, or a part without a single test."""
     backend, selections = TESTS[part]
     environment = {"KERAS_BACKEND": backend, **({"KAR_OPTIMIZED": "1"} if part == "optimized" else {})}
+    if every_row:
+        environment["KAR_EVERY_ROW"] = "1"
+        if part == "tensorflow":
+            selections = [[str(file), *WORKERS] for file in FILES]
     total = Counts()
     for selection in selections:
         with tempfile.TemporaryDirectory() as folder:
@@ -94,6 +102,12 @@ def count(report):
     return total
 
 
+def largest_process():
+    """Returns the most memory, in bytes, that any process of the tests has held."""
+    # macOS counts bytes, Linux kilobytes.
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
 def run(module, **environment):
     print(f"\n$ {' '.join([*(f'{k}={v}' for k, v in environment.items()), *module])}", flush=True)
     # One thread a worker: two workers that each take both cores slow each other down.
@@ -103,7 +117,9 @@ def run(module, **environment):
 
 def main(arguments):
     split = arguments.index("--") if "--" in arguments else len(arguments)
-    parts, for_pytest = arguments[:split] or DEFAULT, arguments[split + 1 :]
+    names, for_pytest = dict.fromkeys(arguments[:split]), arguments[split + 1 :]
+    every_row = "--every-row" in names
+    parts = [name for name in names if name != "--every-row"] or DEFAULT
     unknown = set(parts) - set(PARTS)
     if unknown:
         sys.exit(f"Unknown: {', '.join(unknown)}. The parts are {', '.join(PARTS)}.")
@@ -115,9 +131,10 @@ def main(arguments):
             lines.append(f"lint: {'passed' if passed else 'failed'}")
             counts = Counts(failed=0 if passed else 1)
         else:
-            counts = test(part, for_pytest)
+            counts = test(part, for_pytest, every_row)
             lines.append(f"{part}: {counts} in {time.monotonic() - start:.0f} s")
         total += counts
+    lines.append(f"The largest process held {largest_process() / 1e9:.1f} GB.")
     print("", *lines, *(["", total] if len(parts) > 1 else []), sep="\n")
     return 1 if total.failed else 0
 

@@ -1,11 +1,12 @@
 """One backend's part of the tests that cross backends: `python -m tests.cross.worker write|read|call FOLDER`.
 
 `write` saves a model of every cell and layer, and every whole model, with its predictions, and numbers to compare.
-`read` loads each of them as one of the other backends wrote it, importing nothing but the package, and prints the
-differences. `call` loads and calls those that are in the folder, on a backend that cannot train.
+`read` loads each of them as one of the other backends wrote it, importing no cell but those of the package, and prints
+the differences. `call` loads and calls those that are in the folder, on a backend that cannot train.
 """
 
 import importlib.util
+import itertools
 import json
 import pathlib
 import sys
@@ -14,6 +15,7 @@ import keras
 import numpy as np
 
 import keras_adaptive_rnn as kar
+from tests.backends import EVERY_ROW
 
 INPUT_SHAPE = (2, 5, 4)
 TOLERANCE = 1e-5
@@ -134,8 +136,9 @@ def read(folder):
         received = log_probabilities(hub.RecurrentCausalLM.from_preset(writer / "preset_kit"))
         differences[f"{writer.name}/preset_kit"] = float(np.abs(received - np.load(writer / "preset_kit.npy")).max())
     # From the two others in turns: each pair of backends meets, in half the time.
-    for k, name in enumerate(sorted(path.name for path in folder.glob("*.keras"))):
-        path = writers[k % 2] / name
+    names = sorted(path.name for path in folder.glob("*.keras"))
+    pairs = itertools.product(writers, names) if EVERY_ROW else zip(itertools.cycle(writers), names, strict=False)
+    for path in itertools.starmap(pathlib.Path.joinpath, pairs):
         model = keras.models.load_model(path)
         received = model.predict(inputs_of(path.stem), batch_size=INPUT_SHAPE[0], verbose=0)
         expected = np.load(path.with_suffix(".npy"))

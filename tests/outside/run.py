@@ -8,12 +8,13 @@ import traceback
 import keras
 from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 
+from tests.backends import RUNS_ALL
 from tests.outside.configurations import drawn
 from tests.outside.search import CHECKS, Configuration
 
 STRATEGY = drawn(Configuration)
-# How many configurations `make test` checks on each backend, the first ones.
-FIXED = {"jax": 20, "tensorflow": 20, "torch": 100}
+# How many configurations the tests check, the first ones.
+FIXED = 100 if RUNS_ALL else 20
 # How long to look for smaller configurations.
 SHRINKING_SECONDS = 60
 
@@ -32,13 +33,13 @@ def search(number: int, every_check: bool | None = None) -> Failure | None:
 
     Args:
         number: Integer, the seed of the configuration.
-        every_check: Whether to run every check. By default, PyTorch does, and the others, which compile, compare the
-            loops and run one further check, which the configuration decides.
+        every_check: Whether to run every check, rather than to compare the loops and run one further check, which the
+            configuration decides. By default, PyTorch does, and so does every backend in `make test-all`.
 
     Returns:
         `None` if it passes, and otherwise the failure of the smallest configuration that fails.
     """
-    every_check = keras.backend.backend() == "torch" if every_check is None else every_check
+    every_check = RUNS_ALL if every_check is None else every_check
     drawn_before, failure, failed_at = 0, None, None
 
     # Hypothesis begins with the simplest example, the same for all seeds, and ends with variations: the second one
