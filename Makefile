@@ -4,7 +4,7 @@
 KERAS_BACKEND ?= jax
 BACKENDS := jax tensorflow torch
 # Python 3.11, 3.12 or 3.13, to make the virtual environments with, and the folder of the environment that all but
-# `make test-oldest` use. One folder per Python: make test PYTHON=python3.13 VENV=.venv-3.13
+# `make test-oldest` and `make test-newest` use. One folder per Python: make test PYTHON=python3.13 VENV=.venv-3.13
 PYTHON ?= $(shell python3.11 -c "" 2>/dev/null && echo python3.11 || echo python3)
 VENV ?= .venv
 
@@ -34,9 +34,23 @@ demo: backend-is-known $(VENV)/installed-$(KERAS_BACKEND),hub,plot ## Train a Mo
 test: $(VENV)/installed-jax,tensorflow,torch,hub,plot,test ## Lint, and test on every backend. ARGS="jax -- -k golden" picks
 	@$(BIN)/python tools/run_tests.py $(ARGS)
 
+.PHONY: test-all
+test-all: $(VENV)/installed-jax,tensorflow,torch,hub,plot,test ## Run every row of every test on every backend, for hours. ARGS=torch picks
+	@$(BIN)/python tools/run_tests.py --every-row $(ARGS)
+
 .PHONY: test-oldest
 test-oldest: .venv-oldest/installed ## Test on the oldest supported versions, in an environment of their own.
 	@.venv-oldest/bin/python tools/run_tests.py $(or $(ARGS),$(BACKENDS))
+
+.PHONY: test-newest
+test-newest: .venv-newest/installed ## Test on the newest versions, and Keras's nightly build, likewise.
+	@.venv-newest/bin/python tools/run_tests.py $(or $(ARGS),$(BACKENDS))
+
+.PHONY: coverage
+coverage: $(VENV)/installed-jax,tensorflow,torch,hub,plot,test ## Write which lines the tests run, in build/coverage/. ARGS=torch picks
+	@$(BIN)/python $(PIP_INSTALL) --constraint constraints.txt pytest-cov
+	@rm -f .coverage
+	@$(BIN)/python tools/run_tests.py $(or $(ARGS),$(BACKENDS)) -- --cov --cov-append --cov-report=html:build/coverage
 
 .PHONY: lint
 lint: $(VENV)/installed-test ## Check the code, its format and its types.
@@ -84,7 +98,7 @@ test-docs: $(VENV)/installed-tensorflow,hub,docs ## Build the site, and read all
 
 .PHONY: clean
 clean: ## Remove the environments and everything built.
-	rm -rf .venv .venv-* build dist runs .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf .venv .venv-* build dist runs .coverage .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find keras_adaptive_rnn -name '*.pyi' -delete
 	find . -name __pycache__ -prune -exec rm -r {} +
 
@@ -106,4 +120,12 @@ $(VENV)/installed-%: pyproject.toml constraints.txt | $(VENV)/bin/python
 .venv-oldest/installed: pyproject.toml Makefile | .venv-oldest/bin/python
 	@echo "Installing keras_adaptive_rnn and $(OLDEST) into .venv-oldest (minutes, the first time)"
 	@.venv-oldest/bin/python $(PIP_INSTALL) $(OLDEST) --editable ".[jax,tensorflow,torch,plot,test]"
+	@touch $@
+
+# Without pins. The nightly build is the package `keras`, too, so no other may be there.
+.venv-newest/installed: pyproject.toml Makefile | .venv-newest/bin/python
+	@echo "Installing keras_adaptive_rnn and the newest of all that it needs into .venv-newest (minutes, the first time)"
+	@.venv-newest/bin/python $(PIP_INSTALL) --editable ".[jax,tensorflow,torch,hub,plot,test]"
+	@.venv-newest/bin/python -m pip uninstall --quiet --yes keras
+	@.venv-newest/bin/python $(PIP_INSTALL) --pre --no-deps keras-nightly
 	@touch $@

@@ -18,7 +18,7 @@ import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import _export
 from keras_adaptive_rnn.cells import Cell
 from tests.backends import in_turns
-from tools import make_stubs
+from tools import make_stubs, run_tests
 
 ROOT = pathlib.Path(__file__).parent.parent
 PACKAGE = ROOT / "keras_adaptive_rnn"
@@ -298,3 +298,34 @@ keras_adaptive_rnn.Mogrifier(4)(np.ones((2, 3, 5)))
 """
     file = run(code, cwd=tmp_path, PYTHONPATH=str(target))
     assert pathlib.Path(file) == target / "keras_adaptive_rnn" / "__init__.py"
+
+
+# Continuous integration.
+
+
+def workflow(name):
+    """Returns the text of a workflow, and what it holds."""
+    yaml = pytest.importorskip("yaml")
+    path = ROOT / ".github" / "workflows" / f"{name}.yml"
+    if not path.exists():
+        pytest.skip("the workflows are not part of the source distribution")
+    text = path.read_text(encoding="utf-8")
+    return text, yaml.safe_load(text)
+
+
+def test_the_workflows_run_every_part():
+    matrix = workflow("ci")[1]["jobs"]["test"]["strategy"]["matrix"]
+    assert {*matrix["part"], *(row["part"] for row in matrix["include"])} == set(run_tests.PARTS)
+    nightly = workflow("nightly")[1]["jobs"]
+    assert set(nightly["all"]["strategy"]["matrix"]["part"]) == set(run_tests.PARTS) - {"lint", "docs"}
+    assert nightly["newest"]["strategy"]["matrix"]["part"] == list(BACKENDS)
+
+
+@pytest.mark.parametrize("name", ["ci", "nightly", "release"])
+def test_the_workflows_run_targets_of_the_makefile(name):
+    text, _ = workflow(name)
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
+    named = {word for words in re.findall(r"run: make ((?:[a-z-]+ ?)+)", text) for word in words.split()}
+    named |= set(re.findall(r"target: \[?([a-z-]+)", text))
+    assert named
+    assert named <= targets
