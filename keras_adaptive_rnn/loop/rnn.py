@@ -49,7 +49,8 @@ class RNN(_arguments.Declared, _OwnConfig, keras.layers.RNN):
     step run in parallel there.) Weights and `.keras` files are those of `keras.layers.RNN`.
 
     It differs from Keras 3.15 on purpose:
-        - A masked first step repeats the first initial state on every backend (in Keras, on JAX only).
+        - A masked step repeats the previous output on every backend, and a masked first step the first initial state
+          (in Keras on JAX, any masked step repeats the first state, even where that is not the output).
         - `unroll` treats masks like the loop, on every backend.
         - With `stateful`, the states are kept between batches in `fit` and `predict` on JAX, and in mixed precision on
           PyTorch, too. `reset_state()` restores the cell's initial state, which remains trained if it is a weight, even

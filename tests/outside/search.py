@@ -199,6 +199,8 @@ class Configuration(Drawn):
         """`keras.layers.RNN` returns the same, with the same gradients."""
         if "cost_weight" in self.layer or "skim_loss" in self.layer:
             return False  # It has no place for a loss.
+        if "ScoringCell" in self.layer and self.mask and keras.backend.backend() == "jax":
+            return False  # There, a masked step outputs the first state, which is not the output.
         ours = self.value_and_gradients(self.build(self.make()))
         theirs = self.value_and_gradients(self.build(self.make_reference()))
         self.close(ours, theirs, "our loop and Keras's: the value and its gradients")

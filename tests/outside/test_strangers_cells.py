@@ -200,3 +200,11 @@ def test_training_and_files(name, tmp_path):
 def test_a_cell_whose_output_is_no_state_cannot_be_wrapped():
     with pytest.raises(ValueError, match="`cell` must be a cell whose first state is its output"):
         kar.ZoneoutCell(cell=strangers.ScoringCell(UNITS))
+
+
+def test_a_masked_step_repeats_an_output_that_is_no_state(rng):
+    layer = built(kar.RNN(strangers.ScoringCell(UNITS), return_sequences=True))
+    x = rng.normal(size=(BATCH, TIME, FEATURES)).astype("float32")
+    outputs, shorter = (ops.convert_to_numpy(layer(x[:, :time], mask=MASK[:, :time])) for time in (TIME, 2))
+    np.testing.assert_allclose(outputs[2, 2:], np.stack([shorter[2, -1]] * 2), rtol=1e-6)
+    assert (outputs[2, 1] != outputs[2, 0]).all()
