@@ -14,6 +14,7 @@ from keras import ops
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import activations, maps
 from keras_adaptive_rnn.callbacks import LSUV, lsuv
+from keras_adaptive_rnn.callbacks.unit_variance.recurrent import is_known_cell
 from tests.backends import RUNS_ALL, dealt, in_turns
 from tests.table import CELLS, LAYERS
 
@@ -593,3 +594,17 @@ def test_resnet_example(example, tmp_path, capsys):
         example.main([*small, "--data", str(tmp_path / "none.npz")])
     with pytest.raises(SystemExit):
         example.parse(["--depth", "111"])
+
+
+def test_a_cell_that_overrides_what_it_multiplies_is_not_known_to_be_affine():
+    class Doubled(kar.GRUCell):
+        def project(self, inputs, training=False):
+            return super().project(2 * inputs, training)
+
+    class DoubledAndSaidSo(Doubled):
+        is_affine = True
+
+    cells = [make(4) for make in (kar.GRUCell, Doubled, DoubledAndSaidSo)]
+    for cell in cells:
+        cell.build((None, 3))
+    assert [is_known_cell(cell) for cell in cells] == [True, False, True]

@@ -31,6 +31,7 @@ REFUSALS = re.compile(
             "must be None if the cells have different output sizes",
             "must be None unless `units` is a list",
             "must return its output as its first state",
+            "must be False, as the map is not square",
             "`schedule` must be one of",
         )
     )

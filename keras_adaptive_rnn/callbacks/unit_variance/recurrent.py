@@ -72,11 +72,19 @@ def is_known_cell(cell):
     """Returns whether a cell uses its matrices only in $x U + h W + b$."""
     if isinstance(cell, KERAS_CELLS):
         return len(own_kernels(cell)) == 2
-    known = getattr(cell, "is_affine", False) and runs_in_parts(cell)
+    known = getattr(cell, "is_affine", False) and runs_in_parts(cell) and not overrides(cell, "project", "is_affine")
     if not known or cell.layer_normalization:
         return False
     every = [cell.kernel_map, cell.recurrent_map, *([cell.inner_map] if isinstance(cell, DeepRNNCell) else [])]
     return all(map(is_known_map, every))
+
+
+def overrides(cell, method, attribute):
+    """Returns whether the class of a cell overrides `method` without saying `attribute` anew."""
+    first = {
+        name: next(k for k, base in enumerate(type(cell).__mro__) if name in vars(base)) for name in (method, attribute)
+    }
+    return first[method] < first[attribute]
 
 
 def is_bounded(cell):
