@@ -3,7 +3,6 @@
 import io
 import json
 import math
-import os
 import pathlib
 import subprocess
 import sys
@@ -673,17 +672,3 @@ def test_a_preset_of_an_unknown_class_says_so(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps({}))
     with pytest.raises(ValueError, match=r"config\.json"):
         hub.RecurrentCausalLM.from_preset(str(tmp_path))
-
-
-@in_turns
-def test_the_package_does_not_import_kerashub():
-    code = "import sys, keras_adaptive_rnn; print('keras_hub' in sys.modules)"
-    environment = {**os.environ, "PYTHONPATH": str(pathlib.Path(kar.__file__).parent.parent)}
-    process = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        env=environment,
-    )
-    assert process.stdout.strip() == "False"
