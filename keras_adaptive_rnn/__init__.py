@@ -2,9 +2,9 @@
 
 import importlib
 
-from keras_adaptive_rnn import _backend, _command_line
+from keras_adaptive_rnn import _backend, _hub_options
 
-_command_line.check_before_keras()
+_hub_options.check_before_keras()
 _backend.check()
 
 from keras_adaptive_rnn import (

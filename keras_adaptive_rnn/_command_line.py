@@ -3,7 +3,6 @@
 import argparse
 import contextlib
 import re
-import sys
 
 
 def positive(kind):
@@ -30,18 +29,3 @@ def in_utf8(path):
         yield
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is not UTF-8: {error.reason} at byte {error.start}") from None
-
-
-def check_before_keras():
-    """Ends the process if it runs a command that cannot begin, before the import of Keras and its backend.
-
-    That takes seconds, and `python -m` imports this package before it runs a module of it.
-    """
-    # What `sys.argv` is while `python -m` looks for its module, whose name is only here.
-    if sys.argv[:1] == ["-m"] and sys.orig_argv[-len(sys.argv)] == "keras_adaptive_rnn.hub":
-        from keras_adaptive_rnn import _hub_options
-
-        try:
-            _hub_options.check(_hub_options.parse(sys.argv[1:]))
-        except ValueError as error:
-            sys.exit(f"error: {error}")

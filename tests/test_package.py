@@ -18,7 +18,7 @@ import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import _export
 from keras_adaptive_rnn.cells import Cell
 from tests.backends import in_turns
-from tools import make_stubs, run_tests
+from tools import draw_rooms, make_stubs, run_tests
 
 ROOT = pathlib.Path(__file__).parent.parent
 PACKAGE = ROOT / "keras_adaptive_rnn"
@@ -81,6 +81,20 @@ def test_only_the_engine_imports_a_backend():
 def test_only_one_room_imports_kerashub_and_no_other_imports_it():
     files = importers("keras_hub", "keras_adaptive_rnn.hub")
     assert {file.split("/")[0] for file in files} == {"hub"}
+
+
+def test_the_plan_of_rooms_is_that_of_the_code():
+    """It cannot be read if files of a room import each other in a circle."""
+    files, counts, chain = draw_rooms.read(PACKAGE)
+    arrows = [pair for pair in counts if draw_rooms.GROUND not in pair]
+    drawn = [len(files), sum(map(len, files.values())), chain, len(arrows)]
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| ([a-z][^|]*?) \|.*\| (\d+) \|$", text, flags=re.MULTILINE))
+    names = [
+        *("rooms", "files", "longest chain of imports between files of one room"),
+        "arrows between rooms above the ground floor",
+    ]
+    assert {name: int(rows[name]) for name in names} == dict(zip(names, drawn, strict=True))
 
 
 def test_only_one_file_reaches_into_keras():
