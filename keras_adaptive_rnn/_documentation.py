@@ -10,6 +10,8 @@ import sys
 import textwrap
 import types
 
+from keras_adaptive_rnn._signatures import HasSignature, argument_groups
+
 SECTIONS = (
     "Args",
     "Arguments",
@@ -29,7 +31,7 @@ OPEN = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 KERAS = ("keras", "keras_hub")
 # What a class that writes no such section has from its nearest base.
 INHERITED = ("Call arguments", "Output shape", "Returns")
-HEAD = re.compile(rf"^({'|'.join(SECTIONS)}):(.*)$")
+HEAD = re.compile(rf"^({'|'.join(SECTIONS)}|Args of [^:]+):(.*)$")
 ITEM = re.compile(r"^(\*{0,2}\w[\w., *\n]*?): (.*(?:\n(?: +.*|(?=\n +\S).*|))*)", re.MULTILINE)
 # A reference to another class; "As in `keras.layers.Dense`." stays as it is.
 REFERENCE = re.compile(r"As in `(keras\.layers\.Layer|keras\.Model|keras_adaptive_rnn\.[\w.]+)`(?:, [^.]*)?\.?\s*")
@@ -195,23 +197,28 @@ def shown_default(value):
 
 
 def arguments(cls):
-    """Returns `[(names, text)]` for all arguments of a class, in the order of its signature."""
+    """Returns the sections of all arguments of a class, in the order of its signature, as lists of `(names, text)`."""
     listed, own = inspect.signature(cls).parameters, entries(written(cls))
     is_open = any(p.kind is p.VAR_KEYWORD for p in listed.values())
     texts = {name: with_default(text_about(cls, name), p.default) for name, p in listed.items() if p.kind not in OPEN}
     # Of what it passes on to a class of Keras, only the class itself can say something.
     texts |= {name: text_about(cls, name) for name in own if is_open and name not in texts}
-    groups = [([*names], text) for text, names in itertools.groupby(texts, texts.get)]
-    return [(", ".join(names), text) for names, text in groups] + [
+    groups = argument_groups(cls) if issubclass(cls, HasSignature) else {}
+    found = {"Args": []}
+    for (group, text), names in itertools.groupby(texts, lambda name: (groups.get(name, ""), texts[name])):
+        found.setdefault(f"Args of {group}" if group else "Args", []).append((", ".join(names), text))
+    found["Args"] += [
         (names, text) for names, text in items(parse(written(cls))[1].get("Args", "")) if is_open and "*" in names
     ]
+    return found
 
 
 def complete(cls):
     """Returns the docstring of a class with all of its arguments, and the sections that it has from its bases."""
     own = segments(written(cls))
-    listed = "\n".join(entry(names, text) for names, text in arguments(cls))
-    found = {"": own[""], "Args": f"Args:\n{textwrap.indent(listed, ' ' * 4)}"}
+    found = {"": own[""]}
+    for section, listed in arguments(cls).items():
+        found[section] = f"{section}:\n" + textwrap.indent("\n".join(itertools.starmap(entry, listed)), " " * 4)
     for base in reversed(documented(cls)):
         found |= {name: text for name, text in segments(written(base)).items() if name in INHERITED}
     return "\n\n".join([*found.values(), *(text for name, text in own.items() if name not in found)])

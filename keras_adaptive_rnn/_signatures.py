@@ -15,6 +15,10 @@ def _layer(*, name: str | None = None, dtype: Any = None, trainable: bool = True
 
 
 LAYER_ARGUMENTS = inspect.signature(_layer).parameters
+# The groups in which signatures and documentation show arguments: those of the class itself, which have none, then
+# those of what it builds on. What most users set is shown before all groups.
+GROUPS = ("", "the inner cell", "every gated cell", "every cell", "every recurrent layer", "every layer")
+COMMON = ("return_sequences", "return_state", "dropout", "recurrent_dropout")
 
 
 class HasSignature:
@@ -25,6 +29,9 @@ class HasSignature:
     # The class, or classes, of the parts that the layer makes: it takes their arguments too, but for the refused ones.
     takes_arguments_of = ()
     refused_arguments = ()
+    # The group in which subclasses show the arguments of this class, and the one for what its parts show in none.
+    argument_group = ""
+    group_of_parts = ""
     # The class whose positional arguments it shares, in order; by default they are those of its own `__init__`.
     positional_arguments_of = None
 
@@ -47,10 +54,9 @@ class HasSignature:
         return {**parameters(cls), **{n: p for n, p in part_arguments(cls).items() if n not in parameters(cls)}}
 
 
-@functools.cache
-def parameters(cls):
-    """Returns the `inspect.Parameter` of every argument that `cls` or a base declares, by name, its own first."""
-    found, fixed = {}, set()
+def _declarations(cls):
+    """Yields `(class, inspect.Parameter)` for what `cls` and its bases declare, those of `cls` first."""
+    fixed = set()
     for base in cls.__mro__:
         if base.__module__.startswith("keras."):
             break
@@ -60,13 +66,32 @@ def parameters(cls):
             continue
         own = list(inspect.signature(init).parameters.values())[1:]
         named = [p for p in own if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
-        for parameter in named:
-            if parameter.name not in fixed:
-                found.setdefault(parameter.name, parameter)
+        yield from ((base, parameter) for parameter in named if parameter.name not in fixed)
         if len(named) == len(own):
             break
         fixed.update(vars(base).get("fixed_arguments", ()))
+
+
+@functools.cache
+def parameters(cls):
+    """Returns the `inspect.Parameter` of every argument that `cls` or a base declares, by name, its own first."""
+    found = {}
+    for _, parameter in _declarations(cls):
+        found.setdefault(parameter.name, parameter)
     return types.MappingProxyType(found)
+
+
+@functools.cache
+def argument_groups(cls):
+    """Returns the group of every argument of `cls`, by name."""
+    groups = {}
+    for base, parameter in _declarations(cls):
+        groups.setdefault(parameter.name, "" if base is cls else vars(base).get("argument_group", ""))
+    for part in part_classes(cls):
+        for name in part.accepted_arguments():
+            groups.setdefault(name, argument_groups(part)[name] or cls.group_of_parts)
+    groups = {**dict.fromkeys(LAYER_ARGUMENTS, "every layer"), **groups}
+    return types.MappingProxyType({**groups, **dict.fromkeys((*cls._positional, *COMMON), "")})
 
 
 def part_classes(cls):
@@ -96,9 +121,12 @@ def _by_position(init, inherited=()):
 
 
 def signature(cls):
-    """Returns the signature of `cls`: what it takes by position first, all else by name alone."""
+    """Returns the signature of `cls`: what it takes by position first, all else by name alone, group by group."""
     joined = {**cls.accepted_arguments()}
     for name, parameter in LAYER_ARGUMENTS.items():
         joined.setdefault(name, parameter)
     first = [joined.pop(name).replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in cls._positional]
-    return inspect.Signature([*first, *(p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in joined.values())])
+    groups = argument_groups(cls)
+    places = {name: (GROUPS.index(groups[name]), COMMON.index(name) + 1 if name in COMMON else 0) for name in joined}
+    by_name = [joined[name].replace(kind=inspect.Parameter.KEYWORD_ONLY) for name in sorted(joined, key=places.get)]
+    return inspect.Signature([*first, *by_name])

@@ -25,7 +25,7 @@ PUBLIC = {name.paths[0]: name for name in names.public()}
 STATED = re.compile(r"Defaults?\s+to\s+`([^`]*)`|`([^`]*)`\s+\(default|`([^`]*)`\s+by\s+default")
 MISSED = re.compile(r"Defaults?\s+to\s+[^`]|\(the default|[^`]\s+\(default|[^`]\s+by\s+default[.;]")
 REFERENCE = re.compile(r"As in(?: a call of)?\s+`keras_adaptive_rnn\.([\w.]+)`")
-SECTION = re.compile(r"^(?:Args|Attributes):\n((?: {4}.*\n|\s*\n)+)", re.MULTILINE)
+SECTION = re.compile(r"^(?:Args(?: of [^:\n]+)?|Attributes):\n((?: {4}.*\n|\s*\n)+)", re.MULTILINE)
 ENTRY = re.compile(r"^ {4}(\w[\w, .]*(?:\n {8}\w[\w, .]*)*): (.*(?:\n(?: {5,}.*|(?=\n)))*)", re.MULTILINE)
 OPEN = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 

@@ -109,6 +109,8 @@ class RNN(_arguments.Declared, _OwnConfig, keras.layers.RNN):
     (2, 5, 8)
     """
 
+    argument_group = "every recurrent layer"
+
     def __init__(
         self,
         cell: Any,

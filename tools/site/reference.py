@@ -151,7 +151,11 @@ def default(value):
 
 def arguments(name, doc):
     """Returns the section of arguments: the signature, and what `help` says about each."""
-    return ["## Arguments", "", signature(name), "", definition_list(doc.items("Args")), ""]
+    lines = ["## Arguments", "", signature(name), "", definition_list(doc.items("Args")), ""]
+    for section in doc.sections:
+        if section.startswith("Args of "):
+            lines += [f"### {section.replace('Args', 'Arguments')}", "", definition_list(doc.items(section)), ""]
+    return lines
 
 
 def definition_list(items):

@@ -45,6 +45,7 @@ class Cell(_arguments.Declared, DropoutRNNCell, keras.layers.Layer):
         name, dtype, trainable: As in `keras.layers.Layer`.
     """
 
+    argument_group = "every cell"
     # Whether the next step reads the first state, the output. If not, wrappers that modify the output cannot affect the
     # recurrence, so they refuse this cell.
     reads_output = True

@@ -47,6 +47,7 @@ class GatedCell(OwnsWeights, Cell):
     gates = ()
     groups = None
     # Whether a step uses $W$ and $U$ once for each gate, and in $x W + h U + b$ alone.
+    argument_group = "every gated cell"
     is_affine = False
     # Thin factors of low-rank maps stay whole.
     divided_weights = {"kernel_map/kernel": 1, "recurrent_map/kernel": 1}
