@@ -1,5 +1,7 @@
 """The decorator that makes a class public: it registers it for saving and lists it among the public names."""
 
+from typing import Any
+
 import keras
 
 from keras_adaptive_rnn._documentation import document
@@ -16,3 +18,8 @@ def export(cls):
     PUBLIC.append(cls)
     document(cls)
     return keras.saving.register_keras_serializable(package="keras_adaptive_rnn")(cls)
+
+
+def exported(namespace: dict[str, Any]) -> list[str]:
+    """Returns the names of the public classes in a namespace: `__all__ = exported(globals())`."""
+    return sorted(name for name, value in namespace.items() if isinstance(value, type) and value in PUBLIC)

@@ -81,7 +81,8 @@ class Module(ast.NodeTransformer):
     def __init__(self, path, file):
         self.path, self.file = path, file
         self.tree = ast.parse(file.read_text(encoding="utf-8"))
-        self.full, self.nodes, self.stars = {}, {}, []
+        # What `__all__` leaves out, but `from x import Y as Y` passes on.
+        self.full, self.nodes, self.stars, self.offered = {}, {}, [], []
         for node in self.tree.body:
             if isinstance(node, ast.Import):
                 heads = [a.name.partition(".")[0] for a in node.names]
@@ -90,6 +91,7 @@ class Module(ast.NodeTransformer):
                 self.stars.append(node.module)
             elif isinstance(node, ast.ImportFrom):
                 self.full |= {a.asname or a.name: f"{node.module}.{a.name}" for a in node.names}
+                self.offered += [a.name for a in node.names if a.name == a.asname]
             else:
                 names = [node.name] if hasattr(node, "name") else [t.id for t in targets(node)]
                 self.nodes |= dict.fromkeys(names, node)
@@ -114,6 +116,10 @@ def targets(node):
     bound = [*getattr(node, "targets", ()), *([node.target] if hasattr(node, "target") else ())]
     names = [n for target in bound for n in ast.walk(target) if isinstance(n, ast.Name)]
     return [name for name in names if isinstance(name.ctx, ast.Store)]
+
+
+def binds_all(node):
+    return isinstance(node, (ast.Assign, ast.AugAssign)) and "__all__" in [name.id for name in targets(node)]
 
 
 class Sources:
@@ -147,7 +153,7 @@ class Sources:
     def origin(self, path):
         """Returns the path of a name where it is defined, and not only imported."""
         module, _, name = path.rpartition(".")
-        if path in self.modules or module not in self.modules:
+        if path in self.modules or module not in self.modules or path.startswith(SKIPPED):
             return path
         source = self.modules[module]
         full = source.full.get(name) or next(f"{m}.{name}" for m in source.stars if name in self.all_names(m))
@@ -183,13 +189,27 @@ class Sources:
             yield statement
 
     def all_names(self, module):
-        """Returns the `__all__` of a module, which may be put together from those of others."""
+        """Returns the `__all__` of a module, which `exported` may derive, or which is put together from others."""
         found = []
         for node in self.modules[module].tree.body:
-            if isinstance(node, (ast.Assign, ast.AugAssign)) and "__all__" in [t.id for t in targets(node)]:
+            if binds_all(node):
                 value = self.modules[module].visit(copy.deepcopy(node.value))
-                found += ast.literal_eval(value) if isinstance(value, ast.List) else self.all_names(value.id[:-8])
+                if isinstance(value, ast.Call):
+                    found += self.exported(module)
+                else:
+                    found += ast.literal_eval(value) if isinstance(value, ast.List) else self.all_names(value.id[:-8])
         return found
+
+    def exported(self, module):
+        """Returns the names of the classes in a module that `export` makes public."""
+        source = self.modules[module]
+        names = {*source.full, *(name for star in source.stars for name in self.all_names(star))}
+        return sorted(name for name in names if self.is_exported(self.origin(f"{module}.{name}")))
+
+    def is_exported(self, path):
+        module, _, name = path.rpartition(".")
+        node = self.modules[module].nodes.get(name) if module in self.modules else None
+        return "export" in [ast.unparse(decorator) for decorator in getattr(node, "decorator_list", ())]
 
 
 def all_arguments(arguments):
@@ -229,6 +249,8 @@ class Stub(ast.NodeVisitor):
         return ast.parse(self.annotation(value), mode="eval").body
 
     def visit_Assign(self, node):
+        if binds_all(node):
+            return ast.parse(f"__all__ = {self.sources.all_names(self.module.path)!r}").body
         return [ast.parse(f"{name.id}: {self.annotation(ANY)}").body[0] for name in targets(node)]
 
     def visit_AnnAssign(self, node):
@@ -289,9 +311,9 @@ def stored(init):
 
 
 def reexports(sources, path):
-    """Returns the stub of a package whose `__all__` is put together from others, which type checkers do not follow."""
+    """Returns the stub of a package whose `__all__` is computed, which type checkers do not follow."""
     names, lines = sources.all_names(path), []
-    for name in names:
+    for name in [*names, *sources.modules[path].offered]:
         module, _, origin = sources.origin(f"{path}.{name}").rpartition(".")
         lines.append(f"from {module} import {origin} as {name}")
     version = ["__version__: str"] if "__version__" in sources.modules[path].nodes else []
@@ -304,7 +326,7 @@ def stubs(root=ROOT):
     for module in sources.modules.values():
         if any(sources.is_declared(sources.find(f"{module.path}.{name}")) for name in module.classes):
             found[module.file.with_suffix(".pyi")] = Stub(sources, module).text()
-        elif any(isinstance(node, ast.AugAssign) for node in module.tree.body):
+        elif any(binds_all(node) and not isinstance(node.value, ast.List) for node in module.tree.body):
             found[module.file.with_suffix(".pyi")] = reexports(sources, module.path)
     return {path: f"# Written by tools/make_stubs.py.\n{text}" for path, text in found.items()}
 

@@ -3,6 +3,7 @@
 Base classes for cells of your own are here too: `Cell`, `GatedCell`, `WrapperCell` and `CoreWrapperCell`.
 """
 
+from keras_adaptive_rnn._export import exported
 from keras_adaptive_rnn.cells.adaptive import AdaptiveLSTMCell, AdaptiveRNNCell
 from keras_adaptive_rnn.cells.adaptive_stack import StackedAdaptiveLSTMCells, StackedAdaptiveRNNCells
 from keras_adaptive_rnn.cells.bases.cell import Cell as Cell
@@ -26,27 +27,4 @@ from keras_adaptive_rnn.cells.variable_computation import VariableComputationCel
 from keras_adaptive_rnn.cells.weight_drop import WeightDropLSTMCell
 from keras_adaptive_rnn.cells.zoneout import ZoneoutCell
 
-__all__ = [
-    "AdaptiveLSTMCell",
-    "AdaptiveRNNCell",
-    "DeepRNNCell",
-    "ElmanCell",
-    "GRUCell",
-    "GridLSTMBlock",
-    "GridLSTMCell",
-    "LSTMCell",
-    "LowRankGRUCell",
-    "LowRankLSTMCell",
-    "MogrifierCell",
-    "MultiplicativeLSTMCell",
-    "RecurrentHighwayCell",
-    "SkimCell",
-    "SkipCell",
-    "StackedAdaptiveLSTMCells",
-    "StackedAdaptiveRNNCells",
-    "StackedCells",
-    "StatesOutput",
-    "VariableComputationCell",
-    "WeightDropLSTMCell",
-    "ZoneoutCell",
-]
+__all__ = exported(globals())

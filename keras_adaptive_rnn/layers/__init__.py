@@ -1,6 +1,6 @@
 """Layers and cells, as in `keras.layers`."""
 
-from keras_adaptive_rnn import cells as _cells
+from keras_adaptive_rnn._export import exported
 from keras_adaptive_rnn.cells import *
 from keras_adaptive_rnn.layers.activation_regularization import ActivationRegularization
 from keras_adaptive_rnn.layers.adaptive_dense import AdaptiveDense
@@ -9,58 +9,9 @@ from keras_adaptive_rnn.layers.embedding import FixedEmbedding
 from keras_adaptive_rnn.layers.highway import Highway
 from keras_adaptive_rnn.layers.maxout import Maxout
 from keras_adaptive_rnn.layers.mixture_of_softmaxes import MixtureOfSoftmaxes
-from keras_adaptive_rnn.layers.recurrent import (
-    GRU,
-    LSTM,
-    AdaptiveLSTM,
-    AdaptiveRNN,
-    DeepRNN,
-    Elman,
-    GridLSTM,
-    LowRankGRU,
-    LowRankLSTM,
-    Mogrifier,
-    MultiplicativeLSTM,
-    RecurrentHighway,
-    Skim,
-    Skip,
-    VariableComputation,
-    WeightDropLSTM,
-    Zoneout,
-)
+from keras_adaptive_rnn.layers.recurrent import *
 from keras_adaptive_rnn.layers.sequence_auxiliary import SequenceAuxiliary
 from keras_adaptive_rnn.layers.tied_embedding import TiedEmbedding
 from keras_adaptive_rnn.loop.rnn import RNN
 
-__all__ = [
-    "GRU",
-    "LSTM",
-    "OPLU",
-    "RNN",
-    "ActivationRegularization",
-    "AdaptiveDense",
-    "AdaptiveLSTM",
-    "AdaptiveRNN",
-    "Bipolar",
-    "CReLU",
-    "DeepRNN",
-    "Elman",
-    "FixedEmbedding",
-    "GridLSTM",
-    "Highway",
-    "LowRankGRU",
-    "LowRankLSTM",
-    "Maxout",
-    "MixtureOfSoftmaxes",
-    "Mogrifier",
-    "MultiplicativeLSTM",
-    "RecurrentHighway",
-    "SequenceAuxiliary",
-    "Skim",
-    "Skip",
-    "TiedEmbedding",
-    "VariableComputation",
-    "WeightDropLSTM",
-    "Zoneout",
-]
-__all__ += _cells.__all__
+__all__ = exported(globals())

@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from keras_adaptive_rnn import _arguments, cells, engine
-from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn._export import export, exported
 from keras_adaptive_rnn._saving import restored
 from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn.cells.bases.any_cell import sibling
@@ -448,3 +448,6 @@ class AdaptiveRNN(AdaptiveLayer, cell_class=cells.AdaptiveRNNCell):
     """
 
     stack_class = cells.StackedAdaptiveRNNCells
+
+
+__all__ = exported(globals())
