@@ -16,9 +16,9 @@ from keras import ops
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn.__main__ import main
+from keras_adaptive_rnn.cells.bases.compared import Compared
 from keras_adaptive_rnn.comparison import candidates, files, measures, schedule, statistics, trials
 from keras_adaptive_rnn.comparison.data import PARTS, Data, from_arrays
-from keras_adaptive_rnn.layers.compared import Compared
 from tests.backends import in_turns
 
 # Sizes.
@@ -34,10 +34,10 @@ def test_the_size_of_a_layer_is_known_without_making_it(name):
         assert layer.count_params() == candidate.size(units, inputs)
 
 
-def test_a_layer_that_says_how_it_is_compared_is_offered(monkeypatch):
+def test_a_cell_that_says_how_it_is_compared_is_offered(monkeypatch):
     assert "elman" not in candidates.offered()
     compared = Compared("Elman", lambda u, i: u * (i + u + 1), lambda u, i: {"activation": "relu"})
-    monkeypatch.setattr(kar.Elman, "compared", compared, raising=False)
+    monkeypatch.setattr(kar.ElmanCell, "compared", compared, raising=False)
     found = candidates.chosen(None)
     assert next(iter(found)) == "lstm"
     layer = found["elman"].layer(4, 3, return_sequences=True)

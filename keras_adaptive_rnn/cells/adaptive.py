@@ -8,6 +8,7 @@ from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn._types import Initializer
 from keras_adaptive_rnn.cells.bases.any_cell import split_sizes
+from keras_adaptive_rnn.cells.bases.compared import Compared, quarter
 from keras_adaptive_rnn.cells.bases.gated import GatedCell
 from keras_adaptive_rnn.cells.elman import ElmanCell
 from keras_adaptive_rnn.cells.lstm import LSTMCell
@@ -167,6 +168,11 @@ class AdaptiveGatedCell(GatedCell):
         return self.kernel_map if name == "x" else self.recurrent_map
 
 
+def compared_size(units, inputs):
+    policy, lstm = quarter(units), LSTMCell.compared.size
+    return lstm(units, inputs) + lstm(policy, inputs + units) + policy * (inputs + 13 * units)
+
+
 @export
 class AdaptiveLSTMCell(AdaptiveGatedCell, LSTMCell):
     r"""An LSTM whose matrices and biases are rescaled in every step by a small policy network.
@@ -229,6 +235,8 @@ class AdaptiveLSTMCell(AdaptiveGatedCell, LSTMCell):
     Parameterization (2018), section 3, equations 6 to 9. The authors' code splits the policy vector in other places;
     this cell follows the paper.
     """
+
+    compared = Compared("adaptive LSTM", compared_size, lambda units, inputs: {"policy_units": quarter(units)})
 
 
 @export

@@ -5,6 +5,7 @@ import keras
 from keras_adaptive_rnn import _arguments, maps
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Initializer
+from keras_adaptive_rnn.cells.bases.compared import Compared, quarter
 from keras_adaptive_rnn.cells.bases.gated import GatedCell
 from keras_adaptive_rnn.cells.gru import GRUCell
 from keras_adaptive_rnn.cells.lstm import LSTMCell
@@ -129,6 +130,11 @@ class LowRankGRUCell(LowRankGatedCell, GRUCell):
     """
 
     carry_gate = "z"
+    compared = Compared(
+        "low-rank GRU",
+        lambda units, inputs: 3 * units * (inputs + 2 * quarter(units) + 2),
+        lambda units, inputs: {"rank": quarter(units)},
+    )
 
     def __init__(self, units: int, rank: int, *, reset_after: bool = False, **kwargs):
         super().__init__(units, rank, reset_after=reset_after, **kwargs)
@@ -177,6 +183,11 @@ class LowRankLSTMCell(LowRankGatedCell, LSTMCell):
     """
 
     carry_gate = "f"
+    compared = Compared(
+        "low-rank LSTM",
+        lambda units, inputs: 4 * units * (inputs + 2 * quarter(units) + 2),
+        lambda units, inputs: {"rank": quarter(units)},
+    )
     fixed_arguments = ("unit_forget_bias",)
 
     def __init__(self, units: int, rank: int, *, carry_bias: float = 1.0, **kwargs):

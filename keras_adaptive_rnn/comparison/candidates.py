@@ -11,6 +11,7 @@ from typing import Any
 import keras
 
 from keras_adaptive_rnn._command_line import option_name
+from keras_adaptive_rnn._export import PUBLIC
 from keras_adaptive_rnn.layers.recurrent import CellLayer
 from keras_adaptive_rnn.loop.rnn import RNN
 
@@ -30,9 +31,10 @@ class Candidate:
 
 
 def offered(cls=CellLayer) -> dict[str, Candidate]:
-    """Returns the candidates that `cls` and the classes derived from it declare in `compared`, by name."""
-    own = vars(cls).get("compared")
-    found = {option_name(cls.__name__): _declared(cls, own)} if own else {}
+    """Returns the candidates among `cls` and the classes derived from it: layers whose cells declare `compared`."""
+    # Not inherited: a cell is larger than the one that it is derived from.
+    compared = vars(cls.cell_class).get("compared") if cls in PUBLIC else None
+    found = {option_name(cls.__name__): _declared(cls, compared)} if compared else {}
     for subclass in cls.__subclasses__():
         found |= offered(subclass)
     return found

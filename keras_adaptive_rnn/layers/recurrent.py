@@ -10,14 +10,6 @@ from keras_adaptive_rnn._export import export, exported
 from keras_adaptive_rnn._saving import restored
 from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn.cells.bases.any_cell import sibling
-from keras_adaptive_rnn.layers.compared import (
-    Compared,
-    adaptive_size,
-    lstm_size,
-    mogrifier_rank,
-    mogrifier_size,
-    quarter,
-)
 from keras_adaptive_rnn.loop.rnn import RNN
 
 
@@ -161,7 +153,6 @@ class GRU(CuDNNArgument, cell_class=cells.GRUCell):
     (2, 8)
     """
 
-    compared = Compared("GRU", lambda u, i: 3 * u * (i + u + 2))
     positional_arguments_of = keras.layers.GRU
 
 
@@ -178,7 +169,6 @@ class LSTM(CuDNNArgument, cell_class=cells.LSTMCell):
     (2, 4)
     """
 
-    compared = Compared("LSTM", lstm_size)
     positional_arguments_of = keras.layers.LSTM
 
 
@@ -198,8 +188,6 @@ class Mogrifier(CellLayer, cell_class=cells.MogrifierCell):
     (2, 8)
     """
 
-    compared = Compared("Mogrifier", mogrifier_size, lambda u, i: {"rank": mogrifier_rank(u, i)})
-
 
 @export
 class MultiplicativeLSTM(CellLayer, cell_class=cells.MultiplicativeLSTMCell):
@@ -213,8 +201,6 @@ class MultiplicativeLSTM(CellLayer, cell_class=cells.MultiplicativeLSTMCell):
     >>> tuple(layer(np.ones((2, 5, 3))).shape)
     (2, 8)
     """
-
-    compared = Compared("multiplicative LSTM", lambda u, i: u * (5 * (i + u) + 4))
 
 
 @export
@@ -230,10 +216,6 @@ class LowRankGRU(CellLayer, cell_class=cells.LowRankGRUCell):
     (2, 8)
     """
 
-    compared = Compared(
-        "low-rank GRU", lambda u, i: 3 * u * (i + 2 * quarter(u) + 2), lambda u, i: {"rank": quarter(u)}
-    )
-
 
 @export
 class LowRankLSTM(CellLayer, cell_class=cells.LowRankLSTMCell):
@@ -248,10 +230,6 @@ class LowRankLSTM(CellLayer, cell_class=cells.LowRankLSTMCell):
     (2, 8)
     """
 
-    compared = Compared(
-        "low-rank LSTM", lambda u, i: 4 * u * (i + 2 * quarter(u) + 2), lambda u, i: {"rank": quarter(u)}
-    )
-
 
 @export
 class RecurrentHighway(CellLayer, cell_class=cells.RecurrentHighwayCell):
@@ -265,8 +243,6 @@ class RecurrentHighway(CellLayer, cell_class=cells.RecurrentHighwayCell):
     >>> tuple(layer(np.ones((2, 5, 3))).shape)
     (2, 8)
     """
-
-    compared = Compared("recurrent highway", lambda u, i: 2 * u * i + 5 * 2 * u * (u + 1))
 
 
 @export
@@ -425,7 +401,6 @@ class AdaptiveLSTM(AdaptiveLayer, cell_class=cells.AdaptiveLSTMCell):
     (2, 6)
     """
 
-    compared = Compared("adaptive LSTM", adaptive_size, lambda u, i: {"policy_units": quarter(u)})
     stack_class = cells.StackedAdaptiveLSTMCells
 
 
