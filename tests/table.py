@@ -13,6 +13,9 @@ import keras
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import activations, maps
+from keras_adaptive_rnn._command_line import option_name
+from keras_adaptive_rnn._export import PUBLIC
+from keras_adaptive_rnn.layers.recurrent import CellLayer
 from tests import reference as ref
 from tests import reference_deciding as deciding
 
@@ -450,12 +453,13 @@ def policy(size):
     return keras.Sequential([keras.layers.Dense(2, activation="relu"), keras.layers.Dense(size)])
 
 
-# A layer of Keras or of ours: it must conform, and has a frozen file.
+# A layer of Keras or of ours: it must conform, and has a frozen file. A named layer of one argument needs no line.
 LAYERS = {
+    option_name(cls.__name__): partial(cls, 4)
+    for cls in PUBLIC
+    if issubclass(cls, CellLayer) and cls.__module__.startswith("keras_adaptive_rnn.")
+} | {
     "rnn": lambda: kar.RNN(kar.ElmanCell(4), return_sequences=True),
-    "elman": lambda: kar.Elman(4),
-    "gru": lambda: kar.GRU(4),
-    "lstm": lambda: kar.LSTM(4),
     "mogrifier": lambda: kar.Mogrifier(4, rank=2, dropout=0.2),
     "multiplicative_lstm": lambda: kar.MultiplicativeLSTM(4, return_sequences=True),
     "low_rank_gru": lambda: kar.LowRankGRU(4, rank=2),
@@ -463,8 +467,6 @@ LAYERS = {
     "recurrent_highway": lambda: kar.RecurrentHighway(4, depth=2),
     "grid_lstm": lambda: kar.GridLSTM(4, depth=2, tied=True),
     "deep_rnn": lambda: kar.DeepRNN(4, depth=4),
-    "weight_drop_lstm": lambda: kar.WeightDropLSTM(4),
-    "zoneout": lambda: kar.Zoneout(4),
     "skip": lambda: kar.Skip(kar.GRUCell(4), cost_weight=0.1),
     "skim": lambda: kar.Skim(kar.GRUCell(4), kar.GRUCell(2), skim_loss=0.1),
     "variable_computation": lambda: kar.VariableComputation(4, cost_weight=0.1, target=0.3, return_sequences=True),

@@ -1,5 +1,8 @@
 """Whatever is public has a row in the table, and so is tested by all that the tables' tests try."""
 
+import pathlib
+import re
+
 import keras
 import pytest
 
@@ -32,6 +35,15 @@ def test_every_public_class_has_a_row():
     made = [row.make() for row in CELL_ROWS.values()] + [make() for make in (*LAYERS.values(), *MODELS.values())]
     missing = PUBLIC - {type(each) for each in made} - set(ELSEWHERE)
     assert not missing, "add a row to `CELL_ROWS`, `LAYERS` or `MODELS` of tests/table.py"
+
+
+def test_every_layer_and_cell_is_in_the_box():
+    page = pathlib.Path(__file__).parents[1] / "docs" / "in_the_box.md"
+    if not page.exists():
+        pytest.skip("the docs are not part of the source distribution")
+    rows = re.findall(r"^\|.*", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    named = {name for row in rows for name in re.findall(r"`(?:\w+\.)*(\w+)`", row)}
+    assert set(kar.layers.__all__) <= named, "add a row to the table of docs/in_the_box.md"
 
 
 @pytest.mark.parametrize("name", CELL_ROWS)

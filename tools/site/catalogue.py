@@ -17,13 +17,6 @@ from tools.site.names import ROOT
 BACKENDS = {"jax": "JAX", "tensorflow": "TensorFlow", "torch": "PyTorch"}
 # Where the speed was measured: `benchmarks/time_loop.json` has other sizes as well.
 SETTING = {"device": "cpu", "jit": "auto", "batch": 20, "steps": 35, "what": "train"}
-WRAPPERS = {
-    "mogrifier_low_rank": "MogrifierCell",
-    "multiplicative_lstm": "MultiplicativeLSTMCell",
-    "zoneout": "ZoneoutCell",
-    "skip": "SkipCell",
-    "skim": "SkimCell",
-}
 KINDS = {
     "original": "the authors' code",
     "original-fixed": "the authors' code with one defect repaired",
@@ -139,15 +132,16 @@ def golden_sources():
 
 def compositions():
     """Returns the wrappers that take a cell and those that refuse it, by the class of the cell, as tried."""
+    wrappers = {type(row.wraps(keras_adaptive_rnn.LSTMCell(4))): row.wraps for row in CELL_ROWS.values() if row.wraps}
     found = {}
     for row in CELL_ROWS.values():
         takes, refuses = [], []
-        for key, name in WRAPPERS.items():
+        for wrapper, wraps in wrappers.items():
             try:
-                CELL_ROWS[key].wraps(row.make()).build((2, 5))
-                takes.append(name)
+                wraps(row.make()).build((2, 5))
+                takes.append(wrapper.__name__)
             except (ValueError, TypeError):
-                refuses.append(name)
+                refuses.append(wrapper.__name__)
         found.setdefault(type(row.make()), (takes, refuses))
     keras.utils.clear_session()
     return found
