@@ -1,4 +1,4 @@
-"""CONTRIBUTING says how to add a cell: its steps, made to the letter in a copy of the package, are all that it takes."""
+"""CONTRIBUTING says how to add a cell: its edits, made to the letter in a copy of the package, are all that it takes."""
 
 import os
 import pathlib
