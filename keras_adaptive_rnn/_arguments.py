@@ -10,15 +10,15 @@ import keras
 from keras_adaptive_rnn import activations
 from keras_adaptive_rnn._documentation import document
 from keras_adaptive_rnn._freezing import Freezes
-from keras_adaptive_rnn._saving import Saved
+from keras_adaptive_rnn._saving import SavesExtraState
 from keras_adaptive_rnn._signatures import LAYER_ARGUMENTS, HasSignature, parameters, part_arguments
-from keras_adaptive_rnn._state_dict import LoadsByPlace
+from keras_adaptive_rnn._state_dict import StateDictByPosition
 
 # Levels of lists and dicts in a config; a cell in a cell is two.
 DEEPEST = 100
 
 
-class Declared(HasSignature, Freezes, Saved, LoadsByPlace):
+class DeclaredArguments(HasSignature, Freezes, SavesExtraState, StateDictByPosition):
     """Mixin of a layer whose arguments are declared once, as parameters of `__init__`.
 
     That declaration serves the signature, the docstring, the config, `repr` and the error messages. `__init__` passes
@@ -46,10 +46,10 @@ class Declared(HasSignature, Freezes, Saved, LoadsByPlace):
     def get_config(self):
         part, taken = self.first_part(), part_arguments(type(self))
         # What a subclass declares again and passes on may be an attribute of the part alone.
-        own = [name for name in parameters(type(self)) if name not in taken or hasattr(self, name)]
+        names = [name for name in parameters(type(self)) if name not in taken or hasattr(self, name)]
         others = {} if part is None else part.get_config()
-        others = {name: value for name, value in others.items() if name in taken and name not in own}
-        return {**super().get_config(), **{name: serialize(self.given(name)) for name in own}, **others}
+        others = {name: value for name, value in others.items() if name in taken and name not in names}
+        return {**super().get_config(), **{name: serialize(self.given(name)) for name in names}, **others}
 
     def given(self, name):
         """Returns the value of an argument as it was given, for the config."""
@@ -136,9 +136,9 @@ def _is_of_layer(config):
     """Returns whether a config is that of a layer, of Keras or registered."""
     if not isinstance(config, dict) or not isinstance(config.get("class_name"), str):
         return False
-    found = keras.saving.get_registered_object(config.get("registered_name") or "")
-    found = getattr(keras.layers, config["class_name"], None) if config.get("module") == "keras.layers" else found
-    return isinstance(found, type) and issubclass(found, keras.layers.Layer)
+    cls = keras.saving.get_registered_object(config.get("registered_name") or "")
+    cls = getattr(keras.layers, config["class_name"], None) if config.get("module") == "keras.layers" else cls
+    return isinstance(cls, type) and issubclass(cls, keras.layers.Layer)
 
 
 def check_config(cls, config):
@@ -181,25 +181,25 @@ def reject_unknown(cls, received, allowed=None):
         )
 
 
-def divide(cls, base, received):
-    """Divides `received` into arguments for `base`, a base class of `cls`, and those for the parts that `cls` makes.
+def split_arguments(cls, base, received):
+    """Splits `received` into arguments for `base`, a base class of `cls`, and those for the parts that `cls` makes.
 
     A subclass may declare any of them itself and pass them on to its bases, as layers of Keras do.
     """
-    own = {*(set(parameters(cls)) & set(parameters(base))), *LAYER_ARGUMENTS}
+    of_base = {*(set(parameters(cls)) & set(parameters(base))), *LAYER_ARGUMENTS}
     return (
-        {name: value for name, value in received.items() if name in own},
-        {name: value for name, value in received.items() if name not in own},
+        {name: value for name, value in received.items() if name in of_base},
+        {name: value for name, value in received.items() if name not in of_base},
     )
 
 
 def _changed(instance):
     """Yields `name=value` for each argument of an instance that differs from its default."""
-    values, own, part = instance.get_config(), parameters(type(instance)), instance.first_part()
+    values, declared, part = instance.get_config(), parameters(type(instance)), instance.first_part()
     for name, parameter in type(instance).__signature__.parameters.items():
         if name in LAYER_ARGUMENTS or name not in values or _is_default(values[name], parameter.default):
             continue
-        value, attribute = values[name], getattr(instance if name in own else part, name, None)
+        value, attribute = values[name], getattr(instance if name in declared else part, name, None)
         if isinstance(attribute, list):
             value = list(attribute)
         elif isinstance(attribute, keras.layers.Layer):

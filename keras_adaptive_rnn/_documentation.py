@@ -145,12 +145,12 @@ def text_about(value, name, seen=()):
     remark = ""
     for base in documented(value):
         text = entries(written(base)).get(name, "")
-        found = REFERENCE.match(text)
-        if text and not found:
+        reference = REFERENCE.match(text)
+        if text and not reference:
             return f"{text} {remark}".strip()
-        if found:
-            remark = remark or text[found.end() :]
-            other = text_about(resolved(found[1]), name, seen)
+        if reference:
+            remark = remark or text[reference.end() :]
+            other = text_about(resolved(reference[1]), name, seen)
             if other:
                 return f"{other} {remark}".strip()
         if name in vars(base).get("fixed_arguments", ()):
@@ -198,30 +198,30 @@ def shown_default(value):
 
 def arguments(cls):
     """Returns the sections of all arguments of a class, in the order of its signature, as lists of `(names, text)`."""
-    listed, own = inspect.signature(cls).parameters, entries(written(cls))
+    listed, described = inspect.signature(cls).parameters, entries(written(cls))
     is_open = any(p.kind is p.VAR_KEYWORD for p in listed.values())
     texts = {name: with_default(text_about(cls, name), p.default) for name, p in listed.items() if p.kind not in OPEN}
     # Of what it passes on to a class of Keras, only the class itself can say something.
-    texts |= {name: text_about(cls, name) for name in own if is_open and name not in texts}
+    texts |= {name: text_about(cls, name) for name in described if is_open and name not in texts}
     groups = argument_groups(cls) if issubclass(cls, HasSignature) else {}
-    found = {"Args": []}
+    sections = {"Args": []}
     for (group, text), names in itertools.groupby(texts, lambda name: (groups.get(name, ""), texts[name])):
-        found.setdefault(f"Args of {group}" if group else "Args", []).append((", ".join(names), text))
-    found["Args"] += [
+        sections.setdefault(f"Args of {group}" if group else "Args", []).append((", ".join(names), text))
+    sections["Args"] += [
         (names, text) for names, text in items(parse(written(cls))[1].get("Args", "")) if is_open and "*" in names
     ]
-    return found
+    return sections
 
 
 def complete(cls):
     """Returns the docstring of a class with all of its arguments, and the sections that it has from its bases."""
-    own = segments(written(cls))
-    found = {"": own[""]}
+    sections = segments(written(cls))
+    ordered = {"": sections[""]}
     for section, listed in arguments(cls).items():
-        found[section] = f"{section}:\n" + textwrap.indent("\n".join(itertools.starmap(entry, listed)), " " * 4)
+        ordered[section] = f"{section}:\n" + textwrap.indent("\n".join(itertools.starmap(entry, listed)), " " * 4)
     for base in reversed(documented(cls)):
-        found |= {name: text for name, text in segments(written(base)).items() if name in INHERITED}
-    return "\n\n".join([*found.values(), *(text for name, text in own.items() if name not in found)])
+        ordered |= {name: text for name, text in segments(written(base)).items() if name in INHERITED}
+    return "\n\n".join([*ordered.values(), *(text for name, text in sections.items() if name not in ordered)])
 
 
 def entry(names, text):

@@ -37,15 +37,15 @@ def trainable_parts(layer):
     return {seen[id(part)]: part.trainable for outer, part in edges if part.trainable != outer.trainable}
 
 
-def set_trainable_parts(layer, given):
+def set_trainable_parts(layer, flags):
     """Makes the parts of `layer` that exist by now trainable or not, as `trainable_parts` says."""
     seen, edges = {}, []
     _walk(layer, "", seen, edges, into_unbuilt=True)
     parts = {seen[id(part)]: part for _, part in edges}
-    found = {path: flag for path, flag in given.items() if path in parts}
+    existing = {path: flag for path, flag in flags.items() if path in parts}
     # Setting one sets the parts inside it, and a part may be inside several.
-    for _ in found:
-        for path, flag in found.items():
+    for _ in existing:
+        for path, flag in existing.items():
             if parts[path].trainable != flag:
                 set_trainable(parts[path], flag)
 
@@ -81,14 +81,14 @@ def _parts(layer):
             pending += [(f"{name}.{k}", part) for k, part in enumerate(value)]
 
 
-def set_when_built(layer, given):
-    """Makes the parts of `layer` trainable or not as `given` says; those that `build` makes, when it has made them."""
+def set_when_built(layer, flags):
+    """Makes the parts of `layer` trainable or not as `flags` says; those that `build` makes, when it has made them."""
     # All others are as the layer is, even if they are made from the config of one that is not.
     trainable = layer.trainable
     set_trainable(layer, trainable)
-    set_trainable_parts(layer, given)
+    set_trainable_parts(layer, flags)
     # What the user has set in the meantime counts more.
-    after_build(layer, lambda: layer.trainable == trainable and set_trainable_parts(layer, given))
+    after_build(layer, lambda: layer.trainable == trainable and set_trainable_parts(layer, flags))
 
 
 def after_build(layer, function):

@@ -78,10 +78,10 @@ def parse(argv=None):
     if args.command == "train" and (args.resume or args.source):
         if args.resume and args.source:
             parser.error("argument --from: not allowed with argument --resume, which goes on from --preset itself")
-        given = [name for name in OF_A_NEW_MODEL if getattr(args, name) != train.get_default(name)]
-        if args.source and given:
+        of_new_model = [name for name in OF_A_NEW_MODEL if getattr(args, name) != train.get_default(name)]
+        if args.source and of_new_model:
             parser.error(
-                f"argument --{given[0].replace('_', '-')}: not allowed with argument --from, whose model has one"
+                f"argument --{of_new_model[0].replace('_', '-')}: not allowed with argument --from, whose model has one"
             )
     return args
 

@@ -72,13 +72,13 @@ def flatten_layers(layer, include_self=True, recursive=True):
     """
     if hasattr(layer, "_flatten_layers"):
         return layer._flatten_layers(include_self=include_self, recursive=recursive)
-    found, left = {id(layer): layer}, [layer]
+    layers, left = {id(layer): layer}, [layer]
     while left:
         held = keras.tree.flatten(list(vars(left.pop(0)).values()))
-        new = {id(part): part for part in held if isinstance(part, keras.Layer) and id(part) not in found}
-        found |= new
+        new = {id(part): part for part in held if isinstance(part, keras.Layer) and id(part) not in layers}
+        layers |= new
         left += new.values() if recursive else []
-    return list(found.values())[0 if include_self else 1 :]
+    return list(layers.values())[0 if include_self else 1 :]
 
 
 def enclosing_layers():
@@ -144,7 +144,7 @@ def let_masks_through(layer):
     """
     for wrapper in enclosing_layers():
         if isinstance(wrapper, keras.layers.Bidirectional) and not wrapper.supports_masking:
-            wrapper.supports_masking = any(layer is own for own in (wrapper.forward_layer, wrapper.backward_layer))
+            wrapper.supports_masking = any(layer is each for each in (wrapper.forward_layer, wrapper.backward_layer))
 
 
 def register_on_torch(layer):

@@ -12,14 +12,14 @@ from keras_adaptive_rnn._freezing import after_build, set_when_built, trainable_
 from keras_adaptive_rnn._keras import flatten_layers
 
 
-class Saved:
+class SavesExtraState:
     """Mixin of a layer whose files and config hold these, too."""
 
     # Keras tracks the states of generators as variables, but leaves them out of files.
 
     def _generators(self):
-        found = {name: value for name, value in vars(self).items() if isinstance(value, keras.random.SeedGenerator)}
-        return {f"{name}_state": generator.state for name, generator in found.items()}
+        generator = keras.random.SeedGenerator
+        return {f"{name}_state": part.state for name, part in vars(self).items() if isinstance(part, generator)}
 
     def save_own_variables(self, store):
         super().save_own_variables(store)
@@ -43,7 +43,7 @@ class Saved:
 
     @classmethod
     def from_config(cls, config, *args, **kwargs):
-        return restored(lambda own: super(Saved, cls).from_config(own, *args, **kwargs), config)
+        return restored(lambda arguments: super(SavesExtraState, cls).from_config(arguments, *args, **kwargs), config)
 
 
 def restored(make, config):
@@ -103,8 +103,8 @@ def hand_over(part, store, generators):
 
 def _take_over(part, store):
     """Returns the variables that a part stores under a name, if the cell stores all others, or `None`."""
-    given, generators = vars(part).pop("_left_to_cell", (None, {}))
-    return {**generators, **getattr(part, "_generators", dict)()} if given is store else None
+    left_in, generators = vars(part).pop("_left_to_cell", (None, {}))
+    return {**generators, **getattr(part, "_generators", dict)()} if left_in is store else None
 
 
 def write_whole(path, text):

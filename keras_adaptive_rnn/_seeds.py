@@ -19,6 +19,6 @@ def fold_in(seed, *path):
     return seed
 
 
-def drawn_seed(seed):
+def resolve_seed(seed):
     """Returns `seed`, or a random seed if it is `None`, which `keras.utils.set_random_seed` determines."""
     return random.randrange(2**31) if seed is None else seed

@@ -64,10 +64,10 @@ def _declarations(cls):
         if init is None:
             fixed.update(vars(base).get("fixed_arguments", ()))
             continue
-        own = list(inspect.signature(init).parameters.values())[1:]
-        named = [p for p in own if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+        listed = list(inspect.signature(init).parameters.values())[1:]
+        named = [p for p in listed if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
         yield from ((base, parameter) for parameter in named if parameter.name not in fixed)
-        if len(named) == len(own):
+        if len(named) == len(listed):
             break
         fixed.update(vars(base).get("fixed_arguments", ()))
 
@@ -75,10 +75,10 @@ def _declarations(cls):
 @functools.cache
 def parameters(cls):
     """Returns the `inspect.Parameter` of every argument that `cls` or a base declares, by name, its own first."""
-    found = {}
+    declared = {}
     for _, parameter in _declarations(cls):
-        found.setdefault(parameter.name, parameter)
-    return types.MappingProxyType(found)
+        declared.setdefault(parameter.name, parameter)
+    return types.MappingProxyType(declared)
 
 
 @functools.cache
@@ -103,19 +103,19 @@ def part_classes(cls):
 @functools.cache
 def part_arguments(cls):
     """Returns the parameters that `cls` takes for the parts that it makes, by name."""
-    found = {}
+    accepted = {}
     for part in part_classes(cls):
         for name, parameter in part.accepted_arguments().items():
             if name not in cls.refused_arguments:
-                found.setdefault(name, parameter)
-    return types.MappingProxyType(found)
+                accepted.setdefault(name, parameter)
+    return types.MappingProxyType(accepted)
 
 
 def _by_position(init, inherited=()):
     """Returns the names of the arguments that an `__init__` takes by position; `*args` are those of the bases."""
-    own = list(inspect.signature(init).parameters.values())[1:]
-    names = [p.name for p in own if p.kind is p.POSITIONAL_OR_KEYWORD]
-    if any(p.kind is p.VAR_POSITIONAL for p in own):
+    listed = list(inspect.signature(init).parameters.values())[1:]
+    names = [p.name for p in listed if p.kind is p.POSITIONAL_OR_KEYWORD]
+    if any(p.kind is p.VAR_POSITIONAL for p in listed):
         names += [name for name in inherited if name not in names]
     return tuple(names)
 

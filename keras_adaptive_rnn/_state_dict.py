@@ -4,7 +4,7 @@ import collections
 import re
 
 
-class LoadsByPlace:
+class StateDictByPosition:
     """Mixin of a layer that, as a `torch.nn.Module`, loads the `state_dict` of any layer built like it.
 
     In each module, Keras lists the variables of all layers inside it by their paths, which hold counters such as
@@ -14,13 +14,13 @@ class LoadsByPlace:
 
     def _load_from_state_dict(self, state_dict, prefix, *args):
         # PyTorch calls this before it loads the modules inside, so that a subclass may rename keys.
-        given = {key: value for key, value in state_dict.items() if key.startswith(prefix)}
-        own = self.state_dict(prefix=prefix, keep_vars=True)
-        if own.keys() != given.keys():
-            by_place = {place: given[key] for key, place in _places(given).items()}
-            places = _places(own)
+        received = {key: value for key, value in state_dict.items() if key.startswith(prefix)}
+        expected = self.state_dict(prefix=prefix, keep_vars=True)
+        if expected.keys() != received.keys():
+            by_place = {place: received[key] for key, place in _places(received).items()}
+            places = _places(expected)
             if by_place.keys() == set(places.values()):
-                for key in given:
+                for key in received:
                     del state_dict[key]
                 state_dict.update({key: by_place[place] for key, place in places.items()})
         super()._load_from_state_dict(state_dict, prefix, *args)

@@ -2,7 +2,7 @@
 
 import keras
 
-from keras_adaptive_rnn._arguments import Declared
+from keras_adaptive_rnn._arguments import DeclaredArguments
 
 # Those of Keras's cells, as others have them in `divided_weights`.
 KERAS_WEIGHTS = {r"(lstm|gru|simple_rnn)_cell(_\d+)?/(recurrent_)?kernel": 1}
@@ -46,7 +46,7 @@ def layout_map(
             f"{', '.join(map(repr, device_mesh.axis_names))}. Received: model_dim_name={model_dim_name!r}"
         )
     layouts = keras.distribution.LayoutMap(device_mesh)
-    axes = KERAS_WEIGHTS | _divided_weights(Declared)
+    axes = KERAS_WEIGHTS | _divided_weights(DeclaredArguments)
     whole = "|".join(path for path, axis in axes.items() if axis is None)
     for path, axis in axes.items():
         if axis is not None:
@@ -57,7 +57,7 @@ def layout_map(
 
 def _divided_weights(cls):
     """Returns the `divided_weights` of a class and of all that derive from it."""
-    found = dict(vars(cls).get("divided_weights", {}))
+    axes = dict(vars(cls).get("divided_weights", {}))
     for subclass in cls.__subclasses__():
-        found |= _divided_weights(subclass)
-    return found
+        axes |= _divided_weights(subclass)
+    return axes

@@ -12,7 +12,7 @@ from keras import ops
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._documentation import document
 from keras_adaptive_rnn._keras import in_stateless_scope
-from keras_adaptive_rnn._seeds import drawn_seed, fold_in
+from keras_adaptive_rnn._seeds import fold_in, resolve_seed
 from keras_adaptive_rnn._types import Initializer
 
 __all__ = ["MirroredOrthogonal", "SemiOrthogonal", "UnitVariance", "get"]
@@ -89,7 +89,7 @@ class SemiOrthogonal(keras.initializers.Initializer):
         self.gain = _arguments.number("gain", gain)
         self.blocks = _arguments.integer("blocks", blocks)
         self.seed = _arguments.integer("seed", seed, minimum=0, optional=True)
-        self._seed = drawn_seed(self.seed)
+        self._seed = resolve_seed(self.seed)
 
     def __call__(self, shape: tuple[int, ...], dtype: Any = None) -> Any:
         drawn = self.draw(tuple(shape)).astype("float32")

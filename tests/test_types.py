@@ -180,9 +180,9 @@ def subclasses(cls):
 def test_the_stubs_are_those_of_the_signatures():
     """Those are derived from the source, without Keras, and these are of the classes themselves."""
     in_stubs = dict(constructors())
-    classes = {c for c in subclasses(_arguments.Declared) if c.__module__.startswith("keras_adaptive_rnn.")}
+    classes = {c for c in subclasses(_arguments.DeclaredArguments) if c.__module__.startswith("keras_adaptive_rnn.")}
     # A layer without a cell takes what the cell of its subclass does.
-    classes -= {_arguments.Declared, *(c for c in classes if getattr(c, "cell_class", c) is None)}
+    classes -= {_arguments.DeclaredArguments, *(c for c in classes if getattr(c, "cell_class", c) is None)}
     assert len(classes) > 50
     assert {c.__qualname__: in_stubs[c] for c in classes} == {c.__qualname__: inspect.signature(c) for c in classes}
 

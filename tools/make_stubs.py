@@ -25,7 +25,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOT = pathlib.Path(__file__).parent.parent
 PACKAGE = "keras_adaptive_rnn"
-DECLARED = f"{PACKAGE}._arguments.Declared"
+DECLARED = f"{PACKAGE}._arguments.DeclaredArguments"
 SIGNATURES = f"{PACKAGE}._signatures"
 # Not read: the first has no layers, and what the other takes from Keras stands for classes of Keras.
 SKIPPED = (f"{PACKAGE}.engine", f"{PACKAGE}._keras")

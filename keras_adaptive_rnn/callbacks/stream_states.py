@@ -6,7 +6,7 @@ from keras import ops, tree
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._keras import flatten_layers
-from keras_adaptive_rnn._seeds import drawn_seed
+from keras_adaptive_rnn._seeds import resolve_seed
 from keras_adaptive_rnn.datasets.token_stream import TokenStream
 from keras_adaptive_rnn.loop.stateful import carried_states, carried_variables
 
@@ -56,7 +56,7 @@ class StreamStates(keras.callbacks.Callback):
         self.stream = stream
         self.drop_state = _arguments.number("drop_state", drop_state, minimum=0, maximum=1)
         self.seed = _arguments.integer("seed", seed, minimum=0, optional=True)
-        self._drawn_seed = drawn_seed(self.seed)
+        self._resolved_seed = resolve_seed(self.seed)
         self._epoch = self._rate = self._before_test = None
         self._is_scaled = False
 
@@ -124,7 +124,7 @@ class StreamStates(keras.callbacks.Callback):
         layers = self._layers()
         rows = carried_states(layers[0])[0].shape[0]
         # A restarted run draws the same.
-        dropped = np.random.default_rng([self._drawn_seed, self._epoch, batch]).random((rows, 1)) < self.drop_state
+        dropped = np.random.default_rng([self._resolved_seed, self._epoch, batch]).random((rows, 1)) < self.drop_state
         if not dropped.any():
             return
         for layer in layers:

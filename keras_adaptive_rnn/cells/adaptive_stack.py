@@ -3,7 +3,7 @@
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn.cells.adaptive import AdaptiveGatedCell, AdaptiveLSTMCell, AdaptiveRNNCell
-from keras_adaptive_rnn.cells.bases.any_cell import divide_states
+from keras_adaptive_rnn.cells.bases.any_cell import split_states
 from keras_adaptive_rnn.cells.bases.composite import CompositeCell
 
 
@@ -40,7 +40,7 @@ class StackedAdaptiveCells(CompositeCell):
         return self.cells[0].project(inputs, training)
 
     def step(self, projected, states, training=False):
-        states = divide_states(states, self.cells[::-1])[::-1]
+        states = split_states(states, self.cells[::-1])[::-1]
         z, output = self._latent(self.cells[-1], states[-1], training), None
         for k, cell in enumerate(self.cells):
             if k > 0:

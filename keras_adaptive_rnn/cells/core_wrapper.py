@@ -25,7 +25,7 @@ class CoreWrapperCell(WrapperCell):
     takes_arguments_of = tuple(cores.values())
 
     def __init__(self, units: int | None = None, *, core: str = "lstm", cell: Any = None, **kwargs):
-        own, of_core = _arguments.divide(type(self), WrapperCell, kwargs)
+        own, of_core = _arguments.split_arguments(type(self), WrapperCell, kwargs)
         if hasattr(units, "state_size"):
             raise TypeError(
                 f"{type(self).__name__} takes a cell object by name: cell={type(units).__name__}(...). "

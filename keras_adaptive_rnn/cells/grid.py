@@ -124,7 +124,7 @@ class GridLSTMCell(CompositeCell):
 
 
 @export
-class GridLSTMBlock(_arguments.Declared, keras.layers.Layer):
+class GridLSTMBlock(_arguments.DeclaredArguments, keras.layers.Layer):
     r"""An N-dimensional grid LSTM block: one LSTM per dimension, each of which reads all hidden vectors.
 
     $$H = [h_1; \dots; h_N], \qquad h'_k, m'_k = \mathrm{LSTM}(H, m_k, W_k) \;\text{ for } k = 1, \dots, N$$
@@ -164,7 +164,7 @@ class GridLSTMBlock(_arguments.Declared, keras.layers.Layer):
     refused_arguments = ("projection_units", "trainable_initial_state")
 
     def __init__(self, units: int, dimensions: int = 2, **kwargs):
-        own, of_cells = _arguments.divide(type(self), keras.layers.Layer, kwargs)
+        own, of_cells = _arguments.split_arguments(type(self), keras.layers.Layer, kwargs)
         super().__init__(**own)
         self.units = _arguments.integer("units", units)
         self.dimensions = _arguments.integer("dimensions", dimensions, minimum=2)

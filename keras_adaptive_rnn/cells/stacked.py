@@ -95,7 +95,7 @@ class StackedCells(ContainerCell):
         return project(self.cells[0], inputs, training, self.compute_dtype)
 
     def step(self, projected, states, training=False):
-        states = self.divide_states(states)[::-1]
+        states = self.split_states(states)[::-1]
         outputs, read = [], None
         for k, cell in enumerate(self.cells):
             if k > 0:

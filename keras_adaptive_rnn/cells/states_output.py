@@ -84,7 +84,7 @@ class StatesOutput(ContainerCell):
         return project(self.cell, inputs, training, self.compute_dtype)
 
     def step(self, projected, states, training=False):
-        (inner,) = self.divide_states(states)
+        (inner,) = self.split_states(states)
         digits = []
         if self.truncate:
             steps = count(states[-1])

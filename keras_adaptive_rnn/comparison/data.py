@@ -239,7 +239,7 @@ def of_objects(name, array):
     return array.astype({"strings": str, "booleans": bool, "integers": "int64", "floats": "float64"}.get(expected, "f"))
 
 
-def divided(count, split, seed, groups=None):
+def split_rows(count, split, seed, groups=None):
     """Returns the rows of the three parts."""
     if split == "group":
         if groups is None:
@@ -247,7 +247,7 @@ def divided(count, split, seed, groups=None):
         names, of_row = np.unique(groups, return_inverse=True)
         if len(names) < 3:
             raise ValueError(f"Argument `groups` must have three groups at least, one a part. Received: {len(names)}")
-        parts = divided(len(names), "random", seed)
+        parts = split_rows(len(names), "random", seed)
         return {part: np.flatnonzero(np.isin(of_row, chosen)) for part, chosen in parts.items()}
     order = np.arange(count) if split == "time" else np.random.default_rng(seed).permutation(count)
     ends = [round(SHARES[0] * count), count - max(1, round(SHARES[2] * count))]
@@ -376,7 +376,7 @@ def from_arrays(x, y, groups=None, split=None, seed=0):
     split = ("random" if groups is None else "group") if split is None else split
     if split not in ("random", "time", "group"):
         raise ValueError(f"Argument `split` must be one of 'random', 'time', 'group'. Received: split={split!r}")
-    rows = divided(len(x), split, seed, groups)
+    rows = split_rows(len(x), split, seed, groups)
     parts = {part: (x[chosen], y[chosen]) for part, chosen in rows.items()}
     return prepare(parts, "arrays", {"split": split})
 

@@ -6,7 +6,7 @@ import zlib
 
 import numpy as np
 
-from keras_adaptive_rnn.comparison.data import PARTS, SHARES, divided, from_arrays, prepare
+from keras_adaptive_rnn.comparison.data import PARTS, SHARES, from_arrays, prepare, split_rows
 from keras_adaptive_rnn.comparison.tables import NAMELESS, decoded, listed, read_csv, read_parquet
 
 TABLES = (".csv", ".tsv", ".parquet")
@@ -267,7 +267,7 @@ class Table:
             y = y[:, 0]
         if self.split == "time":
             raise ValueError("--split time needs --steps: whole series are divided by group")
-        rows = divided(len(x), "random", self.seed)
+        rows = split_rows(len(x), "random", self.seed)
         return prepare({part: (x[chosen], y[chosen]) for part, chosen in rows.items()}, "series", card)
 
     def windows(self, features, target, series, card):
@@ -289,7 +289,7 @@ class Table:
         windows = np.concatenate(windows)
         histories, ends, goals = windows[:, :steps], windows[:, steps - 1], windows[:, -1]
         if self.split == "group":
-            parts = divided(len(goals), "group", self.seed, owners)
+            parts = split_rows(len(goals), "group", self.seed, owners)
         else:
             parts = self.by_time(series, goals)
         card |= {"horizon": ahead}

@@ -275,7 +275,7 @@ def read_csv(path, decimal="."):
     if not text.strip():
         raise ValueError("is empty")
     delimiter = "\t" if path.suffix.lower() == ".tsv" else delimiter_of(text, decimal)
-    rows, lines = divided_into_rows(text, delimiter)
+    rows, lines = parse_rows(text, delimiter)
     header = [name.strip() for name in rows.pop(0)]
     del lines[0]
     if len(header) > 1:
@@ -336,7 +336,7 @@ def delimiter_of(text, decimal):
     return best
 
 
-def divided_into_rows(text, delimiter):
+def parse_rows(text, delimiter):
     """Returns the rows from the first one with values on, and the line in which each begins."""
     rows, lines, begin = [], [], 1
     found = reader(text, delimiter)

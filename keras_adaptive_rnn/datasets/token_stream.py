@@ -4,7 +4,7 @@ import keras
 import numpy as np
 
 from keras_adaptive_rnn import _arguments
-from keras_adaptive_rnn._seeds import drawn_seed
+from keras_adaptive_rnn._seeds import resolve_seed
 from keras_adaptive_rnn._types import Tensor
 
 
@@ -88,7 +88,7 @@ class TokenStream(keras.utils.PyDataset):
         self.maximum = _arguments.integer("maximum", maximum, minimum=self.steps, optional=True)
         self.bucket = _arguments.integer("bucket", bucket)
         self.seed = _arguments.integer("seed", seed, minimum=0, optional=True)
-        self._drawn_seed = drawn_seed(self.seed)
+        self._resolved_seed = resolve_seed(self.seed)
         row = len(ids) // self.batch_size
         self.is_fixed = not self.spread and not self.half
         needed = 1 if self.is_fixed else self._bounds()[0]
@@ -126,7 +126,7 @@ class TokenStream(keras.utils.PyDataset):
     @epoch.setter
     def epoch(self, value):
         self._epoch = _arguments.integer("epoch", value, minimum=0)
-        self.lengths = self._draw(np.random.default_rng([self._drawn_seed, self._epoch]))
+        self.lengths = self._draw(np.random.default_rng([self._resolved_seed, self._epoch]))
 
     def _draw(self, rng):
         total = self.rows.shape[1] - 1

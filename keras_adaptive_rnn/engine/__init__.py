@@ -9,7 +9,7 @@ Any thread may call them: a call keeps what it needs to itself, and contexts are
 
 import keras
 
-from keras_adaptive_rnn._seeds import drawn_seed
+from keras_adaptive_rnn._seeds import resolve_seed
 from keras_adaptive_rnn.engine.base import *
 from keras_adaptive_rnn.engine.options import Options
 
@@ -28,7 +28,7 @@ class SeedGenerator(keras.random.SeedGenerator):
 
     def __init__(self, seed=None, **kwargs):
         # With a seed of its own: Keras's dropout on PyTorch ignores the state of a generator without one.
-        super().__init__(drawn_seed(seed), **kwargs)
+        super().__init__(resolve_seed(seed), **kwargs)
 
     def next(self, ordered=True):
         seed, number = super().next(ordered), replica()

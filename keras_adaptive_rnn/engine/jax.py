@@ -88,13 +88,13 @@ def batched_scan(body, carry, xs, always=False):
     # JAX keeps the functions of a gradient with what it has compiled: tracers that they hold would outlive their trace.
     kernels, products.kernels = products.kernels, shapes[0]
     # What the step has closed over becomes an argument as well. Only floats have a gradient.
-    others, fixed_others = _divided(constants)
-    xs, fixed_xs = _divided(xs)
+    others, fixed_others = _split_floats(constants)
+    xs, fixed_xs = _split_floats(xs)
 
     def run(taps, kernels, others, fixed, carry, xs, fixed_xs):
         def one(carry, now):
             taps, x, fixed_x = now
-            carry, y, factors = step(_joined(others, fixed), kernels, taps, carry, _joined(x, fixed_x))
+            carry, y, factors = step(_join_floats(others, fixed), kernels, taps, carry, _join_floats(x, fixed_x))
             return carry, (y, factors)
 
         last, (ys, factors) = lax.scan(_keeping_little(one), carry, (taps, xs, fixed_xs))
@@ -232,14 +232,14 @@ def _pure(function, *arguments):
     return call, closed.consts
 
 
-def _divided(structure):
+def _split_floats(structure):
     """Returns the floats of a structure, and all else of it, each with `None` at the places of the other."""
     is_float = jax.tree.map(lambda x: jnp.issubdtype(x.dtype, jnp.floating), structure)
     floats = jax.tree.map(lambda x, float_: x if float_ else None, structure, is_float)
     return floats, jax.tree.map(lambda x, float_: None if float_ else x, structure, is_float)
 
 
-def _joined(floats, others):
+def _join_floats(floats, others):
     return jax.tree.map(lambda a, b: b if a is None else a, floats, others, is_leaf=lambda x: x is None)
 
 
@@ -274,15 +274,15 @@ def value_with_gradient_of(short, whole):
         if _is_exported(whole_constants):
             return whole()
         (short, short_constants), whole = _pure(short), pure
-    floats, fixed = _divided([*short_constants, *whole_constants])
+    floats, fixed = _split_floats([*short_constants, *whole_constants])
     count = len(short_constants)
 
     @jax.custom_vjp
     def run(floats, fixed):
-        return short(_joined(floats, fixed)[:count])
+        return short(_join_floats(floats, fixed)[:count])
 
     def forward(floats, fixed):
-        return jax.vjp(lambda floats: whole(_joined(floats, fixed)[count:]), floats)
+        return jax.vjp(lambda floats: whole(_join_floats(floats, fixed)[count:]), floats)
 
     run.defvjp(forward, lambda pull, gradients: (*pull(gradients), None))
     return run(floats, fixed)

@@ -7,7 +7,7 @@ import numpy as np
 from keras import ops, tree
 
 from keras_adaptive_rnn._keras import flatten_layers, replaced
-from keras_adaptive_rnn.cells.bases.any_cell import PURE
+from keras_adaptive_rnn.cells.bases.any_cell import TRACEABLE_PACKAGES
 from keras_adaptive_rnn.layers.mixture_of_softmaxes import MixtureOfSoftmaxes
 from keras_adaptive_rnn.loop.rnn import RNN
 from keras_adaptive_rnn.loop.stateful import StatefulStates
@@ -126,7 +126,7 @@ def rows_are_samples(parts):
     def is_per_row(layer):
         shape = getattr(layer, "noise_shape", None)
         # Of layers of others nothing is known, unless they say it.
-        known = type(layer).__module__.split(".")[0] in PURE
+        known = type(layer).__module__.split(".")[0] in TRACEABLE_PACKAGES
         return not getattr(layer, "shares_noise", not known) and (shape is None or shape[0] != 1)
 
     return all(is_per_row(layer) for layer, _, _ in parts)

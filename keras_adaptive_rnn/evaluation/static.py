@@ -6,7 +6,7 @@ import keras
 import numpy as np
 
 from keras_adaptive_rnn import _arguments
-from keras_adaptive_rnn._seeds import drawn_seed
+from keras_adaptive_rnn._seeds import resolve_seed
 from keras_adaptive_rnn.evaluation import run, scores
 from keras_adaptive_rnn.evaluation.perplexity import Evaluation
 from keras_adaptive_rnn.evaluation.text import Text, check_steps
@@ -127,7 +127,7 @@ def log_probabilities(
             f"Received: samples={samples}, model='{model.name}'"
         )
     # All temperatures see the same noise.
-    seed = drawn_seed(seed)
+    seed = resolve_seed(seed)
 
     def passes(temperatures):
         if not samples:

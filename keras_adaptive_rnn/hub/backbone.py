@@ -11,7 +11,7 @@ from keras import ops
 from keras_adaptive_rnn import _arguments, initializers
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._freezing import freeze_parts, trainable_parts
-from keras_adaptive_rnn._saving import Saved, restored
+from keras_adaptive_rnn._saving import SavesExtraState, restored
 from keras_adaptive_rnn._types import Initializer, Tensor
 from keras_adaptive_rnn.cells.bases.any_cell import as_list
 from keras_adaptive_rnn.hub.presets import ReadsItsOwnFiles
@@ -260,7 +260,7 @@ class RecurrentBackbone(ReadsItsOwnFiles, keras_hub.models.Backbone):
 
 
 @keras.saving.register_keras_serializable(package="keras_adaptive_rnn")
-class LockedDropout(Saved, keras.layers.SpatialDropout1D):
+class LockedDropout(SavesExtraState, keras.layers.SpatialDropout1D):
     """Drops the same units in all steps. Unlike in Keras's layer, the masks of a resumed training go on."""
 
     is_time_distributed = True

@@ -5,7 +5,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
-from keras_adaptive_rnn._seeds import drawn_seed
+from keras_adaptive_rnn._seeds import resolve_seed
 from keras_adaptive_rnn.layers.feed_forward import FeedForward
 
 
@@ -48,7 +48,7 @@ class FixedEmbedding(FeedForward):
 
     def build(self, input_shape):
         def draw(shape, dtype=None):
-            rng = np.random.default_rng(drawn_seed(self.seed))
+            rng = np.random.default_rng(resolve_seed(self.seed))
             return ops.cast(ops.convert_to_tensor(rng.normal(size=shape).astype("float32")), dtype)
 
         shape = (self.input_dim, self.output_dim)

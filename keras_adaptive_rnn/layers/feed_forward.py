@@ -7,7 +7,7 @@ from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
 from keras_adaptive_rnn.maps.owner import OwnsWeights
 
 
-class FeedForward(OwnsWeights, _arguments.Declared, keras.layers.Layer):
+class FeedForward(OwnsWeights, _arguments.DeclaredArguments, keras.layers.Layer):
     """A layer that accepts any leading axes, treats all positions alike, and passes masks through.
 
     So it `is_time_distributed`: in inference, it computes each time step by itself, and

@@ -51,7 +51,7 @@ class CellLayer(RNN):
         return accepted
 
     def __init__(self, *, connection: str | None = None, **kwargs):
-        loop, of_cell = _arguments.divide(type(self), RNN, kwargs)
+        loop, of_cell = _arguments.split_arguments(type(self), RNN, kwargs)
         shared = {name: loop[name] for name in ("dtype", "trainable") if name in loop}
         self.connection = connection
         super().__init__(self.make_cell(**of_cell, **shared), **loop)

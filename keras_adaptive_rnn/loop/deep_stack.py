@@ -103,7 +103,7 @@ class DeepLayers(LayerStack):
     def advance(self, step_count):
         return [next_digits(digits) for digits in step_count] if self.training else step_count
 
-    def divide(self, states):
+    def split(self, states):
         *above, lowest = states[self.cell.layer_states]
         return list(states[self.cell.layer_states.stop :]), [lowest], [ops.stack(above[::-1])]
 

@@ -82,11 +82,11 @@ class LayerStack:
         """Advances the states that depend on nothing but time, such as the step count, which follow the inputs."""
         return step_count
 
-    def divide(self, states):
+    def split(self, states):
         """Returns the step count, the states of the lowest layer, and those of the upper layers, `[layers, ...]`."""
 
     def join(self, output, step_count, lowest, above):
-        """Returns the states of the cell, given its output and what `divide` returns: its inverse."""
+        """Returns the states of the cell, given its output and what `split` returns: its inverse."""
 
 
 def fold_layers_into_batch(tensor):
@@ -146,7 +146,7 @@ class CellStack(LayerStack):
     def output(self, carry):
         return carry[-1]
 
-    def divide(self, states):
+    def split(self, states):
         states = states if self.connection is None else states[1:]
         count = len(self.cells[1].state_size)
         end = count * self.above

@@ -22,7 +22,7 @@ _layers_of = weakref.WeakKeyDictionary()
 
 
 class _OwnConfig:
-    """Leaves the config of `RNN` to `Declared`.
+    """Leaves the config of `RNN` to `DeclaredArguments`.
 
     `keras.layers.RNN` would serialize the cell once more, and Keras takes what is serialized twice for shared: within
     `load_model`, the two layers of a `Bidirectional` would get the same cell.
@@ -40,7 +40,7 @@ class _OwnConfig:
 
 
 @export
-class RNN(_arguments.Declared, _OwnConfig, keras.layers.RNN):
+class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
     """Runs a cell over a sequence, like `keras.layers.RNN`, but faster and with the same results on every backend.
 
     It accepts any cell that `keras.layers.RNN` accepts. For cells of this package, it computes whatever does not depend

@@ -44,7 +44,7 @@ def scan(stack, sequence, states, output, mask, options, wavefront):
     """
     all_steps = dataclasses.replace(options, return_sequences=True, zero_output_for_mask=False)
     carry = [sequence]
-    step_count, lowest, above = stack.divide(states)
+    step_count, lowest, above = stack.split(states)
     if step_count:
         # The step count before each step.
         _, step_counts, step_count = engine.scan(

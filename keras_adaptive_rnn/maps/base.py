@@ -15,7 +15,7 @@ from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
 from keras_adaptive_rnn.maps.quantization import dequantized, quantized
 
 
-class LinearMap(StoredByCell, _arguments.Declared, keras.layers.Layer):
+class LinearMap(StoredByCell, _arguments.DeclaredArguments, keras.layers.Layer):
     r"""A linear map $y = x W$ for any leading axes. Subclasses define how $W$ is parameterized.
 
     The output is `blocks` concatenated pieces of `units` entries, one for each gate of a cell. If the gates of a cell

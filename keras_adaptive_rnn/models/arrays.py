@@ -36,7 +36,7 @@ def as_samples(x, y, sample_weight=None):
     return samples
 
 
-def divide(argument, share, samples, seed=None):
+def split_samples(argument, share, samples, seed=None):
     """Returns the samples without a share of them, and that share: the last ones or, with `seed`, random ones."""
     count = len(samples[0])
     first = math.floor(count * (1 - share))

@@ -10,7 +10,7 @@ from keras_adaptive_rnn.cells import LSTMCell
 from keras_adaptive_rnn.cells.bases import any_cell
 
 
-class TextClassifier(_arguments.Declared, keras.Model):
+class TextClassifier(_arguments.DeclaredArguments, keras.Model):
     """Base class of models that classify a sequence of tokens with a recurrent cell.
 
     Args:

@@ -264,10 +264,10 @@ class SkimOrRead(TextClassifier):
         if validation_data is not None:
             validation = arrays.as_samples(*validation_data)
         elif validation_split:
-            samples, validation = arrays.divide("validation_split", validation_split, samples)
+            samples, validation = arrays.split_samples("validation_split", validation_split, samples)
         if self.decider is not None:
             # Any seed will do, but the samples held out must be the same whenever `fit` is called.
-            samples, held_out = arrays.divide("held_out", self.held_out, samples, self.seed or 0)
+            samples, held_out = arrays.split_samples("held_out", self.held_out, samples, self.seed or 0)
         joined = keras.callbacks.History()
         joined.set_model(self)
         joined.on_train_begin()

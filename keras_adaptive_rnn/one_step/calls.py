@@ -7,7 +7,7 @@ import keras
 from keras import tree
 
 from keras_adaptive_rnn._keras import calls_in, get_mask
-from keras_adaptive_rnn.cells.bases.any_cell import PURE
+from keras_adaptive_rnn.cells.bases.any_cell import TRACEABLE_PACKAGES
 from keras_adaptive_rnn.one_step.time_distributed import is_time_distributed
 
 
@@ -85,7 +85,7 @@ class Call:
             )
         if layer.go_backwards:
             raise self.refused("reads the sequence backwards")
-        if len(self.args[0].shape) != 3 or type(layer).call.__module__.split(".")[0] not in PURE:
+        if len(self.args[0].shape) != 3 or type(layer).call.__module__.split(".")[0] not in TRACEABLE_PACKAGES:
             raise self.refused("is recurrent in a way of its own")
         if any(x is not None for x in (*self.args[1:], self.kwargs.get("initial_state"))):
             raise self.refused(

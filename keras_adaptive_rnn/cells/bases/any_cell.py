@@ -12,7 +12,7 @@ from keras_adaptive_rnn.cells.bases.cell import Cell
 
 KERAS_CELLS = keras.layers.SimpleRNNCell, keras.layers.GRUCell, keras.layers.LSTMCell
 # Packages whose cells are pure, so their steps can be traced.
-PURE = ("keras", __name__.split(".")[0])
+TRACEABLE_PACKAGES = ("keras", __name__.split(".")[0])
 
 
 def as_list(states):
@@ -34,7 +34,7 @@ def parts_of(cell):
 def is_traceable(cell):
     """Returns whether every step of `cell` is known to run the same operations."""
     parts = parts_of(cell) or [cell]
-    return all(runs_in_parts(part) or type(part).__module__.split(".")[0] in PURE for part in parts)
+    return all(runs_in_parts(part) or type(part).__module__.split(".")[0] in TRACEABLE_PACKAGES for part in parts)
 
 
 def runs_in_parts(cell):
@@ -112,7 +112,7 @@ def memory_index(cell):
     return cell.memory_index if isinstance(cell, Cell) else int(isinstance(cell, keras.layers.LSTMCell))
 
 
-def divide_states(states, cells, start=0):
+def split_states(states, cells, start=0):
     """Returns a list of states for each of `cells`, from a flat list that holds them from index `start` on."""
     divided = []
     for cell in cells:

@@ -8,7 +8,7 @@ from keras_adaptive_rnn._keras import DropoutRNNCell, flatten_layers
 from keras_adaptive_rnn.cells.bases.noise import uniform
 
 
-class Cell(_arguments.Declared, DropoutRNNCell, keras.layers.Layer):
+class Cell(_arguments.DeclaredArguments, DropoutRNNCell, keras.layers.Layer):
     r"""A recurrent cell whose step is split into a part that does not need the state and the rest.
 
     A subclass writes the equations of one time step in two methods:

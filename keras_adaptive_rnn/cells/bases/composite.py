@@ -14,7 +14,7 @@ class CompositeCell(Cell):
     """
 
     def __init__(self, **kwargs):
-        own, values = _arguments.divide(type(self), Cell, kwargs)
+        own, values = _arguments.split_arguments(type(self), Cell, kwargs)
         super().__init__(**own)
         # Not an attribute: Keras would list the weights of a given map first, and only until the cell is loaded.
         self._part_values = lambda: values

@@ -1,10 +1,10 @@
 """A cell that contains other cells."""
 
 from keras_adaptive_rnn.cells.bases.any_cell import (
-    divide_states,
     has_trainable_initial_state,
     initial_states,
     memory_states,
+    split_states,
 )
 from keras_adaptive_rnn.cells.bases.cell import Cell
 
@@ -28,9 +28,9 @@ class ContainerCell(Cell):
         if not getattr(cell, "built", True):
             cell.build(input_shape)
 
-    def divide_states(self, states):
+    def split_states(self, states):
         """Returns the states of each inner cell, a list of lists."""
-        return divide_states(states, self.inner_cells(), self.own_states_before)
+        return split_states(states, self.inner_cells(), self.own_states_before)
 
     @property
     def memory_states(self):

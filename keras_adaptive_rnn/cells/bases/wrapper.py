@@ -55,12 +55,12 @@ class WrapperCell(ContainerCell):
 
     def inner_step(self, projected, states, training):
         """Returns `output, states` of one step of the inner cell from the result of `inner_project`."""
-        (inner,) = self.divide_states(states)
+        (inner,) = self.split_states(states)
         return step(self.cell, projected, inner, training, self.compute_dtype)
 
     def inner_states(self, projected, states, training):
         """Returns the states alone, the first of which is the output, or raises an error if the output is another."""
-        (inner,) = self.divide_states(states)
+        (inner,) = self.split_states(states)
         return step_states(self.cell, projected, inner, training, self.compute_dtype)
 
     @property
