@@ -83,12 +83,12 @@ def products(cell, batch):
     x = ops.zeros((batch, cell.input_size), dtype=cell.compute_dtype)
     found = []
 
-    def form(a, kernel):
+    def matmul_impl(a, kernel):
         found.append((tuple(a.shape), tuple(kernel.shape), a is x))
         return ops.matmul(a, kernel)
 
     # What is prepared for a sequence is no part of a step.
-    with engine.inference(), _sequence.started(parts_of(cell), batch, training=False), override_matmul(form):
+    with engine.inference(), _sequence.started(parts_of(cell), batch, training=False), override_matmul(matmul_impl):
         cell.call(x, initial_states(cell, batch, cell.compute_dtype), False)
     return found
 

@@ -83,7 +83,7 @@ def test_gradients_formed_in_few_products_are_the_same(name, monkeypatch):
     for bound in BOUNDS:
         monkeypatch.setattr(tuning, bound, math.inf)
     formed.append(loss_and_gradients(ALL[name]))
-    monkeypatch.setattr(BACKEND, "override_matmul", lambda form: contextlib.nullcontext())
+    monkeypatch.setattr(BACKEND, "override_matmul", lambda matmul_impl: contextlib.nullcontext())
     plain = loss_and_gradients(ALL[name])
     for found in formed:
         for a, b in zip(plain, found, strict=True):

@@ -134,7 +134,7 @@ class DeepRNNCell(GatedCell):
         @functools.cache
         def gains():
             # TensorFlow may build the cell inside a graph.
-            with engine.eager():
+            with engine.outside_graph():
                 return initializers.unit_variance_gains(self.activation, self.units, self.skips())
 
         above = (1,) * (self.depth - 1)
@@ -202,8 +202,8 @@ class DeepRNNCell(GatedCell):
             # Only the cell's inputs can differ in size from a layer; then they cannot replace it.
             if kept_blocks is not None and block_input.shape[-1] == self.units:
                 for i in block:
-                    new[i] = mixed(kept_blocks[k], new[i], old[i])
-                x = mixed(kept_blocks[k], x, block_input)
+                    new[i] = select(kept_blocks[k], new[i], old[i])
+                x = select(kept_blocks[k], x, block_input)
         states = [*([] if self.reads_output else [x]), *new[::-1]]
         return x, [*states, next_digits(digits) if training else digits] if self._counts else states
 
@@ -228,6 +228,6 @@ class DeepRNNCell(GatedCell):
         return ops.split(kept, len(self.blocks()), axis=-1)
 
 
-def mixed(kept, new, old):
+def select(kept, new, old):
     """Returns `new` where `kept` is one, and `old` where it is zero."""
     return kept * new + (1 - kept) * old

@@ -31,7 +31,7 @@ class SeedGenerator(keras.random.SeedGenerator):
         super().__init__(resolve_seed(seed), **kwargs)
 
     def next(self, ordered=True):
-        seed, number = super().next(ordered), replica()
+        seed, number = super().next(ordered), replica_id()
         if isinstance(number, int) and number == 0:
             return seed
         # On PyTorch, Keras adds the number of earlier draws to the seed, so the seeds of replicas are far apart.

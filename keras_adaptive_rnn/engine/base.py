@@ -12,21 +12,21 @@ from keras_adaptive_rnn.engine.masking import masked
 
 __all__ = [
     "compiled",
-    "eager",
     "exported_steps",
-    "how_to_pad",
     "inference",
     "litert_builtins",
-    "may_choose",
-    "may_flatten",
     "outside_compilers",
+    "outside_graph",
+    "padding_recipe",
     "preferred_schedules",
     "ragged_scan",
     "repeatable",
-    "replica",
+    "replica_id",
     "scan",
     "scan_layers",
     "should_hoist",
+    "supports_axis_merging",
+    "supports_switch",
     "switch",
     "value_and_gradients",
     "value_with_gradient_of",
@@ -63,7 +63,7 @@ def ragged_scan(step, inputs, states, times, ends, collect):
     """Runs `step` over the sequences of a batch, of which each row skips steps of its own.
 
     Args:
-        step: Function of `(inputs [batch, size], states)`, which returns `states, ahead`: by how many steps each
+        step: Function of `(inputs [batch, size], states)`, which returns `states, stride`: by how many steps each
             row advances, int32 `[batch]`, at least one.
         inputs: Tensor `[time, batch, size]`.
         states: List of tensors `[batch, size]`.
@@ -150,12 +150,12 @@ def value_with_gradient_of(short, whole):
     return whole()
 
 
-def may_choose():
+def supports_switch():
     """Returns whether the steps of a loop may use `switch`; on TensorFlow, a loop in an ONNX file may not."""
     return True
 
 
-def may_flatten():
+def supports_axis_merging():
     """Returns whether leading axes may be one for a while; from JAX, those of unknown size in ONNX may not."""
     return True
 
@@ -199,12 +199,12 @@ def inference():
     return contextlib.nullcontext()
 
 
-def eager():
+def outside_graph():
     """Returns a context in which operations on constants have values, also while a function is being traced."""
     return contextlib.nullcontext()
 
 
-def replica():
+def replica_id():
     """Returns the number of the replica that runs this, an integer or a scalar tensor; 0 if there is only one.
 
     Replicas are those of `tf.distribute` and the processes of `torch.distributed`. On JAX, one program draws the
@@ -213,7 +213,7 @@ def replica():
     return 0
 
 
-def how_to_pad(sequences):
+def padding_recipe(sequences):
     """Returns the lines that turn sequences `x` of unequal lengths into a padded `x` and its `mask`.
 
     `None` if `sequences` is no tensor of unequal lengths, such as a `tf.RaggedTensor`.

@@ -15,13 +15,13 @@ from keras_adaptive_rnn.engine.masking import masked
 
 __all__ = [
     "compiled",
-    "eager",
-    "may_flatten",
+    "outside_graph",
     "preferred_schedules",
     "ragged_scan",
     "scan",
     "scan_layers",
     "should_hoist",
+    "supports_axis_merging",
     "switch",
     "value_and_gradients",
     "value_with_gradient_of",
@@ -159,14 +159,14 @@ class Products:
         def tapped_step(kernels, taps, carry, x):
             factors = []
 
-            def form(a, kernel):
+            def matmul_impl(a, kernel):
                 if not self._is_batched(a, kernel):
                     return jnp.matmul(a, kernel)
                 k = len(factors)
                 factors.append(a)
                 return tapped_product(a, kernels[self.places[k]], taps[k])
 
-            with override_matmul(form):
+            with override_matmul(matmul_impl):
                 carry, y = step(carry, x)
             return carry, y, factors
 
@@ -253,13 +253,13 @@ def ragged_scan(step, inputs, states, times, ends, collect):
 
     def body(now):
         k, states, times, path = now
-        new, ahead = step(inputs[jnp.minimum(times, length - 1), jnp.arange(batch_size)], states)
+        new, stride = step(inputs[jnp.minimum(times, length - 1), jnp.arange(batch_size)], states)
         active = times < ends
         states = [jnp.where(active[:, None], a, b) for a, b in zip(new, states, strict=True)]
         if collect:
             outputs, visited = path
             path = outputs.at[k + 1].set(states[0]), visited.at[k + 1].set(jnp.where(active, times, length))
-        return k + 1, states, jnp.where(active, times + ahead, times), path
+        return k + 1, states, jnp.where(active, times + stride, times), path
 
     with _scope():
         _, states, times, path = lax.while_loop(lambda now: jnp.any(now[2] < ends), body, (0, states, times, path))
@@ -320,7 +320,7 @@ def switch(index, functions, operands):
     )
 
 
-def may_flatten():
+def supports_axis_merging():
     # `jax2onnx` cannot divide what it has merged.
     return not is_exporting("onnx")
 
@@ -334,7 +334,7 @@ def preferred_schedules(depth, weights, rows, training):
     return [] if is_exporting("onnx") else ["layers"]
 
 
-eager = jax.ensure_compile_time_eval
+outside_graph = jax.ensure_compile_time_eval
 
 
 def compiled(function, layer, is_traceable):

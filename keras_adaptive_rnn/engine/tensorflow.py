@@ -16,16 +16,16 @@ from keras_adaptive_rnn.engine.masking import masked
 
 __all__ = [
     "compiled",
-    "eager",
-    "how_to_pad",
     "litert_builtins",
-    "may_choose",
+    "outside_graph",
+    "padding_recipe",
     "preferred_schedules",
     "ragged_scan",
-    "replica",
+    "replica_id",
     "scan",
     "scan_layers",
     "should_hoist",
+    "supports_switch",
     "switch",
     "value_and_gradients",
     "value_with_gradient_of",
@@ -86,7 +86,7 @@ def scan_layers(layer, carry, states, tensors):
     return carry, [array.stack() for array in ends]
 
 
-def loop(body, read, carry, length, return_sequences, start=0, keep=slice(0), every=1, made=(), form=tf.matmul):
+def loop(body, read, carry, length, return_sequences, start=0, keep=slice(0), every=1, made=(), matmul_impl=tf.matmul):
     """Runs `body` over `length` steps.
 
     Args:
@@ -98,7 +98,7 @@ def loop(body, read, carry, length, return_sequences, start=0, keep=slice(0), ev
         start: The place of the first step.
         keep: Slice of the carry to return for every `every`th step.
         made: Tensors like the products of a step, to return those of every step.
-        form: Function that computes a product of the step.
+        matmul_impl: Function that computes a product of the step.
 
     Returns:
         `(carry, kept, products, outputs)`: the last carry, an array for each of `keep`, with its values before the
@@ -114,10 +114,10 @@ def loop(body, read, carry, length, return_sequences, start=0, keep=slice(0), ev
         formed = []
 
         def note(a, kernel):
-            formed.append(form(a, kernel))
+            formed.append(matmul_impl(a, kernel))
             return formed[-1]
 
-        with override_matmul(note if made else form):
+        with override_matmul(note if made else matmul_impl):
             new = body(read(start + t), carry)
         # Each step overwrites what the steps before it have written at its place.
         place = (t + every - 1) // every if every > 1 else t
@@ -161,7 +161,7 @@ def batched_loop(body, xs, carry, length, reads_output, options):
     if not internals.could_possibly_record():
         # A file that is exported cannot hold a gradient of our own.
         carry, _, _, outputs = loop(
-            body, lambda t: [x[t] for x in xs], carry, length, options.return_sequences, form=weights.form
+            body, lambda t: [x[t] for x in xs], carry, length, options.return_sequences, matmul_impl=weights.matmul_impl
         )
         return carry, outputs
     keep = slice(0 if reads_output else 1, None)
@@ -172,7 +172,7 @@ def batched_loop(body, xs, carry, length, reads_output, options):
     def run(xs, carry, kernels, others):
         weights.transpose()
         # No arrays, which would copy the inputs: no gradient goes through this loop.
-        run_steps = functools.partial(loop, body, lambda t: [x[t] for x in xs], form=weights.form)
+        run_steps = functools.partial(loop, body, lambda t: [x[t] for x in xs], matmul_impl=weights.matmul_impl)
         kept = {"every": size} if recompute else {"made": weights.products}
         last, before, formed, outputs = run_steps(carry, length, options.return_sequences, keep=keep, **kept)
 
@@ -226,7 +226,7 @@ class Weights:
         kernels_of_products: The kernel of each product. Empty if the step has no gradient of its own, as it assigns a
             variable, or reads one that was not named.
         products: A tensor like each product.
-        form: Function that computes a product: in two halves, unless the products can run side by side.
+        matmul_impl: Function that computes a product: in two halves, unless the products can run side by side.
         kernels: The large kernels, whose gradients are formed once for many steps.
         others: All other floats, small kernels among them.
     """
@@ -236,7 +236,7 @@ class Weights:
         if internals.FuncGraph is None:
             return
 
-        def form(a, kernel):
+        def matmul_impl(a, kernel):
             self.kernels_of_products.append(kernel)
             self.products.append(tf.matmul(a, kernel))
             is_large = _on_accelerator() or tuning.batches_gradient(kernel, a.shape[-2] or tuning.UNKNOWN_ROWS)
@@ -245,10 +245,10 @@ class Weights:
             return self.products[-1]
 
         graph = internals.FuncGraph("step")
-        with graph.as_default(), override_matmul(form):
+        with graph.as_default(), override_matmul(matmul_impl):
             old = [tf.compat.v1.placeholder(c.dtype, c.shape) for c in carry]
             body([tf.compat.v1.placeholder(x.dtype, x.shape[1:]) for x in xs], old)
-        self.form = in_halves if _are_sequential(self.products, old) else tf.matmul
+        self.matmul_impl = in_halves if _are_sequential(self.products, old) else tf.matmul
         others = [x for x in graph.external_captures if self.place(x) is None]
         if any(x.dtype == tf.resource for x in others):
             self.kernels_of_products = []
@@ -286,7 +286,7 @@ class Weights:
     def multiply_back(self, d, kernel):
         """Returns `d` times the transpose of `kernel`."""
         if kernel.ref() in self.transposes:
-            return self.form(d, self.transposes[kernel.ref()])
+            return self.matmul_impl(d, self.transposes[kernel.ref()])
         if self.in_xla and d.shape[-2] != 1 and not _on_accelerator():
             # XLA's product of few rows takes half the time with the kernel on the left. The barrier keeps it there.
             return tf.linalg.matrix_transpose(_barrier(tf.matmul(kernel, d, transpose_b=True)))
@@ -373,7 +373,7 @@ class Backward:
         """Returns the gradients before step `start + t`, and what its products with large kernels leave for later."""
         weights, arrays, taken = self.weights, iter(formed), []
 
-        def form(a, kernel):
+        def matmul_impl(a, kernel):
             e = tf.stop_gradient(next(arrays).read(first + t))
             if weights.place(kernel) is not None:
                 taken.append((a, e))
@@ -383,7 +383,7 @@ class Backward:
         x = [tf.stop_gradient(x[start + t]) for x in self.xs]
         read = [tf.stop_gradient(array.read(first + t)) for array in before]
         old = [*map(tf.zeros_like, self.unread), *read]
-        with override_matmul(form):
+        with override_matmul(matmul_impl):
             new = self.body(x, old)
         d_output = d_carry[0] if self.d_outputs is None else d_carry[0] + self.d_outputs[start + t]
         wanted = [old, [x[k] for k in self.floats], weights.others, [e for _, e in taken]]
@@ -489,7 +489,7 @@ def ragged_scan(step, inputs, states, times, ends, collect):
     path = [_array_of(x, length) for x in start] if collect else []
 
     def body(k, states, times, path):
-        new, ahead = step(tf.gather(flat, tf.minimum(times, length - 1) * batch_size + rows), states)
+        new, stride = step(tf.gather(flat, tf.minimum(times, length - 1) * batch_size + rows), states)
         active = times < ends
         new = shaped_like(states, [tf.where(active[:, None], a, b) for a, b in zip(new, states, strict=True)])
         if collect:
@@ -497,8 +497,8 @@ def ragged_scan(step, inputs, states, times, ends, collect):
             # visit.
             now = new[0], tf.where(active, times - length, 0)
             path = [array.write(k, x) for array, x in zip(path, now, strict=True)]
-        (ahead,) = shaped_like([times], [tf.where(active, times + ahead, times)])
-        return k + 1, new, ahead, path
+        (times,) = shaped_like([times], [tf.where(active, times + stride, times)])
+        return k + 1, new, times, path
 
     _, states, times, path = tf.while_loop(
         # One step even if all rows are masked: an array without any entry does not know their number.
@@ -534,7 +534,7 @@ def switch(index, functions, operands):
     )
 
 
-def may_choose():
+def supports_switch():
     # Before the conversion, TensorFlow moves what one branch alone reads into that branch, and then gives the loop
     # around it no shapes, without which ONNX Runtime refuses it.
     return tf.executing_eagerly() or not is_exporting("onnx")
@@ -552,15 +552,15 @@ def preferred_schedules(depth, weights, rows, training):
     return ["layers"] if depth >= tuning.LAYERED_DEPTH else []
 
 
-eager = tf.init_scope
+outside_graph = tf.init_scope
 
 
-def replica():
+def replica_id():
     context = tf.distribute.get_replica_context()
     return context.replica_id_in_sync_group if context and context.num_replicas_in_sync > 1 else 0
 
 
-def how_to_pad(sequences):
+def padding_recipe(sequences):
     if isinstance(sequences, tf.RaggedTensor):
         return ["mask = tf.sequence_mask(x.row_lengths())", "x = x.to_tensor()"]
     return None

@@ -16,15 +16,15 @@ from keras_adaptive_rnn.engine.torch_trace import Traced, distinct, one_operatio
 
 __all__ = [
     "compiled",
-    "eager",
     "exported_steps",
-    "how_to_pad",
     "inference",
     "outside_compilers",
+    "outside_graph",
+    "padding_recipe",
     "preferred_schedules",
     "ragged_scan",
     "repeatable",
-    "replica",
+    "replica_id",
     "scan",
     "scan_layers",
     "switch",
@@ -114,9 +114,9 @@ class Products:
         is_small = kernel.numel() < tuning.DEFERRED_GRADIENT_ENTRIES
         if is_small or internals.current_backward_pass is None or is_exporting():
             return torch.matmul(inputs, kernel)
-        return one_operation(self.form, (inputs, kernel), inputs, kernel)
+        return one_operation(self.matmul_impl, (inputs, kernel), inputs, kernel)
 
-    def form(self, inputs, kernel):
+    def matmul_impl(self, inputs, kernel):
         weight = self.weights.get(id(kernel))
         if weight is None:
             weight = self.weights[id(kernel)] = Weight(kernel, inputs, self.steps)
@@ -240,8 +240,8 @@ def ragged_scan(step, inputs, states, times, ends, collect):
     rows = torch.arange(batch_size, device=inputs.device)
 
     def flat_step(now, *states):
-        states, ahead = step(now, list(states))
-        return [*states, ahead]
+        states, stride = step(now, list(states))
+        return [*states, stride]
 
     traced = Traced(flat_step)
     outputs, visited = [states[0]], [torch.full_like(times, length)]
@@ -250,21 +250,21 @@ def ragged_scan(step, inputs, states, times, ends, collect):
             # Python counts faster than tensors do.
             xs, time, end = torch.unbind(inputs), int(times), int(ends)
             while time < end:
-                *states, ahead = traced(xs[time], *states)
+                *states, stride = traced(xs[time], *states)
                 if collect:
                     outputs.append(states[0])
                     visited.append(torch.full_like(times, time))
-                time += int(ahead)
+                time += int(stride)
             times = torch.full_like(times, time)
         while (active := times < ends).any():
-            *new, ahead = traced(inputs[torch.clamp(times, max=length - 1), rows], *states)
+            *new, stride = traced(inputs[torch.clamp(times, max=length - 1), rows], *states)
             if not active.all():
                 new = [torch.where(active[:, None], a, b) for a, b in zip(new, states, strict=True)]
-                ahead = ahead * active
+                stride = stride * active
             if collect:
                 outputs.append(new[0])
                 visited.append(torch.where(active, times, length))
-            states, times = new, times + ahead
+            states, times = new, times + stride
     return list(states), times, (torch.stack(outputs), torch.stack(visited)) if collect else None
 
 
@@ -286,7 +286,7 @@ def switch(index, functions, operands):
     functions = [Traced(function) for function in functions]
 
     def chosen(index, *operands):
-        # A tracer would take a result that is an operand here for that operand in every call.
+        # A tracer would bind a result that is an operand here to that operand in all later calls, so return a view.
         return distinct(functions[int(index)](*operands), operands)
 
     return one_operation(chosen, (index, *operands), index, *operands)
@@ -329,15 +329,15 @@ def is_exporting():
     return torch.jit.is_tracing() or torch.compiler.is_compiling()
 
 
-inference = eager = torch.no_grad
+inference = outside_graph = torch.no_grad
 
 
-def replica():
+def replica_id():
     distributed = torch.distributed
     return distributed.get_rank() if distributed.is_available() and distributed.is_initialized() else 0
 
 
-def how_to_pad(sequences):
+def padding_recipe(sequences):
     if isinstance(sequences, torch.nn.utils.rnn.PackedSequence):
         pad = ["x, lengths = torch.nn.utils.rnn.pad_packed_sequence(x, batch_first=True)"]
     elif isinstance(sequences, torch.Tensor) and sequences.is_nested:

@@ -74,7 +74,7 @@ class CellRunner:
         """
         if not self.deciding or _sequence.current().intermediates is not None:
             return False
-        if not engine.may_choose() and not all(map(scans_taken_steps, self.deciding)):
+        if not engine.supports_switch() and not all(map(scans_taken_steps, self.deciding)):
             return False
         # Decisions that are computed only for some rows cannot be collected.
         return not any(cell is inner for cell in collected for inner in self._nested_deciding)

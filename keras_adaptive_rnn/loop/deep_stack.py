@@ -4,7 +4,7 @@ from keras import ops, tree
 
 from keras_adaptive_rnn import _sequence
 from keras_adaptive_rnn.cells.bases.noise import next_digits, uniform
-from keras_adaptive_rnn.cells.deep import mixed
+from keras_adaptive_rnn.cells.deep import select
 from keras_adaptive_rnn.loop.layer_stack import LayerStack
 from keras_adaptive_rnn.maps import LinearMap
 
@@ -90,14 +90,14 @@ class DeepLayers(LayerStack):
         h = self.cell.activation(below + self.cell.recurrent_map.product(read, own["recurrent"]))
         if "skip" in own:
             h = h + more[0]
-        return h, [mixed(more[-1], h, old) if "block_keys" in own else h]
+        return h, [select(more[-1], h, old) if "block_keys" in own else h]
 
     def to_next_layer(self, carry, output, layer):
         own = layer or self._lowest
         block_input = self._block_input(carry, layer, output)
         if "block_keys" in own:
             kept = ops.where(own["ends"], self._kept(carry, own), 1)
-            output = mixed(kept, output, block_input)
+            output = select(kept, output, block_input)
         return [output, block_input, *carry[1 if layer is None else 2 :]]
 
     def advance(self, step_count):

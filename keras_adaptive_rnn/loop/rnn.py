@@ -268,13 +268,15 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
     # The pass over a sequence.
 
     def __call__(self, sequences, *args, **kwargs):
-        how_to_pad = engine.how_to_pad(sequences)
-        if how_to_pad or "lengths" in kwargs:
-            how_to_pad = how_to_pad or ["mask = keras.ops.arange(x.shape[1]) < keras.ops.reshape(lengths, (-1, 1))"]
+        padding_recipe = engine.padding_recipe(sequences)
+        if padding_recipe or "lengths" in kwargs:
+            padding_recipe = padding_recipe or [
+                "mask = keras.ops.arange(x.shape[1]) < keras.ops.reshape(lengths, (-1, 1))"
+            ]
             raise TypeError(
                 f"Layer '{self.name}' expected a tensor (batch, time, features), and a mask if lengths are unequal. "
                 f"Received: {'`lengths`' if 'lengths' in kwargs else type(sequences).__name__}. To pad and mask:\n\n"
-                + "".join(f"    {line}\n" for line in [*how_to_pad, "layer(x, mask=mask)"])
+                + "".join(f"    {line}\n" for line in [*padding_recipe, "layer(x, mask=mask)"])
             )
         shape = getattr(sequences, "shape", None)
         # TensorFlow does not know every rank while it traces.

@@ -134,7 +134,7 @@ class LowRank(LinearMap):
         blocks = outputs.shape[-1] // rank
         if blocks == 1:
             outputs = matmul(outputs, left)
-        elif len(inputs.shape) > 2 and left.shape[0] == blocks and not engine.may_flatten():
+        elif len(inputs.shape) > 2 and left.shape[0] == blocks and not engine.supports_axis_merging():
             parts = ops.split(outputs, blocks, axis=-1)
             outputs = ops.concatenate([matmul(part, left[k]) for k, part in enumerate(parts)], axis=-1)
         else:
