@@ -23,15 +23,15 @@ class Sequence:
     """A pass over a sequence.
 
     Attributes:
-        kept: For each part of the cell, a dict of what it drew and prepared for the sequence.
-        given: For each part, a dict of the noise to use instead of drawn noise.
+        prepared: For each part of the cell, a dict of what it drew and prepared for the sequence.
+        given_noise: For each part, a dict of the noise to use instead of drawn noise.
         skips_unneeded: Whether inference steps skip computation whose result is unused. Gradients are wrong then.
         aux: Dict in which cells emit what they decided in the current step; `None` if it is not collected.
         intermediates: List to which cells sow `(cell, name, value)`; `None` if it is not collected.
     """
 
-    kept: Mapping[Any, dict] = dataclasses.field(default_factory=dict)
-    given: Mapping[Any, dict] = dataclasses.field(default_factory=dict)
+    prepared: Mapping[Any, dict] = dataclasses.field(default_factory=dict)
+    given_noise: Mapping[Any, dict] = dataclasses.field(default_factory=dict)
     skips_unneeded: bool = False
     aux: dict | None = None
     intermediates: list | None = None
@@ -42,9 +42,9 @@ _current = ContextVar("sequence", default=Sequence())  # noqa: B039 - Nothing is
 current = _current.get
 
 
-def kept_by(part):
-    """Returns the dict of what `part` keeps for the current pass; an empty one if it keeps nothing."""
-    return _current.get().kept.get(part) or {}
+def prepared_by(part):
+    """Returns what `part` has prepared for the current pass, a dict; an empty one if that is nothing."""
+    return _current.get().prepared.get(part) or {}
 
 
 @contextlib.contextmanager
@@ -72,8 +72,8 @@ def started(parts, batch_size, training, skips_unneeded=False):
         training: Whether the pass is a training pass.
         skips_unneeded: As in `Sequence`. Defaults to `False`.
     """
-    with changed(kept={}, aux=None, skips_unneeded=skips_unneeded) as sequence:
-        _prepare(parts, sequence.kept, batch_size, training)
+    with changed(prepared={}, aux=None, skips_unneeded=skips_unneeded) as sequence:
+        _prepare(parts, sequence.prepared, batch_size, training)
         yield sequence
 
 
@@ -86,36 +86,37 @@ def resumed(sequence, dtype):
 
 def started_step(cells, batch_size):
     """Starts a pass of a single inference step, for those of Keras's cells that draw masks even then."""
-    kept = {}
-    _prepare(cells, kept, batch_size, training=False)
-    return changed(kept=current().kept | kept) if kept else contextlib.nullcontext()
+    prepared = {}
+    _prepare(cells, prepared, batch_size, training=False)
+    return changed(prepared=current().prepared | prepared) if prepared else contextlib.nullcontext()
 
 
 def begin(parts, batch_size):
     """Starts a pass in `keras.layers.RNN`, which has hooks instead of a context and does not pass `training`."""
     now = current()
-    kept = dict(now.kept)
-    _current.set(dataclasses.replace(now, kept=kept))
-    _prepare(parts, kept, batch_size, training=None)
+    prepared = dict(now.prepared)
+    _current.set(dataclasses.replace(now, prepared=prepared))
+    _prepare(parts, prepared, batch_size, training=None)
 
 
 def end(parts):
     """Ends what `begin` started."""
     now = current()
-    _current.set(dataclasses.replace(now, kept={part: kept for part, kept in now.kept.items() if part not in parts}))
+    prepared = {part: values for part, values in now.prepared.items() if part not in parts}
+    _current.set(dataclasses.replace(now, prepared=prepared))
 
 
-def _prepare(parts, kept, batch_size, training):
-    # Inner layers come after the layer that contains them, which may read what they keep.
+def _prepare(parts, prepared, batch_size, training):
+    # Inner layers come after the layer that contains them, which may read what they have prepared.
     for part in reversed(parts):
         if hasattr(part, "prepare_sequence"):
-            kept[part] = {}
-            part.prepare_sequence(kept[part], batch_size, training)
+            prepared[part] = {}
+            part.prepare_sequence(prepared[part], batch_size, training)
         elif draws_own_masks(part):
             _keep_masks_in_passes(part)
             # Keras's own cells may draw masks in inference, but apply them in training alone.
             unused = training is False and type(part).__module__.startswith("keras.")
-            kept[part] = dict.fromkeys(KERAS_MASKS) if unused else _drawn_masks(part, batch_size)
+            prepared[part] = dict.fromkeys(KERAS_MASKS) if unused else _drawn_masks(part, batch_size)
 
 
 # The masks of Keras's cells, which keep them in attributes of the cell: there they would outlive the pass, be seen by
@@ -149,5 +150,5 @@ def _keep_masks_in_passes(cell):
 
 
 def _mask_of_pass(cell, name, step_input):
-    masks = kept_by(cell)
+    masks = prepared_by(cell)
     return masks[name] if masks else getattr(type(cell), f"get_{name}")(cell, step_input)

@@ -25,7 +25,7 @@ class CoreWrapperCell(WrapperCell):
     takes_arguments_of = tuple(cores.values())
 
     def __init__(self, units: int | None = None, *, core: str = "lstm", cell: Any = None, **kwargs):
-        own, of_core = _arguments.split_arguments(type(self), WrapperCell, kwargs)
+        of_wrapper, of_core = _arguments.split_arguments(type(self), WrapperCell, kwargs)
         if hasattr(units, "state_size"):
             raise TypeError(
                 f"{type(self).__name__} takes a cell object by name: cell={type(units).__name__}(...). "
@@ -46,13 +46,13 @@ class CoreWrapperCell(WrapperCell):
         self._created_cell = cell is None
         if self._created_cell:
             cell_class = self.cores[core]
-            seed = _arguments.integer("seed", own.get("seed"), minimum=0, optional=True)
-            defaults = {"dtype": own.get("dtype"), "seed": fold_in(seed, "cell")}
+            seed = _arguments.integer("seed", of_wrapper.get("seed"), minimum=0, optional=True)
+            defaults = {"dtype": of_wrapper.get("dtype"), "seed": fold_in(seed, "cell")}
             _arguments.reject_unknown(
                 type(self), of_core, {**_arguments.parameters(type(self)), **cell_class.accepted_arguments()}
             )
             cell = cell_class(units, **{**defaults, **of_core})
-        super().__init__(cell, **own)
+        super().__init__(cell, **of_wrapper)
         self.core = core
 
     @property

@@ -164,8 +164,8 @@ class GridLSTMBlock(_arguments.DeclaredArguments, keras.layers.Layer):
     refused_arguments = ("projection_units", "trainable_initial_state")
 
     def __init__(self, units: int, dimensions: int = 2, **kwargs):
-        own, of_cells = _arguments.split_arguments(type(self), keras.layers.Layer, kwargs)
-        super().__init__(**own)
+        of_layer, of_cells = _arguments.split_arguments(type(self), keras.layers.Layer, kwargs)
+        super().__init__(**of_layer)
         self.units = _arguments.integer("units", units)
         self.dimensions = _arguments.integer("dimensions", dimensions, minimum=2)
         self.cells = [

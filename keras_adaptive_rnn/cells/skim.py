@@ -182,7 +182,7 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
 
     def step(self, projected, states, training=False):
         if self.skips_unneeded:
-            return self._short_step(projected, states)
+            return self._read_or_skim(projected, states)
         x, projected = projected
         log_p = self.log_probabilities(x, states)
         r = self._choice(log_p, states[-1], training)
@@ -199,7 +199,7 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
         new[-1] = next_digits(states[-1]) if training else states[-1]
         return new[0], new
 
-    def _short_step(self, x, states):
+    def _read_or_skim(self, x, states):
         """Computes a step of inference, with the big cell only on the rows that are read."""
         a = self.decision(x, states[0])
         read = a[:, :1] >= a[:, 1:]
@@ -220,12 +220,12 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
     def skim(self, inputs, states, training=False):
         """Returns the states after the small cell has skimmed one token."""
         sizes = as_list(self.small_cell.state_size)
-        own = [states[place][:, :size] for place, size in zip(self._places, sizes, strict=True)]
+        of_small = [states[place][:, :size] for place, size in zip(self._places, sizes, strict=True)]
         inputs = ops.concatenate([inputs, states[0][:, sizes[0] :]], axis=1)
         inputs = project(self.small_cell, inputs, training, self.compute_dtype)
-        own = step_states(self.small_cell, inputs, own, training, self.compute_dtype)
+        of_small = step_states(self.small_cell, inputs, of_small, training, self.compute_dtype)
         new = list(states)
-        for place, state in zip(self._places, own, strict=True):
+        for place, state in zip(self._places, of_small, strict=True):
             new[place] = ops.concatenate([state, states[place][:, state.shape[-1] :]], axis=1)
         return new
 
@@ -243,6 +243,6 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
         read = ops.cast(log_p[:, :1] >= log_p[:, 1:], "float32")
         return straight_through(ops.concatenate([read, 1 - read], axis=-1), ops.exp(log_p))
 
-    def sequence_loss(self, recorded, counted):
+    def sequence_loss(self, emitted, counted):
         steps = ops.maximum(ops.sum(counted, axis=1), 1)
-        return -self.skim_loss * ops.sum(recorded[..., 1], axis=1) / steps
+        return -self.skim_loss * ops.sum(emitted[..., 1], axis=1) / steps

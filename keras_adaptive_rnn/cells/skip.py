@@ -173,5 +173,5 @@ class SkipCell(AdaptiveComputationCell, WrapperCell):
         # The cast rounds down.
         return ops.cast(ops.clip((0.5 - accumulated) / (increment + 1e-30), 0, 2**30), "int32")
 
-    def sequence_loss(self, recorded, counted):
-        return self.cost_weight * ops.sum(recorded[..., 0], axis=1)
+    def sequence_loss(self, emitted, counted):
+        return self.cost_weight * ops.sum(emitted[..., 0], axis=1)

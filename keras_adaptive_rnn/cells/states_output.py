@@ -30,7 +30,7 @@ class StatesOutput(ContainerCell):
 
     Args:
         cell: The cell; its first state must be its output. States that are bookkeeping, such as the step count of
-            `keras_adaptive_rnn.ZoneoutCell`, are not put out.
+            `keras_adaptive_rnn.ZoneoutCell`, are not part of the output.
         truncate: Positive integer $k$, or `None` (default): the gradient reaches back to the first step.
         dropout, recurrent_dropout: Not accepted; pass them to the cell instead.
         seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.

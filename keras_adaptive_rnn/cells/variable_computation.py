@@ -135,7 +135,7 @@ class VariableComputationCell(ScheduledCell, AdaptiveComputationCell, GatedCell)
         e_x, e = self.mask(m, x.shape[-1], training), self.mask(m, self.units, training)
         self.sow(share=m, mask=e)
         # A single step uses the full weights: slicing them first would cost more than it saves.
-        short = "narrowed" in _sequence.kept_by(self)
+        short = "narrowed" in _sequence.prepared_by(self)
         h = self._update_first(x, h, e_x, e) if short else self._update(x, h, e_x, e, training)
         return h, [h]
 
@@ -162,10 +162,10 @@ class VariableComputationCell(ScheduledCell, AdaptiveComputationCell, GatedCell)
         """One quarter, half and three quarters of the dimensions of the input and of the state."""
         return [tuple(-(-size * quarters // 4) for size in (self.input_size, self.units)) for quarters in (1, 2, 3)]
 
-    def prepare_sequence(self, kept, batch_size, training):
-        super().prepare_sequence(kept, batch_size, training)
+    def prepare_sequence(self, prepared, batch_size, training):
+        super().prepare_sequence(prepared, batch_size, training)
         if self.skips_unneeded:
-            kept["narrowed"] = [self._narrowed(inputs, units) for inputs, units in self._widths]
+            prepared["narrowed"] = [self._narrowed(inputs, units) for inputs, units in self._widths]
 
     def _narrowed(self, inputs, units):
         """Returns what each map and the bias keep for a sequence that uses the first dimensions only."""
@@ -175,13 +175,13 @@ class VariableComputationCell(ScheduledCell, AdaptiveComputationCell, GatedCell)
 
     def _update_first(self, x, h, e_x, e):
         """Computes `_update` in inference with only as many dimensions as the rows of the batch need."""
-        kept = _sequence.current().kept
+        prepared = _sequence.current().prepared
 
         def first(k):
             inputs, units = self._widths[k]
 
             def of_first(x, h, e_x, e):
-                with _sequence.changed(kept={**kept, **kept[self]["narrowed"][k]}):
+                with _sequence.changed(prepared={**prepared, **prepared[self]["narrowed"][k]}):
                     new = self._update(x[:, :inputs], h[:, :units], e_x[:, :inputs], e[:, :units], False)
                 return [ops.concatenate([new, h[:, units:]], axis=1)]
 
@@ -205,6 +205,6 @@ class VariableComputationCell(ScheduledCell, AdaptiveComputationCell, GatedCell)
             e = straight_through(ops.cast(i < m * size + 1, "float32"), e)
         return ops.cast(e, self.compute_dtype)
 
-    def sequence_loss(self, recorded, counted):
-        distance = ops.abs(recorded[..., 1] - self.target) * counted
+    def sequence_loss(self, emitted, counted):
+        distance = ops.abs(emitted[..., 1] - self.target) * counted
         return self.cost_weight * ops.sum(distance, axis=1) / ops.maximum(ops.sum(counted, axis=1), 1)

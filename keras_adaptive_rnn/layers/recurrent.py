@@ -35,9 +35,9 @@ class CellLayer(RNN):
             if not {"__init__", "positional_arguments_of"} & set(vars(cls)):
                 cls.positional_arguments_of = cell_class
         super().__init_subclass__(**kwargs)
-        own = _arguments.parameters(cls)
+        declared = _arguments.parameters(cls)
         for name in _arguments.parameters(cls.cell_class) if cls.cell_class else ():
-            if name not in {"cell", *own}:
+            if name not in {"cell", *declared}:
                 setattr(cls, name, property(lambda self, name=name: self._argument(name)))
 
     @classmethod
@@ -92,7 +92,7 @@ class CellLayer(RNN):
 
     @classmethod
     def from_config(cls, config, custom_objects=None):
-        return restored(lambda own: cls(**own), _arguments.of_config(config))
+        return restored(lambda arguments: cls(**arguments), _arguments.of_config(config))
 
 
 class CuDNNArgument(CellLayer):

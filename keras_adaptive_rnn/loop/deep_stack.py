@@ -20,7 +20,7 @@ class DeepLayers(LayerStack):
         self.cell = cell
         self.training = training
         self._is_square = cell.input_size == cell.units
-        kept, blocks = _sequence.kept_by(cell), cell.blocks()
+        prepared, blocks = _sequence.prepared_by(cell), cell.blocks()
         scales = [0.0 if skip is None else skip[1] for skip in cell.skips()]
         kernels = {"recurrent": cell.recurrent_map.prepared_blocks(training)}
         if cell.use_bias:
@@ -30,19 +30,19 @@ class DeepLayers(LayerStack):
             rows["skip"] = ops.convert_to_tensor(scales, dtype=cell.compute_dtype)
         if training and cell.block_dropout > 0:
             block_of = [k for k, block in enumerate(blocks) for _ in block]
-            keys = ops.transpose(kept["block_dropout"])
+            keys = ops.transpose(prepared["block_dropout"])
             rows["block_keys"] = ops.expand_dims(ops.take(keys, block_of, axis=0), -1)
             # Inputs of another size than the layers cannot replace the lowest block.
             rows["square"] = ops.convert_to_tensor([k > 0 or self._is_square for k in block_of])
             rows["ends"] = ops.convert_to_tensor([i == block[-1] for block in blocks for i in block])
-        if "recurrent_dropout" in kept:
-            rows["mask"] = self._per_layer(kept["recurrent_dropout"])
+        if "recurrent_dropout" in prepared:
+            rows["mask"] = self._per_layer(prepared["recurrent_dropout"])
         self._lowest = tree.map_structure(lambda t: None if t is None else t[0], {**kernels, **rows})
         kernels, rows = tree.map_structure(lambda t: None if t is None else t[1:], (kernels, rows))
         kernels["inner"] = cell.inner_map.prepared_blocks(training)
         if training and cell.dropout > 0:
-            self._lowest["keys"] = kept["dropout"][:, : cell.input_size]
-            rows["keys"] = self._per_layer(kept["dropout"][:, cell.input_size :])
+            self._lowest["keys"] = prepared["dropout"][:, : cell.input_size]
+            rows["keys"] = self._per_layer(prepared["dropout"][:, cell.input_size :])
         super().__init__(kernels, rows)
 
     @classmethod
@@ -59,17 +59,17 @@ class DeepLayers(LayerStack):
         return ops.transpose(ops.reshape(joined, (-1, layers, self.cell.units)), (1, 0, 2))
 
     def project(self, carry, layer):
-        cell, own = self.cell, layer or self._lowest
+        cell, weights = self.cell, layer or self._lowest
         x = carry[0]
-        if "keys" in own:
-            kept = uniform(own["keys"], carry[-1]) >= cell.dropout
+        if "keys" in weights:
+            kept = uniform(weights["keys"], carry[-1]) >= cell.dropout
             x = x * (ops.cast(kept, x.dtype) / (1 - cell.dropout))
-        below = cell.kernel_map(x) if layer is None else cell.inner_map.product(x, own["inner"])
-        projected = [below + own["bias"] if cell.use_bias else below]
-        if "skip" in own:
-            projected.append(own["skip"] * self._block_input(carry, layer, below))
-        if "block_keys" in own:
-            projected.append(self._kept(carry, own))
+        below = cell.kernel_map(x) if layer is None else cell.inner_map.product(x, weights["inner"])
+        projected = [below + weights["bias"] if cell.use_bias else below]
+        if "skip" in weights:
+            projected.append(weights["skip"] * self._block_input(carry, layer, below))
+        if "block_keys" in weights:
+            projected.append(self._kept(carry, weights))
         return projected
 
     def _block_input(self, carry, layer, like):
@@ -77,26 +77,26 @@ class DeepLayers(LayerStack):
             return carry[0] if self._is_square else ops.zeros_like(like)
         return ops.where(layer["starts"], carry[0], carry[1])
 
-    def _kept(self, carry, own):
+    def _kept(self, carry, weights):
         """Returns whether the block is kept, `[..., batch, 1]`."""
-        kept = uniform(own["block_keys"], carry[-1]) >= self.cell.block_dropout
-        return ops.cast(ops.logical_or(kept, ops.logical_not(own["square"])), self.cell.compute_dtype)
+        kept = uniform(weights["block_keys"], carry[-1]) >= self.cell.block_dropout
+        return ops.cast(ops.logical_or(kept, ops.logical_not(weights["square"])), self.cell.compute_dtype)
 
     def step(self, projected, states, layer):
-        own = layer or self._lowest
+        weights = layer or self._lowest
         (old,) = states
         below, *more = projected
-        read = old * ops.cast(own["mask"], old.dtype) if "mask" in own else old
-        h = self.cell.activation(below + self.cell.recurrent_map.product(read, own["recurrent"]))
-        if "skip" in own:
+        read = old * ops.cast(weights["mask"], old.dtype) if "mask" in weights else old
+        h = self.cell.activation(below + self.cell.recurrent_map.product(read, weights["recurrent"]))
+        if "skip" in weights:
             h = h + more[0]
-        return h, [select(more[-1], h, old) if "block_keys" in own else h]
+        return h, [select(more[-1], h, old) if "block_keys" in weights else h]
 
     def to_next_layer(self, carry, output, layer):
-        own = layer or self._lowest
+        weights = layer or self._lowest
         block_input = self._block_input(carry, layer, output)
-        if "block_keys" in own:
-            kept = ops.where(own["ends"], self._kept(carry, own), 1)
+        if "block_keys" in weights:
+            kept = ops.where(weights["ends"], self._kept(carry, weights), 1)
             output = select(kept, output, block_input)
         return [output, block_input, *carry[1 if layer is None else 2 :]]
 

@@ -106,13 +106,13 @@ class CellStack(LayerStack):
         self.connection = stack.connection
         self.dtype = stack.compute_dtype
         self.training = training
-        kept = [[(part, _sequence.kept_by(part)) for part in parts_of(cell)] for cell in stack.cells[1:]]
-        self._parts = [part for part, _ in kept[0]]
+        prepared = [[(part, _sequence.prepared_by(part)) for part in parts_of(cell)] for cell in stack.cells[1:]]
+        self._parts = [part for part, _ in prepared[0]]
         kernels, rows = {}, {}
         for k, part in enumerate(self._parts):
             stacked = tree.map_structure(
                 lambda *values: ops.stack(values) if ops.is_tensor(values[0]) else values[0],
-                *(of_cell[k][1] for of_cell in kept),
+                *(of_cell[k][1] for of_cell in prepared),
             )
             (rows if isinstance(part, Cell) else kernels)[k] = stacked
         super().__init__(kernels, rows)
@@ -128,7 +128,7 @@ class CellStack(LayerStack):
         if layer is None:
             return contextlib.nullcontext()
         of_layer = {part: layer[k] for k, part in enumerate(self._parts)}
-        return _sequence.changed(kept={**_sequence.current().kept, **of_layer})
+        return _sequence.changed(prepared={**_sequence.current().prepared, **of_layer})
 
     def project(self, carry, layer):
         return project(self._cell(layer), carry[0], self.training, self.dtype)
@@ -189,8 +189,8 @@ _TRAINING_ONLY_SUFFIXES = ("initializer", "initializers", "regularizer", "constr
 
 
 def _arguments_of(part):
-    own = isinstance(part, (Cell, maps.LinearMap, maps.Bias))
-    values = {n: getattr(part, n, None) for n in _arguments.parameters(type(part))} if own else part.get_config()
+    is_ours = isinstance(part, (Cell, maps.LinearMap, maps.Bias))
+    values = {n: getattr(part, n, None) for n in _arguments.parameters(type(part))} if is_ours else part.get_config()
     return {
         name: _value(value)
         for name, value in values.items()

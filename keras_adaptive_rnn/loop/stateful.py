@@ -86,12 +86,12 @@ def carried_states(layer):
     """Returns the variables of the states that a layer carries from batch to batch; an empty list if it does not."""
     if not getattr(layer, "stateful", False) or not hasattr(layer, "reset_state"):
         return []
-    own = getattr(layer, "_stateful_states", None)
-    states = getattr(layer, "states", None) if own is None else own.states
+    stateful_states = getattr(layer, "_stateful_states", None)
+    states = getattr(layer, "states", None) if stateful_states is None else stateful_states.states
     return [state for state in tree.flatten(states) if isinstance(state, keras.Variable)]
 
 
 def carried_variables(layer):
     """Returns these, and with them every other variable that says where the next batch starts."""
-    own = getattr(layer, "_stateful_states", None)
-    return own.variables if own is not None and layer.stateful else carried_states(layer)
+    stateful_states = getattr(layer, "_stateful_states", None)
+    return stateful_states.variables if stateful_states is not None and layer.stateful else carried_states(layer)

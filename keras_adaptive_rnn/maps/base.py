@@ -27,8 +27,8 @@ class LinearMap(StoredByCell, _arguments.DeclaredArguments, keras.layers.Layer):
 
     A subclass implements two methods: `build` creates the weights, and `prepare` turns them into what a sequence
     multiplies by. `prepare` runs once per sequence, outside the time loop, so casts, masks and normalizations of
-    weights belong there. `product` multiplies, inside the loop. If every block reads a vector of its own,
-    `product_per_block` does, with what `prepare_blocks` returns.
+    weights belong there. `product` multiplies, inside the loop. `product_per_block` does the same if each block has its
+    own input, with what `prepare_blocks` returns.
 
     Args:
         units: Positive integer, size of one output block; `None` leaves it to the cell.
@@ -166,9 +166,9 @@ class LinearMap(StoredByCell, _arguments.DeclaredArguments, keras.layers.Layer):
 
     def matrix(self, name):
         """Returns the value of a weight made by `add_kernel`, in the compute dtype, dequantized if it is quantized."""
-        found = _sequence.kept_by(self).get("matrices", {}).get(name)
-        if found is not None:
-            return found
+        prepared = _sequence.prepared_by(self).get("matrices", {}).get(name)
+        if prepared is not None:
+            return prepared
         value = ops.convert_to_tensor(getattr(self, name))
         if self.quantization_mode:
             scale, zero = (getattr(self, f"{name}_{suffix}", None) for suffix in ("scale", "zero"))
@@ -279,20 +279,20 @@ class LinearMap(StoredByCell, _arguments.DeclaredArguments, keras.layers.Layer):
         """Returns a dict of what is random in the weights, drawn once per sequence. Nothing by default."""
         return {}
 
-    def prepare_sequence(self, kept, batch_size, training):
+    def prepare_sequence(self, prepared, batch_size, training):
         """Draws what is random in the weights, and prepares them unless `training` is unknown: see `Cell`."""
         if self.quantization_mode:
-            kept["matrices"] = {name: self.matrix(name) for name in self.matrix_shapes}
+            prepared["matrices"] = {name: self.matrix(name) for name in self.matrix_shapes}
         if training is not False:
-            kept |= self.draw_noise()
+            prepared |= self.draw_noise()
         if training is not None:
-            kept["groups"] = self._prepare(training)
+            prepared["groups"] = self._prepare(training)
             if self._per_block:
-                kept["blocks"] = self._prepare_per_block(training)
+                prepared["blocks"] = self._prepare_per_block(training)
 
     def narrowed(self, inputs, units):
         """Returns what the map would keep for the current sequence if it only had the first inputs and units."""
-        return {"groups": [self.narrow(group, inputs, units) for group in _sequence.kept_by(self)["groups"]]}
+        return {"groups": [self.narrow(group, inputs, units) for group in _sequence.prepared_by(self)["groups"]]}
 
     @property
     def has_narrow(self):
@@ -322,7 +322,7 @@ class LinearMap(StoredByCell, _arguments.DeclaredArguments, keras.layers.Layer):
         return super().__call__(inputs, *args, **kwargs)
 
     def call(self, inputs, group=0, training=False, per_block=False):
-        prepared = _sequence.kept_by(self).get("blocks" if per_block else "groups")
+        prepared = _sequence.prepared_by(self).get("blocks" if per_block else "groups")
         if prepared is not None:
             return self._multiply(inputs, prepared[group], per_block)
         prepare = self._prepare_per_block if per_block else self._prepare

@@ -67,18 +67,18 @@ class Bias(StoredByCell, keras.layers.Layer):
     def quantize(self, mode=None, type_check=True, config=None):
         """Does nothing: as in Keras's layers, a bias stays as it is."""
 
-    def prepare_sequence(self, kept, batch_size, training):
+    def prepare_sequence(self, prepared, batch_size, training):
         if training is not None:
-            kept["rows"] = self._values()
+            prepared["rows"] = self._values()
 
     def narrowed(self, inputs, units):
         """See `LinearMap.narrowed`; `inputs` is ignored."""
-        rows = _sequence.kept_by(self)["rows"]
+        rows = _sequence.prepared_by(self)["rows"]
         return {"rows": [narrow_blocks(row[None], 1, self.units, units)[0] for row in rows]}
 
     def value(self, row=0):
         """Returns one row, `[blocks * units]`."""
-        rows = _sequence.kept_by(self).get("rows")
+        rows = _sequence.prepared_by(self).get("rows")
         return (self._values() if rows is None else rows)[row]
 
     def _values(self):

@@ -99,9 +99,9 @@ class DropConnect(Full):
         return {"mask": self._draw()} if self.rate > 0 else {}
 
     def _draw(self):
-        given = _sequence.current().given.get(self)
-        if given:
-            return ops.convert_to_tensor(given["rate"], dtype=self.compute_dtype)
+        noise = _sequence.current().given_noise.get(self)
+        if noise:
+            return ops.convert_to_tensor(noise["rate"], dtype=self.compute_dtype)
         inputs, outputs = self.matrix_shapes["kernel"]
         ones = ops.ones((1 if self.variational else inputs, outputs), dtype=self.compute_dtype)
         return keras.random.dropout(ones, self.rate, seed=self.seed_generator)
@@ -110,5 +110,5 @@ class DropConnect(Full):
         kernel = super().effective_kernel(training)
         if not training or self.rate == 0:
             return kernel
-        mask = _sequence.kept_by(self).get("mask")
+        mask = _sequence.prepared_by(self).get("mask")
         return kernel * (self._draw() if mask is None else mask)

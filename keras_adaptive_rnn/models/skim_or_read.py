@@ -248,9 +248,9 @@ class SkimOrRead(TextClassifier):
             TypeError: `x` or `y` is not an array, or an argument is unknown or of the wrong type.
             ValueError: the model is not compiled, or an argument is out of its range.
         """
-        given, networks = dict(locals()), self._by_phase()
-        own = {"self", "x", "y", "phases", "class_weight", "sample_weight", "validation_data", "validation_split"}
-        options = {name: value for name, value in given.items() if name not in own}
+        arguments, networks = dict(locals()), self._by_phase()
+        ours = {"self", "x", "y", "phases", "class_weight", "sample_weight", "validation_data", "validation_split"}
+        options = {name: value for name, value in arguments.items() if name not in ours}
         _arguments.integer("epochs", epochs)
         _arguments.rate("validation_split", validation_split)
         if phases is not None and not (isinstance(phases, (list, tuple)) and set(phases) <= set(networks)):

@@ -26,6 +26,6 @@ def given_noise(drawer: Cell | DropConnect, **masks: Tensor):
     unknown = set(masks) - set(names)
     if unknown:
         raise ValueError(f"{type(drawer).__name__} draws {sorted(names)}. Received: {sorted(unknown)}")
-    given = {**_sequence.current().given, drawer: masks}
-    with _sequence.changed(given=given):
+    noise = {**_sequence.current().given_noise, drawer: masks}
+    with _sequence.changed(given_noise=noise):
         yield drawer

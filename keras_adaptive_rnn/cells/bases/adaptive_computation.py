@@ -100,13 +100,13 @@ class AdaptiveComputationCell(Cell):
         kernel, bias = (cast(ops.convert_to_tensor(weight)) for weight in (self.decision_kernel, self.decision_bias))
         return ops.matmul(read, kernel) + bias
 
-    def prepare_sequence(self, kept, batch_size, training):
+    def prepare_sequence(self, prepared, batch_size, training):
         if training is None and self.adds_loss:
             raise ValueError(
                 f"A {type(self).__name__} that adds to the loss must run in `keras_adaptive_rnn.layers.RNN`: "
                 f"`keras.layers.RNN` cannot add its loss. Received: {self!r}"
             )
-        super().prepare_sequence(kept, batch_size, training)
+        super().prepare_sequence(prepared, batch_size, training)
 
     @property
     def skips_unneeded(self):

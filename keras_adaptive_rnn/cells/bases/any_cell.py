@@ -175,7 +175,7 @@ def sibling(cls, arguments, index):
         index: Integer.
     """
     # Initializers are made here even if they are not given, as a config gives them: a copy draws the same numbers.
-    given = {
+    defaults = {
         name: parameter.default
         for name, parameter in cls.accepted_arguments().items()
         if name.endswith("_initializer") and isinstance(parameter.default, str)
@@ -186,7 +186,7 @@ def sibling(cls, arguments, index):
             # Without the ID that makes Keras create one object for all cells.
             unshared = {key: part for key, part in value.items() if key != "shared_object_id"}
             value = keras.saving.deserialize_keras_object(unshared)
-        if name in given:
+        if name in defaults:
             value = _arguments.resolve(name, value, initializers.get)
         if index == 0:
             return value
@@ -198,4 +198,4 @@ def sibling(cls, arguments, index):
             return value.like(cls.__name__, index)
         return value
 
-    return {name: vary(name, value) for name, value in {**given, **arguments}.items()}
+    return {name: vary(name, value) for name, value in {**defaults, **arguments}.items()}

@@ -157,7 +157,7 @@ class Cell(_arguments.DeclaredArguments, DropoutRNNCell, keras.layers.Layer):
         """
         if not training or not self._is_drawn(name):
             return x
-        mask = _sequence.kept_by(self).get(name)
+        mask = _sequence.prepared_by(self).get(name)
         if mask is None:
             # The cell is called by itself, outside any sequence: the mask is for this call.
             mask = self._draw(name, ops.shape(x)[-2])
@@ -165,40 +165,40 @@ class Cell(_arguments.DeclaredArguments, DropoutRNNCell, keras.layers.Layer):
 
     def uniform(self, name, digits):
         """Returns uniform numbers in [0, 1), `[batch, step_noise_sizes[name]]`, new ones at each count."""
-        keys = _sequence.kept_by(self).get(name)
+        keys = _sequence.prepared_by(self).get(name)
         return uniform(self._draw_keys(name, ops.shape(digits)[0]) if keys is None else keys, digits)
 
-    def _given(self):
-        return _sequence.current().given.get(self, {})
+    def _given_noise(self):
+        return _sequence.current().given_noise.get(self, {})
 
     def _is_drawn(self, name):
-        return getattr(self, name) > 0 or name in self._given()
+        return getattr(self, name) > 0 or name in self._given_noise()
 
     def _draw_keys(self, name, batch_size):
-        if name in self._given():
-            return ops.convert_to_tensor(self._given()[name], dtype="int32")
+        if name in self._given_noise():
+            return ops.convert_to_tensor(self._given_noise()[name], dtype="int32")
         shape = (batch_size, self.step_noise_sizes[name])
         return keras.random.randint(shape, 0, 2**31 - 1, dtype="int32", seed=self.seed_generator)
 
     def _draw(self, name, batch_size):
-        if name in self._given():
-            return ops.convert_to_tensor(self._given()[name], dtype=self.compute_dtype)
+        if name in self._given_noise():
+            return ops.convert_to_tensor(self._given_noise()[name], dtype=self.compute_dtype)
         size = self.noise_sizes[name]
         ones = ops.ones((batch_size, *(size if isinstance(size, tuple) else (size,))), dtype=self.compute_dtype)
         return keras.random.dropout(ones, getattr(self, name), seed=self.seed_generator)
 
-    def prepare_sequence(self, kept, batch_size, training):
+    def prepare_sequence(self, prepared, batch_size, training):
         """Draws the noise of a sequence. The cells and maps inside the cell prepare themselves.
 
         Args:
-            kept: Dict to fill, which `_sequence.kept_by(self)` returns for as long as the sequence lasts.
+            prepared: Dict to fill, which `_sequence.prepared_by(self)` returns for as long as the sequence lasts.
             batch_size: Integer or scalar tensor.
             training: Whether the sequence is a training sequence; `None` if it is not known, in plain
                 `keras.layers.RNN`.
         """
         if training is not False:
-            kept |= {name: self._draw(name, batch_size) for name in self.noise_sizes if self._is_drawn(name)}
-            kept |= {name: self._draw_keys(name, batch_size) for name in self.step_noise_sizes}
+            prepared |= {name: self._draw(name, batch_size) for name in self.noise_sizes if self._is_drawn(name)}
+            prepared |= {name: self._draw_keys(name, batch_size) for name in self.step_noise_sizes}
 
     # The hooks of `keras.layers.RNN` at the start and the end of a sequence.
 

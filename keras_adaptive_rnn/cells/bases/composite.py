@@ -14,8 +14,8 @@ class CompositeCell(Cell):
     """
 
     def __init__(self, **kwargs):
-        own, values = _arguments.split_arguments(type(self), Cell, kwargs)
-        super().__init__(**own)
+        of_cell, values = _arguments.split_arguments(type(self), Cell, kwargs)
+        super().__init__(**of_cell)
         # Not an attribute: Keras would list the weights of a given map first, and only until the cell is loaded.
         self._part_values = lambda: values
 
