@@ -38,7 +38,7 @@ def test_a_cell_that_says_how_it_is_compared_is_offered(monkeypatch):
     assert "elman" not in candidates.offered()
     compared = Compared("Elman", lambda u, i: u * (i + u + 1), lambda u, i: {"activation": "relu"})
     monkeypatch.setattr(kar.ElmanCell, "compared", compared, raising=False)
-    found = candidates.chosen(None)
+    found = candidates.resolve_candidates(None)
     assert next(iter(found)) == "lstm"
     layer = found["elman"].layer(4, 3, return_sequences=True)
     layer.build((None, None, 3))
@@ -50,7 +50,7 @@ def test_a_cell_that_says_how_it_is_compared_is_offered(monkeypatch):
     ("features", "vocabulary", "depth", "weights"), [(1, None, 1, 20_000), (8, None, 2, 200_000), (None, 90, 1, 50_000)]
 )
 def test_models_have_equally_many_weights(features, vocabulary, depth, weights):
-    shape = candidates.Shape(features, vocabulary, 5, depth)
+    shape = candidates.ModelShape(features, vocabulary, 5, depth)
     units, note = candidates.equal_sizes(shape, candidates.offered(), weights)
     sizes = [shape.size(candidate, units[name]) for name, candidate in candidates.offered().items()]
     assert max(sizes) / min(sizes) <= 1.02
@@ -59,7 +59,7 @@ def test_models_have_equally_many_weights(features, vocabulary, depth, weights):
 
 
 def test_few_weights_leave_no_equal_sizes_and_the_note_says_so():
-    _, note = candidates.equal_sizes(candidates.Shape(1, None, 1, 1), candidates.offered(), 60)
+    _, note = candidates.equal_sizes(candidates.ModelShape(1, None, 1, 1), candidates.offered(), 60)
     assert "differ by" in note
 
 
@@ -447,7 +447,7 @@ def test_a_cell_without_a_memory_loses(tmp_path, monkeypatch):
     # A trial is what its settings make it.
     record = json.loads((tmp_path / "out" / "trials" / "gru-seed0.json").read_text())
     data = from_arrays(x, y)
-    shape = candidates.Shape(2, None, 2, 1)
+    shape = candidates.ModelShape(2, None, 2, 1)
     learner = trials.Learner(data, shape, candidates.offered()["gru"], first["units"], 32)
     plan = found.results["plan"]["schedule"]["final"]
     again = learner.train(record["rate"], record["seed"], plan["steps"], plan["validations"])
@@ -464,7 +464,9 @@ def test_a_cell_without_a_memory_loses(tmp_path, monkeypatch):
 @pytest.mark.skipif(not pathlib.Path("/proc/self/clear_refs").exists(), reason="only Linux tells the peak of memory")
 def test_the_memory_of_a_large_model():
     x, y = memory_task(64)
-    learner = trials.Learner(from_arrays(x, y), candidates.Shape(2, None, 2, 1), candidates.offered()["lstm"], 1000, 32)
+    learner = trials.Learner(
+        from_arrays(x, y), candidates.ModelShape(2, None, 2, 1), candidates.offered()["lstm"], 1000, 32
+    )
     # Its weights, their gradient, and the two moments of Adam, in four bytes each.
     assert measures.peak_megabytes(learner) > 4 * 4 * learner.model.count_params() / 1e6
 

@@ -34,17 +34,17 @@ def offered(cls=CellLayer) -> dict[str, Candidate]:
     """Returns the candidates among `cls` and the classes derived from it: layers whose cells declare `compared`."""
     # Not inherited: a cell is larger than the one that it is derived from.
     compared = vars(cls.cell_class).get("compared") if cls in PUBLIC else None
-    found = {option_name(cls.__name__): _declared(cls, compared)} if compared else {}
+    candidates = {option_name(cls.__name__): _declared(cls, compared)} if compared else {}
     for subclass in cls.__subclasses__():
-        found |= offered(subclass)
-    return found
+        candidates |= offered(subclass)
+    return candidates
 
 
 def _declared(cls, compared):
     return Candidate(compared.title, lambda u, i, **k: cls(u, **compared.arguments(u, i), **k), compared.size)
 
 
-def chosen(cells: Any) -> dict[str, Candidate]:
+def resolve_candidates(cells: Any) -> dict[str, Candidate]:
     """Returns the candidates of the argument `cells`, by name."""
     candidates = offered()
     known = ", ".join(map(repr, candidates))
@@ -52,25 +52,25 @@ def chosen(cells: Any) -> dict[str, Candidate]:
         # The first one is what the others are compared with.
         return {"lstm": candidates["lstm"], **candidates}
     if isinstance(cells, dict):
-        found = {name: own(name, value, candidates) for name, value in cells.items()}
+        resolved = {name: custom_candidate(name, value, candidates) for name, value in cells.items()}
     elif isinstance(cells, (list, tuple)):
         unknown = [name for name in cells if not isinstance(name, str) or name not in candidates]
         if unknown:
             raise ValueError(f"Argument `cells` must name cells among {known}. Received: {unknown[0]!r}")
         if len(set(cells)) < len(cells):
             raise ValueError(f"Argument `cells` must name each cell once. Received: cells={cells!r}")
-        found = {name: candidates[name] for name in cells}
+        resolved = {name: candidates[name] for name in cells}
     else:
         raise TypeError(
             f"Argument `cells` must be None, a list of names among {known}, or a dict of functions `units -> cell`. "
             f"Received: cells={cells!r}"
         )
-    if len(found) < 2:
+    if len(resolved) < 2:
         raise ValueError(f"Argument `cells` must have two cells at least, to compare. Received: cells={cells!r}")
-    return found
+    return resolved
 
 
-def own(name, make, candidates):
+def custom_candidate(name, make, candidates):
     """Returns the candidate of an item of `cells`, where that is a dict."""
     if not isinstance(name, str) or not re.fullmatch(r"[\w.-]+", name):
         raise ValueError(
@@ -98,7 +98,7 @@ def own(name, make, candidates):
     return Candidate(name, lambda u, i, **k: RNN(make(u), **k), size, key)
 
 
-class Shape:
+class ModelShape:
     """What all models of one comparison share: everything but the recurrent layers."""
 
     def __init__(self, features, vocabulary, outputs, depth):
@@ -139,9 +139,9 @@ def equal_sizes(shape, candidates, target, tolerance=0.02):
             weights = min(sizes, key=lambda w: abs(w - goal))
             picked[name] = (weights, sizes[weights])
         weights = [w for w, _ in picked.values()]
-        found = max(weights) / min(weights) - 1
-        if found < spread:
-            best, spread = picked, found
+        difference = max(weights) / min(weights) - 1
+        if difference < spread:
+            best, spread = picked, difference
         if spread <= tolerance:
             break
     note = None

@@ -36,8 +36,8 @@ def lines(learner, rate, steps):
     for layer in learner.recurrent:
         sequences = ", return_sequences=True" if layer.return_sequences else ""
         # `key` is that of a cell that a function of the user makes.
-        own = f"kar.RNN(make_{learner.candidate.title}({learner.units}){sequences})"
-        layers.append(own if learner.candidate.key else f"kar.{layer!r}")
+        custom = f"kar.RNN(make_{learner.candidate.title}({learner.units}){sequences})"
+        layers.append(custom if learner.candidate.key else f"kar.{layer!r}")
     layers.append(f"keras.layers.Dense({learner.shape.outputs})")
     if data.classes is None:
         loss = '"mse"'

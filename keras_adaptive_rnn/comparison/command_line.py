@@ -64,21 +64,21 @@ def main(argv=None):
     args = parse(argv)
     output = args.output or f"compare_{pathlib.Path(args.data).stem}"
     try:
-        found = compared(args, output)
+        comparison = compared(args, output)
     except (ValueError, TypeError, OSError, ImportError) as error:
         sys.exit(f"error: {error}")
     except KeyboardInterrupt:
         print(f"\nStopped. What is done is in {output}; the same command goes on from there.", file=sys.stderr)
         sys.exit(130)
-    show(found)
+    show(comparison)
 
 
 def compared(args, output):
     # Imported here: `--help` needs none of it.
+    from keras_adaptive_rnn.comparison.experiment import run, validate_settings
     from keras_adaptive_rnn.comparison.files import read
-    from keras_adaptive_rnn.comparison.run import checked, run
 
-    settings = checked(
+    settings = validate_settings(
         cells=names(args.cells),
         weights=args.weights,
         equal=args.equal,
@@ -106,27 +106,27 @@ def compared(args, output):
     return run(data, settings, output)
 
 
-def show(found):
+def show(comparison):
     """Prints the table, the recommendation and the files."""
     from rich.console import Console
     from rich.table import Table
 
-    headings, rows = found.cells()
+    headings, rows = comparison.cells()
     console = Console()
     if console.is_terminal:
         table = Table()
         for k, heading in enumerate(headings):
             table.add_column(heading, justify="left" if k == 0 else "right")
         for k, row in enumerate(rows):
-            table.add_row(*row, style="bold" if k == 0 else "dim" if k >= len(found.results["rows"]) else None)
+            table.add_row(*row, style="bold" if k == 0 else "dim" if k >= len(comparison.results["rows"]) else None)
         console.print(table)
-        print(f"\n{found.recommendation}\n")
+        print(f"\n{comparison.recommendation}\n")
     else:
-        print(found)
-    print(found.code)
+        print(comparison)
+    print(comparison.code)
     for name, what in (
         ("report.html", "the report"),
         ("best.keras", "the best model"),
         ("results.json", "all figures"),
     ):
-        print(f"{what + ':':16}{found.path / name}")
+        print(f"{what + ':':16}{comparison.path / name}")

@@ -60,12 +60,12 @@ class Data:
 
     def fingerprint(self):
         """Returns a text that differs if the data do."""
-        found = hashlib.sha256()
+        digest = hashlib.sha256()
         for part in PARTS:
             for array in (self.x[part], self.y[part]):
-                found.update(f"{array.shape}{array.dtype}".encode())
-                found.update(np.ascontiguousarray(array).tobytes())
-        return found.hexdigest()[:16]
+                digest.update(f"{array.shape}{array.dtype}".encode())
+                digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()[:16]
 
     def losses(self, part, outputs, rows=slice(None)):
         """Returns the loss of each row by the outputs of a model, and its accuracy where there are classes."""
@@ -226,13 +226,13 @@ def of_objects(name, array):
 
     expected = None
     for k, entry in enumerate(array.flat):
-        found = kind(entry)
-        expected = expected or found
-        if found is None or found != expected:
+        entry_kind = kind(entry)
+        expected = expected or entry_kind
+        if entry_kind is None or entry_kind != expected:
             at = list(map(int, np.unravel_index(k, array.shape)))
             raise ValueError(
                 f"Argument `{name}` must hold strings only, or numbers of one type only. Received: {entry!r} "
-                f"({type(entry).__name__}) at {name}{at}" + (f", after {expected}" if found else "")
+                f"({type(entry).__name__}) at {name}{at}" + (f", after {expected}" if entry_kind else "")
             )
     if expected == "integers" and not all(-(2**63) <= entry < 2**63 for entry in array.flat):
         raise ValueError(f"Argument `{name}` must hold integers of 64 bits. Received: larger ones")
@@ -408,7 +408,7 @@ def last_layers(data):
 
 def beside_the_model(data):
     """Returns what the model file cannot hold, as JSON."""
-    found = {**data.card, "outputs": "probabilities of the classes" if data.classes is not None else "numbers"}
+    description = {**data.card, "outputs": "probabilities of the classes" if data.classes is not None else "numbers"}
     if data.classes is not None and not data.is_text:
-        found["classes"] = data.classes.tolist()
-    return json.dumps(found, ensure_ascii=False, indent=1)
+        description["classes"] = data.classes.tolist()
+    return json.dumps(description, ensure_ascii=False, indent=1)

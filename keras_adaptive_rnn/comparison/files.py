@@ -55,11 +55,11 @@ def read(
     kind = path.suffix.lower()
     of_table = {"target": target, "time": time, "group": group, "task": task, "columns": columns}
     if kind not in TABLES:
-        given = [name for name, value in of_table.items() if value is not None]
-        given += ["horizon"] if horizon != 1 else []
-        given += ["decimal"] if decimal != "." else []
-        if given:
-            raise ValueError(f"--{given[0]} is for tables ({', '.join(TABLES)}), and {path} is none")
+        passed = [name for name, value in of_table.items() if value is not None]
+        passed += ["horizon"] if horizon != 1 else []
+        passed += ["decimal"] if decimal != "." else []
+        if passed:
+            raise ValueError(f"--{passed[0]} is for tables ({', '.join(TABLES)}), and {path} is none")
     try:
         if kind in (".npz", ".npy"):
             if steps is not None:
@@ -79,14 +79,14 @@ def read(
 
 
 def read_arrays(path, split, seed):
-    found = {}
+    arrays = {}
     try:
         with path.open("rb") as file:
             archive = np.load(file)
             names = [] if isinstance(archive, np.ndarray) else archive.files
             for name in [name for name in ("x", "y", "groups") if name in names]:
                 try:
-                    found[name] = archive[name]
+                    arrays[name] = archive[name]
                 except ValueError as error:
                     raise ValueError(f"the array {name} cannot be read: {error}") from None
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, ValueError, EOFError, OSError) as error:
@@ -97,10 +97,10 @@ def read_arrays(path, split, seed):
                 "with `.astype(str)`"
             ) from None
         raise ValueError(f"is not a file of numpy.savez, or a damaged one: {why}") from None
-    missing = [name for name in ("x", "y") if name not in found]
+    missing = [name for name in ("x", "y") if name not in arrays]
     if missing:
         raise ValueError(f"needs arrays named x and y, and holds {listed(names) or 'none with a name'}")
-    return from_arrays(found["x"], found["y"], found.get("groups"), split, seed)
+    return from_arrays(arrays["x"], arrays["y"], arrays.get("groups"), split, seed)
 
 
 # Texts.
@@ -214,10 +214,10 @@ class Table:
             return {None: order}
         names, of_row = np.unique(self.columns[self.group].labels("series"), return_inverse=True)
         ends = np.cumsum(np.bincount(of_row))[:-1]
-        found = dict(zip(names.tolist(), np.split(order[np.argsort(of_row[order], kind="stable")], ends), strict=True))
-        for name, rows in found.items():
+        series = dict(zip(names.tolist(), np.split(order[np.argsort(of_row[order], kind="stable")], ends), strict=True))
+        for name, rows in series.items():
             self.check_times(rows, f"has both in {listed([name])}")
-        return found
+        return series
 
     def check_times(self, rows, hint):
         """Raises an error if two rows of one series have the same time."""

@@ -85,31 +85,31 @@ class Folder:
             fits: Function that returns what is wrong with a dict, or `None`.
         """
         try:
-            found = self.read(name, needs)
-            wrong = fits(found) if fits is not None and found is not None else None
+            record = self.read(name, needs)
+            wrong = fits(record) if fits is not None and record is not None else None
             if wrong:
                 raise Damaged(f"{self.path / name}.json {wrong}")
         except Damaged as error:
             self.warn(f"{error}: it is made again")
-            found = None
-        if found is None:
+            record = None
+        if record is None:
             self.write(name, make())
-            found = self.read(name)
-        return found
+            record = self.read(name)
+        return record
 
 
 def read_json(path, needs=()):
     """Returns the dict in a file, or raises `Damaged`."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        record = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise Damaged(f"{path} is damaged ({error})") from None
-    if not isinstance(found, dict):
+    if not isinstance(record, dict):
         raise Damaged(f"{path} is damaged (it holds no object of JSON)")
-    missing = [name for name in needs if name not in found]
+    missing = [name for name in needs if name not in record]
     if missing:
         raise Damaged(f"{path} is damaged (it has no {missing[0]!r})")
-    return found
+    return record
 
 
 def fault_of_zip(path):

@@ -21,13 +21,13 @@ def latency(model, times=50):
     """Returns the median seconds of one time step of a single sequence, in `step_model(model).predict_on_batch`."""
     step = step_model(model)
     inputs = {x.name: np.zeros(x.shape, x.dtype) for x in step.inputs}
-    found = []
+    seconds = []
     for k in range(times + 3):
         before = time.perf_counter()
         step.predict_on_batch(inputs)
         if k >= 3:  # The first ones compile.
-            found.append(time.perf_counter() - before)
-    return statistics.median(found)
+            seconds.append(time.perf_counter() - before)
+    return statistics.median(seconds)
 
 
 def predict_seconds(learner):

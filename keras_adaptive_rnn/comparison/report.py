@@ -19,9 +19,9 @@ svg { max-width: 100%; height: auto; }
 """
 
 
-def html(found):
+def html(comparison):
     """Returns the report of a `Comparison` as a page that needs no other file and no network."""
-    results = found.results
+    results = comparison.results
     settings, plan, data = results["settings"], results["plan"], results["data"]
     rungs = "; ".join(f"{rung['kept']} rates for {rung['steps']:,} steps" for rung in plan["schedule"]["rungs"])
     facts = {
@@ -45,8 +45,8 @@ def html(found):
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width">\n'
         f"<title>Comparison of recurrent cells</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n"
-        f"<h1>Which cell for {text(data.get('file', 'these data'))}</h1>\n{body(found)}\n"
-        f"<h2>The winner in Python</h2>\n<pre>{text(found.code)}</pre>\n"
+        f"<h1>Which cell for {text(data.get('file', 'these data'))}</h1>\n{body(comparison)}\n"
+        f"<h2>The winner in Python</h2>\n<pre>{text(comparison.code)}</pre>\n"
         f'<h2>How it was found</h2>\n<div class="wide"><table>{rows}</table></div>\n'
         "<p>All choices, of learning rates, of cells and of the moment to stop, were made on the validation part. A "
         "difference is noise if a t-test, paired over the seeds and over the validation samples, does not tell it from "
@@ -56,19 +56,19 @@ def html(found):
     )
 
 
-def body(found):
+def body(comparison):
     """Returns the recommendation, the table and the curves as HTML."""
-    headings, rows = found.cells()
-    titles = {row["title"]: row["name"] for row in found.results["rows"]}
+    headings, rows = comparison.cells()
+    titles = {row["title"]: row["name"] for row in comparison.results["rows"]}
     lines = []
     for row in rows:
         name = titles.get(row[0])
-        kind = "dropped" if name is None else "winner" if name == found.winner else ""
+        kind = "dropped" if name is None else "winner" if name == comparison.winner else ""
         lines.append(f'<tr class="{kind}">' + "".join(f"<td>{text(value)}</td>" for value in row) + "</tr>")
     head = "".join(f"<th>{text(heading)}</th>" for heading in headings)
-    curves = picture(found.results)
+    curves = picture(comparison.results)
     return (
-        f'<p class="advice">{text(found.recommendation)}</p>\n'
+        f'<p class="advice">{text(comparison.recommendation)}</p>\n'
         f'<div class="wide"><table><tr>{head}</tr>\n'
         + "\n".join(lines)
         + "</table></div>\n"

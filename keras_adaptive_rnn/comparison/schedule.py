@@ -21,11 +21,11 @@ def rates(trials):
 
 def rungs(trials):
     """Returns how many rates stay in each rung: all, then the better half, down to two."""
-    found = []
+    sizes = []
     while trials > 1:
-        found.append(trials)
+        sizes.append(trials)
         trials = math.ceil(trials / 2) if trials > 2 else 1
-    return found
+    return sizes
 
 
 def finalists(count):

@@ -306,11 +306,11 @@ def read_csv(path, decimal="."):
 
 def check_names(names):
     """Raises an error if two columns have one name; the nameless ones are left out anyway."""
-    found = set()
+    seen = set()
     for name in names:
-        if name and name in found:
+        if name and name in seen:
             raise ValueError(f"has two columns named {shown(name)}: its first row must name each column once")
-        found.add(name)
+        seen.add(name)
 
 
 def reader(text, delimiter):
@@ -339,13 +339,13 @@ def delimiter_of(text, decimal):
 def parse_rows(text, delimiter):
     """Returns the rows from the first one with values on, and the line in which each begins."""
     rows, lines, begin = [], [], 1
-    found = reader(text, delimiter)
+    records = reader(text, delimiter)
     try:
-        for row in found:
+        for row in records:
             if row or rows:
                 rows.append(row)
                 lines.append(begin)
-            begin = found.line_num + 1
+            begin = records.line_num + 1
     except csv.Error as error:
         count = sum(map(bool, rows))
         where = f"row {count} (line {begin})" if count else f"line {begin}"

@@ -24,7 +24,7 @@ class Learner:
 
     Args:
         data: The `Data`.
-        shape: The `Shape` that all models share.
+        shape: The `ModelShape` that all models share.
         candidate: The `Candidate`.
         units: Its size.
         batch_size: Number of sequences in a batch.
@@ -92,8 +92,8 @@ class Learner:
         """Returns the loss of each row of a part, and its accuracy where there are classes."""
         x, size = self.data.x[part], 16 * self.batch_size
         blocks = [slice(start, start + size) for start in range(0, len(x), size)]
-        found = [self.data.losses(part, self.predict(x[rows]), rows) for rows in blocks]
-        losses, accuracies = zip(*found, strict=True)
+        judged = [self.data.losses(part, self.predict(x[rows]), rows) for rows in blocks]
+        losses, accuracies = zip(*judged, strict=True)
         return np.concatenate(losses), None if self.data.classes is None else np.concatenate(accuracies)
 
     def judge(self, part):
@@ -111,11 +111,11 @@ class Learner:
         padded = np.concatenate([x, np.repeat(x[:1], missing, axis=0)]) if missing else x
         return self.model.predict(padded, batch_size=self.batch_size, verbose=0)[: len(x)]
 
-    def train(self, rate, seed, steps, validations, told=None):
-        """Trains from new weights on, and goes back to the best ones.
+    def train(self, rate, seed, steps, validations, on_progress=None):
+        """Trains from a fresh initialization and restores the best validation weights.
 
-        The learning rate falls as in `callbacks.TimeLimit`. `told` is called with the share of the steps that a piece
-        was.
+        The learning rate falls as in `callbacks.TimeLimit`. `on_progress` is called with the share of the steps that a
+        piece was.
 
         Returns: A dict of the best `score` on validation, `accuracy`, the `curve` of steps and scores, and `seconds` of
         training.
@@ -123,26 +123,26 @@ class Learner:
         self.begin(seed)
         rows, ends = self.batches(seed, steps), np.linspace(0, steps, min(PIECES, steps) + 1).round().astype(int)
         judged = {int(end) for end in ends[:0:-1][:: -(-PIECES // validations)]}
-        curve, best, kept, seconds = [], (float("inf"), None), None, 0.0
+        curve, best, best_weights, seconds = [], (float("inf"), None), None, 0.0
         for start, end in itertools.pairwise(ends):
             self.model.optimizer.learning_rate = falling(rate, start / steps)
             before = time.perf_counter()
             self.fit(rows[start * self.batch_size : end * self.batch_size])
             seconds += time.perf_counter() - before
-            if told is not None:
-                told((end - start) / steps)
+            if on_progress is not None:
+                on_progress((end - start) / steps)
             if int(end) in judged:
-                found = self.judge("validation")
-                curve.append([int(end), found[0] if np.isfinite(found[0]) else None])
-                if not np.isfinite(found[0]):  # It has diverged, and would not come back.
+                judgement = self.judge("validation")
+                curve.append([int(end), judgement[0] if np.isfinite(judgement[0]) else None])
+                if not np.isfinite(judgement[0]):  # It has diverged, and would not come back.
                     break
-                if found[0] < best[0]:
+                if judgement[0] < best[0]:
                     # Copies: JAX would go on writing into what it shares with NumPy.
-                    best, kept = found, [np.array(w) for w in self.model.get_weights()]
-        if kept is not None:
-            self.model.set_weights(kept)
+                    best, best_weights = judgement, [np.array(w) for w in self.model.get_weights()]
+        if best_weights is not None:
+            self.model.set_weights(best_weights)
         return {
-            "score": best[0] if kept is not None else None,
+            "score": best[0] if best_weights is not None else None,
             "accuracy": best[1],
             "curve": curve,
             "seconds": seconds,

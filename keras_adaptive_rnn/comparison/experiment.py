@@ -15,7 +15,7 @@ import numpy as np
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._seeds import fold_in
-from keras_adaptive_rnn.comparison.candidates import Shape, chosen, equal_sizes
+from keras_adaptive_rnn.comparison.candidates import ModelShape, equal_sizes, resolve_candidates
 from keras_adaptive_rnn.comparison.code import lines
 from keras_adaptive_rnn.comparison.data import beside_the_model, from_arrays, last_layers
 from keras_adaptive_rnn.comparison.folder import Damaged, Folder, digest, fault_of_zip
@@ -107,19 +107,19 @@ def compare(
     Example:
 
     >>> x = np.random.default_rng(0).normal(size=(80, 5, 1))
-    >>> found = keras_adaptive_rnn.compare(
+    >>> comparison = keras_adaptive_rnn.compare(
     ...     x, x.sum(axis=1), cells=["lstm", "gru"], weights=400, minutes=0.01, trials=1, memory=False, verbose=False
     ... )
-    >>> found.winner in ("lstm", "gru")
+    >>> comparison.winner in ("lstm", "gru")
     True
-    >>> found.best_model().predict(x[:2], verbose=0).shape
+    >>> comparison.best_model().predict(x[:2], verbose=0).shape
     (2, 1)
 
     Source: The protocol follows Melis et al., On the State of the Art of Evaluation in Neural Language Models (2018),
     section 3: equal weights, tuned alike; and Jamieson and Talwalkar, Non-stochastic Best Arm Identification (2016):
     successive halving.
     """
-    settings = checked(
+    settings = validate_settings(
         cells=cells,
         weights=weights,
         equal=equal,
@@ -135,10 +135,10 @@ def compare(
     return run(data, settings, output, _arguments.boolean("verbose", verbose))
 
 
-def checked(cells, weights, equal, minutes, trials, seeds, depth, batch_size, memory, seed):
+def validate_settings(cells, weights, equal, minutes, trials, seeds, depth, batch_size, memory, seed):
     """Returns the settings, by name, or raises an error."""
     return {
-        "cells": chosen(cells),
+        "cells": resolve_candidates(cells),
         "weights": _arguments.integer("weights", weights, optional=True),
         "equal": _arguments.choice("equal", equal, ("weights", "time")),
         "minutes": _arguments.number("minutes", minutes, positive=True),
@@ -156,7 +156,7 @@ def run(data, settings, output=None, verbose=True):
     candidates = settings["cells"]
     settings = {**settings, "weights": settings["weights"] or (100_000 if data.is_text else 20_000)}
     size = min(settings["batch_size"], len(data.x["train"]))
-    shape = Shape(data.x["train"].shape[-1], data.vocabulary, data.outputs, settings["depth"])
+    shape = ModelShape(data.x["train"].shape[-1], data.vocabulary, data.outputs, settings["depth"])
     units, note_of_sizes = equal_sizes(shape, candidates, settings["weights"])
     # Before anything is trained: what cannot be written, cannot be written now either.
     beside = beside_the_model(data)
@@ -183,14 +183,14 @@ def run(data, settings, output=None, verbose=True):
         progress.warn(f"{error}: it is made again, from the trials")
         done = False
     if not done:
-        Run(data, settings, candidates, shape, units, note_of_sizes, size, folder, progress).all()
-    found = Comparison(path)
+        Experiment(data, settings, candidates, shape, units, note_of_sizes, size, folder, progress).execute()
+    comparison = Comparison(path)
     folder.write_text("best.json", beside)
-    folder.write_text("report.html", html(found))
-    return found
+    folder.write_text("report.html", html(comparison))
+    return comparison
 
 
-class Run:
+class Experiment:
     """One comparison, from where its folder says it is."""
 
     def __init__(self, data, settings, candidates, shape, units, note, size, folder, progress):
@@ -199,7 +199,7 @@ class Run:
         self.note = note if settings["equal"] == "weights" else None
         self.learners = {}
 
-    def all(self):
+    def execute(self):
         try:
             self.plan = self.plan_of_folder()
             self.units = self.plan["units"]
@@ -209,9 +209,9 @@ class Run:
             doing = f"Going on after {done} trials" if done else f"Training for about {seconds:.0f} seconds"
             self.progress.line(f"{doing}, on {keras.backend.backend()}; all results go to {self.folder.path}")
             with self.progress.shown("", seconds):
-                found = self.search()
-                rows = self.finals(found)
-            self.finish(found, rows)
+                searched = self.search()
+                rows = self.train_finalists(searched)
+            self.finish(searched, rows)
         except KeyboardInterrupt as stop:
             stop.add_note(f"{self.done()} trials are kept in {self.folder.path}: the same call goes on from there.")
             raise
@@ -242,9 +242,9 @@ class Run:
                     f"{error}, and the {self.done()} trials of the folder fit to no other plan: restore it, or delete "
                     "the folder to begin anew"
                 ) from None
-        return self.folder.once("plan", self.planned, needs)
+        return self.folder.once("plan", self.make_plan, needs)
 
-    def planned(self):
+    def make_plan(self):
         """Measures, and decides what every trial will take."""
         begin, settings = time.perf_counter(), self.settings
         times = {}
@@ -300,12 +300,12 @@ class Run:
             # Where a step takes its time whatever the units are, no size would be large enough.
             if new in tried or size > LARGEST * self.settings["weights"]:
                 break
-            self.take(name, new)
+            self.resize(name, new)
             tried[new] = self.learner(name).measure()
-        self.take(name, min(tried, key=distance))
+        self.resize(name, min(tried, key=distance))
         return tried[self.units[name]]
 
-    def take(self, name, units):
+    def resize(self, name, units):
         if units != self.units[name]:
             self.units[name] = units
             del self.learners[name]
@@ -327,11 +327,11 @@ class Run:
         needs += ("test", "test_accuracy", "contributions", "weights") if more is not None else ()
         weights = self.folder.path / "trials" / f"{name}-{key}.weights.h5"
 
-        def fault(found):
-            other = [each for each in made_by if found[each] != made_by[each]]
+        def fault(record):
+            other = [each for each in made_by if record[each] != made_by[each]]
             if other:
-                return f"is of another plan ({other[0]} {found[other[0]]!r} instead of {made_by[other[0]]!r})"
-            if more is not None and found["weights"] != digest(weights):
+                return f"is of another plan ({other[0]} {record[other[0]]!r} instead of {made_by[other[0]]!r})"
+            if more is not None and record["weights"] != digest(weights):
                 return f"has lost its weights, {weights.name}, which are {'damaged' if weights.exists() else 'missing'}"
             return None
 
@@ -340,24 +340,24 @@ class Run:
         def record():
             trained.append(name)
             self.progress.says(f"{self.candidates[name].title}, {title}")
-            found = self.learner(name).train(
+            outcome = self.learner(name).train(
                 rate, seed, plan["steps"], plan["validations"], lambda share: self.progress.advance(share * seconds)
             )
-            found = {**made_by, **found}
+            outcome = {**made_by, **outcome}
             if more is not None:
-                found |= more(self.learner(name))
-            score = "diverged" if found["score"] is None else f"{self.data.measure} {found['score']:.4g}"
+                outcome |= more(self.learner(name))
+            score = "diverged" if outcome["score"] is None else f"{self.data.measure} {outcome['score']:.4g}"
             self.progress.line(f"{self.candidates[name].title}, {title}: {score}")
-            return found
+            return outcome
 
-        found = self.folder.once(f"trials/{name}-{key}", record, needs, fault)
+        outcome = self.folder.once(f"trials/{name}-{key}", record, needs, fault)
         if not trained:
             self.progress.advance(seconds)
-        return found
+        return outcome
 
     def search(self):
         """Returns `{name: {"rate": ..., "score": ..., "trials": [...]}}`."""
-        found = {}
+        searched = {}
         seed = fold_in(self.settings["seed"], "search")
         for name in self.candidates:
             left, history = self.plan["rates"], []
@@ -373,25 +373,25 @@ class Run:
                     )
                     for rate in left[: rung["kept"]]
                 ]
-                records.sort(key=lambda record: infinite(record["score"]))
+                records.sort(key=lambda record: or_inf(record["score"]))
                 left, history = [record["rate"] for record in records], [*history, *records]
             last = history[-len(left) :] if history else [{"rate": left[0], "score": None}]
-            found[name] = {"rate": last[0]["rate"], "score": last[0]["score"], "trials": history}
-        return found
+            searched[name] = {"rate": last[0]["rate"], "score": last[0]["score"], "trials": history}
+        return searched
 
-    def finals(self, found):
+    def train_finalists(self, searched):
         """Returns a row of figures for each of the better cells."""
         plan = self.plan["schedule"]["final"]
         names = list(self.candidates)
         if self.plan["schedule"]["rungs"]:
-            ranked = sorted(names, key=lambda name: infinite(found[name]["score"]))
+            ranked = sorted(names, key=lambda name: or_inf(searched[name]["score"]))
             better = set(ranked[: plan["kept"]])
             # The first cell is what the others are compared with, in place of the last of the better ones.
             if names[0] not in better:
                 better = {names[0], *ranked[: plan["kept"] - 1]}
         else:
             better = set(names)
-        return [self.row(name, found[name]["rate"], plan) for name in names if name in better]
+        return [self.row(name, searched[name]["rate"], plan) for name in names if name in better]
 
     def row(self, name, rate, plan):
         candidate = self.candidates[name]
@@ -448,12 +448,12 @@ class Run:
 
     # The result.
 
-    def finish(self, found, rows):
+    def finish(self, searched, rows):
         data = self.data
         advice = recommend(rows, data.measure, data.naive)
         winner = next(row for row in rows if row["name"] == advice["winner"])
         learner = self.learner(winner["name"])
-        best = min(range(len(rows[0]["validation"])), key=lambda k: infinite(winner["validation"][k]))
+        best = min(range(len(rows[0]["validation"])), key=lambda k: or_inf(winner["validation"][k]))
         learner.model.load_weights(self.folder.path / "trials" / f"{winner['name']}-seed{best}.weights.h5")
         model = keras.Sequential([keras.Input(learner.model.input_shape[1:], dtype=learner.model.inputs[0].dtype)])
         for layer in (*learner.model.layers, *last_layers(data)):
@@ -466,8 +466,8 @@ class Run:
                 "title": self.candidates[name].title,
                 "units": self.units[name],
                 "weights": self.shape.size(self.candidates[name], self.units[name]),
-                "rate": found[name]["rate"],
-                "search": found[name]["score"],
+                "rate": searched[name]["rate"],
+                "search": searched[name]["score"],
             }
             for name in self.candidates
             if name not in {row["name"] for row in rows}
@@ -481,9 +481,9 @@ class Run:
             "data": {**data.card, "naive": data.naive},
             "settings": self.folder.read("settings"),
             "plan": self.plan,
-            "rows": sorted(rows, key=lambda row: infinite(row["validation_mean"])),
-            "dropped": sorted(dropped, key=lambda row: infinite(row["search"])),
-            "search": {name: each["trials"] for name, each in found.items()},
+            "rows": sorted(rows, key=lambda row: or_inf(row["validation_mean"])),
+            "dropped": sorted(dropped, key=lambda row: or_inf(row["search"])),
+            "search": {name: each["trials"] for name, each in searched.items()},
             **{name: advice[name] for name in ("winner", "tied", "differences")},
             "recommendation": advice["sentence"] + (f" {self.note}" if self.note else ""),
             "code": lines(learner, winner["rate"], self.plan["schedule"]["final"]["steps"]),
@@ -491,5 +491,5 @@ class Run:
         self.folder.write("results", result)
 
 
-def infinite(score):
+def or_inf(score):
     return float("inf") if score is None else score
