@@ -7,10 +7,11 @@ from keras import ops
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine, evaluation, maps
-from keras_adaptive_rnn.evaluation import run
-from keras_adaptive_rnn.evaluation.dynamic import _pulls, _Quiet
+from keras_adaptive_rnn.evaluation.dynamic import _decay_rates, _EvalModeModel
+from keras_adaptive_rnn.evaluation.noise import noisy_parts, rows_are_samples, sampling
 from keras_adaptive_rnn.evaluation.optimizers import SquaredGradients
-from keras_adaptive_rnn.evaluation.scores import Mean, Scores, renormalized
+from keras_adaptive_rnn.evaluation.scores import LogPowerMean, Scores, renormalized
+from keras_adaptive_rnn.evaluation.states import OwnStates
 from keras_adaptive_rnn.evaluation.temperature import _grid, search
 from keras_adaptive_rnn.evaluation.text import Text
 from tests.backends import alternating, in_turns
@@ -154,8 +155,8 @@ def test_without_rates_samples_are_the_static_pass(make):
 def test_an_average_is_better_than_its_passes(name, monkeypatch):
     """Jensen: the mean of probabilities is above their geometric mean; and samples are independent."""
     model = NOISE[name]()
-    seen, add = [], Mean.add
-    monkeypatch.setattr(Mean, "add", lambda self, log_p: seen.append(log_p) or add(self, log_p))
+    seen, add = [], LogPowerMean.add
+    monkeypatch.setattr(LogPowerMean, "add", lambda self, log_p: seen.append(log_p) or add(self, log_p))
     loss = evaluate(model, samples=8).loss
     passes = [-log_p.mean() for log_p in seen]
     assert len(set(passes)) == len(passes) == 8
@@ -203,9 +204,9 @@ def own_noise():
 @pytest.mark.parametrize("make", [own_noise, lambda: language_model(OwnCell(5))], ids=["layer", "cell"])
 def test_noise_of_a_class_of_ones_own(make):
     model = make()
-    parts = run.noisy_parts(model)
+    parts = noisy_parts(model)
     assert [(name, value) for _, name, value in parts] == [("gap", 0.5)]
-    assert run.rows_are_samples(parts)
+    assert rows_are_samples(parts)
     static, full, half = (evaluate(model, samples=2, dropout_scale=s, seed=1).loss for s in (0.0, 1.0, 0.5))
     assert min(abs(full - static), abs(half - static), abs(full - half)) > 1e-4
 
@@ -222,10 +223,10 @@ def test_noise_of_a_class_of_ones_own(make):
 def test_rates_that_stay_as_they_are(make, name, rate):
     cell = make()
     model = language_model(cell)
-    parts = run.noisy_parts(model)
+    parts = noisy_parts(model)
     assert [(part, attribute) for part, attribute, _ in parts] == [(cell, name)]
-    assert run.rows_are_samples(parts)
-    with run.sampling(model, parts, 0.5, 0):
+    assert rows_are_samples(parts)
+    with sampling(model, parts, 0.5, 0):
         assert getattr(cell, name) == rate
         first, second, _ = as_numpy(model(np.ones((3, 20), "int32"), training=True))
     assert np.abs(first - second).max() > 1e-4, "each row draws its own"
@@ -234,8 +235,8 @@ def test_rates_that_stay_as_they_are(make, name, rate):
 def test_states_do_not_leak_into_the_next_pass():
     """Without rates all passes are equal, which they would not be if one went on from the last."""
     model, seen = NOISE["passes"](), []
-    with run.sampling(model, run.noisy_parts(model), 0.0, None):
-        states = run.OwnStates(model, 1)
+    with sampling(model, noisy_parts(model), 0.0, None):
+        states = OwnStates(model, 1)
         with states:
             for _ in range(2):
                 states.reset()
@@ -296,7 +297,7 @@ def test_golden_averages(name, arrays, meta):
 
     expected = {a: [arrays[f"xe.{a}_t{t:g}"] for t in temperatures] for a in ("arithmetic", "deterministic")}
     np.testing.assert_allclose(loss(scored(arrays["aux.logits_deterministic"])[0]), expected["deterministic"], 1e-5)
-    mean = Mean(1.0)
+    mean = LogPowerMean(1.0)
     for log_p in scored(logits):
         mean.add(log_p)
     np.testing.assert_allclose(loss(mean.value()), expected["arithmetic"], rtol=1e-5)
@@ -304,7 +305,7 @@ def test_golden_averages(name, arrays, meta):
     log_p = logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
     powers = {f"power_{p:g}": p for p in meta["config"]["powers"]}
     for name, power in {"geometric": 0.0, **powers}.items():
-        mean = Mean(power)
+        mean = LogPowerMean(power)
         for each in log_p:
             mean.add(each)
         losses = loss(renormalized(mean.value(), targets, temperatures))
@@ -369,7 +370,7 @@ def test_the_temperature_acts_inside_a_mixture():
     np.testing.assert_allclose(evaluate(half, temperature=0.5).loss, curve[0.25], rtol=1e-5)
     assert len({round(loss, 3) for loss in curve.values()}) == 4
     # One draw of words a batch: samples run one after the other.
-    assert not run.rows_are_samples(run.noisy_parts(model))
+    assert not rows_are_samples(noisy_parts(model))
     assert abs(evaluate(model, samples=2).loss - curve[1.0]) > 1e-3
 
 
@@ -404,9 +405,9 @@ def test_a_model_that_does_not_adapt_is_static():
 def test_the_gradients_of_a_repeated_token_add_up():
     """On TensorFlow, the gradient of an embedding lists a token once for each time that it is read."""
     model, ids = language_model(), np.array([3, 3, 1, 3, 3])
-    with run.OwnStates(model, 1) as states:
+    with OwnStates(model, 1) as states:
         squares = SquaredGradients()
-        _Quiet(model, "sum").learn(Text(ids, 1), 4, squares, 0)
+        _EvalModeModel(model, "sum").train_on_segments(Text(ids, 1), 4, squares, 0)
         states.reset()
 
         def loss():
@@ -460,7 +461,7 @@ def test_weights_come_back_after_an_error(monkeypatch):
     def fail(self):
         raise RuntimeError("stop")
 
-    monkeypatch.setattr(_Quiet, "_total", fail)
+    monkeypatch.setattr(_EvalModeModel, "_total", fail)
     with pytest.raises(RuntimeError, match="stop"):
         dynamic(model, statistics_batch_size=2, learning_rate=0.1, restore=False)
     for a, b in zip(before, model.get_weights(), strict=True):
@@ -554,19 +555,19 @@ def test_golden_dynamic_evaluation(name, arrays, meta):
     names = ("dyneval_learning_rate", "dyneval_decay_rate", "dyneval_epsilon") if is_lamb else ("lr", "lamb", "epsilon")
     rate, decay, epsilon = (config[key] for key in names)
 
-    with run.OwnStates(model, rows):
+    with OwnStates(model, rows):
         squares = SquaredGradients()
-        quiet = _Quiet(model, form.get("reduction", "mean"))
-        _, count = quiet.learn(Text(statistics, rows), steps, squares, 0, shortest=2)
+        eval_model = _EvalModeModel(model, form.get("reduction", "mean"))
+        _, count = eval_model.train_on_segments(Text(statistics, rows), steps, squares, 0, shortest=2)
     found = squares.root_means(count)
     order = {id(variable): k for k, variable in enumerate(model.trainable_variables)}
     for variable, array in pairs(places, turn, in_file(arrays, "rms")):
         np.testing.assert_allclose(found[order[id(variable)]], array.reshape(variable.shape), rtol=1e-4, atol=1e-6)
     if "decay_rate.decoder_bias" in arrays:
-        pulls = _pulls(found, decay, "tensors")
+        decay_rates = _decay_rates(found, decay, "tensors")
         for variable, array in pairs(places, turn, in_file(arrays, "decay_rate")):
             expected = np.minimum(1, decay * array.reshape(variable.shape))
-            np.testing.assert_allclose(pulls[order[id(variable)]], expected, rtol=1e-4)
+            np.testing.assert_allclose(decay_rates[order[id(variable)]], expected, rtol=1e-4)
 
     before = model.get_weights()
     # TensorFlow compiles longest.

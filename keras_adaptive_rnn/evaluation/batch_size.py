@@ -52,9 +52,9 @@ def with_batch_size(model: keras.Model, batch_size: int) -> keras.Model:
 
 
 def _copied(model, batch_size):
-    given = model.inputs[0] if isinstance(model, keras.Sequential) else model.input
+    inputs = model.inputs[0] if isinstance(model, keras.Sequential) else model.input
     inputs = keras.tree.map_structure(
-        lambda x: keras.Input(batch_shape=(batch_size, *x.shape[1:]), dtype=x.dtype, name=x.name), given
+        lambda x: keras.Input(batch_shape=(batch_size, *x.shape[1:]), dtype=x.dtype, name=x.name), inputs
     )
     copies = {}
 

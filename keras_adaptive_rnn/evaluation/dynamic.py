@@ -7,19 +7,19 @@ import numpy as np
 from keras import ops
 
 from keras_adaptive_rnn import _arguments
-from keras_adaptive_rnn.evaluation import run
-from keras_adaptive_rnn.evaluation.optimizers import Adapting, SquaredGradients
+from keras_adaptive_rnn.evaluation.optimizers import DynamicEvaluationOptimizer, SquaredGradients
 from keras_adaptive_rnn.evaluation.perplexity import Evaluation, Perplexity
+from keras_adaptive_rnn.evaluation.states import OwnStates, vocabulary_size
 from keras_adaptive_rnn.evaluation.text import Text, check_steps
 
 REDUCTIONS = ("mean", "sum")
 
 
-class _Quiet(keras.Model):
+class _EvalModeModel(keras.Model):
     """A model that trains without dropout, added losses or regularizers: on the cross entropy of a segment alone."""
 
     def __init__(self, model, reduction):
-        super().__init__(name="quiet")
+        super().__init__(name="eval_mode")
         self.model, self.reduction = model, reduction
         self.perplexity = Perplexity()
         self.built = True
@@ -31,7 +31,7 @@ class _Quiet(keras.Model):
         losses = keras.losses.sparse_categorical_crossentropy(y, ops.cast(y_pred, "float32"), from_logits=True)
         return ops.mean(losses if self.reduction == "mean" else ops.sum(losses, axis=-1))
 
-    def learn(self, text, steps, optimizer, verbose, shortest=1):
+    def train_on_segments(self, text, steps, optimizer, verbose, shortest=1):
         """Takes a step of `optimizer` for each segment of a text, and returns the `Evaluation` before the steps."""
         variables = self.trainable_variables
         # Now, as in a graph the slots would be filled anew in each step.
@@ -136,13 +136,13 @@ def _gradient_statistics(model, ids, steps, batch_size, reduction, verbose, *nam
             f"Argument `{names[0]}` must have a segment of {steps} tokens, and the one behind them, for each of "
             f"{names[1]}={batch_size} rows. Received: {np.size(ids)} tokens"
         )
-    states = run.OwnStates(model, batch_size)
-    text.check_vocabulary(run.vocabulary_size(model, states, batch_size, steps))
+    states = OwnStates(model, batch_size)
+    text.check_vocabulary(vocabulary_size(model, states, batch_size, steps))
     _check_trainable(model)
     squares = SquaredGradients()
     with states:
         # The authors' code leaves out a last segment of a single token.
-        _, count = _Quiet(model, reduction).learn(text, steps, squares, shown, shortest=2)
+        _, count = _EvalModeModel(model, reduction).train_on_segments(text, steps, squares, shown, shortest=2)
     return GradientStatistics(squares.root_means(count), steps, reduction)
 
 
@@ -249,8 +249,8 @@ def dynamic_evaluate(
     _arguments.choice("reduction", reduction, REDUCTIONS)
     _arguments.boolean("restore", restore)
     shown = int(_arguments.boolean("verbose", verbose))
-    text, states = Text(ids, 1), run.OwnStates(model, 1)
-    text.check_vocabulary(run.vocabulary_size(model, states, 1, steps))
+    text, states = Text(ids, 1), OwnStates(model, 1)
+    text.check_vocabulary(vocabulary_size(model, states, 1, steps))
     _check_trainable(model)
     if not isinstance(statistics, GradientStatistics):
         names = "statistics", "statistics_batch_size"
@@ -258,12 +258,12 @@ def dynamic_evaluate(
     _check_statistics(statistics, model, steps, reduction)
 
     rates = [learning_rate / (array + epsilon) for array in statistics.root_means]
-    optimizer = Adapting(rates, _pulls(statistics.root_means, decay, normalize))
+    optimizer = DynamicEvaluationOptimizer(rates, _decay_rates(statistics.root_means, decay, normalize))
     before = [ops.convert_to_numpy(variable.value).copy() for variable in model.trainable_variables]
     done = False
     try:
         with states:
-            result, _ = _Quiet(model, reduction).learn(text, steps, optimizer, shown)
+            result, _ = _EvalModeModel(model, reduction).train_on_segments(text, steps, optimizer, shown)
         done = True
     finally:
         if restore or not done:
@@ -272,7 +272,7 @@ def dynamic_evaluate(
     return result
 
 
-def _pulls(rms, decay, normalize):
+def _decay_rates(rms, decay, normalize):
     """Returns the rate of return of each entry, a list of arrays."""
     means = [array.mean() for array in rms]
     mean = np.mean(means) if normalize == "tensors" else np.average(means, weights=[array.size for array in rms])

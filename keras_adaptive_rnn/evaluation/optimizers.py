@@ -1,4 +1,4 @@
-"""The two optimizers of dynamic evaluation: one that only watches, and one that adapts and forgets."""
+"""Optimizers of dynamic evaluation: one accumulates squared gradients; the other steps and decays back."""
 
 import keras
 from keras import ops
@@ -30,43 +30,43 @@ class SquaredGradients(keras.optimizers.Optimizer):
         return [(array / count) ** 0.5 for array in sums]
 
 
-class Adapting(keras.optimizers.Optimizer):
+class DynamicEvaluationOptimizer(keras.optimizers.Optimizer):
     r"""Steps against the gradient, entry by entry at rates of their own, and back towards the first weights.
 
     $$\theta \leftarrow \theta - \alpha g + \beta (\theta_0 - \theta)$$
 
     Args:
         rates: List of arrays, $\alpha$ of each variable.
-        pulls: List of arrays, $\beta$ of each variable, from 0 to 1.
+        decay_rates: List of arrays, $\beta$ of each variable, from 0 to 1.
     """
 
-    def __init__(self, rates, pulls):
-        super().__init__(learning_rate=0.0, name="adapting")
+    def __init__(self, rates, decay_rates):
+        super().__init__(learning_rate=0.0, name="dynamic_evaluation")
         # In a tuple: Keras tracks what lists hold.
-        self._given = tuple(zip(rates, pulls, strict=True))
+        self._initial_values = tuple(zip(rates, decay_rates, strict=True))
 
     def build(self, variables):
         if self.built:
             return
         super().build(variables)
         self._rates = self.add_optimizer_variables(variables, "rate")
-        # All but the gradient is prepared, as a step takes as long as the reading of what it reads.
-        self._kept = self.add_optimizer_variables(variables, "kept")
-        self._returned = self.add_optimizer_variables(variables, "returned")
+        # Precompute all but the gradient: a step is bound by memory.
+        self._factors = self.add_optimizer_variables(variables, "factor")
+        self._offsets = self.add_optimizer_variables(variables, "offset")
         for k, variable in enumerate(variables):
-            rate, pull = self._given[k]
+            rate, decay_rate = self._initial_values[k]
             self._rates[k].assign(rate)
-            self._kept[k].assign(1 - pull)
-            self._returned[k].assign(pull * ops.convert_to_numpy(variable.value))
+            self._factors[k].assign(1 - decay_rate)
+            self._offsets[k].assign(decay_rate * ops.convert_to_numpy(variable.value))
 
     def update_step(self, gradient, variable, learning_rate):
         k = self._get_variable_index(variable)
         gradient = _dense(gradient, variable)
-        rates, kept, returned = self._rates[k], self._kept[k], self._returned[k]
+        rates, factors, offsets = self._rates[k], self._factors[k], self._offsets[k]
         if _is_mutable(gradient):
-            variable.value.data.mul_(kept.value).add_(returned.value).addcmul_(rates.value, gradient, value=-1)
+            variable.value.data.mul_(factors.value).add_(offsets.value).addcmul_(rates.value, gradient, value=-1)
         else:
-            self.assign(variable, kept * variable + returned - rates * gradient)
+            self.assign(variable, factors * variable + offsets - rates * gradient)
 
 
 def _is_mutable(tensor):

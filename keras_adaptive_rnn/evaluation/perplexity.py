@@ -91,10 +91,11 @@ class Perplexity(keras.metrics.Metric):
         y_true, y_pred = ops.cast(y_true, "int32"), ops.cast(ops.convert_to_tensor(y_pred), "float32")
         weights = ops.ones(ops.shape(y_true), "float32")
         if sample_weight is not None:
-            given = ops.cast(sample_weight, "float32")
-            if len(given.shape) < len(weights.shape):
-                given = ops.reshape(given, (*ops.shape(given), *[1] * (len(weights.shape) - len(given.shape))))
-            weights = weights * given
+            sample_weight = ops.cast(sample_weight, "float32")
+            missing = len(weights.shape) - len(sample_weight.shape)
+            if missing > 0:
+                sample_weight = ops.reshape(sample_weight, (*ops.shape(sample_weight), *[1] * missing))
+            weights = weights * sample_weight
         if mask is not None:
             weights = weights * ops.cast(mask, "float32")
         if self.ignore_class is not None:

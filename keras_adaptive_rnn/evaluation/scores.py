@@ -4,7 +4,8 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_adaptive_rnn.evaluation import run
+from keras_adaptive_rnn.evaluation.noise import rows_are_samples
+from keras_adaptive_rnn.evaluation.states import OwnStates
 
 # How many numbers a batch of logits may have: 256 MiB.
 LOGITS = 2**26
@@ -43,7 +44,7 @@ class _LogProbabilities(keras.Model):
         return _by_row(ops.log_softmax(logits, axis=-1), self.samples)
 
 
-class Mean:
+class LogPowerMean:
     """The power mean of probabilities, in the log domain and one at a time; that of power 0 is the geometric one."""
 
     def __init__(self, power):
@@ -85,7 +86,7 @@ def _by_row(values, samples):
 
 def static(model, text, steps, temperatures, verbose):
     """Returns log-probabilities `[temperatures, rows, tokens]` of the targets, without noise."""
-    with run.OwnStates(model, text.batch_size):
+    with OwnStates(model, text.batch_size):
         scores = Scores(model, temperatures)
         return _passed(scores, text, steps, verbose)[0]
 
@@ -94,31 +95,33 @@ def _passed(scores, text, steps, verbose):
     """Returns log-probabilities `[samples, temperatures, rows, tokens]` of one pass over the text."""
     # A last segment that is filled up needs no second compilation; nothing reads the states behind it.
     ids, targets = text.segments(steps, pad=True)
-    found = scores.predict({"ids": ids, "targets": targets}, batch_size=text.batch_size, verbose=verbose)
-    found = np.reshape(found, (-1, text.batch_size, *np.shape(found)[1:]))
+    log_p = scores.predict({"ids": ids, "targets": targets}, batch_size=text.batch_size, verbose=verbose)
+    log_p = np.reshape(log_p, (-1, text.batch_size, *np.shape(log_p)[1:]))
     # From segments, rows, samples, steps, temperatures.
-    found = found.transpose(2, 4, 1, 0, 3)
-    return found.reshape(*found.shape[:3], -1)[..., : text.count].astype("float64")
+    log_p = log_p.transpose(2, 4, 1, 0, 3)
+    return log_p.reshape(*log_p.shape[:3], -1)[..., : text.count].astype("float64")
 
 
 def sampled(model, text, steps, temperatures, samples, average, parts, classes, is_noisy, verbose):
     """Returns log-probabilities `[temperatures, rows, tokens]` of an average over passes, with noise if `is_noisy`."""
-    rows = run.rows_are_samples(parts)
+    rows = rows_are_samples(parts)
     at_once = max(1, min(samples, LOGITS // (text.batch_size * steps * classes))) if rows else 1
     groups = -(-samples // at_once)
     at_once = -(-samples // groups)
-    states = run.OwnStates(model, text.batch_size * at_once)
+    states = OwnStates(model, text.batch_size * at_once)
     if average == "arithmetic":
         passes = Scores(model, temperatures, at_once, is_noisy)
         return _mean_of_passes(passes, text, steps, samples, at_once, states, verbose)
-    noisy, own = _LogProbabilities(model, at_once, is_noisy), run.OwnStates(model, text.batch_size)
+    noisy, plain_states = _LogProbabilities(model, at_once, is_noisy), OwnStates(model, text.batch_size)
     plain = _LogProbabilities(model)
-    return _mean_of_segments(noisy, plain, text, steps, temperatures, samples, at_once, states, own, average, verbose)
+    return _mean_of_segments(
+        noisy, plain, text, steps, temperatures, samples, at_once, states, plain_states, average, verbose
+    )
 
 
 def _mean_of_passes(scores, text, steps, samples, at_once, states, verbose):
     """Every pass carries states of its own through the whole text."""
-    mean = Mean(1.0)
+    mean = LogPowerMean(1.0)
     bar = keras.utils.Progbar(samples, verbose=int(bool(verbose)), unit_name="sample")
     with states:
         for done in range(0, samples, at_once):
@@ -129,22 +132,24 @@ def _mean_of_passes(scores, text, steps, samples, at_once, states, verbose):
     return mean.value()
 
 
-def _mean_of_segments(noisy, plain, text, steps, temperatures, samples, at_once, states, own, average, verbose):
+def _mean_of_segments(
+    noisy, plain, text, steps, temperatures, samples, at_once, states, plain_states, average, verbose
+):
     """Every segment starts from the states of a pass without noise, and its distributions are averaged."""
     ids, targets = text.segments(steps, pad=True)
     columns, count = [], len(ids) // text.batch_size
     bar = keras.utils.Progbar(count, verbose=int(bool(verbose)), unit_name="segment")
     for k in range(count):
         rows = slice(k * text.batch_size, (k + 1) * text.batch_size)
-        mean = Mean(0.0 if average == "geometric" else average)
+        mean = LogPowerMean(0.0 if average == "geometric" else average)
         for done in range(0, samples, at_once):
             with states:
-                states.copy_from(own)
-                found = np.asarray(noisy.predict_on_batch(ids[rows]), "float64")
-            for log_p in found.swapaxes(0, 1)[: samples - done]:
+                states.copy_from(plain_states)
+                batch = np.asarray(noisy.predict_on_batch(ids[rows]), "float64")
+            for log_p in batch.swapaxes(0, 1)[: samples - done]:
                 mean.add(log_p)
         columns.append(renormalized(mean.value(), targets[rows], temperatures))
-        with own:
+        with plain_states:
             plain.predict_on_batch(ids[rows])
         bar.update(k + 1)
     return np.concatenate(columns, axis=-1)[..., : text.count]

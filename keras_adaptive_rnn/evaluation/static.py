@@ -1,15 +1,20 @@
 """The perplexity of a text, with the weights as they are: once, or averaged over samples of the dropout."""
 
+import contextlib
 from typing import Any
 
 import keras
 import numpy as np
 
 from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn._keras import flatten_layers, replaced
 from keras_adaptive_rnn._seeds import resolve_seed
-from keras_adaptive_rnn.evaluation import run, scores
+from keras_adaptive_rnn.evaluation import scores
+from keras_adaptive_rnn.evaluation.noise import noisy_parts, sampling
 from keras_adaptive_rnn.evaluation.perplexity import Evaluation
+from keras_adaptive_rnn.evaluation.states import OwnStates, vocabulary_size
 from keras_adaptive_rnn.evaluation.text import Text, check_steps
+from keras_adaptive_rnn.layers.mixture_of_softmaxes import MixtureOfSoftmaxes
 
 
 def evaluate(
@@ -72,7 +77,7 @@ def evaluate(
 
     Raises:
         ValueError: ids outside of the vocabulary, too short a text, a model without a stateful layer, without dropout
-            although there are `samples`, or whose output are probabilities, or an argument out of its range.
+            although there are `samples`, or whose outputs are probabilities, or an argument out of its range.
         TypeError: an argument is of the wrong type.
 
     Example:
@@ -118,9 +123,9 @@ def log_probabilities(
         text.first(max(1, tokens // batch_size // steps) * steps)
     # A short text needs no long segments.
     steps = min(steps, text.count)
-    classes = run.vocabulary_size(model, run.OwnStates(model, batch_size), batch_size, steps)
+    classes = vocabulary_size(model, OwnStates(model, batch_size), batch_size, steps)
     text.check_vocabulary(classes)
-    parts = run.noisy_parts(model) if samples else []
+    parts = noisy_parts(model) if samples else []
     if samples and not parts:
         raise ValueError(
             f"Argument `samples` must be 0 for a model without dropout, whose passes are all alike. "
@@ -133,16 +138,16 @@ def log_probabilities(
         if not samples:
             return scores.static(model, text, steps, temperatures, int(verbose))
         is_noisy = dropout_scale > 0
-        with run.sampling(model, parts, dropout_scale, seed):
+        with sampling(model, parts, dropout_scale, seed):
             return scores.sampled(model, text, steps, temperatures, samples, average, parts, classes, is_noisy, verbose)
 
-    mixtures = run.mixtures(model)
+    mixtures = _mixtures(model)
     if not mixtures or temperatures == [1.0]:
         return passes(temperatures)
     # The temperature acts inside each softmax of a mixture, so each needs a pass of its own.
     columns = []
     for t in temperatures:
-        with run.heated(mixtures, t):
+        with with_temperature(mixtures, t):
             columns.append(passes([1.0]))
     return np.concatenate(columns)
 
@@ -157,3 +162,17 @@ def _check_average(average):
 def mean_losses(log_p):
     """Returns the mean loss at each temperature, an array."""
     return -np.mean(log_p, axis=(1, 2))
+
+
+def _mixtures(model):
+    """Returns the mixtures of softmaxes in a model: their temperature is not that of what they return."""
+    return [layer for layer in flatten_layers(model) if isinstance(layer, MixtureOfSoftmaxes)]
+
+
+@contextlib.contextmanager
+def with_temperature(layers, temperature):
+    """A context in which the temperatures of layers are multiplied by a number."""
+    with contextlib.ExitStack() as stack:
+        for layer in layers:
+            stack.enter_context(replaced(layer, temperature=layer.temperature * temperature))
+        yield

@@ -1,4 +1,4 @@
-"""What every evaluation needs of a model: states of its own, noise of its own, and its vocabulary."""
+"""What every evaluation needs of a model: states of its own, and its vocabulary."""
 
 import contextlib
 
@@ -7,13 +7,8 @@ import numpy as np
 from keras import ops, tree
 
 from keras_adaptive_rnn._keras import flatten_layers, replaced
-from keras_adaptive_rnn.cells.bases.any_cell import TRACEABLE_PACKAGES
-from keras_adaptive_rnn.layers.mixture_of_softmaxes import MixtureOfSoftmaxes
 from keras_adaptive_rnn.loop.rnn import RNN
 from keras_adaptive_rnn.loop.stateful import StatefulStates
-
-# The attributes that hold the rates of noise in layers and cells of Keras. Others list theirs in `noise_rates`.
-KERAS_RATES = ("rate", "dropout", "recurrent_dropout")
 
 
 def stateful_layers(model):
@@ -104,79 +99,3 @@ def vocabulary_size(model, states, batch_size, steps):
             f"return_sequences=True. Received: '{model.name}', which returns {shape or type(output).__name__}"
         )
     return shape[-1]
-
-
-def noisy_parts(model):
-    """Returns the rates of all noise in a model, a list of `(layer, attribute, value)`."""
-    found = []
-    for layer in flatten_layers(model):
-        for name in getattr(layer, "noise_rates", KERAS_RATES):
-            value = vars(layer).get(name)
-            values = value if isinstance(value, (list, tuple)) else [value]
-            if any(isinstance(v, (int, float)) and not isinstance(v, bool) and 0 < v < 1 for v in values):
-                found.append((layer, name, value))
-        if isinstance(layer, keras.layers.GaussianNoise) and layer.stddev > 0:
-            found.append((layer, "stddev", layer.stddev))
-    return found
-
-
-def rows_are_samples(parts):
-    """Returns whether every row of a batch draws noise of its own, from the list of `noisy_parts`."""
-
-    def is_per_row(layer):
-        shape = getattr(layer, "noise_shape", None)
-        # Of layers of others nothing is known, unless they say it.
-        known = type(layer).__module__.split(".")[0] in TRACEABLE_PACKAGES
-        return not getattr(layer, "shares_noise", not known) and (shape is None or shape[0] != 1)
-
-    return all(is_per_row(layer) for layer, _, _ in parts)
-
-
-@contextlib.contextmanager
-def sampling(model, parts, scale, seed):
-    """A context in which the rates of a model are multiplied by `scale` and its noise is drawn from `seed`.
-
-    Batch normalization stays in inference mode, and the generators are as they were at the end.
-    """
-    layers = flatten_layers(model)
-    generators = [g for layer in layers for g in vars(layer).values() if isinstance(g, keras.random.SeedGenerator)]
-    before = [ops.convert_to_numpy(generator.state.value) for generator in generators]
-    random = np.random.default_rng(seed)
-    with contextlib.ExitStack() as stack:
-        for layer, name, value in parts:
-            if name in getattr(layer, "fixed_noise_rates", ()):
-                continue
-            if name != "stddev" and value * scale >= 1:
-                raise ValueError(
-                    f"Argument `dropout_scale` must leave every rate below 1. Received: dropout_scale={scale}, with "
-                    f"{name}={value} in layer '{layer.name}'"
-                )
-            stack.enter_context(replaced(layer, **{name: value * scale}))
-        for layer in layers:
-            if isinstance(layer, keras.layers.BatchNormalization):
-                stack.enter_context(replaced(layer, call=_without_training(layer.call)))
-        try:
-            for generator in generators:
-                generator.state.assign(np.array([random.integers(2**31), 0]))
-            yield
-        finally:
-            for generator, state in zip(generators, before, strict=True):
-                generator.state.assign(state)
-
-
-def mixtures(model):
-    """Returns the mixtures of softmaxes in a model: their temperature is not that of what they return."""
-    return [layer for layer in flatten_layers(model) if isinstance(layer, MixtureOfSoftmaxes)]
-
-
-@contextlib.contextmanager
-def heated(layers, temperature):
-    """A context in which the temperatures of layers are multiplied by a number."""
-    with contextlib.ExitStack() as stack:
-        for layer in layers:
-            stack.enter_context(replaced(layer, temperature=layer.temperature * temperature))
-        yield
-
-
-def _without_training(call):
-    return lambda inputs, training=None, **kwargs: call(inputs, training=False, **kwargs)
