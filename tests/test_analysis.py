@@ -249,8 +249,8 @@ def test_errors_of_dynamics():
 
 def differences(layers, x, loss, level, t, h=1e-2):
     """Returns the gradient with respect to the output of a level of the last layer, by central differences."""
-    chain = analysis.loop.chain_of(layers)
-    size = analysis.loop.levels_of(chain[-1].cell)[level]
+    chain = analysis.hooks.chain_of(layers)
+    size = analysis.hooks.levels_of(chain[-1].cell)[level]
     gradient = np.zeros((len(x), size))
     for b in range(len(x)):
         for k in range(size):
@@ -267,7 +267,7 @@ def differences(layers, x, loss, level, t, h=1e-2):
                     )
 
                 with engine.inference():
-                    y = analysis.loop.run_chain(chain, ops.convert_to_tensor(x), hook)[:, -1]
+                    y = analysis.hooks.run_chain(chain, ops.convert_to_tensor(x), hook)[:, -1]
                     values.append(float(loss(y)))
             gradient[b, k] = (values[0] - values[1]) / (2 * h)
     return np.linalg.norm(gradient, axis=-1).mean()
@@ -288,7 +288,7 @@ def test_gradient_flow_is_that_of_finite_differences(make):
         return ops.sum(ops.sin(y))
 
     flow = analysis.gradient_flow(layer, x, loss)
-    assert flow.shape == (len(analysis.loop.levels_of(layer.cell)), 3)
+    assert flow.shape == (len(analysis.hooks.levels_of(layer.cell)), 3)
     for level in range(len(flow)):
         for t in (0, 2):
             np.testing.assert_allclose(flow[level, t], differences(layer, x, loss, level, t), rtol=2e-2, atol=1e-3)

@@ -7,7 +7,7 @@ from keras import ops
 from keras.ops import convert_to_numpy as to_numpy
 
 import keras_adaptive_rnn as kar
-from keras_adaptive_rnn.callbacks.unit_variance.recurrent import is_known_cell
+from keras_adaptive_rnn.callbacks.unit_variance.cell_scaling import is_known_cell
 from keras_adaptive_rnn.loop import schedules
 from tests.backends import alternating
 

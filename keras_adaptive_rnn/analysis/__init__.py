@@ -23,13 +23,13 @@ from keras_adaptive_rnn.analysis.plots import (
     plot_reading_curve,
     plot_singular_values,
 )
-from keras_adaptive_rnn.analysis.recurrent import (
+from keras_adaptive_rnn.analysis.selectivity import AblationCurve, ablation_curve, selectivity
+from keras_adaptive_rnn.analysis.spectra import (
     SingularValues,
     recurrent_matrices,
     recurrent_matrix,
     singular_values,
 )
-from keras_adaptive_rnn.analysis.selectivity import AblationCurve, ablation_curve, selectivity
 from keras_adaptive_rnn.analysis.statistics import LayerStatistics, layer_statistics
 from keras_adaptive_rnn.analysis.tracing import Trace, trace
 

@@ -6,7 +6,7 @@ from keras import ops
 
 from keras_adaptive_rnn import engine
 from keras_adaptive_rnn._types import Tensor
-from keras_adaptive_rnn.analysis.loop import check_built, loop_of
+from keras_adaptive_rnn.analysis.hooks import check_built, loop_of
 from keras_adaptive_rnn.analysis.tracing import cells_of, to_numpy, trace
 from keras_adaptive_rnn.cells.adaptive import AdaptiveGatedCell
 from keras_adaptive_rnn.layers.adaptive_dense import AdaptiveDense

@@ -8,7 +8,7 @@ from keras import ops
 
 from keras_adaptive_rnn import engine
 from keras_adaptive_rnn._types import Tensor
-from keras_adaptive_rnn.analysis.loop import chain_of, check_inputs, levels_of, run_chain
+from keras_adaptive_rnn.analysis.hooks import chain_of, check_inputs, levels_of, run_chain
 
 
 def gradient_flow(

@@ -9,7 +9,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._keras import flatten_layers, replaced
-from keras_adaptive_rnn.analysis.loop import check_built, loop_of, output_hook
+from keras_adaptive_rnn.analysis.hooks import check_built, loop_of, output_hook
 from keras_adaptive_rnn.models.arrays import as_array, class_indices
 
 
@@ -121,8 +121,8 @@ class _Clamped(keras.Model):
         # Layers of Keras may run a kernel that knows no steps: their cells run in a loop of ours.
         loop = loop_of(self.layer)
         loop.return_state = self.layer.return_state
-        own = {} if loop is self.layer else {"call": lambda *args, **kwargs: loop(*args, **kwargs)}
-        with output_hook(self.layer.cell, lambda level, output: clamp(output)), replaced(self.layer, **own):
+        methods = {} if loop is self.layer else {"call": lambda *args, **kwargs: loop(*args, **kwargs)}
+        with output_hook(self.layer.cell, lambda level, output: clamp(output)), replaced(self.layer, **methods):
             return self.model(x, training=False)
 
 

@@ -8,7 +8,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _sequence, engine
 from keras_adaptive_rnn._types import Tensor
-from keras_adaptive_rnn.analysis.loop import check_inputs, loop_of, run
+from keras_adaptive_rnn.analysis.hooks import check_inputs, loop_of, run
 from keras_adaptive_rnn.cells.bases.cell import Cell
 
 
@@ -114,22 +114,22 @@ def to_numpy(tensor):
 
 def _by_path(intermediates, paths):
     """Returns sown values by path and name; a name that a cell sows again in the same step is numbered."""
-    found = {}
+    values = {}
     for cell, name, value in intermediates:
         name = unique = paths[cell] + name
         times = 1
-        while unique in found:
+        while unique in values:
             times += 1
             unique = f"{name}_{times}"
-        found[unique] = value
-    return found
+        values[unique] = value
+    return values
 
 
 def cells_of(cell, path=""):
     """Returns the cells of this package in `cell`, including itself, by path, such as `"cell/"`."""
-    found = {path: cell} if isinstance(cell, Cell) else {}
+    cells = {path: cell} if isinstance(cell, Cell) else {}
     if not isinstance(cell, keras.layers.Layer):
-        return found
+        return cells
     # On PyTorch, submodules are in a dict of their own.
     for name, value in {**vars(cell), **vars(cell).get("_modules", {})}.items():
         if name.startswith("_"):
@@ -137,5 +137,5 @@ def cells_of(cell, path=""):
         in_list = isinstance(value, (list, tuple))
         for k, part in enumerate(value if in_list else [value]):
             if hasattr(part, "state_size"):
-                found |= cells_of(part, f"{path}{name.removesuffix('_cell')}/" + (f"{k}/" if in_list else ""))
-    return found
+                cells |= cells_of(part, f"{path}{name.removesuffix('_cell')}/" + (f"{k}/" if in_list else ""))
+    return cells

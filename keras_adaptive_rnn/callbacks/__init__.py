@@ -5,6 +5,6 @@ from keras_adaptive_rnn.callbacks.averaging import AveragingTrigger
 from keras_adaptive_rnn.callbacks.stream_states import StreamStates
 from keras_adaptive_rnn.callbacks.time_limit import TimeLimit
 from keras_adaptive_rnn.callbacks.unit_variance.lsuv import LSUV, lsuv
-from keras_adaptive_rnn.callbacks.unit_variance.run import Scaled
+from keras_adaptive_rnn.callbacks.unit_variance.lsuv_pass import Scaled
 
 __all__ = ["LSUV", "Annealing", "AveragingTrigger", "Scaled", "StreamStates", "TimeLimit", "lsuv"]

@@ -11,7 +11,7 @@ from keras import tree
 from keras_adaptive_rnn import _arguments, engine
 from keras_adaptive_rnn._documentation import document
 from keras_adaptive_rnn._keras import flatten_layers
-from keras_adaptive_rnn.callbacks.unit_variance.run import Run, Scaled
+from keras_adaptive_rnn.callbacks.unit_variance.lsuv_pass import LSUVPass, Scaled
 
 
 def lsuv(
@@ -177,7 +177,7 @@ class LSUV(keras.callbacks.Callback):
             if not all(layer.built for layer in flatten_layers(model)):
                 # Building needs only shapes: symbolic inputs run nothing.
                 model(tree.map_structure(lambda array: keras.KerasTensor(array.shape, array.dtype.name), self.data))
-            scaled = Run(self)(model, self.data)
+            scaled = LSUVPass(self)(model, self.data)
         if not scaled:
             raise ValueError(
                 f"Argument `model` must have layers that can be scaled. Received: '{model.name}', which has none"

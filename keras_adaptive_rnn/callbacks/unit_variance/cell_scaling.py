@@ -15,34 +15,34 @@ from keras_adaptive_rnn.loop.rnn import RNN
 LARGE = 1e4
 
 
-def hook_layer(layer, run):
+def hook_layer(layer, lsuv_pass):
     """Makes the next call of a recurrent layer scale its cells, in one time step."""
     cells = [cell for cell in flatten_layers(layer.cell) if is_known_cell(cell)]
     for cell in cells:
-        hook_cell(cell, run)
+        hook_cell(cell, lsuv_pass)
     if cells:
         call = layer.call
 
         def scaled(sequences, initial_state=None, mask=None, training=False):
-            if run.is_first(layer):
-                return one_step(layer, sequences, mask, run)
+            if lsuv_pass.is_first(layer):
+                return one_step(layer, sequences, mask, lsuv_pass)
             return call(sequences, initial_state=initial_state, mask=mask, training=training)
 
-        run.replace(layer, call=scaled)
+        lsuv_pass.replace(layer, call=scaled)
 
 
-def one_step(layer, sequences, mask, run):
+def one_step(layer, sequences, mask, lsuv_pass):
     """Returns outputs like those of `layer`, with every time step taken as a sample of one and the same step."""
     batch, time, features = sequences.shape
     mask = get_mask(sequences) if mask is None else mask
     if mask is not None:
-        run.rows = ops.convert_to_numpy(mask).reshape(-1).astype(bool)
+        lsuv_pass.rows = ops.convert_to_numpy(mask).reshape(-1).astype(bool)
     # Scaling needs values, which a compiled step does not have.
     step = layer.runner.step if isinstance(layer, RNN) else layer.cell
     with engine.inference():
         inputs = ops.reshape(sequences, (batch * time, features))
-        output, states = step(inputs, normal_states(layer, batch * time, run))
-    run.rows = None
+        output, states = step(inputs, normal_states(layer, batch * time, lsuv_pass))
+    lsuv_pass.rows = None
     output, *states = [ops.reshape(t, (batch, time, -1)) for t in (output, *tree.flatten(states))]
     output = output if layer.return_sequences else output[:, -1]
     result = (output, *(state[:, -1] for state in states)) if layer.return_state else (output,)
@@ -52,10 +52,10 @@ def one_step(layer, sequences, mask, run):
     return result if len(result) > 1 else output
 
 
-def normal_states(layer, size, run):
+def normal_states(layer, size, lsuv_pass):
     states = layer.get_initial_state(size)
     flat = [
-        ops.cast(run.normal(state.shape), state.dtype) if is_memory else state
+        ops.cast(lsuv_pass.normal(state.shape), state.dtype) if is_memory else state
         for state, is_memory in zip(tree.flatten(states), memory_flags(layer.cell), strict=True)
     ]
     return tree.pack_sequence_as(states, flat)
@@ -95,17 +95,17 @@ def is_bounded(cell):
     return float(ops.max(ops.abs(cell.activation(ops.convert_to_tensor(signs))))) <= 1
 
 
-def hook_cell(cell, run):
+def hook_cell(cell, lsuv_pass):
     """Makes the first step of a cell scale it."""
     if isinstance(cell, KERAS_CELLS):
         call = cell.call
 
         def called(inputs, states, training=False):
-            if run.is_first(cell):
-                scale_keras(cell, inputs, states, run)
+            if lsuv_pass.is_first(cell):
+                scale_keras(cell, inputs, states, lsuv_pass)
             return call(inputs, states, training=training)
 
-        run.replace(cell, call=called)
+        lsuv_pass.replace(cell, call=called)
         return
 
     project, step, read = cell.project, cell.step, []
@@ -115,18 +115,18 @@ def hook_cell(cell, run):
         return project(inputs, training)
 
     def stepped(projected, states, training=False):
-        if read and run.is_first(cell):
+        if read and lsuv_pass.is_first(cell):
             scale = scale_deep if isinstance(cell, DeepRNNCell) else scale_gated
-            scale(cell, read[0], states, run)
+            scale(cell, read[0], states, lsuv_pass)
             projected = project(read[0], training)
         return step(projected, states, training)
 
-    run.replace(cell, project=projected_, step=stepped)
+    lsuv_pass.replace(cell, project=projected_, step=stepped)
 
 
-def scale_both(name, kernel, recurrent, output, run):
+def scale_both(name, kernel, recurrent, output, lsuv_pass):
     """Scales both matrices of a cell together, and then applies the factors of `horizon`."""
-    if run.settings.orthogonal:
+    if lsuv_pass.settings.orthogonal:
         kernel.make_orthonormal()
         recurrent.make_orthonormal()
 
@@ -134,19 +134,19 @@ def scale_both(name, kernel, recurrent, output, run):
         kernel.scale(factor)
         recurrent.scale(factor)
 
-    run.scale(name, output, scale)
-    of_input, of_state = horizon_factors(run)
+    lsuv_pass.scale(name, output, scale)
+    of_input, of_state = horizon_factors(lsuv_pass)
     kernel.scale(of_input)
     recurrent.scale(of_state)
 
 
-def horizon_factors(run):
+def horizon_factors(lsuv_pass):
     """Returns the factors of `horizon` for the matrices of the input and of the state."""
-    gamma = run.settings.horizon
+    gamma = lsuv_pass.settings.horizon
     return (1.0, 1.0) if gamma is None else ((2 * (1 - gamma)) ** 0.5, (2 * gamma) ** 0.5)
 
 
-def scale_gated(cell, inputs, states, run):
+def scale_gated(cell, inputs, states, lsuv_pass):
     step, project = type(cell).step, type(cell).project
     groups = range(len(cell.recurrent_map.blocks))
 
@@ -156,10 +156,10 @@ def scale_gated(cell, inputs, states, run):
             return project(cell, inputs) + ops.concatenate(products, axis=-1)
         return step(cell, project(cell, inputs), states)[0]
 
-    scale_both(cell.path, MapMatrices(cell.kernel_map), MapMatrices(cell.recurrent_map), output, run)
+    scale_both(cell.path, MapMatrices(cell.kernel_map), MapMatrices(cell.recurrent_map), output, lsuv_pass)
 
 
-def scale_keras(cell, inputs, states, run):
+def scale_keras(cell, inputs, states, lsuv_pass):
     h = as_list(states)[0]
     blocks = cell.kernel.shape[-1] // cell.units
     matrices = [LayerMatrices(cell, [kernel], blocks) for kernel in (cell.kernel, cell.recurrent_kernel)]
@@ -169,15 +169,15 @@ def scale_keras(cell, inputs, states, run):
             return ops.matmul(inputs, cell.kernel) + ops.matmul(h, cell.recurrent_kernel)
         return type(cell).call(cell, inputs, states)[0]
 
-    scale_both(cell.path, *matrices, output, run)
+    scale_both(cell.path, *matrices, output, lsuv_pass)
 
 
-def scale_deep(cell, inputs, states, run):
+def scale_deep(cell, inputs, states, lsuv_pass):
     """Scales the layers of a deep cell from the lowest up; as they are linear, each product is computed once."""
     recurrent, of_state = MapMatrices(cell.recurrent_map), np.ones(cell.depth)
     kernels = [MapMatrices(cell.kernel_map), *([MapMatrices(cell.inner_map)] if cell.depth > 1 else [])]
     of_input = np.ones(cell.depth)
-    if run.settings.orthogonal:
+    if lsuv_pass.settings.orthogonal:
         for matrices in (*kernels, recurrent):
             matrices.make_orthonormal()
     products, bounded = cell.recurrent_products(list(states[cell.layer_states])[::-1], False), is_bounded(cell)
@@ -197,8 +197,8 @@ def scale_deep(cell, inputs, states, run):
             of_input[i] *= factor
             of_state[i] *= factor
 
-        run.scale(f"{cell.path}[{i + 1}]", affine if bounded else activated, scale)
-        factors = horizon_factors(run)
+        lsuv_pass.scale(f"{cell.path}[{i + 1}]", affine if bounded else activated, scale)
+        factors = horizon_factors(lsuv_pass)
         of_input[i] *= factors[0]
         of_state[i] *= factors[1]
         outputs.append(activated())

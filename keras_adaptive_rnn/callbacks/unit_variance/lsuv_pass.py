@@ -8,7 +8,7 @@ import numpy as np
 from keras import ops
 
 from keras_adaptive_rnn._keras import flatten_layers, replaced, takes_training
-from keras_adaptive_rnn.callbacks.unit_variance import recurrent
+from keras_adaptive_rnn.callbacks.unit_variance import cell_scaling
 from keras_adaptive_rnn.callbacks.unit_variance.matrices import LayerMatrices, MapMatrices, is_known_map, own_kernels
 from keras_adaptive_rnn.maps import LinearMap
 
@@ -30,7 +30,7 @@ class Scaled(NamedTuple):
     iterations: int
 
 
-class Run:
+class LSUVPass:
     """One pass over a model; `settings` holds the arguments of `keras_adaptive_rnn.callbacks.lsuv`."""
 
     def __init__(self, settings):
@@ -54,7 +54,7 @@ class Run:
     def _hook(self, layer):
         """Makes the first call of `layer`, and of every sublayer, scale it if that is possible."""
         if isinstance(layer, keras.layers.RNN):
-            recurrent.hook_layer(layer, self)
+            cell_scaling.hook_layer(layer, self)
         elif isinstance(layer, LinearMap):
             if is_known_map(layer):
                 self._hook_matrices(layer, MapMatrices(layer))
