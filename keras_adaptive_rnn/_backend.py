@@ -65,7 +65,7 @@ def advice(backend, installed):
 
 
 def is_command():
-    """Returns whether `python -m keras_adaptive_rnn...` is importing this package to find the module it shall run."""
+    """Returns whether `python -m keras_adaptive_rnn...` is importing this package to find the module it must run."""
     # While Python looks for the module, its name is only in the command line.
     if sys.argv[:1] != ["-m"]:
         return False

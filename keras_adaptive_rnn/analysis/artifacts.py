@@ -117,9 +117,9 @@ def partial_input_probe(
 ) -> PartialInputProbe:
     r"""Returns how well labels can be guessed from a part of the input that should not give them away.
 
-    Such as the hypothesis of a pair of sentences whose relation is asked for. The probe is a softmax over the mean of
-    a trained vector for each token, which starts from the shares of the labels. It is trained on all but one fold of
-    the texts, until a tenth of these is predicted no better, and guesses the labels of that fold.
+    For example, the hypothesis alone in natural language inference. The probe is a softmax over the mean of a trained
+    vector for each token, which starts from the shares of the labels. It is trained on all but one fold of the texts,
+    until a tenth of these is predicted no better, and guesses the labels of that fold.
 
     Args:
         x_part: A sequence of texts, each a sequence of tokens: strings, or integers.
@@ -190,7 +190,7 @@ def _trained(ids, targets, classes, size, steps, rate):
     is_token = ids > 0
     weights = 1 / is_token.sum(axis=1)
     tokens, counts = ids[is_token], is_token.sum(axis=1)
-    best, found, since = np.inf, vectors, 0
+    best, best_vectors, since = np.inf, vectors, 0
     first, second = np.zeros_like(vectors), np.zeros_like(vectors)
     for step in range(1, steps + 1):
         wrong = np.exp(_log_p(vectors, ids))
@@ -200,10 +200,10 @@ def _trained(ids, targets, classes, size, steps, rate):
         first, second = 0.9 * first + 0.1 * gradient, 0.999 * second + 0.001 * gradient**2
         vectors = vectors - rate * (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
         loss = -np.mean(_log_p(vectors, held_ids)[np.arange(held), held_targets])
-        best, found, since = (loss, vectors, 0) if loss < best else (best, found, since + 1)
+        best, best_vectors, since = (loss, vectors, 0) if loss < best else (best, best_vectors, since + 1)
         if since >= PATIENCE:
             break
-    return found
+    return best_vectors
 
 
 def _log_p(vectors, ids):

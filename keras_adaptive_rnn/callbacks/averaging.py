@@ -23,9 +23,10 @@ class AveragingTrigger(keras.callbacks.Callback):
     - `"last"`: $e - 1 > n$ and $v_e > \min(v_{e-n}, \dots, v_{e-1})$, as in their paper;
     - `"since_best"`: the best value is $n$ epochs old, as in the code of Melis et al.,
 
-    where $n$ is `patience`; there is no way back. Training goes on with the raw weights. Validation inside `fit` sees
-    the averages, and so do other callbacks at the end of an epoch, such as `keras.callbacks.ModelCheckpoint`, if they
-    stand after this one in the list. `fit` ends with the weights, or averages, of the best epoch.
+    where $n$ is `patience`; averaging is never switched off again. Training goes on with the raw weights. Validation
+    inside `fit` sees the averages, and so do other callbacks at the end of an epoch, such as
+    `keras.callbacks.ModelCheckpoint`, if they stand after this one in the list. `fit` ends with the weights, or
+    averages, of the best epoch.
 
     A run that `keras.callbacks.BackupAndRestore` resumes goes on as if it had not been interrupted, and so does a saved
     model that is trained further with `initial_epoch`: what the rule needs is saved with the optimizer. A `fit` that
@@ -104,7 +105,7 @@ class AveragingTrigger(keras.callbacks.Callback):
         return bool(ops.convert_to_numpy(self._optimizer.averaging.value))
 
     def _set_swapped(self, swapped):
-        """Sees to it that the model holds the averages, if there are any, or else the weights of training."""
+        """Makes the model hold the averages, or the raw weights if there are none."""
         optimizer = self._optimizer
         is_swapped = bool(ops.convert_to_numpy(optimizer.swapped.value))
         if is_swapped != swapped and bool(ops.convert_to_numpy(optimizer.count.value)):

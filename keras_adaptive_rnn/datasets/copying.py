@@ -20,7 +20,7 @@ def reverse_copy(
         seed: Non-negative integer. Defaults to `0`.
 
     Returns: `source, given, target`, integers `[samples, length]`: what the encoder reads, what the decoder reads, and
-        what it shall write.
+        what it must write.
 
     Raises:
         TypeError, ValueError: An argument is of the wrong type, or out of its range.

@@ -35,8 +35,8 @@ class TokenStream(keras.utils.PyDataset):
         half: Number in `[0, 1]`, the share of segments of half the usual length. Defaults to `0.05`.
         minimum: Positive integer, the shortest length. Defaults to `5`.
         maximum: Integer of at least `steps`, the longest length, or `None` (default).
-        bucket: Positive integer; all lengths are multiples of it, except for the last one of an epoch if the rows are
-            none. `minimum` and `maximum` are then rounded inwards. Defaults to `1`.
+        bucket: Positive integer; all lengths are multiples of it, except for the last one of an epoch if the length of
+            a row is not. `minimum` and `maximum` are then rounded inwards. Defaults to `1`.
         seed: Non-negative integer, or `None` (default) for a random one. The lengths depend on it and on the number of
             the epoch alone.
 

@@ -238,8 +238,8 @@ class RecurrentBackbone(ReadsItsOwnFiles, keras_hub.models.Backbone):
         )
 
     def get_config(self):
-        # The configs of cells know what is quantized. A map of policies, which KerasHub would write here, does not fit
-        # them: Keras 3.15 takes the names of the policies in it away, and with them the global one's.
+        # The configs of cells know what is quantized. KerasHub would write a `DTypePolicyMap`; Keras 3.15 strips the
+        # policies' names from it, and with them the global one's.
         config = {
             "name": self.name,
             "trainable": self.trainable,

@@ -210,7 +210,7 @@ def by_bucket(lm, function):
     def generate(inputs, stop_token_ids=None):
         mask = inputs["padding_mask"]
         lengths = mask.sum(axis=1)
-        # Beam search adds up what it would have written in place of the longer prompts, so it takes equal ones.
+        # Beam search would also score the tokens of longer prompts, so it gets prompts of equal length.
         by_length = isinstance(lm.sampler, keras_hub.samplers.BeamSampler)
         groups = [np.flatnonzero(lengths == n) for n in np.unique(lengths)] if by_length else [np.arange(len(mask))]
         found = []
