@@ -11,16 +11,16 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Silences TensorFlow's list
 
 def options(pairs):
     """Returns `NAME=VALUE` pairs as a dict of Python values."""
-    found = {}
+    values = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals:
             raise ValueError(f"--set needs NAME=VALUE, such as --set rank=32, and is {pair!r}")
         try:
-            found[name] = ast.literal_eval(value)
+            values[name] = ast.literal_eval(value)
         except (ValueError, SyntaxError):
-            found[name] = value
-    return found
+            values[name] = value
+    return values
 
 
 def main(argv=None):

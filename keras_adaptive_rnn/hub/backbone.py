@@ -151,7 +151,7 @@ class RecurrentBackbone(ReadsItsOwnFiles, keras_hub.models.Backbone):
             x = layer(x, mask=mask)
             return x if bidirectional else x[0]
 
-        x = Unmasked(dtype=dtype, name="unmasked")(self.hidden_states(token_ids, run))
+        x = DropMask(dtype=dtype, name="unmasked")(self.hidden_states(token_ids, run))
         inputs = {"token_ids": token_ids, "padding_mask": padding_mask}
         super().__init__(inputs=inputs, outputs=x, dtype=dtype, **kwargs)
         # Keras sets `trainable` before it knows the layers.
@@ -198,7 +198,7 @@ class RecurrentBackbone(ReadsItsOwnFiles, keras_hub.models.Backbone):
         def run(layer, x):
             first = next(before)
             x, *last = layer(x, initial_state=first, mask=mask)
-            after.append(_like(last, first))
+            after.append(cast_like(last, first))
             return x
 
         return self.hidden_states(token_ids, run), after
@@ -215,8 +215,8 @@ class RecurrentBackbone(ReadsItsOwnFiles, keras_hub.models.Backbone):
         self._check_reads_forwards()
         x, after = self.token_embedding(token_ids), []
         for layer, before in zip(self.recurrent_layers, states, strict=True):
-            x, found = layer.step(x, before)
-            after.append(_like(found, before))
+            x, last = layer.step(x, before)
+            after.append(cast_like(last, before))
             x = ops.cast(x, layer.compute_dtype)
         return x, after
 
@@ -248,11 +248,11 @@ class RecurrentBackbone(ReadsItsOwnFiles, keras_hub.models.Backbone):
         names = [
             name for name in inspect.signature(RecurrentBackbone).parameters if name not in ("cells", "dtype", "kwargs")
         ]
-        own = {name: _arguments.serialize(getattr(self, name)) for name in names}
+        arguments = {name: _arguments.serialize(getattr(self, name)) for name in names}
         layers = [layer.forward_layer if self.bidirectional else layer for layer in self.recurrent_layers]
-        own["cells"] = [keras.saving.serialize_keras_object(layer.cell) for layer in layers]
+        arguments["cells"] = [keras.saving.serialize_keras_object(layer.cell) for layer in layers]
         parts = trainable_parts(self)
-        return {**config, **own, **({"trainable_parts": parts} if parts else {})}
+        return {**config, **arguments, **({"trainable_parts": parts} if parts else {})}
 
     @classmethod
     def from_config(cls, config):
@@ -266,8 +266,8 @@ class LockedDropout(SavesExtraState, keras.layers.SpatialDropout1D):
     is_time_distributed = True
 
 
-@keras.saving.register_keras_serializable(package="keras_adaptive_rnn")
-class Unmasked(keras.layers.Layer):
+@keras.saving.register_keras_serializable(package="keras_adaptive_rnn", name="Unmasked")
+class DropMask(keras.layers.Layer):
     """Forgets the mask: the head of a model must not read it as a mask of the loss, which has one of its own."""
 
     is_time_distributed = True
@@ -319,7 +319,7 @@ def _with_policy(config, policy):
     return {**inner, "dtype": policy} if isinstance(config.get("dtype"), str) else inner
 
 
-def _like(states, model):
+def cast_like(states, model):
     """Returns the flat or nested `states` in the structure and dtypes of `model`."""
     flat = keras.tree.flatten(states)
     cast = [ops.cast(state, like.dtype) for state, like in zip(flat, keras.tree.flatten(model), strict=True)]

@@ -383,8 +383,8 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
         batch = generation.padded(prompts.rows, max_length, stop_token_ids)
         if prompts.cache is not None:
             batch["cache"] = prompts.cache
-        found = generate(batch, stop_token_ids=stop_token_ids)
-        rows = [row[mask].tolist() for row, mask in zip(found["token_ids"], found["padding_mask"], strict=True)]
+        generated = generate(batch, stop_token_ids=stop_token_ids)
+        rows = [row[mask].tolist() for row, mask in zip(generated["token_ids"], generated["padding_mask"], strict=True)]
         starts = [len(row) if strip_prompt else prompts.before for row in prompts.rows]
         outputs = generation.as_given(self, prompts, rows, starts, stop_token_ids)
         return (outputs, generation.read_rows(self, rows, prompts.cache)) if return_states else outputs

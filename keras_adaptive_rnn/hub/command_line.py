@@ -142,12 +142,12 @@ def train(args):
         begin=begin_rounds,
     )
     # The weights of the streaming model are those of the language model.
-    found = journal.load_best(model)
-    if "epoch" not in found:
+    best = journal.load_best(model)
+    if "epoch" not in best:
         print("No round was better than the weights that it began with, so these stay.")
         lm = RecurrentCausalLM.from_preset(source)
         lm.compile(sampler=sampler)
-    finish(args, lm, earlier + read_log(journal.log), found, limit, work)
+    finish(args, lm, earlier + read_log(journal.log), best, limit, work)
 
 
 class Progress(keras.callbacks.Callback):
@@ -242,11 +242,11 @@ def check_same_vocabulary(text, tokenizer, preset, lm):
         raise ValueError(f"{text} has another vocabulary than {preset}")
 
 
-def finish(args, lm, history, found, limit, work):
+def finish(args, lm, history, scores, limit, work):
     """Saves the model, its curves and its card, and shows what it has learnt."""
     preset, unit = pathlib.Path(args.preset), unit_of(lm.preprocessor.tokenizer)
-    prefix = "val_" if "val_perplexity" in found else ""
-    perplexity = found[f"{prefix}perplexity"]
+    prefix = "val_" if "val_perplexity" in scores else ""
+    perplexity = scores[f"{prefix}perplexity"]
     training = (
         f"{limit.steps:,} steps of {args.batch} x {args.steps} tokens in {limit.spent / 60:.1f} minutes, Adam at "
         f"{args.learning_rate}, on {keras.backend.backend()}"
@@ -368,8 +368,8 @@ def score(args):
     else:
         with in_utf8(args.text):
             text = pathlib.Path(args.text).read_text(encoding="utf-8-sig")
-    found = lm.evaluate_streams(text, batch_size=args.batch, steps=args.steps)
+    result = lm.evaluate_streams(text, batch_size=args.batch, steps=args.steps)
     unit = unit_of(lm.preprocessor.tokenizer)
     table = Table(f"{unit}s", "perplexity", f"bits per {unit}", title=str(args.text))
-    table.add_row(f"{found.tokens:,}", f"{found.perplexity:.3f}", f"{found.bits:.4f}")
+    table.add_row(f"{result.tokens:,}", f"{result.perplexity:.3f}", f"{result.bits:.4f}")
     Console().print(table)

@@ -118,9 +118,9 @@ def _tokenized(lm, inputs):
             f"Argument `inputs` must be token ids, as the model has no preprocessor. Received: inputs={inputs!r}"
         )
     tokenizer = lm.preprocessor.tokenizer
-    found = [[int(token) for token in ops.convert_to_numpy(tokenizer(row))] for row in rows]
-    _warn_of_unknown(tokenizer, rows, found)
-    return found, "strings"
+    ids = [[int(token) for token in ops.convert_to_numpy(tokenizer(row))] for row in rows]
+    _warn_of_unknown(tokenizer, rows, ids)
+    return ids, "strings"
 
 
 def _warn_of_unknown(tokenizer, texts, rows):
@@ -213,7 +213,7 @@ def by_bucket(lm, function):
         # Beam search would also score the tokens of longer prompts, so it gets prompts of equal length.
         by_length = isinstance(lm.sampler, keras_hub.samplers.BeamSampler)
         groups = [np.flatnonzero(lengths == n) for n in np.unique(lengths)] if by_length else [np.arange(len(mask))]
-        found = []
+        results = []
         for rows in groups:
             group = (
                 keras.tree.map_structure(lambda x, rows=rows: ops.take(x, rows, axis=0), inputs)
@@ -224,9 +224,9 @@ def by_bucket(lm, function):
             size = min(bucket(index - 1), length) if index > 1 else 0
             group = {**group, "prefix_ids": group["token_ids"][:, :size]}
             result = function(group, stop_token_ids=stop_token_ids)
-            found.append({name: ops.convert_to_numpy(x) for name, x in result.items()})
+            results.append({name: ops.convert_to_numpy(x) for name, x in result.items()})
         order = np.argsort(np.concatenate(groups))
-        return {name: np.concatenate([part[name] for part in found])[order] for name in found[0]}
+        return {name: np.concatenate([part[name] for part in results])[order] for name in results[0]}
 
     return generate
 

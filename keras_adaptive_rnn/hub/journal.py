@@ -60,8 +60,8 @@ class Journal(keras.callbacks.Callback):
     def _judge(self, model, validation):
         path = self.folder / "start.json"
         if not path.exists():
-            found = model.evaluate(validation, callbacks=[StreamStates()], verbose=0, return_dict=True)
-            write_whole(path, json.dumps({f"val_{name}": float(value) for name, value in found.items()}))
+            scores = model.evaluate(validation, callbacks=[StreamStates()], verbose=0, return_dict=True)
+            write_whole(path, json.dumps({f"val_{name}": float(value) for name, value in scores.items()}))
         self.start = json.loads(path.read_text())
 
     def best(self, rows):
@@ -105,11 +105,11 @@ class Journal(keras.callbacks.Callback):
 
     def _numbered(self, name):
         """Returns the number and the path of each file of weights of a name."""
-        found = []
+        numbered = []
         for path in self.folder.glob(f"{name}.*.weights.h5"):
             with contextlib.suppress(ValueError):
-                found.append((int(path.name.split(".")[1]), path))
-        return found
+                numbered.append((int(path.name.split(".")[1]), path))
+        return numbered
 
 
 def as_csv(rows):

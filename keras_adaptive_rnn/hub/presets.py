@@ -55,7 +55,7 @@ class ReadsItsOwnFiles:
 
 def checked(preset):
     """Returns a preset as KerasHub takes it, or raises `ValueError` if it would make it read other files."""
-    preset = located(preset)
+    preset = resolve_preset(preset)
     folder = pathlib.Path(preset)
     if "://" in preset:
         _check_remote(preset)
@@ -165,7 +165,7 @@ class HeadInPreset(ReadsItsOwnFiles):
         return [*flatten_layers(self.backbone), self.optimizer]
 
 
-def located(preset):
+def resolve_preset(preset):
     """Returns the folder of a preset that comes with this package, or `preset` as it is."""
     path = TRAINED / str(preset)
     return str(path) if path.parent == TRAINED and path.is_dir() else str(preset)

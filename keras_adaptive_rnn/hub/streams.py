@@ -137,14 +137,14 @@ def fit_streams(lm, text, batch_size, steps, epochs, validation, callbacks, **kw
             )
     model = _compiled(lm, batch_size)
     callbacks = list(callbacks or [])
-    given = [callback for callback in callbacks if isinstance(callback, StreamStates)]
-    for states in given:
+    of_user = [callback for callback in callbacks if isinstance(callback, StreamStates)]
+    for states in of_user:
         if states.stream not in (None, stream):
             raise ValueError(
                 "Argument `callbacks` must hold a `StreamStates` of the stream that is read, or of none. "
                 f"Received: one of {states.stream!r}, and text={text!r}"
             )
-    if not given:
+    if not of_user:
         # A stream of unequal segments scales the learning rate by their lengths.
         is_scaled = isinstance(stream, TokenStream) and not stream.is_fixed
         callbacks = [StreamStates(stream if is_scaled else None), *callbacks]

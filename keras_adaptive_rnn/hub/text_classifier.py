@@ -122,5 +122,5 @@ class RecurrentTextClassifier(HeadInPreset, keras_hub.models.TextClassifier):
 
     def get_config(self):
         config = super().get_config()
-        own = {name: getattr(self, name) for name in ("num_classes", "pooling", "dropout")}
-        return {**config, **own, "activation": keras.activations.serialize(self.activation)}
+        arguments = {name: getattr(self, name) for name in ("num_classes", "pooling", "dropout")}
+        return {**config, **arguments, "activation": keras.activations.serialize(self.activation)}
