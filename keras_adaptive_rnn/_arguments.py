@@ -49,10 +49,10 @@ class DeclaredArguments(HasSignature, Freezes, SavesExtraState, StateDictByPosit
         names = [name for name in parameters(type(self)) if name not in taken or hasattr(self, name)]
         others = {} if part is None else part.get_config()
         others = {name: value for name, value in others.items() if name in taken and name not in names}
-        return {**super().get_config(), **{name: serialize(self.given(name)) for name in names}, **others}
+        return {**super().get_config(), **{name: serialize(self.config_value(name)) for name in names}, **others}
 
-    def given(self, name):
-        """Returns the value of an argument as it was given, for the config."""
+    def config_value(self, name):
+        """Returns the value of an argument as the config holds it: as it was passed."""
         return getattr(self, name)
 
     @classmethod

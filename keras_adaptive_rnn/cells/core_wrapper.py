@@ -62,5 +62,5 @@ class CoreWrapperCell(WrapperCell):
     def first_part(self):
         return self.cell if self._created_cell else None
 
-    def given(self, name):
-        return None if name == "cell" and self._created_cell else super().given(name)
+    def config_value(self, name):
+        return None if name == "cell" and self._created_cell else super().config_value(name)

@@ -90,8 +90,8 @@ class MixtureOfSoftmaxes(FeedForward):
         self.seed = _arguments.integer("seed", seed, minimum=0, optional=True)
         self.seed_generator = engine.SeedGenerator(self.seed)
 
-    def given(self, name):
-        return self._vocabulary if name == "embedding" and not self._is_tied else super().given(name)
+    def config_value(self, name):
+        return self._vocabulary if name == "embedding" and not self._is_tied else super().config_value(name)
 
     def build(self, input_shape):
         inputs = input_shape[-1]

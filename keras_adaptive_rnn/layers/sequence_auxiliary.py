@@ -117,9 +117,9 @@ class SequenceAuxiliary(FeedForward):
         # Integers must not lose digits to half precision.
         self.autocast = False
 
-    def given(self, name):
+    def config_value(self, name):
         # In Keras, the attribute `output` of a layer is something else.
-        return self._output if name == "output" else super().given(name)
+        return self._output if name == "output" else super().config_value(name)
 
     def build(self, states_shape, sequence_shape):
         self._reads_tokens = len(sequence_shape) == 2

@@ -345,8 +345,8 @@ class LinearMap(StoredByCell, _arguments.DeclaredArguments, keras.layers.Layer):
         # The cell builds a bound map. Keras must not build it while it loads the cell: it has no units yet.
         return None if self._bound_to is not None else super().get_build_config()
 
-    def given(self, name):
-        return self._open[name] if self._bound_to is not None and name in self._open else super().given(name)
+    def config_value(self, name):
+        return self._open[name] if self._bound_to is not None and name in self._open else super().config_value(name)
 
 
 class Each(keras.constraints.Constraint):

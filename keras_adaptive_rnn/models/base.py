@@ -71,8 +71,8 @@ class TextClassifier(_arguments.DeclaredArguments, keras.Model):
     def make_dense(self, units, name):
         return keras.layers.Dense(units, name=name, dtype=self.dtype_policy)
 
-    def given(self, name):
-        return None if name == "cell" and not self._given_cell else super().given(name)
+    def config_value(self, name):
+        return None if name == "cell" and not self._given_cell else super().config_value(name)
 
 
 class MaskedMean(keras.layers.GlobalAveragePooling1D):

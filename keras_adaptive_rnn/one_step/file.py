@@ -139,16 +139,16 @@ def _export_openvino(step, filepath, signature, **kwargs):
         input_signature = [list(signature.values()) if is_torch else signature]
         step.export(f"{folder}/step.xml", "openvino", verbose=False, input_signature=input_signature, **kwargs)
         written = openvino.Core().read_model(f"{folder}/step.xml")
-        found = names if is_torch else []
+        output_names = names if is_torch else []
         for result in written.get_results():
             source, name = result.input_value(0), result.get_friendly_name()
             if not is_torch:
                 # A state that never changes is known by its name as an input.
-                found += [name if name in names else f"next_{source.get_node().get_friendly_name()}"]
+                output_names += [name if name in names else f"next_{source.get_node().get_friendly_name()}"]
             # What is an output and a state, or does not change, would be one tensor with one of its names.
             result.input(0).replace_source_output(openvino.opset16.identity(source).output(0))
         written.validate_nodes_and_infer_types()
-        for port, name in zip([*written.inputs, *written.outputs], [*signature, *found], strict=True):
+        for port, name in zip([*written.inputs, *written.outputs], [*signature, *output_names], strict=True):
             port.tensor.set_names({name})
         written.reshape({name: list(spec.shape) for name, spec in signature.items()})
         openvino.save_model(written, filepath, compress_to_fp16=False)
