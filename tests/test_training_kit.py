@@ -701,7 +701,7 @@ def test_no_gradient_passes_the_end_of_a_block(rng):
         assert np.flatnonzero(np.abs(gradient).max(axis=(0, 2))).tolist() == list(reached)
     whole = kar.RNN(kar.StatesOutput(layer.cell.cell), return_sequences=True)
     np.testing.assert_allclose(numpy(whole(x)), numpy(layer(x)), atol=1e-6)
-    # What is put out are the states of the cell.
+    # The output is the states of the cell.
     _, h, c = kar.RNN(layer.cell.cell, return_state=True)(x)
     np.testing.assert_allclose(numpy(whole(x))[:, -1], np.concatenate([numpy(h), numpy(c)], axis=1), atol=1e-6)
 
