@@ -14,7 +14,7 @@ from keras import ops
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import activations, maps
 from keras_adaptive_rnn.callbacks import LSUV, lsuv
-from keras_adaptive_rnn.callbacks.unit_variance.recurrent import is_known_cell
+from keras_adaptive_rnn.callbacks.unit_variance.cell_scaling import is_known_cell
 from tests.backends import RUNS_ALL, dealt, in_turns
 from tests.table import CELLS, LAYERS
 
