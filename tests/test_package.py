@@ -1,6 +1,7 @@
 """What the package is made of: its imports, its public names, its metadata and its wheel."""
 
 import ast
+import graphlib
 import importlib.metadata
 import inspect
 import json
@@ -83,18 +84,12 @@ def test_only_one_room_imports_kerashub_and_no_other_imports_it():
     assert {file.split("/")[0] for file in files} == {"hub"}
 
 
-def test_the_plan_of_rooms_is_that_of_the_code():
-    """It cannot be read if files of a room import each other in a circle."""
+def test_the_plan_of_rooms_can_be_drawn():
+    """It has no place for files that import each other in a circle, or for a room that imports one above it."""
     files, counts, chain = draw_rooms.read(PACKAGE)
-    arrows = [pair for pair in counts if draw_rooms.GROUND not in pair]
-    drawn = [len(files), sum(map(len, files.values())), chain, len(arrows)]
-    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    rows = dict(re.findall(r"^\| ([a-z][^|]*?) \|.*\| (\d+) \|$", text, flags=re.MULTILINE))
-    names = [
-        *("rooms", "files", "longest chain of imports between files of one room"),
-        "arrows between rooms above the ground floor",
-    ]
-    assert {name: int(rows[name]) for name in names} == dict(zip(names, drawn, strict=True))
+    below = {room: {b for a, b in counts if a == room} for room in files}
+    assert list(graphlib.TopologicalSorter(below).static_order())[-1] == "hub"
+    assert chain < 10
 
 
 def test_only_one_file_reaches_into_keras():
