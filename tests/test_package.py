@@ -212,6 +212,13 @@ def test_a_public_class_is_in_its_namespace(cls):
     assert keras.saving.get_registered_object(f"keras_adaptive_rnn>{cls.__name__}") is cls
 
 
+def test_every_file_of_cells_and_layers_is_imported():
+    files = [path for room in ("cells", "layers") for path in (PACKAGE / room).glob("*.py")]
+    found = {name for path in files for name in re.findall(r"^@export\nclass (\w+)", path.read_text(), re.MULTILINE)}
+    assert len(found) > 40
+    assert found <= set(kar.layers.__all__), "import them in the `__init__.py` of their folder"
+
+
 @pytest.mark.parametrize("cls", PUBLIC, ids=lambda cls: cls.__name__)
 def test_a_public_class_has_a_docstring(cls):
     text = inspect.getdoc(cls)
