@@ -268,15 +268,13 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
     # The pass over a sequence.
 
     def __call__(self, sequences, *args, **kwargs):
-        padding_recipe = engine.padding_recipe(sequences)
-        if padding_recipe or "lengths" in kwargs:
-            padding_recipe = padding_recipe or [
-                "mask = keras.ops.arange(x.shape[1]) < keras.ops.reshape(lengths, (-1, 1))"
-            ]
+        recipe = engine.padding_recipe(sequences)
+        if recipe or "lengths" in kwargs:
+            recipe = recipe or ["mask = keras.ops.arange(x.shape[1]) < keras.ops.reshape(lengths, (-1, 1))"]
             raise TypeError(
                 f"Layer '{self.name}' expected a tensor (batch, time, features), and a mask if lengths are unequal. "
                 f"Received: {'`lengths`' if 'lengths' in kwargs else type(sequences).__name__}. To pad and mask:\n\n"
-                + "".join(f"    {line}\n" for line in [*padding_recipe, "layer(x, mask=mask)"])
+                + "".join(f"    {line}\n" for line in [*recipe, "layer(x, mask=mask)"])
             )
         shape = getattr(sequences, "shape", None)
         # TensorFlow does not know every rank while it traces.
