@@ -216,7 +216,7 @@ def oplu(x: Tensor, axis: int = -1) -> Tensor:
 
 
 def tanh(x: Tensor) -> Tensor:
-    """Keras's function on JAX, where Keras's own returns float32 for float64."""
+    """Keras's `tanh`, also in float64, for which Keras's own returns float32 on JAX."""
     is_double = "float64" in str(getattr(x, "dtype", ""))
     return 2 * ops.sigmoid(2 * x) - 1 if is_double else keras.activations.tanh(x)
 

@@ -339,10 +339,10 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
     def _run(self, sequences, initial_state, mask, training):
         """Returns `(last output, outputs, states, decisions)`, batch first, and adds the losses of the decisions."""
         sequences = ops.swapaxes(self.runner.cast_inputs(sequences), 0, 1)
-        step_mask = None if mask is None else ops.expand_dims(ops.transpose(mask), -1)
         if self.go_backwards:
             sequences = ops.flip(sequences, axis=0)
-            step_mask = None if mask is None else ops.flip(step_mask, axis=0)
+            mask = None if mask is None else ops.flip(mask, axis=1)
+        step_mask = None if mask is None else ops.expand_dims(ops.transpose(mask), -1)
         collected, rows = self._collected_cells(), known_rows(sequences)
 
         def scan(skips_unneeded=False):
@@ -364,7 +364,6 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
         results = engine.value_with_gradient_of(lambda: scan(True), scan) if skips else scan()
         (last_output, outputs, states, emitted), decided = results, []
         if emitted is not None:
-            mask = ops.flip(mask, axis=1) if self.go_backwards and mask is not None else mask
             losses, decided = decisions.losses_and_decisions(collected, emitted, mask)
             if losses:
                 self.add_loss(ops.mean(sum(losses)))

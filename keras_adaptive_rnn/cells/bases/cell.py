@@ -30,8 +30,8 @@ class Cell(_arguments.DeclaredArguments, DropoutRNNCell, keras.layers.Layer):
     Dropout masks are drawn once per sequence and named after their rate: `self.drop(x, "dropout", training)` applies
     the mask of `self.dropout`. A subclass with a mask of its own adds the size to `noise_sizes`. A subclass that needs
     new noise in every step lists it in `step_noise_sizes`, keeps a step count in a state of `noise.DIGITS` entries
-    (`cells/bases/noise.py`), and calls `self.uniform(name, digits)`. So all noise of a cell
-    is known to `keras_adaptive_rnn.evaluation`, which scales its rates, except for `fixed_noise_rates`.
+    (`cells/bases/noise.py`), and calls `self.uniform(name, digits)`. `keras_adaptive_rnn.evaluation` scales all
+    of these rates, except for `fixed_noise_rates`.
 
     A cell that decides how much to compute emits its decision with `emit_aux` (see `aux_size`, `sequence_loss`).
 
