@@ -9,8 +9,7 @@ from keras import ops
 
 import keras_adaptive_rnn as kar
 from benchmarks import NAMES, OF_PYTORCH
-from keras_adaptive_rnn import _sequence, engine
-from keras_adaptive_rnn._products import override_matmul
+from keras_adaptive_rnn import _run, engine
 from keras_adaptive_rnn.cells.bases.any_cell import initial_states, parts_of
 
 CELLS = {
@@ -88,8 +87,9 @@ def products(cell, batch):
         return ops.matmul(a, kernel)
 
     # What is prepared for a sequence is no part of a step.
-    with engine.inference(), _sequence.started(parts_of(cell), batch, training=False), override_matmul(matmul_impl):
-        cell.call(x, initial_states(cell, batch, cell.compute_dtype), False)
+    with engine.inference():
+        run = _run.start(parts_of(cell), batch, False, cell.compute_dtype).changed(matmul_impl=matmul_impl)
+        cell.step(cell.project(x, run), initial_states(cell, batch, cell.compute_dtype), run)
     return found
 
 

@@ -23,6 +23,11 @@ AutocastScope = optional(
 in_stateless_scope = optional(
     "keras.src.backend.common.stateless_scope.in_stateless_scope", "everything runs slower", lambda: True
 )
+_stateless_scope = optional(
+    "keras.src.backend.common.stateless_scope.get_stateless_scope",
+    "steps that read variables other than the weights of their cell may read old values on JAX",
+    lambda: None,
+)
 # TensorFlow compiles with XLA what `compile(jit_compile="auto")` would.
 model_supports_jit = optional(
     "keras.src.trainers.trainer.model_supports_jit", "`step` is slower on TensorFlow", lambda model: False
@@ -55,6 +60,11 @@ def layer_test_case():
     from keras.src.testing import TestCase
 
     return TestCase()
+
+
+def stateless_values():
+    """Returns what the innermost stateless scope holds in place of variables: a dict of values by the variable's id."""
+    return dict(getattr(_stateless_scope(), "state_mapping", {}))
 
 
 def shares_objects():

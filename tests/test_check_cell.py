@@ -42,15 +42,15 @@ class Plain(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="tests")
 class OutputIsNotAState(kar.ElmanCell):
-    def step(self, projected, states, training=False):
-        output, states = super().step(projected, states, training)
+    def step(self, projected, states, run):
+        output, states = super().step(projected, states, run)
         return 2 * output, states
 
 
 @keras.saving.register_keras_serializable(package="tests")
 class ProjectsOneAxis(kar.ElmanCell):
-    def project(self, inputs, training=False):
-        projected = super().project(inputs, training)
+    def project(self, inputs, run):
+        projected = super().project(inputs, run)
         return projected + ops.flip(projected, axis=-2)
 
 
@@ -73,16 +73,16 @@ class KeepsNoise(kar.ElmanCell):
 
     mask = None
 
-    def project(self, inputs, training=False):
+    def project(self, inputs, run):
         if self.mask is None:
             self.mask = np.array([0, 2, 0, 2], "float32")
-        return super().project(ops.multiply(inputs, self.mask) if training else inputs, training)
+        return super().project(ops.multiply(inputs, self.mask) if run.training else inputs, run)
 
 
 @keras.saving.register_keras_serializable(package="tests")
 class WrongDtype(kar.ElmanCell):
-    def step(self, projected, states, training=False):
-        output, states = super().step(projected, states, training)
+    def step(self, projected, states, run):
+        output, states = super().step(projected, states, run)
         return ops.cast(output, "float32"), [ops.cast(s, "float32") for s in states]
 
 
@@ -96,15 +96,15 @@ class CountsSteps(kar.ElmanCell):
 
     steps = 0
 
-    def step(self, projected, states, training=False):
+    def step(self, projected, states, run):
         self.steps += 1
-        return super().step(projected / self.steps, states, training)
+        return super().step(projected / self.steps, states, run)
 
 
 @keras.saving.register_keras_serializable(package="tests")
 class MixesRows(kar.ElmanCell):
-    def step(self, projected, states, training=False):
-        return super().step(projected - ops.mean(projected, axis=0), states, training)
+    def step(self, projected, states, run):
+        return super().step(projected - ops.mean(projected, axis=0), states, run)
 
 
 @keras.saving.register_keras_serializable(package="tests")
@@ -147,15 +147,15 @@ class KeepsTheBatchSize(kar.ElmanCell):
         self.batch_size = input_shape[0]
         super().build(input_shape)
 
-    def step(self, projected, states, training=False):
-        return super().step(projected * ops.ones((self.batch_size, 1), projected.dtype), states, training)
+    def step(self, projected, states, run):
+        return super().step(projected * ops.ones((self.batch_size, 1), projected.dtype), states, run)
 
 
 @keras.saving.register_keras_serializable(package="tests")
 class RootOfZero(kar.ElmanCell):
-    def step(self, projected, states, training=False):
-        squares = ops.square(self.recurrent(states[0], training))
-        return super().step(projected + ops.sqrt(ops.sum(squares, axis=-1, keepdims=True)), states, training)
+    def step(self, projected, states, run):
+        squares = ops.square(self.recurrent(states[0], run))
+        return super().step(projected + ops.sqrt(ops.sum(squares, axis=-1, keepdims=True)), states, run)
 
 
 @keras.saving.register_keras_serializable(package="tests")

@@ -6,6 +6,7 @@ import pytest
 from keras import ops
 
 import keras_adaptive_rnn as kar
+from keras_adaptive_rnn import _run
 from keras_adaptive_rnn.cells.bases.noise import DIGITS, next_digits
 from keras_adaptive_rnn.testing import given_noise
 from tests.backends import in_turns
@@ -117,7 +118,7 @@ def kept_units(cell, steps, seed=0):
     kept = []
     with given_noise(cell, zoneout=keys):
         for _ in range(steps):
-            kept.append(array(cell.uniform("zoneout", digits) < 0.3))
+            kept.append(array(cell.uniform("zoneout", digits, _run.current()) < 0.3))
             digits = next_digits(digits)
     return np.stack(kept)
 

@@ -286,7 +286,8 @@ def test_reading_and_skimming_are_the_step(bias, rng):
     cell, _, x, states, _ = prepare("skim", rng)
     cell.decision_bias.assign([bias, -bias])
     x, states = ops.convert_to_tensor(*single([x[:, 0]])), [ops.convert_to_tensor(s) for s in single(states)]
-    parts = cell.read(x, states) if bias > 0 else cell.skim(x, states)
+    run = kar.cells.Run()
+    parts = cell.read(x, states, run) if bias > 0 else cell.skim(x, states, run)
     for ours, theirs in zip(cell(x, states)[1], parts, strict=True):
         close(ours, ops.convert_to_numpy(theirs))
 

@@ -189,8 +189,8 @@ class OwnCell(kar.ElmanCell):
     def noise_sizes(self):
         return {**super().noise_sizes, "gap": self.units}
 
-    def update(self, a, states, training):
-        h = self.drop(self.activation(a), "gap", training)
+    def update(self, a, states, run):
+        h = self.drop(self.activation(a), "gap", run)
         return h, [h]
 
 

@@ -322,7 +322,7 @@ def test_cells(name):
 class CoupledCell(kar.cells.GatedCell):
     gates, is_affine = ("f", "h"), True
 
-    def update(self, a, states, training):
+    def update(self, a, states, run):
         f, candidate = self.split(a)
         f = ops.sigmoid(f)
         h = f * states[0] + (1 - f) * self.activation(candidate)
@@ -598,8 +598,8 @@ def test_resnet_example(example, tmp_path, capsys):
 
 def test_a_cell_that_overrides_what_it_multiplies_is_not_known_to_be_affine():
     class Doubled(kar.GRUCell):
-        def project(self, inputs, training=False):
-            return super().project(2 * inputs, training)
+        def project(self, inputs, run):
+            return super().project(2 * inputs, run)
 
     class DoubledAndSaidSo(Doubled):
         is_affine = True

@@ -109,10 +109,10 @@ def test_one_mask_a_sequence():
             super().__init__(**kwargs)
             self.state_size, self.output_size = [5], 5
 
-        def project(self, inputs, training=False):
-            return self.drop(inputs, "dropout", training)
+        def project(self, inputs, run):
+            return self.drop(inputs, "dropout", run)
 
-        def step(self, projected, states, training=False):
+        def step(self, projected, states, run):
             return projected, [projected]
 
     for rnn in (kar.RNN, keras.layers.RNN):

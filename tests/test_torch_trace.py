@@ -14,6 +14,7 @@ import torch
 
 from keras_adaptive_rnn._keras import flatten_layers
 from keras_adaptive_rnn.engine.torch_trace import Traced
+from keras_adaptive_rnn.loop import cell_runner
 
 A, B = torch.arange(6.0).reshape(2, 3), torch.ones(2, 3)
 
@@ -191,7 +192,7 @@ GENERATOR = torch.Generator()
 )
 def test_a_step_draws_new_numbers_each_time(draw):
     class Noisy(kar.ElmanCell):
-        def step(self, projected, states, training=False):
+        def step(self, projected, states, run):
             output = draw(states[0])
             return output, [output]
 
@@ -212,8 +213,8 @@ def test_a_loop_calls_the_step_of_a_cell_it_knows_once(make, training, monkeypat
     x = np.random.default_rng(0).normal(size=(2, 7, 3)).astype("float32")
     layer.build(x.shape)
     calls = []
-    step = layer.runner.step_projected
-    monkeypatch.setattr(layer.runner, "step_projected", lambda *args: calls.append(1) or step(*args))
+    step = cell_runner.step
+    monkeypatch.setattr(cell_runner, "step", lambda *args: calls.append(1) or step(*args))
     with torch.set_grad_enabled(training):
         layer(x, training=training)
     known = not any(isinstance(part, Stranger) for part in flatten_layers(layer.cell))

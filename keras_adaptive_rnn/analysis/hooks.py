@@ -44,7 +44,7 @@ def check_inputs(inputs, layer):
     return inputs
 
 
-def run(loop, sequences, initial_state=None, mask=None, see=None):
+def run(loop, sequences, initial_state=None, mask=None, see=None, sown=None):
     """Returns the outputs of all steps in inference, `[batch, time, size]`, from a Python loop over the steps.
 
     Args:
@@ -53,6 +53,7 @@ def run(loop, sequences, initial_state=None, mask=None, see=None):
         initial_state: List of states; `None` for those of the cell, also where the layer is stateful.
         mask: Boolean array `[batch, time]`, or `None`.
         see: Function of the states after each step, a list of tensors.
+        sown: As in `Run`.
     """
     runner, batch = loop.runner, sequences.shape[0]
     states = runner.initial_states(batch) if initial_state is None else initial_state
@@ -61,13 +62,15 @@ def run(loop, sequences, initial_state=None, mask=None, see=None):
     masks = [None] * len(steps) if mask is None else [ops.convert_to_tensor(m[:, None]) for m in np.asarray(mask).T]
     order = slice(None, None, -1) if loop.go_backwards else slice(None)
     output, outputs = runner.first_output(states), []
-    step = masked(lambda x, states: runner.step_projected(runner.project(x), states), loop.zero_output_for_mask)
-    with runner.started(batch, training=False):
-        for x, m in zip(steps[order], masks[order], strict=True):
-            output, states = step(x, m, output, states)
-            outputs.append(output)
-            if see is not None:
-                see(tree.flatten(states))
+    run = runner.start(batch, sown=sown)
+    step = masked(
+        lambda x, states: runner.step_projected(runner.project(x, run), states, run), loop.zero_output_for_mask
+    )
+    for x, m in zip(steps[order], masks[order], strict=True):
+        output, states = step(x, m, output, states)
+        outputs.append(output)
+        if see is not None:
+            see(tree.flatten(states))
     return ops.stack(outputs, axis=1)
 
 

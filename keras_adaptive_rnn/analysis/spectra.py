@@ -75,7 +75,7 @@ def _dense(linear_map):
     """Returns the dense matrix of a map, with its groups side by side."""
     identity = ops.eye(linear_map.input_spec.axes[-1], dtype=linear_map.compute_dtype)
     with engine.inference():
-        return np.concatenate([to_numpy(linear_map(identity, k)) for k in range(len(linear_map.blocks))], axis=1)
+        return np.concatenate([to_numpy(linear_map(identity, group=k)) for k in range(len(linear_map.blocks))], axis=1)
 
 
 def recurrent_matrix(cell: Any, gate: str | None = None) -> np.ndarray:

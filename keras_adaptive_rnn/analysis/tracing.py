@@ -6,7 +6,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_adaptive_rnn import _sequence, engine
+from keras_adaptive_rnn import engine
 from keras_adaptive_rnn._types import Tensor
 from keras_adaptive_rnn.analysis.hooks import check_inputs, loop_of, run
 from keras_adaptive_rnn.cells.bases.cell import Cell
@@ -75,16 +75,17 @@ def trace(
     inputs = check_inputs(inputs, layer)
     mask = _check_mask(mask, inputs)
     states, gates = [], []
+    sown: list[tuple] = []
 
     paths = {cell: path for path, cell in cells_of(loop.cell).items()}
-    with _sequence.changed(intermediates=[]) as sequence, engine.inference():
 
-        def see(now):
-            states.append([to_numpy(state) for state in now])
-            gates.append({name: to_numpy(gate) for name, gate in _by_path(sequence.intermediates, paths).items()})
-            sequence.intermediates.clear()
+    def see(now):
+        states.append([to_numpy(state) for state in now])
+        gates.append({name: to_numpy(gate) for name, gate in _by_path(sown, paths).items()})
+        sown.clear()
 
-        outputs = to_numpy(run(loop, inputs, initial_state, mask, see))
+    with engine.inference():
+        outputs = to_numpy(run(loop, inputs, initial_state, mask, see, sown))
     seen = {name: _joined([step[name] for step in gates], inputs.shape[0]) for name in gates[0]}
     if mask is not None:
         read = np.flip(mask, axis=1) if loop.go_backwards else mask
@@ -112,10 +113,10 @@ def to_numpy(tensor):
     return array.astype("float32") if array.dtype.itemsize < 4 or array.ndim == 0 else array
 
 
-def _by_path(intermediates, paths):
+def _by_path(sown, paths):
     """Returns sown values by path and name; a name that a cell sows again in the same step is numbered."""
     values = {}
-    for cell, name, value in intermediates:
+    for cell, name, value in sown:
         name = unique = paths[cell] + name
         times = 1
         while unique in values:

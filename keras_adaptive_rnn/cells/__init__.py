@@ -1,9 +1,11 @@
 """Recurrent cells, each a `keras.layers.Layer` that runs in `keras.layers.RNN`.
 
-Base classes for cells of your own are here too: `Cell`, `GatedCell`, `WrapperCell` and `CoreWrapperCell`.
+Base classes for cells of your own are here too: `Cell`, `GatedCell`, `WrapperCell` and `CoreWrapperCell`, and the `Run`
+that their steps get.
 """
 
 from keras_adaptive_rnn._export import exported
+from keras_adaptive_rnn._run import Run as Run
 from keras_adaptive_rnn.cells.adaptive import AdaptiveLSTMCell, AdaptiveRNNCell
 from keras_adaptive_rnn.cells.adaptive_stack import StackedAdaptiveLSTMCells, StackedAdaptiveRNNCells
 from keras_adaptive_rnn.cells.bases.cell import Cell as Cell

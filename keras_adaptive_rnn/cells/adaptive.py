@@ -115,44 +115,45 @@ class AdaptiveGatedCell(GatedCell):
 
     # The equations.
 
-    def project(self, inputs, training=False):
-        x = self.drop(inputs, "dropout", training)
-        return [x] if self.adaptation in ("io", "input") else [x, self._before(x, "x", training)]
+    def project(self, inputs, run):
+        x = self.drop(inputs, "dropout", run)
+        return [x] if self.adaptation in ("io", "input") else [x, self._before(x, "x", run)]
 
-    def step(self, projected, states, training=False, context=()):
+    def step(self, projected, states, run, context=()):
         """Returns `output, states`; `context` is a list of further tensors that the policy reads."""
         core, policy = states[: len(self.core_state_size)], states[len(self.core_state_size) :]
-        x, h = projected[0], self.drop(core[0], "recurrent_dropout", training)
-        z, policy = self.latent(ops.concatenate([x, h, *context], axis=-1), policy, training)
-        d = self.sub_policies_of(z, training)
-        self.sow(z=z, **{f"policy_{name}": pi for name, pi in d.items()})
-        a = self._after(projected[-1], "x", d, training) + self._after(self._before(h, "h", training), "h", d, training)
+        x, h = projected[0], self.drop(core[0], "recurrent_dropout", run)
+        z, policy = self.latent(ops.concatenate([x, h, *context], axis=-1), policy, run)
+        d = self.sub_policies_of(z, run)
+        run.sow(self, z=z, **{f"policy_{name}": pi for name, pi in d.items()})
+        a = self._after(projected[-1], "x", d, run) + self._after(self._before(h, "h", run), "h", d, run)
         if self.use_bias:
-            a = a + d["b"] * self.bias_layer.value()
-        output, core = self.update(a, core, training)
+            a = a + d["b"] * self.bias_layer.value(run)
+        output, core = self.update(a, core, run)
         return output, [*core, *policy]
 
-    def latent(self, v, states, training):
+    def latent(self, v, states, run):
         """Returns the policy latent $z_t$ for the summary $v_t$, and the states of the policy."""
         if self.policy == "static":
-            z = ops.relu(self.policy_bias(self.policy_map(v, training=training)))
+            z = ops.relu(self.policy_bias(self.policy_map(v, run), run))
         else:
             z, c = states
-            z, states = self.policy_cell.call(v, [self.drop(z, "policy_dropout", training), c], training)
-        return self.drop(z, "policy_dropout", training), states
+            z = self.drop(z, "policy_dropout", run)
+            z, states = self.policy_cell.step(self.policy_cell.project(v, run), [z, c], run)
+        return self.drop(z, "policy_dropout", run), states
 
-    def sub_policies_of(self, z, training):
+    def sub_policies_of(self, z, run):
         """Returns the diagonals $D^k$ as vectors, by name: `x1`, `h1`, `x2`, `h2`, `b`."""
-        pi = activations.tanh(self.sub_policies(z, training=training))
+        pi = activations.tanh(self.sub_policies(z, run))
         return dict(zip(self.policy_sizes, split_sizes(pi, self.policy_sizes.values()), strict=True))
 
-    def _before(self, v, name, training):
+    def _before(self, v, name, run):
         """Applies the part of the map that precedes the policy."""
         if self.adaptation == "sva":
-            return self.bases[name](v, training=training)
-        return self._map(name)(v, training=training) if self.adaptation == "output" else v
+            return self.bases[name](v, run)
+        return self._map(name)(v, run) if self.adaptation == "output" else v
 
-    def _after(self, v, name, d, training):
+    def _after(self, v, name, d, run):
         """Returns $D^2 W D^1 v$ from the result of `_before`."""
         if self.adaptation == "output":
             return d[f"{name}2"] * v
@@ -161,7 +162,7 @@ class AdaptiveGatedCell(GatedCell):
             # Every gate reads a vector of its own.
             first = ops.reshape(first, (-1, len(self.gates), first.shape[-1] // len(self.gates)))
             v = ops.reshape(v, (-1, v.shape[-1] // first.shape[-1], first.shape[-1]))
-        product = self._map(name)(first * v, training=training, per_block=not self.tied)
+        product = self._map(name)(first * v, run, per_block=not self.tied)
         return d[f"{name}2"] * product if self.adaptation == "io" else product
 
     def _map(self, name):

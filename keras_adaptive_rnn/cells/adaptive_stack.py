@@ -36,24 +36,24 @@ class StackedAdaptiveCells(CompositeCell):
             size = cell.output_size
         super().build(input_shape)
 
-    def project(self, inputs, training=False):
-        return self.cells[0].project(inputs, training)
+    def project(self, inputs, run):
+        return self.cells[0].project(inputs, run)
 
-    def step(self, projected, states, training=False):
+    def step(self, projected, states, run):
         states = split_states(states, self.cells[::-1])[::-1]
-        z, output = self._latent(self.cells[-1], states[-1], training), None
+        z, output = self._latent(self.cells[-1], states[-1], run), None
         for k, cell in enumerate(self.cells):
             if k > 0:
-                projected = cell.project(self.cells[k - 1].drop(output, "recurrent_dropout", training), training)
-            output, states[k] = cell.step(projected, states[k], training, context=z)
-            z = self._latent(cell, states[k], training)
+                projected = cell.project(self.cells[k - 1].drop(output, "recurrent_dropout", run), run)
+            output, states[k] = cell.step(projected, states[k], run, context=z)
+            z = self._latent(cell, states[k], run)
         return output, [state for of_cell in reversed(states) for state in of_cell]
 
-    def _latent(self, cell, states, training):
+    def _latent(self, cell, states, run):
         """Returns what the next policy reads from this one: nothing if it is static, since it has no memory."""
         if cell.policy == "static":
             return []
-        return [cell.drop(states[len(cell.core_state_size)], "policy_dropout", training)]
+        return [cell.drop(states[len(cell.core_state_size)], "policy_dropout", run)]
 
 
 @export

@@ -176,26 +176,26 @@ class DeepRNNCell(GatedCell):
 
     # The equations.
 
-    def project(self, inputs, training=False):
+    def project(self, inputs, run):
         # With a new dropout mask per step, the product must wait for the step.
-        drops = training and self.dropout > 0
-        return [inputs] if drops else [inputs, self.kernel_map(inputs, training=training)]
+        drops = run.training and self.dropout > 0
+        return [inputs] if drops else [inputs, self.kernel_map(inputs, run)]
 
-    def step(self, projected, states, training=False):
+    def step(self, projected, states, run):
         old, digits = list(states[self.layer_states])[::-1], states[-1]
-        kept_inputs = self._kept_inputs(digits, training)
-        kept_blocks = self.kept_blocks(digits, training)
-        recurrent = self.recurrent_products(old, training)
+        kept_inputs = self._kept_inputs(digits, run)
+        kept_blocks = self.kept_blocks(digits, run)
+        recurrent = self.recurrent_products(old, run)
         skips, new, x = self.skips(), [], projected[0]
         for k, block in enumerate(self.blocks()):
             block_input = x
             for i in block:
                 read = x if kept_inputs is None else x * kept_inputs[i]
                 if i == 0:
-                    below = self.kernel_map(read, training=training) if len(projected) == 1 else projected[1]
+                    below = self.kernel_map(read, run) if len(projected) == 1 else projected[1]
                 else:
-                    below = self.inner_map(read, i - 1, training=training)
-                x = self.activation(self.bias_layer(below + recurrent[i], row=i))
+                    below = self.inner_map(read, run, i - 1)
+                x = self.activation(self.bias_layer(below + recurrent[i], run, i))
                 if skips[i] is not None:
                     x = x + self.skip_scale * block_input
                 new.append(x)
@@ -205,26 +205,26 @@ class DeepRNNCell(GatedCell):
                     new[i] = select(kept_blocks[k], new[i], old[i])
                 x = select(kept_blocks[k], x, block_input)
         states = [*([] if self.reads_output else [x]), *new[::-1]]
-        return x, [*states, next_digits(digits) if training else digits] if self._counts else states
+        return x, [*states, next_digits(digits) if run.training else digits] if self._counts else states
 
-    def recurrent_products(self, h, training):
+    def recurrent_products(self, h, run):
         """Returns $h_i W_i$ for all layers by one batched product, since all states are known when the step starts."""
-        h = self.drop(ops.concatenate(h, axis=-1), "recurrent_dropout", training)
+        h = self.drop(ops.concatenate(h, axis=-1), "recurrent_dropout", run)
         per_layer = ops.reshape(h, (-1, self.depth, self.units))
-        return ops.split(self.recurrent_map(per_layer, training=training, per_block=True), self.depth, axis=-1)
+        return ops.split(self.recurrent_map(per_layer, run, per_block=True), self.depth, axis=-1)
 
-    def _kept_inputs(self, digits, training):
+    def _kept_inputs(self, digits, run):
         """Returns the scaled dropout mask of each layer's inputs, or `None` without dropout."""
-        if not training or self.dropout == 0:
+        if not run.training or self.dropout == 0:
             return None
-        kept = ops.cast(self.uniform("dropout", digits) >= self.dropout, self.compute_dtype) / (1 - self.dropout)
+        kept = ops.cast(self.uniform("dropout", digits, run) >= self.dropout, self.compute_dtype) / (1 - self.dropout)
         return split_sizes(kept, [self.input_size, *([self.units] * (self.depth - 1))])
 
-    def kept_blocks(self, digits, training):
+    def kept_blocks(self, digits, run):
         """Returns the mask of each block, `[batch, 1]`, one if it is kept, or `None` without block dropout."""
-        if not training or self.block_dropout == 0:
+        if not run.training or self.block_dropout == 0:
             return None
-        kept = ops.cast(self.uniform("block_dropout", digits) >= self.block_dropout, self.compute_dtype)
+        kept = ops.cast(self.uniform("block_dropout", digits, run) >= self.block_dropout, self.compute_dtype)
         return ops.split(kept, len(self.blocks()), axis=-1)
 
 

@@ -48,6 +48,6 @@ class ElmanCell(GatedCell):
         theirs = entry_elsewhere(store, lambda place: re.sub(r"(?<![^/])elman(?=_cell|_\d|/|$)", "simple_rnn", place))
         super().load_own_variables(theirs or store)
 
-    def update(self, a, states, training):
+    def update(self, a, states, run):
         h = self.activation(a)
         return h, [h]

@@ -3,14 +3,14 @@
 import keras
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, initializers, maps
+from keras_adaptive_rnn import _arguments, _run, initializers, maps
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn.cells.bases.any_cell import sibling
 from keras_adaptive_rnn.cells.bases.composite import CompositeCell
 from keras_adaptive_rnn.cells.lstm import LSTMCell
 
 
-def grid_block(cells, hidden, memory, training):
+def grid_block(cells, hidden, memory, run):
     """Returns the hidden and memory vectors that leave a block, which has one LSTM per dimension.
 
     The paper's $LSTM(H, m_k, W_k)$ is an LSTM cell whose state is $h_k$ and whose inputs are the other $h$. The rows of
@@ -19,7 +19,7 @@ def grid_block(cells, hidden, memory, training):
     pairs = []
     for k, cell in enumerate(cells):
         others = ops.concatenate([h for j, h in enumerate(hidden) if j != k], axis=-1)
-        pairs.append(cell.call(others, [hidden[k], memory[k]], training)[1])
+        pairs.append(cell.step(cell.project(others, run), [hidden[k], memory[k]], run)[1])
     return [h for h, _ in pairs], [m for _, m in pairs]
 
 
@@ -108,17 +108,17 @@ class GridLSTMCell(CompositeCell):
             cell.build((None, self.units))
         super().build(input_shape)
 
-    def project(self, inputs, training=False):
-        return self.kernel_map(self.drop(inputs, "dropout", training), training=training)
+    def project(self, inputs, run):
+        return self.kernel_map(self.drop(inputs, "dropout", run), run)
 
-    def step(self, projected, states, training=False):
+    def step(self, projected, states, run):
         h, m = ops.split(projected, 2, axis=-1)
         along_time = []
         for layer in range(self.depth):
-            h_time = self.drop(states[1 + 2 * layer], "recurrent_dropout", training)
+            h_time = self.drop(states[1 + 2 * layer], "recurrent_dropout", run)
             m_time = states[2 + 2 * layer]
             cells = [along[0 if self.tied else layer] for along in (self.time_cells, self.depth_cells)]
-            (h_time, h), (m_time, m) = grid_block(cells, [h_time, h], [m_time, m], training)
+            (h_time, h), (m_time, m) = grid_block(cells, [h_time, h], [m_time, m], run)
             along_time += [h_time, m_time]
         return h, [h, *along_time]
 
@@ -188,7 +188,7 @@ class GridLSTMBlock(_arguments.DeclaredArguments, keras.layers.Layer):
             cell.build((None, self.units * (self.dimensions - 1)))
 
     def call(self, hidden, memory, training=False):
-        return grid_block(self.cells, hidden, memory, training)
+        return grid_block(self.cells, hidden, memory, _run.current(bool(training)))
 
     def compute_output_shape(self, hidden_shape, memory_shape):
         return hidden_shape, memory_shape

@@ -81,17 +81,17 @@ class GRUCell(GatedCell):
         second = [each if each is self.bias_initializer else zeros for each in first]
         return [first, *([second] if others else [])]
 
-    def step(self, projected, states, training=False):
+    def step(self, projected, states, run):
         (h,) = states
         x_z, x_r, x_h = self.split(projected)
         if self.reset_after:
-            u_z, u_r, u_h = self.split(self.bias_layer(self.recurrent(h, training), row=1))
+            u_z, u_r, u_h = self.split(self.bias_layer(self.recurrent(h, run), run, row=1))
         else:
-            u_z, u_r = ops.split(self.recurrent(h, training), 2, axis=-1)
+            u_z, u_r = ops.split(self.recurrent(h, run), 2, axis=-1)
         z = self.recurrent_activation(x_z + u_z)
         r = self.recurrent_activation(x_r + u_r)
-        candidate = x_h + (r * u_h if self.reset_after else self.recurrent(r * h, training, group=1))
+        candidate = x_h + (r * u_h if self.reset_after else self.recurrent(r * h, run, group=1))
         candidate = self.activation(candidate)
         h = z * h + (1 - z) * candidate
-        self.sow(z=z, r=r, candidate=candidate)
+        run.sow(self, z=z, r=r, candidate=candidate)
         return h, [h]

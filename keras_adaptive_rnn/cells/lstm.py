@@ -124,7 +124,7 @@ class LSTMCell(GatedCell):
         if self.layer_normalization:
             self.cell_norm = self.make_norm(self.units, center=True)
 
-    def update(self, a, states, training):
+    def update(self, a, states, run):
         _, c = states
         *i, f, j, o = self.split(a)
         f = self.recurrent_activation(f)
@@ -132,11 +132,11 @@ class LSTMCell(GatedCell):
         if self.cap_input_gate:
             # Not `ops.minimum`, which on PyTorch returns float32 for float64.
             i = ops.where(i < 1 - f, i, 1 - f)
-        j = self.drop(self.activation(j), "update_dropout", training)
+        j = self.drop(self.activation(j), "update_dropout", run)
         o = self.recurrent_activation(o)
         c = f * c + i * j
         h = o * self.activation(self.cell_norm(c) if self.layer_normalization else c)
-        self.sow(i=i, f=f, j=j, o=o)
+        run.sow(self, i=i, f=f, j=j, o=o)
         if self.projection_units:
             h = self.projection(h)
         if self.cell_clip is not None:

@@ -141,20 +141,20 @@ class MogrifierCell(CoreWrapperCell):
                 self.gate_biases.append(bias)
         super().build(input_shape)
 
-    def project(self, inputs, training=False):
-        return self.drop(inputs, "dropout", training)
+    def project(self, inputs, run):
+        return self.drop(inputs, "dropout", run)
 
-    def step(self, projected, states, training=False):
-        x, h = x_0, h_0 = projected, self.drop(states[0], "recurrent_dropout", training)
+    def step(self, projected, states, run):
+        x, h = x_0, h_0 = projected, self.drop(states[0], "recurrent_dropout", run)
         for i in range(1, self.rounds + 1):
             if i % 2:
-                x = self._gate(i, h if self.zigzag else h_0, training) * x
+                x = self._gate(i, h if self.zigzag else h_0, run) * x
             else:
-                h = self._gate(i, x if self.zigzag else x_0, training) * h
-        return self.inner(x, [h, *states[1:]], training)
+                h = self._gate(i, x if self.zigzag else x_0, run) * h
+        return self.inner(x, [h, *states[1:]], run)
 
-    def _gate(self, i, read, training):
-        a = self.gates[i - 1](read, training=training)
-        gate = 2 * ops.sigmoid(self.gate_biases[i - 1](a) if self.gate_bias else a)
-        self.sow(**{f"gate_{i}": gate})
+    def _gate(self, i, read, run):
+        a = self.gates[i - 1](read, run)
+        gate = 2 * ops.sigmoid(self.gate_biases[i - 1](a, run) if self.gate_bias else a)
+        run.sow(self, **{f"gate_{i}": gate})
         return gate

@@ -88,14 +88,14 @@ class MultiplicativeLSTMCell(CoreWrapperCell):
             self.state_bias.build()
         super().build(input_shape)
 
-    def project(self, inputs, training=False):
-        x = self.drop(inputs, "dropout", training)
-        factor = self.input_bias(self.input_factor(x, training=training))
-        return factor, self.inner_project(x, training)
+    def project(self, inputs, run):
+        x = self.drop(inputs, "dropout", run)
+        factor = self.input_bias(self.input_factor(x, run), run)
+        return factor, self.inner_project(x, run)
 
-    def step(self, projected, states, training=False):
+    def step(self, projected, states, run):
         factor, x = projected
-        h = self.drop(states[0], "recurrent_dropout", training)
-        m = factor * self.state_bias(self.state_factor(h, training=training))
-        self.sow(m=m)
-        return self.inner_step(x, [m, *states[1:]], training)
+        h = self.drop(states[0], "recurrent_dropout", run)
+        m = factor * self.state_bias(self.state_factor(h, run), run)
+        run.sow(self, m=m)
+        return self.inner_step(x, [m, *states[1:]], run)

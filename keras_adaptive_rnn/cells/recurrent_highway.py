@@ -97,13 +97,13 @@ class RecurrentHighwayCell(GatedCell):
         start = {"t": self.transform_bias, "c": -self.transform_bias}
         return [keras.initializers.Constant(start[g]) if g in start else self.bias_initializer for g in self.gates]
 
-    def step(self, projected, states, training=False):
+    def step(self, projected, states, run):
         (s,) = states
         for layer in range(self.depth):
-            a = self.recurrent(s, training, group=layer)
-            h, t, *c = self.split(a + projected if layer == 0 else self.bias_layer(a, row=layer))
+            a = self.recurrent(s, run, group=layer)
+            h, t, *c = self.split(a + projected if layer == 0 else self.bias_layer(a, run, layer))
             t = self.recurrent_activation(t)
             c = 1 - t if self.coupled else self.recurrent_activation(c[0])
             s = self.activation(h) * t + s * c
-            self.sow(**{f"t_{layer + 1}": t, f"c_{layer + 1}": c, f"s_{layer + 1}": s})
+            run.sow(self, **{f"t_{layer + 1}": t, f"c_{layer + 1}": c, f"s_{layer + 1}": s})
         return s, [s]

@@ -144,10 +144,9 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
     def adds_loss(self):
         return self.skim_loss > 0
 
-    @property
-    def skips_unneeded(self):
+    def may_skip(self, run):
         # The big cell does its bookkeeping in every step, even if the step is skimmed.
-        return super().skips_unneeded and all(memory_states(self.cell))
+        return super().may_skip(run) and all(memory_states(self.cell))
 
     @property
     def memory_index(self):
@@ -177,18 +176,18 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
                 states[k] = state
         return states
 
-    def project(self, inputs, training=False):
-        return inputs if self.skips_unneeded else [inputs, project(self.cell, inputs, training, self.compute_dtype)]
+    def project(self, inputs, run):
+        return inputs if self.may_skip(run) else [inputs, project(self.cell, inputs, run, self.compute_dtype)]
 
-    def step(self, projected, states, training=False):
-        if self.skips_unneeded:
-            return self._read_or_skim(projected, states)
+    def step(self, projected, states, run):
+        if self.may_skip(run):
+            return self._read_or_skim(projected, states, run)
         x, projected = projected
         log_p = self.log_probabilities(x, states)
-        r = self._choice(log_p, states[-1], training)
-        self.emit_aux(r[:, :1], log_p[:, 1:])
-        self.sow(read=r[:, :1], skim_probability=ops.exp(log_p[:, 1:]))
-        read, skimmed = self._read(projected, states, training), self.skim(x, states, training)
+        r = self._choice(log_p, states[-1], run)
+        run.emit(self, r[:, :1], log_p[:, 1:])
+        run.sow(self, read=r[:, :1], skim_probability=ops.exp(log_p[:, 1:]))
+        read, skimmed = self._read(projected, states, run), self.skim(x, states, run)
         r = ops.cast(r, self.compute_dtype)
         new = [r[:, :1] * a + r[:, 1:] * b for a, b in zip(read, skimmed, strict=True)]
         # Both cells do their bookkeeping in every step: a mix of two step counts would be meaningless.
@@ -196,16 +195,19 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
         for k, is_memory in enumerate(self.memory_states):
             if not is_memory:
                 new[k] = read[k] if k < big else skimmed[k]
-        new[-1] = next_digits(states[-1]) if training else states[-1]
+        new[-1] = next_digits(states[-1]) if run.training else states[-1]
         return new[0], new
 
-    def _read_or_skim(self, x, states):
+    def _read_or_skim(self, x, states, run):
         """Computes a step of inference, with the big cell only on the rows that are read."""
         a = self.decision(x, states[0])
         read = a[:, :1] >= a[:, 1:]
-        self.emit_aux(read, ops.log_softmax(a, axis=-1)[:, 1:])
+        run.emit(self, read, ops.log_softmax(a, axis=-1)[:, 1:])
         new = cond_rows(
-            read, lambda x, *old: self.read(x, list(old)), lambda x, *old: self.skim(x, list(old)), [x, *states]
+            read,
+            lambda x, *old: self.read(x, list(old), run),
+            lambda x, *old: self.skim(x, list(old), run),
+            [x, *states],
         )
         return new[0], new
 
@@ -213,35 +215,35 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
         """Returns the log probabilities of reading and of skimming, float32 `[batch, 2]`."""
         return ops.log_softmax(self.decision(inputs, states[0]), axis=-1)
 
-    def read(self, inputs, states, training=False):
+    def read(self, inputs, states, run):
         """Returns the states after the big cell has read one token."""
-        return self._read(project(self.cell, inputs, training, self.compute_dtype), states, training)
+        return self._read(project(self.cell, inputs, run, self.compute_dtype), states, run)
 
-    def skim(self, inputs, states, training=False):
+    def skim(self, inputs, states, run):
         """Returns the states after the small cell has skimmed one token."""
         sizes = as_list(self.small_cell.state_size)
         of_small = [states[place][:, :size] for place, size in zip(self._places, sizes, strict=True)]
         inputs = ops.concatenate([inputs, states[0][:, sizes[0] :]], axis=1)
-        inputs = project(self.small_cell, inputs, training, self.compute_dtype)
-        of_small = step_states(self.small_cell, inputs, of_small, training, self.compute_dtype)
+        inputs = project(self.small_cell, inputs, run, self.compute_dtype)
+        of_small = step_states(self.small_cell, inputs, of_small, run, self.compute_dtype)
         new = list(states)
         for place, state in zip(self._places, of_small, strict=True):
             new[place] = ops.concatenate([state, states[place][:, state.shape[-1] :]], axis=1)
         return new
 
-    def _read(self, projected, states, training):
+    def _read(self, projected, states, run):
         big = len(as_list(self.cell.state_size))
-        new = step_states(self.cell, projected, list(states[:big]), training, self.compute_dtype)
+        new = step_states(self.cell, projected, list(states[:big]), run, self.compute_dtype)
         return [*new, *states[big:]]
 
-    def _choice(self, log_p, digits, training):
+    def _choice(self, log_p, digits, run):
         """Returns the shares of reading and skimming, `[batch, 2]`: a mix in training, one of the two in inference."""
-        if training:
+        if run.training:
             # A uniform number of zero would yield a Gumbel number of minus infinity.
-            gumbel = -ops.log(-ops.log(ops.maximum(self.uniform("skim", digits), 2.0**-25)))
+            gumbel = -ops.log(-ops.log(ops.maximum(self.uniform("skim", digits, run), 2.0**-25)))
             return ops.softmax((log_p + gumbel) / self.scheduled_values["temperature"], axis=-1)
         read = ops.cast(log_p[:, :1] >= log_p[:, 1:], "float32")
-        return straight_through(ops.concatenate([read, 1 - read], axis=-1), ops.exp(log_p))
+        return straight_through(ops.concatenate([read, 1 - read], axis=-1), ops.exp(log_p), run)
 
     def sequence_loss(self, emitted, counted):
         steps = ops.maximum(ops.sum(counted, axis=1), 1)

@@ -108,18 +108,18 @@ class SkipCell(AdaptiveComputationCell, WrapperCell):
         *inner, increment, accumulated = super().get_initial_state(batch_size)
         return [*inner, ops.ones_like(increment), accumulated]
 
-    def project(self, inputs, training=False):
-        return inputs if self.skips_unneeded else self.inner_project(inputs, training)
+    def project(self, inputs, run):
+        return inputs if self.may_skip(run) else self.inner_project(inputs, run)
 
-    def step(self, projected, states, training=False):
+    def step(self, projected, states, run):
         *old, increment, accumulated = states
         increment, accumulated = cast(increment), cast(accumulated)
         # Initial states from the user may be negative.
         probability = ops.maximum(accumulated + ops.minimum(increment, 1 - accumulated), 0)
-        u = straight_through(ops.round(probability), probability)
-        self.emit_aux(u)
-        self.sow(update=u, probability=probability)
-        new = self._inner_update(projected, old, probability > 0.5, training)
+        u = straight_through(ops.round(probability), probability, run)
+        run.emit(self, u)
+        run.sow(self, update=u, probability=probability)
+        new = self._inner_update(projected, old, probability > 0.5, run)
         copy = cast(u, self.compute_dtype)
         mixed = [copy * after + (1 - copy) * before for after, before in zip(new, old, strict=True)]
         held = self.held_increment
@@ -127,24 +127,24 @@ class SkipCell(AdaptiveComputationCell, WrapperCell):
         accumulated = (1 - u) * probability
         return mixed[0], [*mixed, *(cast(state, self.compute_dtype) for state in (increment, accumulated))]
 
-    def _inner_update(self, projected, old, taken, training):
+    def _inner_update(self, projected, old, taken, run):
         """Returns the inner cell's states after a step; they only matter for rows in `taken`."""
-        if self.skips_unneeded:
+        if self.may_skip(run):
 
             def update(x, *old):
-                return self.inner_states(self.inner_project(x, training), list(old), training)
+                return self.inner_states(self.inner_project(x, run), list(old), run)
 
             return cond_rows(taken, update, lambda x, *old: list(old), [projected, *old])
-        return self.inner_states(projected, old, training)
+        return self.inner_states(projected, old, run)
 
     def _increment(self, states):
         return ops.sigmoid(self.decision(states[self.memory_index]))
 
     # For a loop over the updated steps only.
 
-    def update(self, inputs, states):
+    def update(self, inputs, states, run):
         """Returns the states after one updated step of inference."""
-        new = self.inner_states(self.inner_project(inputs, False), states, False)
+        new = self.inner_states(self.inner_project(inputs, run), states, run)
         return [
             *new,
             cast(self._increment(new), self.compute_dtype),

@@ -91,16 +91,16 @@ class StackedCells(ContainerCell):
             size = output_size(cell)
         super().build(input_shape)
 
-    def project(self, inputs, training=False):
-        return project(self.cells[0], inputs, training, self.compute_dtype)
+    def project(self, inputs, run):
+        return project(self.cells[0], inputs, run, self.compute_dtype)
 
-    def step(self, projected, states, training=False):
+    def step(self, projected, states, run):
         states = self.split_states(states)[::-1]
         outputs, read = [], None
         for k, cell in enumerate(self.cells):
             if k > 0:
-                projected = project(cell, read, training, self.compute_dtype)
-            h, states[k] = step(cell, projected, states[k], training, self.compute_dtype)
+                projected = project(cell, read, run, self.compute_dtype)
+            h, states[k] = step(cell, projected, states[k], run, self.compute_dtype)
             read = h + read if k > 0 and self.connection == "residual" else h
             outputs.append(h)
         output = sum(outputs) if self.connection == "skip" else read

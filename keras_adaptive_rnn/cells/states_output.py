@@ -80,10 +80,10 @@ class StatesOutput(ContainerCell):
         self.build_inner(self.cell, input_shape)
         super().build(input_shape)
 
-    def project(self, inputs, training=False):
-        return project(self.cell, inputs, training, self.compute_dtype)
+    def project(self, inputs, run):
+        return project(self.cell, inputs, run, self.compute_dtype)
 
-    def step(self, projected, states, training=False):
+    def step(self, projected, states, run):
         (inner,) = self.split_states(states)
         digits = []
         if self.truncate:
@@ -91,7 +91,7 @@ class StatesOutput(ContainerCell):
             cut = ops.logical_and(steps > 0, steps % self.truncate == 0)
             inner = [ops.where(cut, ops.stop_gradient(state), state) for state in inner]
             digits = [next_digits(states[-1])]
-        new = step_states(self.cell, projected, inner, training, self.compute_dtype)
+        new = step_states(self.cell, projected, inner, run, self.compute_dtype)
         memory = [state for state, is_memory in zip(new, memory_states(self.cell), strict=True) if is_memory]
         output = ops.concatenate(memory, axis=-1)
         return output, [output, *new, *digits]

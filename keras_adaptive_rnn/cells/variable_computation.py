@@ -2,7 +2,7 @@
 
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, _sequence, engine
+from keras_adaptive_rnn import _arguments, engine
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn.cells.bases.adaptive_computation import AdaptiveComputationCell, ScheduledCell, straight_through
 from keras_adaptive_rnn.cells.bases.gated import GatedCell
@@ -124,65 +124,67 @@ class VariableComputationCell(ScheduledCell, AdaptiveComputationCell, GatedCell)
         self.build_decision(input_shape[-1] + self.units, 1)
         super().build(input_shape)
 
-    def project(self, inputs, training=False):
+    def project(self, inputs, run):
         # The mask of the input depends on the state.
         return inputs
 
-    def step(self, projected, states, training=False):
+    def step(self, projected, states, run):
         x, (h,) = projected, states
         m = ops.sigmoid(self.decision(x, h))
-        self.emit_aux(straight_through(ops.ceil(m * self.units) / self.units, m), m)
-        e_x, e = self.mask(m, x.shape[-1], training), self.mask(m, self.units, training)
-        self.sow(share=m, mask=e)
+        run.emit(self, straight_through(ops.ceil(m * self.units) / self.units, m, run), m)
+        e_x, e = self.mask(m, x.shape[-1], run), self.mask(m, self.units, run)
+        run.sow(self, share=m, mask=e)
         # A single step uses the full weights: slicing them first would cost more than it saves.
-        short = "narrowed" in _sequence.prepared_by(self)
-        h = self._update_first(x, h, e_x, e) if short else self._update(x, h, e_x, e, training)
+        short = "narrowed" in run.prepared_by(self)
+        h = self._update_first(x, h, e_x, e, run) if short else self._update(x, h, e_x, e, run)
         return h, [h]
 
-    def _update(self, x, h, e_x, e, training):
+    def _update(self, x, h, e_x, e, run):
         x_bar, h_bar = e_x * x, e * h
-        a = super().project(x_bar, training)
+        a = super().project(x_bar, run)
         z = e
         if self.core == "gru":
             a_k, a_r, a = self.split(a)
-            u_k, u_r = ops.split(self.recurrent(h_bar, training), 2, axis=-1)
+            u_k, u_r = ops.split(self.recurrent(h_bar, run), 2, axis=-1)
             z = e * (1 - ops.sigmoid(a_k + u_k))
             h_bar = ops.sigmoid(a_r + u_r) * h_bar
-        candidate = self.activation(a + self.recurrent(h_bar, training, group=len(self.recurrent_map.blocks) - 1))
+        candidate = self.activation(a + self.recurrent(h_bar, run, group=len(self.recurrent_map.blocks) - 1))
         return z * candidate + (1 - z) * h
 
-    @property
-    def skips_unneeded(self):
+    def may_skip(self, run):
         # Layer normalization needs all dimensions.
         has_narrow = self.kernel_map.has_narrow and self.recurrent_map.has_narrow
-        return super().skips_unneeded and has_narrow and not self.layer_normalization
+        return super().may_skip(run) and has_narrow and not self.layer_normalization
 
     @property
     def _widths(self):
         """One quarter, half and three quarters of the dimensions of the input and of the state."""
         return [tuple(-(-size * quarters // 4) for size in (self.input_size, self.units)) for quarters in (1, 2, 3)]
 
-    def prepare_sequence(self, prepared, batch_size, training):
-        super().prepare_sequence(prepared, batch_size, training)
-        if self.skips_unneeded:
-            prepared["narrowed"] = [self._narrowed(inputs, units) for inputs, units in self._widths]
+    def prepare_sequence(self, batch_size, run):
+        prepared = super().prepare_sequence(batch_size, run)
+        if self.may_skip(run):
+            prepared["narrowed"] = [self._narrowed(inputs, units, run) for inputs, units in self._widths]
+        return prepared
 
-    def _narrowed(self, inputs, units):
-        """Returns what each map and the bias keep for a sequence that uses the first dimensions only."""
-        of_maps = {self.kernel_map: inputs, self.recurrent_map: units}
-        parts = [*of_maps, *([self.bias_layer] if self.use_bias else [])]
-        return {part: part.narrowed(of_maps.get(part), units) for part in parts}
+    def _narrowed(self, inputs, units, run):
+        """Returns what each of `_affine_parts` would prepare for the first dimensions only."""
+        sizes = {self.kernel_map: inputs, self.recurrent_map: units}
+        return [part.narrowed(sizes.get(part), units, run) for part in self._affine_parts()]
 
-    def _update_first(self, x, h, e_x, e):
+    def _affine_parts(self):
+        return [self.kernel_map, self.recurrent_map, *([self.bias_layer] if self.use_bias else [])]
+
+    def _update_first(self, x, h, e_x, e, run):
         """Computes `_update` in inference with only as many dimensions as the rows of the batch need."""
-        prepared = _sequence.current().prepared
 
         def first(k):
             inputs, units = self._widths[k]
+            prepared = dict(zip(self._affine_parts(), run.prepared_by(self)["narrowed"][k], strict=True))
+            narrow = run.changed(prepared={**run.prepared, **prepared})
 
             def of_first(x, h, e_x, e):
-                with _sequence.changed(prepared={**prepared, **prepared[self]["narrowed"][k]}):
-                    new = self._update(x[:, :inputs], h[:, :units], e_x[:, :inputs], e[:, :units], False)
+                new = self._update(x[:, :inputs], h[:, :units], e_x[:, :inputs], e[:, :units], narrow)
                 return [ops.concatenate([new, h[:, units:]], axis=1)]
 
             return of_first
@@ -193,16 +195,16 @@ class VariableComputationCell(ScheduledCell, AdaptiveComputationCell, GatedCell)
 
         inputs, units = zip(*self._widths, strict=True)
         used = ops.any(ops.logical_or(exceeded(e_x, inputs), exceeded(e, units)), axis=0)
-        branches = [*map(first, range(3)), lambda *operands: [self._update(*operands, False)]]
+        branches = [*map(first, range(3)), lambda *operands: [self._update(*operands, run)]]
         return engine.switch(ops.sum(ops.cast(used, "int32")), branches, [x, h, e_x, e])[0]
 
-    def mask(self, m, size, training=False):
+    def mask(self, m, size, run):
         """Returns a mask `[batch, size]` of the first dimensions, for the fraction `m`, `[batch, 1]`."""
         i = ops.arange(1, size + 1, dtype="float32")
         soft = ops.sigmoid(self.scheduled_values["sharpness"] * (m * size - i))
         e = ops.where(soft > 1 - self.epsilon, 1.0, ops.where(soft < self.epsilon, 0.0, soft))
-        if not (training or self.soft_inference):
-            e = straight_through(ops.cast(i < m * size + 1, "float32"), e)
+        if not (run.training or self.soft_inference):
+            e = straight_through(ops.cast(i < m * size + 1, "float32"), e, run)
         return ops.cast(e, self.compute_dtype)
 
     def sequence_loss(self, emitted, counted):

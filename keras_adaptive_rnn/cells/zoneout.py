@@ -85,22 +85,22 @@ class ZoneoutCell(CoreWrapperCell):
         sizes = zip(self.state_size, self.memory_states, strict=True)
         return {"zoneout": sum(size for size, is_memory in sizes if is_memory)} if any(self._rates) else {}
 
-    def project(self, inputs, training=False):
-        return self.inner_project(inputs, training)
+    def project(self, inputs, run):
+        return self.inner_project(inputs, run)
 
-    def step(self, projected, states, training=False):
+    def step(self, projected, states, run):
         *old, digits = states
-        new = self.inner_states(projected, old, training)
+        new = self.inner_states(projected, old, run)
         memory = [k for k, is_memory in enumerate(self.memory_states) if is_memory]
-        kept = self._kept([old[k].shape[-1] for k in memory], digits, training)
+        kept = self._kept([old[k].shape[-1] for k in memory], digits, run)
         for k, z in zip(memory, kept, strict=True):
             new[k] = z * old[k] + (1 - z) * new[k]
-            self.sow(**{f"kept_{k}": z})
-        return new[0], [*new, next_digits(digits) if training else digits]
+            run.sow(self, **{f"kept_{k}": z})
+        return new[0], [*new, next_digits(digits) if run.training else digits]
 
-    def _kept(self, sizes, digits, training):
+    def _kept(self, sizes, digits, run):
         """Returns how much of each state is kept: for each unit all or nothing in training, the rate in inference."""
-        if not training or not any(self._rates):
+        if not run.training or not any(self._rates):
             return self._rates
-        drawn = split_sizes(self.uniform("zoneout", digits), sizes)
+        drawn = split_sizes(self.uniform("zoneout", digits, run), sizes)
         return [ops.cast(u < z, self.compute_dtype) for u, z in zip(drawn, self._rates, strict=True)]

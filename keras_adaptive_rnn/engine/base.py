@@ -35,11 +35,14 @@ __all__ = [
 ]
 
 
-def scan(step, inputs, states, output, mask, options):
+def scan(step, run, inputs, states, output, mask, options):
     """Runs `step` over the first axis of `inputs`.
 
     Args:
-        step: Function of `(inputs of one step, list of states)`, which returns `output, list of states`.
+        step: Function of `(inputs of one step, list of states, run)`, which returns `output, list of states`. It reads
+            nothing else but `options.variables`, and multiplies by what is prepared with `run.matmul`. A step that does
+            read something else gets the same results and gradients, but not as fast.
+        run: `Run`. The engine may give the step another one, with other tensors and a `matmul_impl`.
         inputs: Structure of tensors `[time, batch, ...]`.
         states: List (nested or not) of tensors `[batch, size]`, the states before the first step.
         output: Tensor `[batch, size]`, the output before the first step, which a masked first step repeats.
@@ -49,7 +52,7 @@ def scan(step, inputs, states, output, mask, options):
     Returns:
         `(last_output, outputs, states)`; `outputs` is `[time, batch, size]`, or `None` without `return_sequences`.
     """
-    step, outputs = masked(step, options.zero_output_for_mask), []
+    step, outputs = masked(run.bound(step), options.zero_output_for_mask), []
     for t in range(tree.flatten(inputs)[0].shape[0]):
         now = tree.map_structure(lambda x, t=t: x[t], inputs)
         output, states = step(now, None if mask is None else mask[t], output, states)
@@ -59,12 +62,13 @@ def scan(step, inputs, states, output, mask, options):
     return output, ops.stack(outputs) if outputs else output[None][:0], states
 
 
-def ragged_scan(step, inputs, states, times, ends, collect):
+def ragged_scan(step, run, inputs, states, times, ends, collect):
     """Runs `step` over the sequences of a batch, of which each row skips steps of its own.
 
     Args:
-        step: Function of `(inputs [batch, size], states)`, which returns `states, stride`: by how many steps each
+        step: Function of `(inputs [batch, size], states, run)`, which returns `states, stride`: by how many steps each
             row advances, int32 `[batch]`, at least one.
+        run: `Run` of inference.
         inputs: Tensor `[time, batch, size]`.
         states: List of tensors `[batch, size]`.
         times: Int32 tensor `[batch]`, the first time that each row visits.
@@ -142,12 +146,17 @@ def repeatable(function, variables):
     return function
 
 
-def value_with_gradient_of(short, whole):
-    """Returns the structure of tensors `short()` with the gradient of `whole()`, whose value is the same.
+def value_with_gradient_of(short, whole, tensors, variables):
+    """Returns the structure of tensors `short(*tensors)` with the gradient of `whole(*tensors)`, of the same value.
 
     PyTorch and TensorFlow know when a gradient can be asked for, and then run `whole` alone.
+
+    Args:
+        short, whole: Functions of structures of tensors. They read nothing else but `variables`.
+        tensors: List of structures of tensors.
+        variables: List of Keras variables.
     """
-    return whole()
+    return whole(*tensors)
 
 
 def supports_switch():

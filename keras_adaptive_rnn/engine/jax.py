@@ -8,10 +8,9 @@ from jax import lax
 from jax import numpy as jnp
 
 from keras_adaptive_rnn._keras import AutocastScope, in_stateless_scope, is_exporting
-from keras_adaptive_rnn._products import override_matmul
-from keras_adaptive_rnn.engine import _jax_internals as internals
 from keras_adaptive_rnn.engine import tuning
 from keras_adaptive_rnn.engine.masking import masked
+from keras_adaptive_rnn.engine.reading import reading
 
 __all__ = [
     "compiled",
@@ -22,7 +21,6 @@ __all__ = [
     "scan_layers",
     "should_hoist",
     "supports_axis_merging",
-    "switch",
     "value_and_gradients",
     "value_with_gradient_of",
 ]
@@ -35,21 +33,32 @@ ARITHMETIC = {
 }
 
 
-def scan(step, inputs, states, output, mask, options):
-    masked_step = masked(step, options.zero_output_for_mask)
+def scan(step, run, inputs, states, output, mask, options):
+    with AutocastScope(None):
+        values = [variable.value for variable in options.variables]
+    emptied, tensors = run.emptied(), run.tensors()
+    count, weights = len(tensors), [*tensors, *values]
 
-    def body(carry, inputs):
-        output, states = masked_step(*inputs, *carry)
-        return (output, states), (output if options.return_sequences else None)
+    def bind(weights, matmul_impl):
+        """Returns the step, with `weights` in place of the tensors of the run and of the variables."""
+        now = emptied.filled(weights[:count]).changed(matmul_impl=matmul_impl)
+        reading_step = reading(now.bound(step), options.variables, weights[count:])
+        masked_step = masked(reading_step, options.zero_output_for_mask)
 
-    with _scope():
-        carry, xs = (output, states), (inputs, mask)
-        if options.unroll or not options.differentiable or _is_exported(carry, xs):
-            (output, states), outputs = lax.scan(body, carry, xs, unroll=options.unroll)
-        elif options.recompute:
-            (output, states), outputs = recomputed_scan(body, carry, xs)
-        else:
-            (output, states), outputs = batched_scan(body, carry, xs, options.inside_layers)
+        def body(carry, inputs):
+            output, states = masked_step(*inputs, *carry)
+            return (output, states), (output if options.return_sequences else None)
+
+        return body
+
+    carry, xs = (output, states), (inputs, mask)
+    if options.unroll or run.skips_unneeded or _is_exported(carry, xs):
+        carry, outputs = lax.scan(bind(weights, jnp.matmul), carry, xs, unroll=options.unroll)
+    elif options.recompute:
+        carry, outputs = recomputed_scan(bind, weights, carry, xs)
+    else:
+        carry, outputs = deferred_scan(bind, weights, carry, xs, options.inside_layers)
+    output, states = carry
     return output, outputs, states
 
 
@@ -58,12 +67,12 @@ def scan_layers(layer, carry, states, tensors):
         return lax.scan(lambda carry, now: layer(carry, *now), carry, (states, tensors))
 
 
-def recomputed_scan(body, carry, xs):
-    """`batched_scan`, whose gradient keeps the carries between chunks of steps and runs each chunk again."""
+def recomputed_scan(bind, weights, carry, xs):
+    """`deferred_scan`, whose gradient keeps the carries between chunks of steps and runs each chunk again."""
     length = jax.tree.leaves(xs)[0].shape[0]
     size = max(1, min(tuning.RECOMPUTED_STEPS, length))
     count, rest = divmod(length, size)
-    chunk = jax.checkpoint(lambda carry, xs: batched_scan(body, carry, xs))
+    chunk = jax.checkpoint(lambda carry, xs: deferred_scan(bind, weights, carry, xs))
     whole = jax.tree.map(lambda x: x[: length - rest].reshape((count, size, *x.shape[1:])), xs)
     carry, outputs = lax.scan(chunk, carry, whole)
     outputs = jax.tree.map(lambda y: y.reshape((length - rest, *y.shape[2:])), outputs)
@@ -73,111 +82,120 @@ def recomputed_scan(body, carry, xs):
     return carry, outputs
 
 
-def batched_scan(body, carry, xs, always=False):
+def deferred_scan(bind, weights, carry, xs, always=False):
     """`lax.scan`, whose gradient forms that of each weight, $a^T de$ of its products $e = a W$, once for all steps.
 
     On a CPU the gradient of a small weight is formed in each step instead, unless `always`, which is faster in a loop
     over layers.
-    """
-    first = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), xs)
-    products = Products(body, carry, first, always)
-    if not products.kernels or internals.jaxpr_as_fun is None:
-        return lax.scan(_keeping_little(body), carry, xs)
-    shapes = jax.eval_shape(lambda *a: a, products.kernels, products.taps, carry, first)
-    step, constants = _pure(products.tapped(body), *shapes)
-    # JAX keeps the functions of a gradient with what it has compiled: tracers that they hold would outlive their trace.
-    kernels, products.kernels = products.kernels, shapes[0]
-    # What the step has closed over becomes an argument as well. Only floats have a gradient.
-    others, fixed_others = _split_floats(constants)
-    xs, fixed_xs = _split_floats(xs)
 
-    def run(taps, kernels, others, fixed, carry, xs, fixed_xs):
+    Args:
+        bind: Function of `(weights, matmul_impl)` that returns a step of `lax.scan`.
+        weights: List of tensors.
+        carry, xs: As in `lax.scan`.
+        always: Whether the gradient of a small weight is formed once, too. Defaults to `False`.
+    """
+    products = Products(bind, weights, carry, xs, always)
+    if not products.taps:
+        return lax.scan(_keeping_little(bind(weights, jnp.matmul)), carry, xs)
+
+    def run(weights, taps, carry, xs):
         def one(carry, now):
-            taps, x, fixed_x = now
-            carry, y, factors = step(_join_floats(others, fixed), kernels, taps, carry, _join_floats(x, fixed_x))
+            taps, x = now
+            carry, y, factors = products.step(weights, taps, carry, x)
             return carry, (y, factors)
 
-        last, (ys, factors) = lax.scan(_keeping_little(one), carry, (taps, xs, fixed_xs))
-        return (last, ys), factors
-
-    length = jax.tree.leaves((xs, fixed_xs))[0].shape[0]
-
-    def zeros():
-        return [jnp.zeros((length, *tap.shape), tap.dtype) for tap in products.taps]
+        carry, (ys, factors) = lax.scan(_keeping_little(one), carry, (taps, xs))
+        return (carry, ys), factors
 
     @jax.custom_vjp
-    def loop(kernels, others, fixed, carry, xs, fixed_xs):
-        return run(zeros(), kernels, others, fixed, carry, xs, fixed_xs)[0]
+    def loop(weights, carry, xs):
+        return run(weights, products.zeros(xs), carry, xs)[0]
 
-    def forward(kernels, others, fixed, carry, xs, fixed_xs):
+    def forward(weights, carry, xs):
+        kernels, others = products.split(weights)
+
         def without_kernels(taps, others, carry, xs):
-            return run(taps, kernels, others, fixed, carry, xs, fixed_xs)
+            return run(products.join(kernels, others), taps, carry, xs)
 
-        results, pull, factors = jax.vjp(without_kernels, zeros(), others, carry, xs, has_aux=True)
+        results, pull, factors = jax.vjp(without_kernels, products.zeros(xs), others, carry, xs, has_aux=True)
         return results, (pull, factors)
 
     def backward(kept, gradients):
         pull, factors = kept
         d_taps, d_others, d_carry, d_xs = pull(gradients)
-        return products.kernel_gradients(factors, d_taps), d_others, None, d_carry, d_xs, None
+        return products.join(products.kernel_gradients(factors, d_taps), d_others), d_carry, d_xs
 
     loop.defvjp(forward, backward)
-    return loop(kernels, others, fixed_others, carry, xs, fixed_xs)
+    return loop(weights, carry, xs)
 
 
 class Products:
     """The products of a step with those weights whose gradients are formed once for all steps.
 
     Attributes:
-        kernels: List of the weights; of their shapes and dtypes, once the step is traced.
-        places: For each product, the place of its weight among `kernels`.
-        taps: For each product, the shape and dtype of its result. A tap is a zero that is added to a product, so that
-            its gradient is that of the product.
+        places: For each product, the place of its weight.
+        taps: For each product, the shape and dtype of its result; empty if the step reads tensors other than its
+            arguments. A tap is a zero that is added to a product, so that its gradient is that of the product.
     """
 
-    def __init__(self, step, carry, x, always):
-        self.always = always
-        self.kernels, self.places, self.taps = [], [], []
-        with override_matmul(self._find):
-            jax.eval_shape(step, carry, x)
+    def __init__(self, bind, weights, carry, xs, always):
+        self.bind, self.always = bind, always
+        self.places, self.taps, self.dims = [], [], []
 
-    def _find(self, a, kernel):
-        e = jnp.matmul(a, kernel)
-        if self._is_batched(a, kernel):
-            if all(known is not kernel for known in self.kernels):
-                self.kernels.append(kernel)
-            self.places.append(next(k for k, known in enumerate(self.kernels) if known is kernel))
-            self.taps.append(jax.ShapeDtypeStruct(e.shape, e.dtype))
-        return e
-
-    def _is_batched(self, a, kernel):
-        return self.always or not _on_cpu() or tuning.batches_gradient(kernel, a.shape[-2])
-
-    def tapped(self, step):
-        """Returns `step` as a function of kernels and taps too, which also returns what each kernel multiplied."""
-
-        def tapped_step(kernels, taps, carry, x):
-            factors = []
-
+        def trace(weights, carry, x):
             def matmul_impl(a, kernel):
-                if not self._is_batched(a, kernel):
-                    return jnp.matmul(a, kernel)
-                k = len(factors)
-                factors.append(a)
-                return tapped_product(a, kernels[self.places[k]], taps[k])
+                e = jnp.matmul(a, kernel)
+                place = self._place(a, kernel, weights)
+                if place is not None:
+                    self.places.append(place)
+                    self.taps.append(jax.ShapeDtypeStruct(e.shape, e.dtype))
+                    self.dims.append(kernel.ndim)
+                return e
 
-            with override_matmul(matmul_impl):
-                carry, y = step(carry, x)
-            return carry, y, factors
+            return bind(weights, matmul_impl)(carry, x)
 
-        return tapped_step
+        first = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), xs)
+        if reads_elsewhere(trace, weights, carry, first):
+            self.taps = []
+
+    def _place(self, a, kernel, weights):
+        """Returns the place of `kernel` among the weights, or `None` if its gradient is formed in each step."""
+        if not (self.always or not _on_cpu() or tuning.batches_gradient(kernel, a.shape[-2])):
+            return None
+        return next((k for k, weight in enumerate(weights) if weight is kernel), None)
+
+    def zeros(self, xs):
+        length = jax.tree.leaves(xs)[0].shape[0]
+        return [jnp.zeros((length, *tap.shape), tap.dtype) for tap in self.taps]
+
+    def step(self, weights, taps, carry, x):
+        """Returns the results of a step, and what each kernel has multiplied."""
+        factors = []
+
+        def matmul_impl(a, kernel):
+            if self._place(a, kernel, weights) is None:
+                return jnp.matmul(a, kernel)
+            factors.append(a)
+            return tapped_product(a, kernel, taps[len(factors) - 1])
+
+        carry, y = self.bind(weights, matmul_impl)(carry, x)
+        return carry, y, factors
+
+    def split(self, weights):
+        """Returns the weights of the products by their places, and a list of the others, each with `None` for these."""
+        kernels = {k: weights[k] for k in self.places}
+        return kernels, [None if k in kernels else weight for k, weight in enumerate(weights)]
+
+    def join(self, kernels, others):
+        return [kernels.get(k, other) for k, other in enumerate(others)]
 
     def kernel_gradients(self, factors, d_taps):
         """Returns the gradients of the kernels from what they multiplied and the products' gradients, of all steps."""
-        parts = [[] for _ in self.kernels]
-        for k, a, e in zip(self.places, factors, d_taps, strict=True):
-            parts[k].append(_outer(a, e, self.kernels[k].ndim))
-        return [sum(rest, first) for first, *rest in parts]
+        gradients = {}
+        for place, a, e, ndim in zip(self.places, factors, d_taps, self.dims, strict=True):
+            part = _outer(a, e, ndim)
+            gradients[place] = gradients[place] + part if place in gradients else part
+        return gradients
 
 
 @jax.custom_vjp
@@ -219,31 +237,13 @@ def _keeping_little(step):
     return jax.checkpoint(step, prevent_cse=False, policy=lambda primitive, *_, **__: primitive.name not in ARITHMETIC)
 
 
-def _pure(function, *arguments):
-    """Returns a function of `(constants, *arguments)` like `function`, and the constants that it has closed over."""
-    closed, results = jax.make_jaxpr(function, return_shape=True)(*arguments)
-    # Not `closed` itself, which holds the constants, tracers of a trace that `call` may outlive.
-    close, jaxpr, structure = type(closed), closed.jaxpr, jax.tree.structure(results)
-
-    def call(constants, *arguments):
-        run = internals.jaxpr_as_fun(close(jaxpr, constants))
-        return jax.tree.unflatten(structure, run(*jax.tree.leaves(arguments)))
-
-    return call, closed.consts
+def reads_elsewhere(function, *args):
+    """Returns whether a function reads tensors that are no arguments, so that a gradient of its own would miss them."""
+    return any(isinstance(constant, jax.core.Tracer) for constant in jax.make_jaxpr(function)(*args).consts)
 
 
-def _split_floats(structure):
-    """Returns the floats of a structure, and all else of it, each with `None` at the places of the other."""
-    is_float = jax.tree.map(lambda x: jnp.issubdtype(x.dtype, jnp.floating), structure)
-    floats = jax.tree.map(lambda x, float_: x if float_ else None, structure, is_float)
-    return floats, jax.tree.map(lambda x, float_: None if float_ else x, structure, is_float)
-
-
-def _join_floats(floats, others):
-    return jax.tree.map(lambda a, b: b if a is None else a, floats, others, is_leaf=lambda x: x is None)
-
-
-def ragged_scan(step, inputs, states, times, ends, collect):
+def ragged_scan(step, run, inputs, states, times, ends, collect):
+    step = run.bound(step)
     length, batch_size = inputs.shape[:2]
     path = None
     if collect:
@@ -266,26 +266,20 @@ def ragged_scan(step, inputs, states, times, ends, collect):
     return states, times, path
 
 
-def value_with_gradient_of(short, whole):
-    if internals.jaxpr_as_fun is None:
-        return whole()
-    with _scope():
-        pure, whole_constants = _pure(whole)
-        if _is_exported(whole_constants):
-            return whole()
-        (short, short_constants), whole = _pure(short), pure
-    floats, fixed = _split_floats([*short_constants, *whole_constants])
-    count = len(short_constants)
+def value_with_gradient_of(short, whole, tensors, variables):
+    if _is_exported(tensors):
+        return whole(*tensors)
+    with AutocastScope(None):
+        values = [variable.value for variable in variables]
 
-    @jax.custom_vjp
-    def run(floats, fixed):
-        return short(_join_floats(floats, fixed)[:count])
+    def of_values(function):
+        return lambda values, tensors: reading(function, variables, values)(*tensors)
 
-    def forward(floats, fixed):
-        return jax.vjp(lambda floats: whole(_join_floats(floats, fixed)[count:]), floats)
-
-    run.defvjp(forward, lambda pull, gradients: (*pull(gradients), None))
-    return run(floats, fixed)
+    if reads_elsewhere(of_values(whole), values, tensors):
+        return whole(*tensors)
+    run = jax.custom_vjp(of_values(short))
+    run.defvjp(lambda *args: jax.vjp(of_values(whole), *args), lambda pull, gradients: pull(gradients))
+    return run(values, tensors)
 
 
 def _is_exported(*tensors):
@@ -305,19 +299,6 @@ def _on_cpu():
 def _scope():
     # A variable that a step assigns would otherwise keep a tracer of the loop.
     return contextlib.nullcontext() if in_stateless_scope() else keras.StatelessScope()
-
-
-def switch(index, functions, operands):
-    # Not `lax.switch`: a file in ONNX knows only conditionals.
-    if len(functions) == 1:
-        return functions[0](*operands)
-    half = len(functions) // 2
-    return lax.cond(
-        index < half,
-        lambda *operands: switch(index, functions[:half], operands),
-        lambda *operands: switch(index - half, functions[half:], operands),
-        *operands,
-    )
 
 
 def supports_axis_merging():

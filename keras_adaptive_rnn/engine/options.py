@@ -1,7 +1,6 @@
 """How a loop is to be run, on every backend."""
 
 import dataclasses
-from collections.abc import Callable
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -12,12 +11,9 @@ class Options:
         return_sequences: Whether to return the outputs of all steps. Defaults to `False`.
         zero_output_for_mask: Whether a masked step outputs zeros instead of the previous output. Defaults to `False`.
         unroll: Whether to write out every step in the graph. Needs a known number of steps. Defaults to `False`.
-        training: Whether the loop runs in training. In inference a gradient is possible, but rarely asked for.
-        differentiable: Whether the loop needs a gradient. Defaults to `True`.
         recompute: Whether the gradient keeps only some of the states, and runs the steps between them again. Defaults
             to `False`.
         variables: The Keras variables that the steps may read.
-        resume: Function that returns a context in which a step can run after its sequence has ended.
         is_traceable: Whether the step is known to apply the same operations every time, so that PyTorch may trace it.
         inside_layers: Whether the loop runs one layer inside `engine.scan_layers`. Defaults to `False`.
     """
@@ -25,10 +21,7 @@ class Options:
     return_sequences: bool = False
     zero_output_for_mask: bool = False
     unroll: bool = False
-    training: bool
-    differentiable: bool = True
     recompute: bool = False
     variables: list
-    resume: Callable
     is_traceable: bool
     inside_layers: bool = False

@@ -4,15 +4,14 @@ import functools
 import itertools
 import threading
 
-import keras
 import tensorflow as tf
 from keras import tree
 
 from keras_adaptive_rnn._keras import AutocastScope, in_stateless_scope, is_exporting, model_supports_jit
-from keras_adaptive_rnn._products import override_matmul
 from keras_adaptive_rnn.engine import _tensorflow_internals as internals
 from keras_adaptive_rnn.engine import tuning
 from keras_adaptive_rnn.engine.masking import masked
+from keras_adaptive_rnn.engine.reading import reading
 
 __all__ = [
     "compiled",
@@ -26,23 +25,22 @@ __all__ = [
     "scan_layers",
     "should_hoist",
     "supports_switch",
-    "switch",
     "value_and_gradients",
     "value_with_gradient_of",
     "without_autograph",
 ]
 
 
-def scan(step, inputs, states, output, mask, options):
-    step = masked(step, options.zero_output_for_mask)
+def scan(step, run, inputs, states, output, mask, options):
     xs = [*tree.flatten(inputs), *([] if mask is None else [mask])]
     length = xs[0].shape[0] if xs[0].shape[0] is not None else tf.shape(xs[0])[0]
 
-    def body(x, carry):
+    def body(x, carry, matmul_impl=tf.matmul):
         """Runs one step on flat lists; the carry is the output and the states."""
+        masked_step = masked(run.changed(matmul_impl=matmul_impl).bound(step), options.zero_output_for_mask)
         now, mask_now = (x, None) if mask is None else (x[:-1], x[-1])
         old_states = tree.pack_sequence_as(states, carry[1:])
-        new_output, new_states = step(tree.pack_sequence_as(inputs, now), mask_now, carry[0], old_states)
+        new_output, new_states = masked_step(tree.pack_sequence_as(inputs, now), mask_now, carry[0], old_states)
         return shaped_like(carry, [new_output, *tree.flatten(new_states)])
 
     carry = [output, *tree.flatten(states)]
@@ -53,10 +51,10 @@ def scan(step, inputs, states, output, mask, options):
             outputs.append(carry[0])
         stacked = tf.stack(outputs) if outputs else carry[0][None][:0]
         outputs = stacked if options.return_sequences else None
-    elif tf.executing_eagerly() or not options.differentiable:
+    elif tf.executing_eagerly() or run.skips_unneeded:
         carry, _, _, outputs = loop(body, _reader(xs, length), carry, length, options.return_sequences)
     else:
-        carry, outputs = batched_loop(body, xs, carry, length, mask is not None, options)
+        carry, outputs = batched_loop(body, run, xs, carry, length, mask is not None, options)
     return carry[0], outputs, tree.pack_sequence_as(states, carry[1:])
 
 
@@ -90,7 +88,7 @@ def loop(body, read, carry, length, return_sequences, start=0, keep=slice(0), ev
     """Runs `body` over `length` steps.
 
     Args:
-        body: Function of `(inputs, carry)` that returns the next carry, whose first tensor is the output.
+        body: Function of `(inputs, carry, matmul_impl)` that returns the next carry, whose first tensor is the output.
         read: Function that returns the inputs of a step from its place.
         carry: List of tensors.
         length: Number of steps.
@@ -117,8 +115,7 @@ def loop(body, read, carry, length, return_sequences, start=0, keep=slice(0), ev
             formed.append(matmul_impl(a, kernel))
             return formed[-1]
 
-        with override_matmul(note if made else matmul_impl):
-            new = body(read(start + t), carry)
+        new = body(read(start + t), carry, note if made else matmul_impl)
         # Each step overwrites what the steps before it have written at its place.
         place = (t + every - 1) // every if every > 1 else t
         before = [array.write(place, c) for array, c in zip(before, carry[keep], strict=True)]
@@ -147,14 +144,17 @@ def in_halves(a, kernel):
     return tf.concat([tf.matmul(a[:half], kernel), tf.matmul(a[half:], kernel)], 0)
 
 
-def batched_loop(body, xs, carry, length, reads_output, options):
+def batched_loop(body, run, xs, carry, length, reads_output, options):
     """`loop`, whose gradient forms that of each weight, $a^T de$ of its products $e = a W$, once for many steps.
 
     The backward loop runs each step again from its carry and its products. With `options.recompute`, and in inference,
     only the carry before each chunk of steps is kept, and the chunk runs again first.
     """
-    body = reading_once(body, options.variables)
-    weights = Weights(body, xs, carry)
+    # `tf.custom_gradient` needs tensors.
+    with AutocastScope(None):
+        values = [tf.convert_to_tensor(variable.value) for variable in options.variables]
+    body = reading(body, options.variables, values)
+    weights = Weights(body, [*run.tensors(), *values], xs, carry)
     if not weights.kernels_of_products:
         carry, _, _, outputs = loop(body, _reader(xs, length), carry, length, options.return_sequences)
         return carry, outputs
@@ -165,11 +165,11 @@ def batched_loop(body, xs, carry, length, reads_output, options):
         )
         return carry, outputs
     keep = slice(0 if reads_output else 1, None)
-    recompute = options.recompute or not options.training
+    recompute = options.recompute or not run.training
     size = tuning.RECOMPUTED_STEPS if recompute else tuning.BACKWARD_STEPS
 
     @tf.custom_gradient
-    def run(xs, carry, kernels, others):
+    def differentiable(xs, carry, kernels, others):
         weights.transpose()
         # No arrays, which would copy the inputs: no gradient goes through this loop.
         run_steps = functools.partial(loop, body, lambda t: [x[t] for x in xs], matmul_impl=weights.matmul_impl)
@@ -187,51 +187,34 @@ def batched_loop(body, xs, carry, length, reads_output, options):
 
         def gradient(*d_results):
             d_outputs, d_last = (d_results[0], d_results[1:]) if options.return_sequences else (None, d_results)
-            # The sequence has ended by then.
-            with options.resume():
-                backward = Backward(body, steps, xs, carry[: keep.start], weights, length, d_outputs)
-                return without_gradient(backward.gradients(size, list(d_last)), SECOND)
+            backward = Backward(body, steps, xs, carry[: keep.start], weights, length, d_outputs)
+            return without_gradient(backward.gradients(size, list(d_last)), SECOND)
 
         return ([outputs] if options.return_sequences else []) + last, gradient
 
-    results = run(xs, carry, weights.kernels, weights.others)
+    results = differentiable(xs, carry, weights.kernels, weights.others)
     return (results[1:], results[0]) if options.return_sequences else (results, None)
 
 
-def reading_once(body, variables):
-    """Returns `body` with `variables` read before the loop, as `tf.custom_gradient` needs tensors."""
-    if in_stateless_scope():
-        return body
-    with AutocastScope(None):
-        values = [(variable, tf.convert_to_tensor(variable.value)) for variable in variables]
-
-    def one(x, carry):
-        with keras.StatelessScope(values) as scope:
-            new = body(x, carry)
-        writes = any(scope.get_current_value(variable) is not value for variable, value in values)
-        return body(x, carry) if writes else new
-
-    return one
-
-
 class Weights:
-    """The kernels that a step multiplies by, and the other floats that it reads from outside, found by tracing it.
+    """The weights of a step: the kernels that it multiplies by, and the others.
 
     Args:
         body: The step.
+        tensors: List of all tensors that the step reads from outside.
         xs: Sequences.
         carry: List of tensors that go from step to step.
 
     Attributes:
         kernels_of_products: The kernel of each product. Empty if the step has no gradient of its own, as it assigns a
-            variable, or reads one that was not named.
+            variable, or reads other tensors.
         products: A tensor like each product.
         matmul_impl: Function that computes a product: in two halves, unless the products can run side by side.
         kernels: The large kernels, whose gradients are formed once for many steps.
-        others: All other floats, small kernels among them.
+        others: All other floats that the step reads, small kernels among them.
     """
 
-    def __init__(self, body, xs, carry):
+    def __init__(self, body, tensors, xs, carry):
         self.kernels_of_products, self.products, self.kernels = [], [], []
         if internals.FuncGraph is None:
             return
@@ -245,14 +228,15 @@ class Weights:
             return self.products[-1]
 
         graph = internals.FuncGraph("step")
-        with graph.as_default(), override_matmul(matmul_impl):
+        with graph.as_default():
             old = [tf.compat.v1.placeholder(c.dtype, c.shape) for c in carry]
-            body([tf.compat.v1.placeholder(x.dtype, x.shape[1:]) for x in xs], old)
+            body([tf.compat.v1.placeholder(x.dtype, x.shape[1:]) for x in xs], old, matmul_impl)
         self.matmul_impl = in_halves if _are_sequential(self.products, old) else tf.matmul
-        others = [x for x in graph.external_captures if self.place(x) is None]
-        if any(x.dtype == tf.resource for x in others):
+        known = set(map(id, tensors))
+        read = [x for x in graph.external_captures if x.dtype.is_floating or x.dtype == tf.resource]
+        if any(id(x) not in known for x in read):
             self.kernels_of_products = []
-        self.others = [x for x in others if x.dtype.is_floating]
+        self.others = [x for x in read if self.place(x) is None]
 
     def place(self, kernel):
         """Returns the place of a kernel in `kernels`, or `None`."""
@@ -383,8 +367,7 @@ class Backward:
         x = [tf.stop_gradient(x[start + t]) for x in self.xs]
         read = [tf.stop_gradient(array.read(first + t)) for array in before]
         old = [*map(tf.zeros_like, self.unread), *read]
-        with override_matmul(matmul_impl):
-            new = self.body(x, old)
+        new = self.body(x, old, matmul_impl)
         d_output = d_carry[0] if self.d_outputs is None else d_carry[0] + self.d_outputs[start + t]
         wanted = [old, [x[k] for k in self.floats], weights.others, [e for _, e in taken]]
         found = tf.gradients(new, tree.flatten(wanted), [d_output, *d_carry[1:]], unconnected_gradients="zero")
@@ -481,7 +464,8 @@ def _array_of(x, length, first_axis=0):
     return tf.TensorArray(x.dtype, length, element_shape=x.shape[first_axis:])
 
 
-def ragged_scan(step, inputs, states, times, ends, collect):
+def ragged_scan(step, run, inputs, states, times, ends, collect):
+    step = run.bound(step)
     length, batch_size = tf.unstack(tf.shape(inputs)[:2])
     rows = tf.range(batch_size)
     flat = tf.reshape(inputs, (-1, inputs.shape[-1]))
@@ -516,22 +500,10 @@ def ragged_scan(step, inputs, states, times, ends, collect):
     return states, times, (outputs, visited + length)
 
 
-def value_with_gradient_of(short, whole):
+def value_with_gradient_of(short, whole, tensors, variables):
     if internals.could_possibly_record():
-        return whole()
-    return without_gradient(short(), SHORT)
-
-
-def switch(index, functions, operands):
-    # Not `tf.switch_case`: ONNX, OpenVINO and LiteRT know only conditionals.
-    if len(functions) == 1:
-        return functions[0](*operands)
-    half = len(functions) // 2
-    return tf.cond(
-        index < half,
-        lambda: switch(index, functions[:half], operands),
-        lambda: switch(index - half, functions[half:], operands),
-    )
+        return whole(*tensors)
+    return without_gradient(short(*tensors), SHORT)
 
 
 def supports_switch():

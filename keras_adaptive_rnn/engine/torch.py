@@ -8,7 +8,6 @@ from keras import tree
 from torch.utils.checkpoint import checkpoint
 
 from keras_adaptive_rnn._keras import AutocastScope, in_stateless_scope
-from keras_adaptive_rnn._products import override_matmul
 from keras_adaptive_rnn.engine import _torch_internals as internals
 from keras_adaptive_rnn.engine import tuning
 from keras_adaptive_rnn.engine.masking import masked
@@ -34,10 +33,10 @@ __all__ = [
 ]
 
 
-def scan(step, inputs, states, output, mask, options):
-    step = masked(step, options.zero_output_for_mask)
+def scan(step, run, inputs, states, output, mask, options):
     sequences = [*tree.flatten(inputs), *([] if mask is None else [mask])]
     length, count = len(sequences[0]), len(sequences) - (mask is not None)
+    step = masked(run.changed(matmul_impl=Products(length)).bound(step), options.zero_output_for_mask)
     if torch.jit.is_tracing():
         # The graph holds so many steps: a sequence of another length must fail, not lose its end.
         sequences = [x.reshape(length, *x.shape[1:]) for x in sequences]
@@ -49,34 +48,27 @@ def scan(step, inputs, states, output, mask, options):
         output, new = step(now, mask_now, output, tree.pack_sequence_as(states, flat))
         return [output, *tree.flatten(new)]
 
-    def run(start, stop, *carry):
+    def steps(start, stop, *carry):
         outputs = []
-        with override_matmul(products):
-            for x in xs[start:stop]:
-                carry = traced(*x, *carry)
-                if options.return_sequences:
-                    outputs.append(carry[0])
+        for x in xs[start:stop]:
+            carry = traced(*x, *carry)
+            if options.return_sequences:
+                outputs.append(carry[0])
         return carry, outputs
-
-    def resumed_run(*args):
-        # Not a `context_fn`, whose contexts are made once, while each backward pass runs the steps again.
-        with options.resume():
-            return run(*args)
 
     if not length and torch.is_grad_enabled():
         # Adds an exact zero, so that a gradient can be asked for: without a step it is zero.
         weights = [variable.value for variable in options.variables if variable.trainable]
         output = output + sum(weight.flatten()[:0].sum() for weight in weights)
-    products = Products(length)
     traces = options.is_traceable and length >= tuning.TRACED_STEPS and not is_exporting()
     traced = Traced(flat_step) if traces else flat_step
     # The first step is not recomputed: the trace is made in it.
-    carry, outputs = run(0, 1, output, *tree.flatten(states))
+    carry, outputs = steps(0, 1, output, *tree.flatten(states))
     recompute = options.recompute and torch.is_grad_enabled() and not is_exporting()
     for start in range(1, length, tuning.RECOMPUTED_STEPS if recompute else max(1, length)):
         if recompute:
             carry, more = checkpoint(
-                resumed_run,
+                steps,
                 start,
                 start + tuning.RECOMPUTED_STEPS,
                 *carry,
@@ -85,7 +77,7 @@ def scan(step, inputs, states, output, mask, options):
                 preserve_rng_state=False,
             )
         else:
-            carry, more = run(start, length, *carry)
+            carry, more = steps(start, length, *carry)
         outputs += more
     output, states = carry[0], tree.pack_sequence_as(states, list(carry[1:]))
     if not options.return_sequences:
@@ -235,8 +227,9 @@ def reorders(kernel, inputs, steps):
     )
 
 
-def ragged_scan(step, inputs, states, times, ends, collect):
+def ragged_scan(step, run, inputs, states, times, ends, collect):
     length, batch_size = inputs.shape[:2]
+    step = run.changed(matmul_impl=Products(length)).bound(step)
     rows = torch.arange(batch_size, device=inputs.device)
 
     def flat_step(now, *states):
@@ -245,26 +238,25 @@ def ragged_scan(step, inputs, states, times, ends, collect):
 
     traced = Traced(flat_step)
     outputs, visited = [states[0]], [torch.full_like(times, length)]
-    with override_matmul(Products(length)):
-        if batch_size == 1:
-            # Python counts faster than tensors do.
-            xs, time, end = torch.unbind(inputs), int(times), int(ends)
-            while time < end:
-                *states, stride = traced(xs[time], *states)
-                if collect:
-                    outputs.append(states[0])
-                    visited.append(torch.full_like(times, time))
-                time += int(stride)
-            times = torch.full_like(times, time)
-        while (active := times < ends).any():
-            *new, stride = traced(inputs[torch.clamp(times, max=length - 1), rows], *states)
-            if not active.all():
-                new = [torch.where(active[:, None], a, b) for a, b in zip(new, states, strict=True)]
-                stride = stride * active
+    if batch_size == 1:
+        # Python counts faster than tensors do.
+        xs, time, end = torch.unbind(inputs), int(times), int(ends)
+        while time < end:
+            *states, stride = traced(xs[time], *states)
             if collect:
-                outputs.append(new[0])
-                visited.append(torch.where(active, times, length))
-            states, times = new, times + stride
+                outputs.append(states[0])
+                visited.append(torch.full_like(times, time))
+            time += int(stride)
+        times = torch.full_like(times, time)
+    while (active := times < ends).any():
+        *new, stride = traced(inputs[torch.clamp(times, max=length - 1), rows], *states)
+        if not active.all():
+            new = [torch.where(active[:, None], a, b) for a, b in zip(new, states, strict=True)]
+            stride = stride * active
+        if collect:
+            outputs.append(new[0])
+            visited.append(torch.where(active, times, length))
+        states, times = new, times + stride
     return list(states), times, (torch.stack(outputs), torch.stack(visited)) if collect else None
 
 
@@ -305,8 +297,8 @@ def repeatable(function, variables):
     return call
 
 
-def value_with_gradient_of(short, whole):
-    return whole() if torch.is_grad_enabled() or is_exporting() else short()
+def value_with_gradient_of(short, whole, tensors, variables):
+    return (whole if torch.is_grad_enabled() or is_exporting() else short)(*tensors)
 
 
 def preferred_schedules(depth, weights, rows, training):

@@ -1,12 +1,11 @@
 """Runs a cell over a sequence: what lies between a layer and the engine."""
 
-import contextlib
 import functools
 
 import keras
 from keras import ops, tree
 
-from keras_adaptive_rnn import _sequence, engine, maps
+from keras_adaptive_rnn import _run, engine, maps
 from keras_adaptive_rnn._keras import AutocastScope
 from keras_adaptive_rnn.cells.bases.any_cell import (
     as_list,
@@ -27,8 +26,8 @@ class CellRunner:
     """Runs a cell over a sequence, or for a single step, for layers and models, and for whoever looks at the steps.
 
     `keras_adaptive_rnn.layers.RNN` has one as its attribute `runner`. The cell may be one of this package, of Keras or
-    of a user. A pass over a sequence begins with `started`, which draws the noise and prepares the weights; `scan` runs
-    all steps, and `step` is a pass of a single one.
+    of a user. A run over a sequence begins with `start`, which draws the noise and prepares the weights; `scan` runs
+    all steps of it, `project` and `step_projected` one, and `step` is a run of a single step.
 
     A plain object, so that Keras does not track the cell twice.
 
@@ -49,7 +48,7 @@ class CellRunner:
         self.deciding = _deciding(self.parts)
         self.is_traceable = is_traceable(cell)
         self._nested_deciding = [inner for outer in self.deciding for inner in _deciding(parts_of(outer))[1:]]
-        self._drawing_own_masks = list(filter(_sequence.draws_own_masks, self.parts))
+        self._drawing_own_masks = list(filter(_run.draws_own_masks, self.parts))
 
     @property
     def dtype(self):
@@ -72,7 +71,7 @@ class CellRunner:
         Args:
             collected: List of the cells whose decisions are wanted.
         """
-        if not self.deciding or _sequence.current().intermediates is not None:
+        if not self.deciding:
             return False
         if not engine.supports_switch() and not all(map(scans_taken_steps, self.deciding)):
             return False
@@ -126,87 +125,74 @@ class CellRunner:
 
     # Steps.
 
-    def project(self, inputs, training=False):
-        """Returns what the cell computes without its state, for inputs with any leading axes."""
-        return project(self.cell, inputs, training, self.dtype)
-
-    def step_projected(self, projected, states, training=False):
-        """Returns `output, states` of one step from the result of `project`."""
-        return step(self.cell, projected, states, training, self.dtype)
-
-    def step(self, inputs, states):
-        """Returns `output, states` of one step of inference, which is a pass by itself."""
-        masks = _sequence.started_step(self._drawing_own_masks, inputs.shape[0])
-        with masks, AutocastScope(self.dtype):
-            return self.step_projected(self.project(self.cast_inputs(inputs)), states)
-
-    @contextlib.contextmanager
-    def started(self, batch_size, training, skips_unneeded=False):
-        """Starts a pass over a sequence, and returns a context within which its steps run: see `_sequence.started`."""
-        with AutocastScope(self.dtype), _sequence.started(self.parts, batch_size, training, skips_unneeded) as sequence:
-            yield sequence
-
-    def scan(
-        self,
-        sequences,
-        states,
-        mask=None,
-        training=False,
-        *,
-        return_sequences=False,
-        zero_output_for_mask=False,
-        unroll=False,
-        recompute=False,
-        schedule="steps",
-        collected=(),
-    ):
-        """Runs all steps of the pass that has been started.
+    def start(self, batch_size, training=False, skips_unneeded=False, sown=None):
+        """Returns a new `Run`, for which noise is drawn and weights are prepared.
 
         Args:
+            batch_size: Integer or scalar tensor.
+            training, skips_unneeded, sown: As in `Run`.
+        """
+        return _run.start(self.parts, batch_size, training, self.dtype, skips_unneeded, sown)
+
+    def project(self, inputs, run):
+        """Returns what the cell computes without its state, for inputs with any leading axes."""
+        with AutocastScope(self.dtype):
+            return project(self.cell, inputs, run, self.dtype)
+
+    def step_projected(self, projected, states, run):
+        """Returns `output, states` of one step from the result of `project`."""
+        with AutocastScope(self.dtype):
+            return step(self.cell, projected, states, run, self.dtype)
+
+    def step(self, inputs, states, skips_unneeded=False, emitted=None):
+        """Returns `output, states` of one step of inference, which is a run by itself.
+
+        Args:
+            inputs: Tensor `[batch, features]`.
+            states: List of states, nested like `state_size`.
+            skips_unneeded, emitted: As in `Run`.
+        """
+        # Of all parts, only Keras's cells prepare what a single step needs.
+        run = _run.start(self._drawing_own_masks, inputs.shape[0], False, self.dtype, skips_unneeded)
+        run = run.changed(emitted=emitted)
+        return self.step_projected(self.project(self.cast_inputs(inputs), run), states, run)
+
+    def scan(self, run, sequences, states, mask=None, *, schedule="steps", collected=(), **options):
+        """Runs all steps.
+
+        Args:
+            run: The result of `start`.
             sequences: Tensor `[time, batch, features]`.
             states: List of states, nested like `state_size`.
             mask: Boolean tensor `[time, batch, 1]`, or `None` (default).
-            training: Whether the pass is a training pass. Defaults to `False`.
-            return_sequences, zero_output_for_mask, unroll, recompute: As in `RNN`.
             schedule: As in `RNN`, other than `"auto"`. Defaults to `"steps"`.
             collected: List of the cells whose decisions are wanted. Defaults to none.
+            **options: `return_sequences`, `zero_output_for_mask`, `unroll` and `recompute`, as in `RNN`.
 
         Returns:
             `(last_output, outputs, states, emitted)`: the results of `engine.scan`, and `None` or what the collected
             cells have emitted, float32 `[time, batch, sizes]`.
         """
-        sequence, dtype = _sequence.current(), self.dtype
-        differentiable = not sequence.skips_unneeded
-        options = engine.Options(
-            return_sequences=return_sequences,
-            zero_output_for_mask=zero_output_for_mask,
-            unroll=unroll,
-            training=training,
-            differentiable=differentiable,
-            recompute=recompute,
-            variables=getattr(self.cell, "weights", []),
-            resume=lambda: _sequence.resumed(sequence, dtype),
-            is_traceable=self.is_traceable,
-        )
-        if not differentiable and scans_taken_steps(self.cell):
-            return scan_taken_steps(self.cell, sequences, states, mask, options, bool(collected))
+        variables = getattr(self.cell, "weights", [])
+        options = engine.Options(**options, variables=variables, is_traceable=self.is_traceable)
+        if run.skips_unneeded and scans_taken_steps(self.cell):
+            return scan_taken_steps(self.cell, run, sequences, states, mask, options, bool(collected))
         first_output = self.first_output(states)
-        if differentiable and schedule != "steps":
-            stack = schedules.layer_stack(self.cell, training)
-            arguments = (stack, sequences, states, first_output, mask, options)
+        if not run.skips_unneeded and schedule != "steps":
+            arguments = (self.cell, run, sequences, states, first_output, mask, options)
             return *schedules.scan(*arguments, schedule == "wavefront"), None
         hoists = (
-            differentiable
+            not run.skips_unneeded
             and runs_in_parts(self.cell)
-            and engine.should_hoist(self.cell.count_params(), known_rows(sequences), training)
+            and engine.should_hoist(self.cell.count_params(), known_rows(sequences), run.training)
         )
-        inputs = self.project(sequences, training) if hoists else sequences
+        inputs = self.project(sequences, run) if hoists else sequences
 
-        def step(inputs, states):
-            projected = inputs if hoists else self.project(inputs, training)
-            return self.step_projected(projected, states, training)
+        def one_step(inputs, states, run):
+            projected = inputs if hoists else project(self.cell, inputs, run, self.dtype)
+            return step(self.cell, projected, states, run, self.dtype)
 
-        return decisions.scan(collected, step, inputs, states, first_output, mask, options)
+        return decisions.scan(collected, run, one_step, inputs, states, first_output, mask, options)
 
 
 def known_rows(sequences):

@@ -4,25 +4,31 @@ import dataclasses
 
 from keras import ops
 
-from keras_adaptive_rnn import _sequence, engine
+from keras_adaptive_rnn import engine
 from keras_adaptive_rnn.cells.bases.any_cell import split_sizes
 
 
-def scan(cells, step, inputs, states, output, mask, options):
+def scan(cells, run, step, inputs, states, output, mask, options):
     """Runs `engine.scan` and collects what `cells` emit in each step, appended to the output.
+
+    Args:
+        cells: List of the cells whose decisions are wanted.
+        run: `Run`.
+        step: Function of `(inputs of one step, states, run)`, which returns `output, states`.
+        inputs, states, output, mask, options: As in `engine.scan`.
 
     Returns:
         `(last_output, outputs, states, emitted)`: the results of `engine.scan`, and `None` or float32
         `[time, batch, sizes]`, what the cells emitted, concatenated.
     """
     if not cells:
-        return *engine.scan(step, inputs, states, output, mask, options), None
+        return *engine.scan(step, run, inputs, states, output, mask, options), None
 
-    def emitting_step(inputs, states):
+    def emitting_step(inputs, states, run):
         # A step may be traced more than once, even after the loop, so every call has a dict of its own.
-        with _sequence.changed(aux={}) as now:
-            output, states = step(inputs, states)
-        return join([output, *(value for cell in cells for value in now.aux[cell])]), states
+        run = run.changed(emitted={})
+        output, states = step(inputs, states, run)
+        return join([output, *(value for cell in cells for value in run.emitted[cell])]), states
 
     # In float32, as sums over time lose digits in half precision.
     def join(tensors):
@@ -31,7 +37,7 @@ def scan(cells, step, inputs, states, output, mask, options):
     sizes = [output.shape[-1], sum(cell.aux_size for cell in cells)]
     start = join([output, ops.zeros((ops.shape(output)[0], sizes[1]))])
     collecting = dataclasses.replace(options, return_sequences=True)
-    last, outputs, states = engine.scan(emitting_step, inputs, states, start, mask, collecting)
+    last, outputs, states = engine.scan(emitting_step, run, inputs, states, start, mask, collecting)
     outputs, emitted = split_sizes(outputs, sizes)
     last = ops.cast(last[..., : sizes[0]], output.dtype)
     return last, ops.cast(outputs, output.dtype) if options.return_sequences else None, states, emitted

@@ -1,45 +1,85 @@
 """Deep cells as stacks of layers, which can run over the sequence one after the other."""
 
-import contextlib
 import inspect
 
 import keras
 from keras import ops, tree
 
-from keras_adaptive_rnn import _arguments, _sequence, maps
+from keras_adaptive_rnn import _arguments, maps
 from keras_adaptive_rnn.cells.bases.any_cell import as_list, parts_of, project, runs_in_parts, step
 from keras_adaptive_rnn.cells.bases.cell import Cell
 
 
 class LayerStack:
-    """The layers of a deep cell within a sequence: the lowest layer, and the layers above it, which are alike.
+    """The equations of the layers of a deep cell: of the lowest layer, and of the layers above it, which are alike.
 
     Three methods compute a layer: `project` and `to_next_layer` take any leading axes, `step` takes one time step.
-    Their argument `layer` is `None` for the lowest layer, the result of `unpack` for a layer above it, and the result
-    of `vectorized` for all layers above it at once. They must be called within `with_weights_of(layer)`. The tensors
-    that flow from each layer to the next are called the carry.
+    Their argument `run` holds what the layer has prepared; `layer_runs` makes these runs. The tensors that flow from
+    each layer to the next are called the carry.
 
     Args:
-        kernels: Dict of structures of tensors: the prepared weights of the layers above the lowest, stacked along the
-            first axis. Matrices are multiplied, vectors are added.
+        cell: The deep cell.
+    """
+
+    def __init__(self, cell):
+        self.cell = cell
+
+    @classmethod
+    def depth_of(cls, cell):
+        """Returns the number of layers of `cell`, or 0 if they cannot be run one by one."""
+
+    def layer_runs(self, run):
+        """Returns the run of the lowest layer, and `UpperRuns`, those of the layers above it, from that of the cell."""
+
+    def project(self, carry, run):
+        """Returns what the steps of a layer read, given the carry from below."""
+
+    def step(self, projected, states, run):
+        """Returns `output, states` of one step of a layer."""
+
+    def to_next_layer(self, carry, output, run):
+        """Returns the carry to the next layer; `carry` is the carry to this one."""
+
+    def output(self, carry):
+        """Returns the output of the cell, given the carry from the highest layer."""
+        return carry[0]
+
+    def advance(self, step_count, run):
+        """Advances the states that depend on nothing but time, such as the step count, which follow the inputs."""
+        return step_count
+
+    def split(self, states):
+        """Returns the step count, the states of the lowest layer, and those of the upper layers, `[layers, ...]`."""
+
+    def join(self, output, step_count, lowest, above):
+        """Returns the states of the cell, given its output and what `split` returns: its inverse."""
+
+
+class UpperRuns:
+    """The runs of the layers above the lowest, one by one or all at once.
+
+    Args:
+        run_of: Function that makes a run of one dict, of kernels and rows.
+        kernels: Dict of structures of tensors: the prepared weights of these layers, stacked along the first axis.
+            Matrices are multiplied, vectors are added.
         rows: Dict of structures of tensors, stacked likewise, with one entry for each row of the batch, or one number
             for each layer.
     """
 
-    def __init__(self, kernels, rows):
-        self._kernels, self._rows = kernels, rows
+    def __init__(self, run_of, kernels, rows):
+        self._run_of, self._kernels, self._rows = run_of, kernels, rows
         self._leaves = tree.flatten((kernels, rows))
         self.tensors = [leaf for leaf in self._leaves if ops.is_tensor(leaf)]
 
-    def unpack(self, tensors):
-        """Returns the kernels and rows of one layer as one dict, given its slices of `self.tensors`."""
+    def of_layer(self, tensors):
+        """Returns the run of one layer, given its slices of `self.tensors`."""
         tensors = iter(tensors)
         leaves = [next(tensors) if ops.is_tensor(leaf) else leaf for leaf in self._leaves]
         kernels, rows = tree.pack_sequence_as((self._kernels, self._rows), leaves)
-        return {**kernels, **rows}
+        return self._run_of({**kernels, **rows})
 
-    def vectorized(self, batch_size):
-        """Returns the kernels and rows of all upper layers at once, with the layers folded into the batch axis."""
+    def folded(self, batch_size):
+        """Returns the run of all layers at once, with the layers folded into the batch axis."""
 
         def repeated(value):
             return fold_layers_into_batch(ops.broadcast_to(value, (value.shape[0], batch_size, value.shape[-1])))
@@ -55,38 +95,7 @@ class LayerStack:
         def map_tensors(function, structure):
             return tree.map_structure(lambda leaf: function(leaf) if ops.is_tensor(leaf) else leaf, structure)
 
-        return {**map_tensors(kernel, self._kernels), **map_tensors(row, self._rows)}
-
-    @classmethod
-    def depth_of(cls, cell):
-        """Returns the number of layers of `cell`, or 0 if they cannot be run one by one."""
-
-    def with_weights_of(self, layer):
-        """Returns a context in which the methods below compute `layer`; by default they need none."""
-        return contextlib.nullcontext()
-
-    def project(self, carry, layer):
-        """Returns what the steps of a layer read, given the carry from below."""
-
-    def step(self, projected, states, layer):
-        """Returns `output, states` of one step of a layer."""
-
-    def to_next_layer(self, carry, output, layer):
-        """Returns the carry to the next layer; `carry` is the carry to this one."""
-
-    def output(self, carry):
-        """Returns the output of the cell, given the carry from the highest layer."""
-        return carry[0]
-
-    def advance(self, step_count):
-        """Advances the states that depend on nothing but time, such as the step count, which follow the inputs."""
-        return step_count
-
-    def split(self, states):
-        """Returns the step count, the states of the lowest layer, and those of the upper layers, `[layers, ...]`."""
-
-    def join(self, output, step_count, lowest, above):
-        """Returns the states of the cell, given its output and what `split` returns: its inverse."""
+        return self._run_of({**map_tensors(kernel, self._kernels), **map_tensors(row, self._rows)})
 
 
 def fold_layers_into_batch(tensor):
@@ -97,65 +106,63 @@ def fold_layers_into_batch(tensor):
 class CellStack(LayerStack):
     """The layers of a `StackedCells` whose upper cells are alike.
 
-    One of the upper cells runs all of them: within `with_weights_of`, it has the noise and prepared weights of another.
+    One of the upper cells runs all of them: in a run with the noise and prepared weights of another.
     """
-
-    def __init__(self, stack, training):
-        self.cells = [stack.cells[0], stack.cells[1]]
-        self.above = len(stack.cells) - 1
-        self.connection = stack.connection
-        self.dtype = stack.compute_dtype
-        self.training = training
-        prepared = [[(part, _sequence.prepared_by(part)) for part in parts_of(cell)] for cell in stack.cells[1:]]
-        self._parts = [part for part, _ in prepared[0]]
-        kernels, rows = {}, {}
-        for k, part in enumerate(self._parts):
-            stacked = tree.map_structure(
-                lambda *values: ops.stack(values) if ops.is_tensor(values[0]) else values[0],
-                *(of_cell[k][1] for of_cell in prepared),
-            )
-            (rows if isinstance(part, Cell) else kernels)[k] = stacked
-        super().__init__(kernels, rows)
 
     @classmethod
     def depth_of(cls, cell):
         return len(cell.cells) if len(cell.cells) > 2 and are_alike(cell.cells[1:]) else 0
 
-    def _cell(self, layer):
-        return self.cells[0 if layer is None else 1]
+    def layer_runs(self, run):
+        lowest, *upper = self.cell.cells
+        prepared = [[(part, run.prepared_by(part)) for part in parts_of(cell)] for cell in upper]
+        parts = [part for part, _ in prepared[0]]
+        kernels, rows = {}, {}
+        for k, part in enumerate(parts):
+            stacked = tree.map_structure(
+                lambda *values: ops.stack(values) if ops.is_tensor(values[0]) else values[0],
+                *(of_cell[k][1] for of_cell in prepared),
+            )
+            (rows if isinstance(part, Cell) else kernels)[k] = stacked
 
-    def with_weights_of(self, layer):
-        if layer is None:
-            return contextlib.nullcontext()
-        of_layer = {part: layer[k] for k, part in enumerate(self._parts)}
-        return _sequence.changed(prepared={**_sequence.current().prepared, **of_layer})
+        def run_of(layer):
+            return run.changed(prepared={part: layer[k] for k, part in enumerate(parts)})
 
-    def project(self, carry, layer):
-        return project(self._cell(layer), carry[0], self.training, self.dtype)
+        lowest_run = run.changed(prepared={part: run.prepared_by(part) for part in parts_of(lowest)})
+        return lowest_run, UpperRuns(run_of, kernels, rows)
 
-    def step(self, projected, states, layer):
-        return step(self._cell(layer), projected, states, self.training, self.dtype)
+    def _is_lowest(self, run):
+        return self.cell.cells[0] in run.prepared
 
-    def to_next_layer(self, carry, output, layer):
-        if self.connection is None:
+    def _cell(self, run):
+        return self.cell.cells[0 if self._is_lowest(run) else 1]
+
+    def project(self, carry, run):
+        return project(self._cell(run), carry[0], run, self.cell.compute_dtype)
+
+    def step(self, projected, states, run):
+        return step(self._cell(run), projected, states, run, self.cell.compute_dtype)
+
+    def to_next_layer(self, carry, output, run):
+        if self.cell.connection is None:
             return [output]
-        if self.connection == "residual":
-            return [output if layer is None else output + carry[0]]
-        return [output, output if layer is None else output + carry[1]]
+        if self.cell.connection == "residual":
+            return [output if self._is_lowest(run) else output + carry[0]]
+        return [output, output if self._is_lowest(run) else output + carry[1]]
 
     def output(self, carry):
         return carry[-1]
 
     def split(self, states):
-        states = states if self.connection is None else states[1:]
-        count = len(self.cells[1].state_size)
-        end = count * self.above
+        states = states if self.cell.connection is None else states[1:]
+        count = len(self.cell.cells[1].state_size)
+        end = count * (len(self.cell.cells) - 1)
         # The highest cell's states come first.
         return [], list(states[end:]), [ops.stack(states[k:end:count][::-1]) for k in range(count)]
 
     def join(self, output, step_count, lowest, above):
-        above = [state[k] for k in reversed(range(self.above)) for state in above]
-        return [*([] if self.connection is None else [output]), *above, *as_list(lowest)]
+        above = [state[k] for k in reversed(range(len(self.cell.cells) - 1)) for state in above]
+        return [*([] if self.cell.connection is None else [output]), *above, *as_list(lowest)]
 
 
 def are_alike(cells):

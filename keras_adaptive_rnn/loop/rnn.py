@@ -1,5 +1,6 @@
 """`keras.layers.RNN` with a time loop of its own, and the same arguments, weights and files."""
 
+import functools
 import weakref
 from typing import Any
 
@@ -7,7 +8,7 @@ import keras
 import numpy as np
 from keras import ops, tree
 
-from keras_adaptive_rnn import _arguments, _sequence, engine
+from keras_adaptive_rnn import _arguments, engine
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._keras import get_mask, let_masks_through, shares_objects
 from keras_adaptive_rnn._types import Regularizer, Tensor
@@ -345,23 +346,26 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
         step_mask = None if mask is None else ops.expand_dims(ops.transpose(mask), -1)
         collected, rows = self._collected_cells(), known_rows(sequences)
 
-        def scan(skips_unneeded=False):
-            with self.runner.started(ops.shape(sequences)[1], training, skips_unneeded):
-                return self.runner.scan(
-                    sequences,
-                    initial_state,
-                    step_mask,
-                    training,
-                    return_sequences=self.return_sequences,
-                    zero_output_for_mask=self.zero_output_for_mask,
-                    unroll=self.unroll,
-                    recompute=self.recompute,
-                    schedule=self.running_schedule(rows, training),
-                    collected=collected,
-                )
+        def scan(sequences, initial_state, step_mask, skips_unneeded=False):
+            return self.runner.scan(
+                self.runner.start(ops.shape(sequences)[1], training, skips_unneeded),
+                sequences,
+                initial_state,
+                step_mask,
+                return_sequences=self.return_sequences,
+                zero_output_for_mask=self.zero_output_for_mask,
+                unroll=self.unroll,
+                recompute=self.recompute,
+                schedule=self.running_schedule(rows, training),
+                collected=collected,
+            )
 
-        skips = not training and self.runner.may_skip(collected)
-        results = engine.value_with_gradient_of(lambda: scan(True), scan) if skips else scan()
+        tensors = [sequences, initial_state, step_mask]
+        if not training and self.runner.may_skip(collected):
+            short = functools.partial(scan, skips_unneeded=True)
+            results = engine.value_with_gradient_of(short, scan, tensors, getattr(self.cell, "weights", []))
+        else:
+            results = scan(*tensors)
         (last_output, outputs, states, emitted), decided = results, []
         if emitted is not None:
             losses, decided = decisions.losses_and_decisions(collected, emitted, mask)
@@ -461,8 +465,7 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
     def _step(self, inputs, states):
         # Where the step is compiled, the shapes of states are checked once.
         states = self.runner.check_states(states, inputs.shape[0], f"Layer '{self.name}'")
-        with _sequence.changed(skips_unneeded=self.runner.may_skip(self._collected_cells())):
-            return self.runner.step(inputs, states)
+        return self.runner.step(inputs, states, skips_unneeded=self.runner.may_skip(self._collected_cells()))
 
     # Config.
 

@@ -1,6 +1,5 @@
 """Schedules: the orders in which the layers of a deep cell can run over a sequence."""
 
-import contextlib
 import dataclasses
 
 from keras import ops
@@ -22,19 +21,15 @@ def stack_depth(cell):
     return 0 if layers is None else layers.depth_of(cell)
 
 
-def layer_stack(cell, training):
-    """Returns the layers of a deep cell, within a sequence."""
-    return LAYER_STACKS[type(cell)](cell, training)
-
-
-def scan(stack, sequence, states, output, mask, options, wavefront):
+def scan(cell, run, sequence, states, output, mask, options, wavefront):
     """Runs `engine.scan` over a deep cell layer by layer or as a wavefront, always starting with the lowest layer.
 
     Once a layer has finished, its outputs at all steps are known, so the next layer multiplies them in one large
     product. The results are the same, even with a mask: the output of a layer at a masked step is never read.
 
     Args:
-        stack: The `LayerStack` of the cell, within a sequence.
+        cell: A deep cell.
+        run: Its run.
         sequence: Tensor `[time, batch, features]`.
         states, output, mask, options: As in `engine.scan`.
         wavefront: Whether the upper layers run as a wavefront instead of one after the other.
@@ -43,82 +38,75 @@ def scan(stack, sequence, states, output, mask, options, wavefront):
         `(last_output, outputs, states)`, as `engine.scan` returns them.
     """
     all_steps = dataclasses.replace(options, return_sequences=True, zero_output_for_mask=False)
-    carry = [sequence]
+    stack, carry = LAYER_STACKS[type(cell)](cell), [sequence]
+    lowest_run, upper_runs = stack.layer_runs(run)
+    unprepared = run.changed(prepared=None)
     step_count, lowest, above = stack.split(states)
     if step_count:
         # The step count before each step.
         _, step_counts, step_count = engine.scan(
-            lambda _, now: (now[0], stack.advance(now)), sequence, step_count, step_count[0], mask, all_steps
+            lambda _, now, run: (now[0], stack.advance(now, run)),
+            unprepared,
+            sequence,
+            step_count,
+            step_count[0],
+            mask,
+            all_steps,
         )
         carry.append(step_counts)
-    carry, lowest = _run_layer(stack, carry, lowest, None, mask, all_steps)
+    carry, lowest = _run_layer(stack, carry, lowest, lowest_run, mask, all_steps)
     run_upper_layers = _in_waves if wavefront else _one_by_one
-    now, above = run_upper_layers(stack, carry, above, mask, all_steps)
+    now, above = run_upper_layers(stack, carry, above, upper_runs, mask, all_steps)
     # A masked step repeats the previous output or outputs zeros. If the output is a state, the state is kept.
-    last, outputs, (kept,) = engine.scan(lambda now, _: (now, [now]), now, [output], output, mask, options)
+    last, outputs, (kept,) = engine.scan(
+        lambda now, _, run: (now, [now]), unprepared, now, [output], output, mask, options
+    )
     return last, outputs, stack.join(kept, step_count, lowest, above)
 
 
-def _run_layer(stack, carry, states, layer, mask, options):
+def _run_layer(stack, carry, states, run, mask, options):
     """Runs one layer over all steps, and returns the carry to the next layer and the last states."""
-
-    def step(projected, states):
-        return stack.step(projected, states, layer)
-
-    inside = dataclasses.replace(_resuming(stack, layer, options), inside_layers=True)
-    with stack.with_weights_of(layer):
-        projected = stack.project(carry, layer)
-        _, outputs, states = engine.scan(step, projected, states, states[0], mask, inside)
-        return stack.to_next_layer(carry, outputs, layer), states
+    inside = dataclasses.replace(options, inside_layers=True)
+    projected = stack.project(carry, run)
+    _, outputs, states = engine.scan(stack.step, run, projected, states, states[0], mask, inside)
+    return stack.to_next_layer(carry, outputs, run), states
 
 
-def _resuming(stack, layer, options):
-    @contextlib.contextmanager
-    def resume():
-        with options.resume(), stack.with_weights_of(layer):
-            yield
-
-    return dataclasses.replace(options, resume=resume)
-
-
-def _one_by_one(stack, carry, states, mask, options):
+def _one_by_one(stack, carry, states, runs, mask, options):
     """Runs each layer over the whole sequence before the next one, in one loop over layers, compiled once."""
 
     def layer(carry, states, tensors):
-        return _run_layer(stack, carry, states, stack.unpack(tensors), mask, options)
+        return _run_layer(stack, carry, states, runs.of_layer(tensors), mask, options)
 
-    carry, states = engine.scan_layers(layer, carry, states, stack.tensors)
+    carry, states = engine.scan_layers(layer, carry, states, runs.tensors)
     return stack.output(carry), states
 
 
-def _in_waves(stack, carry, states, mask, options):
+def _in_waves(stack, carry, states, runs, mask, options):
     """Runs layer l at step s - l in wave s, in one loop over waves, in which the layers share batched products.
 
     The layers are folded into the batch axis. The carry to the next layer is a state of this loop, together with a flag
     that tells whether the step lies in the sequence and is not masked. Only then does it change the layer's states.
     """
-    layers, (length, batch_size, _) = states[0].shape[0], ops.shape(carry[0])
+    count, layers, (length, batch_size, _) = len(states), states[0].shape[0], ops.shape(carry[0])
     # As floats, which every backend accepts as a state.
     dtype = carry[0].dtype
     mask = ops.ones((length, batch_size, 1), dtype) if mask is None else ops.cast(mask, dtype)
     inputs = [ops.concatenate([x, ops.zeros((layers - 1, batch_size, x.shape[-1]), x.dtype)]) for x in (*carry, mask)]
     start_carry = [ops.zeros((layers * batch_size, x.shape[-1]), x.dtype) for x in inputs]
-    layer = stack.vectorized(batch_size)
+    run = runs.folded(batch_size)
 
-    def wave(now, carried):
-        old, before = carried[: len(states)], carried[len(states) :]
+    def wave(now, carried, run):
+        old, before = carried[:count], carried[count:]
         *carry, live = (ops.concatenate([x, b[:-batch_size]]) for x, b in zip(now, before, strict=True))
-        projected = stack.project(carry, layer)
-        output, new = stack.step(projected, old, layer)
-        carry = stack.to_next_layer(carry, output, layer)
+        projected = stack.project(carry, run)
+        output, new = stack.step(projected, old, run)
+        carry = stack.to_next_layer(carry, output, run)
         new = [ops.where(live > 0, a, b) for a, b in zip(new, old, strict=True)]
         return stack.output([x[-batch_size:] for x in carry]), [*new, *carry, live]
 
     first = [fold_layers_into_batch(state) for state in states]
-    with stack.with_weights_of(layer):
-        start = stack.output([x[-batch_size:] for x in start_carry[:-1]])
-        _, outputs, last = engine.scan(
-            wave, inputs, [*first, *start_carry], start, None, _resuming(stack, layer, options)
-        )
-    last = [ops.reshape(state, (layers, -1, state.shape[-1])) for state in last[: len(states)]]
+    start = stack.output([x[-batch_size:] for x in start_carry[:-1]])
+    _, outputs, last = engine.scan(wave, run, inputs, [*first, *start_carry], start, None, options)
+    last = [ops.reshape(state, (layers, -1, state.shape[-1])) for state in last[:count]]
     return outputs[layers - 1 :], last

@@ -14,11 +14,12 @@ def scans_taken_steps(cell):
     return type(cell) is SkipCell and cell.compute_dtype == "float32"
 
 
-def scan_taken_steps(cell, inputs, states, mask, options, wants_taken):
+def scan_taken_steps(cell, run, inputs, states, mask, options, wants_taken):
     """Runs a `SkipCell` over the steps in which it updates its state.
 
     Args:
-        cell: A `SkipCell`, within an inference sequence.
+        cell: A `SkipCell`.
+        run: `Run` of inference.
         inputs: Tensor `[time, batch, features]`.
         states: List of tensors `[batch, size]`, the states before the first step.
         mask: Boolean tensor `[time, batch, 1]`, or `None`. A masked step keeps every state.
@@ -38,12 +39,13 @@ def scan_taken_steps(cell, inputs, states, mask, options, wants_taken):
         inputs = ops.take_along_axis(inputs, times[..., None], axis=0)
         ends = ops.sum(ops.cast(mask[..., 0], "int32"), axis=0)
 
-    def step(inputs, states):
-        states = cell.update(inputs, states)
+    def step(inputs, states, run):
+        states = cell.update(inputs, states, run)
         return states, 1 + cell.skipped_steps(states)[:, 0]
 
     collect = options.return_sequences or wants_taken
-    states, reached, path = engine.ragged_scan(step, inputs, states, cell.skipped_steps(states)[:, 0], ends, collect)
+    first = cell.skipped_steps(states)[:, 0]
+    states, reached, path = engine.ragged_scan(step, run, inputs, states, first, ends, collect)
     done = reached - cell.skipped_steps(states)[:, 0]
     states = cell.skip(states, (ends - done)[:, None])
     held = mask is not None and options.zero_output_for_mask and inputs.shape[0] != 0

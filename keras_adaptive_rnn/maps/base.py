@@ -6,9 +6,8 @@ import keras
 import numpy as np
 from keras import ops, tree
 
-from keras_adaptive_rnn import _arguments, _sequence, initializers
+from keras_adaptive_rnn import _arguments, _run, initializers
 from keras_adaptive_rnn._keras import AutocastScope, delete_variable
-from keras_adaptive_rnn._products import matmul, override_matmul
 from keras_adaptive_rnn._saving import StoredByCell
 from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
@@ -20,7 +19,7 @@ class LinearMap(StoredByCell, _arguments.DeclaredArguments, keras.layers.Layer):
 
     The output is `blocks` concatenated pieces of `units` entries, one for each gate of a cell. If the gates of a cell
     read different vectors, as in a GRU that resets before the product, the blocks form groups: with `blocks=(2, 1)`,
-    `map(x, 0)` returns the first two pieces and `map(x, 1)` the third.
+    `map(x, run, 0)` returns the first two pieces and `map(x, run, 1)` the third.
 
     A map works by itself, as a layer, or inside a cell. A cell binds its map: it sets `units` and `blocks`, and the
     initializer, regularizer and constraint unless the map has its own. A bound map belongs to its cell.
@@ -164,9 +163,9 @@ class LinearMap(StoredByCell, _arguments.DeclaredArguments, keras.layers.Layer):
             constraint=self.constraint if copies == 1 or self.constraint is None else Each(self.constraint),
         )
 
-    def matrix(self, name):
+    def matrix(self, name, run=_run.Run()):  # noqa: B008 - It never changes.
         """Returns the value of a weight made by `add_kernel`, in the compute dtype, dequantized if it is quantized."""
-        prepared = _sequence.prepared_by(self).get("matrices", {}).get(name)
+        prepared = run.prepared_by(self).get("matrices", {}).get(name)
         if prepared is not None:
             return prepared
         value = ops.convert_to_tensor(getattr(self, name))
@@ -255,11 +254,11 @@ class LinearMap(StoredByCell, _arguments.DeclaredArguments, keras.layers.Layer):
             wide = wide * ops.expand_dims(ops.cast(gain, precise), -2)
         return ops.cast(wide, kernel.dtype)
 
-    def prepare(self, training):
+    def prepare(self, run):
         """Returns what a sequence multiplies by: for each group, whatever `product` takes."""
         raise NotImplementedError
 
-    def prepare_blocks(self, training):
+    def prepare_blocks(self, run):
         """Returns what `product_per_block` takes, with a leading axis of blocks in each tensor."""
         raise NotImplementedError
 
@@ -267,53 +266,56 @@ class LinearMap(StoredByCell, _arguments.DeclaredArguments, keras.layers.Layer):
         """Restricts one group of `prepare` to the first `inputs` inputs and the first `units` units of each block."""
         raise NotImplementedError
 
-    def product(self, inputs, prepared):
+    def product(self, inputs, prepared, run):
         """Returns the product of `inputs` and one group of `prepare`."""
-        return matmul(inputs, prepared)
+        return run.matmul(inputs, prepared)
 
-    def product_per_block(self, inputs, prepared):
+    def product_per_block(self, inputs, prepared, run):
         """Returns `[blocks, rows, units]`, the product of each block with its own inputs, `[blocks, rows, inputs]`."""
-        return matmul(inputs, prepared)
+        return run.matmul(inputs, prepared)
 
-    def draw_noise(self):
+    def draw_noise(self, run):
         """Returns a dict of what is random in the weights, drawn once per sequence. Nothing by default."""
         return {}
 
-    def prepare_sequence(self, prepared, batch_size, training):
-        """Draws what is random in the weights, and prepares them unless `training` is unknown: see `Cell`."""
+    def prepare_sequence(self, batch_size, run):
+        """Draws what is random in the weights, and prepares them unless `run.training` is unknown: see `Cell`."""
+        prepared = {}
         if self.quantization_mode:
             prepared["matrices"] = {name: self.matrix(name) for name in self.matrix_shapes}
-        if training is not False:
-            prepared |= self.draw_noise()
-        if training is not None:
-            prepared["groups"] = self._prepare(training)
+        if run.training is not False:
+            prepared |= self.draw_noise(run)
+        if run.training is not None:
+            run = run.changed(prepared={self: prepared})
+            prepared = {**prepared, "groups": self._prepare(run)}
             if self._per_block:
-                prepared["blocks"] = self._prepare_per_block(training)
+                prepared["blocks"] = self._prepare_per_block(run)
+        return prepared
 
-    def narrowed(self, inputs, units):
-        """Returns what the map would keep for the current sequence if it only had the first inputs and units."""
-        return {"groups": [self.narrow(group, inputs, units) for group in _sequence.prepared_by(self)["groups"]]}
+    def narrowed(self, inputs, units, run):
+        """Returns what the map would have prepared if it only had the first inputs and units."""
+        return {"groups": [self.narrow(group, inputs, units) for group in run.prepared_by(self)["groups"]]}
 
     @property
     def has_narrow(self):
         """Whether the map implements `narrow`."""
         return type(self).narrow is not LinearMap.narrow
 
-    def _prepare(self, training):
+    def _prepare(self, run):
         with AutocastScope(self.compute_dtype):
-            return self.prepare(training)
+            return self.prepare(run)
 
-    def _prepare_per_block(self, training):
-        blocks = self.prepared_blocks(training)
+    def _prepare_per_block(self, run):
+        blocks = self.prepared_blocks(run)
         return [
             tree.map_structure(lambda t, group=group: None if t is None else t[group], blocks)
             for group in self.group_slices
         ]
 
-    def prepared_blocks(self, training):
+    def prepared_blocks(self, run):
         """Returns what `prepare_blocks` returns, in the compute dtype."""
         with AutocastScope(self.compute_dtype):
-            return self.prepare_blocks(training)
+            return self.prepare_blocks(run)
 
     def __call__(self, inputs, *args, **kwargs):
         # Cells call their maps in every time step, and Keras's bookkeeping takes longer than a small product.
@@ -321,21 +323,20 @@ class LinearMap(StoredByCell, _arguments.DeclaredArguments, keras.layers.Layer):
             return self.call(inputs, *args, **kwargs)
         return super().__call__(inputs, *args, **kwargs)
 
-    def call(self, inputs, group=0, training=False, per_block=False):
-        prepared = _sequence.prepared_by(self).get("blocks" if per_block else "groups")
-        if prepared is not None:
-            return self._multiply(inputs, prepared[group], per_block)
-        prepare = self._prepare_per_block if per_block else self._prepare
-        with override_matmul(None):
-            return self._multiply(inputs, prepare(training)[group], per_block)
-
-    def _multiply(self, inputs, prepared, per_block):
+    def call(self, inputs, run=None, group=0, per_block=False, training=None):
+        run = _run.current(training) if run is None else run
+        prepared = run.prepared_by(self).get("blocks" if per_block else "groups")
+        if prepared is None:
+            # An engine knows what has been prepared for a loop, and multiplies by nothing else.
+            run = run.changed(matmul_impl=None)
+            prepared = self._prepare_per_block(run) if per_block else self._prepare(run)
+        prepared = prepared[group]
         if not per_block:
-            return self.product(inputs, prepared)
+            return self.product(inputs, prepared, run)
         # `[..., blocks, inputs]`: one batched product for all blocks.
         *leading, blocks, size = ops.shape(inputs)
         flat = ops.transpose(ops.reshape(inputs, (-1, blocks, size)), (1, 0, 2))
-        outputs = ops.transpose(self.product_per_block(flat, prepared), (1, 0, 2))
+        outputs = ops.transpose(self.product_per_block(flat, prepared, run), (1, 0, 2))
         return ops.reshape(outputs, (*leading, blocks * self.units))
 
     def compute_output_shape(self, input_shape):

@@ -5,7 +5,7 @@ import itertools
 import keras
 from keras import ops
 
-from keras_adaptive_rnn import _sequence
+from keras_adaptive_rnn import _run
 from keras_adaptive_rnn._documentation import document
 from keras_adaptive_rnn._keras import AutocastScope, entry_elsewhere
 from keras_adaptive_rnn._saving import StoredByCell
@@ -67,18 +67,17 @@ class Bias(StoredByCell, keras.layers.Layer):
     def quantize(self, mode=None, type_check=True, config=None):
         """Does nothing: as in Keras's layers, a bias stays as it is."""
 
-    def prepare_sequence(self, prepared, batch_size, training):
-        if training is not None:
-            prepared["rows"] = self._values()
+    def prepare_sequence(self, batch_size, run):
+        return {} if run.training is None else {"rows": self._values()}
 
-    def narrowed(self, inputs, units):
+    def narrowed(self, inputs, units, run):
         """See `LinearMap.narrowed`; `inputs` is ignored."""
-        rows = _sequence.prepared_by(self)["rows"]
+        rows = run.prepared_by(self)["rows"]
         return {"rows": [narrow_blocks(row[None], 1, self.units, units)[0] for row in rows]}
 
-    def value(self, row=0):
+    def value(self, run, row=0):
         """Returns one row, `[blocks * units]`."""
-        rows = _sequence.prepared_by(self).get("rows")
+        rows = run.prepared_by(self).get("rows")
         return (self._values() if rows is None else rows)[row]
 
     def _values(self):
@@ -86,15 +85,16 @@ class Bias(StoredByCell, keras.layers.Layer):
             values = ops.cast(self.bias, self.compute_dtype)
         return [values] if self.rows == 1 else ops.unstack(values)
 
-    def __call__(self, inputs, row=0):
-        return inputs + self.value(row)
+    def __call__(self, inputs, run=None, row=0):
+        return inputs + self.value(_run.current() if run is None else run, row)
 
 
-def no_bias(inputs, row=0):
+def no_bias(inputs, run=None, row=0):
     """The identity, used when `use_bias=False`.
 
     Args:
         inputs: Tensor, which is returned.
+        run: As in a call of `keras_adaptive_rnn.maps.Bias`, without effect. Defaults to `None`.
         row: As in a call of `keras_adaptive_rnn.maps.Bias`, without effect. Defaults to `0`.
     """
     return inputs

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, _sequence, engine, initializers
+from keras_adaptive_rnn import _arguments, engine, initializers
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn.maps.base import LinearMap, narrow_blocks
 
@@ -40,12 +40,12 @@ class Full(LinearMap):
         if self.weight_normalization:
             self.gain = self.add_gain("gain", self.kernel)
 
-    def effective_kernel(self, training):
-        kernel = self.matrix("kernel")
+    def effective_kernel(self, run):
+        kernel = self.matrix("kernel", run)
         return self.normalized(kernel, ops.cast(self.gain, self.compute_dtype)) if self.weight_normalization else kernel
 
-    def prepare(self, training):
-        kernel = self.effective_kernel(training)
+    def prepare(self, run):
+        kernel = self.effective_kernel(run)
         if len(self.blocks) == 1:
             return [kernel]
         return [kernel[:, s.start * self.units : s.stop * self.units] for s in self.group_slices]
@@ -53,8 +53,8 @@ class Full(LinearMap):
     def narrow(self, prepared, inputs, units):
         return narrow_blocks(prepared, inputs, self.units, units)
 
-    def prepare_blocks(self, training):
-        kernel = self.effective_kernel(training)
+    def prepare_blocks(self, run):
+        kernel = self.effective_kernel(run)
         return ops.transpose(ops.reshape(kernel, (kernel.shape[0], -1, self.units)), (1, 0, 2))
 
 
@@ -95,20 +95,20 @@ class DropConnect(Full):
         self.seed = _arguments.integer("seed", seed, minimum=0, optional=True)
         self.seed_generator = engine.SeedGenerator(seed)
 
-    def draw_noise(self):
-        return {"mask": self._draw()} if self.rate > 0 else {}
+    def draw_noise(self, run):
+        return {"mask": self._draw(run)} if self.rate > 0 else {}
 
-    def _draw(self):
-        noise = _sequence.current().given_noise.get(self)
+    def _draw(self, run):
+        noise = run.given_noise.get(self)
         if noise:
             return ops.convert_to_tensor(noise["rate"], dtype=self.compute_dtype)
         inputs, outputs = self.matrix_shapes["kernel"]
         ones = ops.ones((1 if self.variational else inputs, outputs), dtype=self.compute_dtype)
         return keras.random.dropout(ones, self.rate, seed=self.seed_generator)
 
-    def effective_kernel(self, training):
-        kernel = super().effective_kernel(training)
-        if not training or self.rate == 0:
+    def effective_kernel(self, run):
+        kernel = super().effective_kernel(run)
+        if not run.training or self.rate == 0:
             return kernel
-        mask = _sequence.prepared_by(self).get("mask")
-        return kernel * (self._draw() if mask is None else mask)
+        mask = run.prepared_by(self).get("mask")
+        return kernel * (self._draw(run) if mask is None else mask)

@@ -4,7 +4,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments, engine, initializers
 from keras_adaptive_rnn._export import export
-from keras_adaptive_rnn._products import matmul, multiply
+from keras_adaptive_rnn._products import multiply
 from keras_adaptive_rnn._types import Initializer
 from keras_adaptive_rnn.maps.base import LinearMap, narrow_blocks
 
@@ -94,9 +94,9 @@ class LowRank(LinearMap):
         if self.weight_normalization:
             self.gain = self.add_gain("gain", self.left)
 
-    def _factors(self):
+    def _factors(self, run):
         """Returns right and left, each `[blocks, ., .]`; right without the first axis if the blocks share it."""
-        right, left = self.matrix("right"), self.matrix("left")
+        right, left = self.matrix("right", run), self.matrix("left", run)
         if self.weight_normalization:
             right, left = self.normalized(right), self.normalized(left, ops.cast(self.gain, self.compute_dtype))
         if len(left.shape) == 2:
@@ -109,8 +109,8 @@ class LowRank(LinearMap):
         diagonal = ops.cast(self.diagonal_kernel, self.compute_dtype)[None]
         return [diagonal[:, s.start * self.units : s.stop * self.units] for s in slices]
 
-    def prepare(self, training):
-        right, left = self._factors()
+    def prepare(self, run):
+        right, left = self._factors(run)
         return [
             (
                 right if self.tied else _side_by_side(right[s]),
@@ -127,36 +127,36 @@ class LowRank(LinearMap):
             diagonal = narrow_blocks(diagonal, 1, self.units, units)
         return right[:inputs], left, diagonal
 
-    def product(self, inputs, prepared):
+    def product(self, inputs, prepared, run):
         right, left, diagonal = prepared
-        outputs = matmul(inputs, right)
+        outputs = run.matmul(inputs, right)
         rank, units = left.shape[-2:]
         blocks = outputs.shape[-1] // rank
         if blocks == 1:
-            outputs = matmul(outputs, left)
+            outputs = run.matmul(outputs, left)
         elif len(inputs.shape) > 2 and left.shape[0] == blocks and not engine.supports_axis_merging():
             parts = ops.split(outputs, blocks, axis=-1)
-            outputs = ops.concatenate([matmul(part, left[k]) for k, part in enumerate(parts)], axis=-1)
+            outputs = ops.concatenate([run.matmul(part, left[k]) for k, part in enumerate(parts)], axis=-1)
         else:
             # One batched product for all blocks.
             per_block = ops.transpose(ops.reshape(outputs, (-1, blocks, rank)), (1, 0, 2))
-            outputs = ops.transpose(matmul(per_block, left), (1, 0, 2))
+            outputs = ops.transpose(run.matmul(per_block, left), (1, 0, 2))
             outputs = ops.reshape(outputs, (*ops.shape(inputs)[:-1], blocks * units))
         if diagonal is None:
             return outputs
         inputs = ops.concatenate([inputs] * (diagonal.shape[-1] // inputs.shape[-1]), axis=-1)
         return outputs + multiply(inputs, diagonal)
 
-    def prepare_blocks(self, training):
-        right, left = self._factors()
+    def prepare_blocks(self, run):
+        right, left = self._factors(run)
         if self.tied:
             right = ops.broadcast_to(right, (left.shape[0], *right.shape))
         (diagonal,) = self._diagonals([slice(0, left.shape[0])])
         return right, left, None if diagonal is None else ops.reshape(diagonal, (-1, 1, self.units))
 
-    def product_per_block(self, inputs, prepared):
+    def product_per_block(self, inputs, prepared, run):
         right, left, diagonal = prepared
-        outputs = matmul(matmul(inputs, right), left)
+        outputs = run.matmul(run.matmul(inputs, right), left)
         return outputs if diagonal is None else outputs + multiply(inputs, diagonal)
 
 

@@ -24,7 +24,7 @@ class Paths(keras.Model):
         tokens, mask = self.model.tokens_and_mask(tokens, None)
         if not self.model.built:
             self.model.build(tokens.shape)
-        path = self.model._find_path(tokens, mask, False)
+        path = self.model._find_path(tokens, mask, self.model._runner.start(ops.shape(tokens)[0]))
         return path.starts, path.jumps, path.counts, path.end
 
 

@@ -136,19 +136,19 @@ class LSTMJump(TextClassifier):
     def call(self, tokens, mask=None, training=False):
         tokens, mask = self.tokens_and_mask(tokens, mask)
         training = bool(training)
-        with self._runner.started(ops.shape(tokens)[0], training):
-            path = self._find_path(tokens, mask, training)
-            if training:
-                # First the path, without gradients, then one pass over the tokens on it: the graph of a gradient
-                # through every jump would grow with their number.
-                outputs = self._follow(tokens, mask, path)
-                episode, output = self._episode(outputs, path), outputs[-1]
-            else:
-                episode, output = jumping.Episode(path.counts), path.states[0]
+        run = self._runner.start(ops.shape(tokens)[0], training)
+        path = self._find_path(tokens, mask, run)
+        if training:
+            # First the path, without gradients, then one pass over the tokens on it: the graph of a gradient through
+            # every jump would grow with their number.
+            outputs = self._follow(tokens, mask, path, run)
+            episode, output = self._episode(outputs, path), outputs[-1]
+        else:
+            episode, output = jumping.Episode(path.counts), path.states[0]
         jumping.keep_episode(self, episode, training)
         return probabilities(self.classifier(output))
 
-    def _find_path(self, tokens, mask, training):
+    def _find_path(self, tokens, mask, run):
         """Reads and jumps, without gradients, until every row has stopped."""
         batch_size, length = ops.shape(tokens)
         segments = self.max_jumps + 1
@@ -156,12 +156,12 @@ class LSTMJump(TextClassifier):
         if isinstance(tokens.shape[1], int):
             segments = min(segments, -(-tokens.shape[1] // self.read))
         begin, end = jumping.bounds(mask)
-        noise = self._noise(batch_size, segments - 1, training) if segments > 1 else None
+        noise = self._noise(batch_size, segments - 1, run.training) if segments > 1 else None
         columns = ops.arange(0, segments - 1, dtype="int32")
 
         def body(k, next_token, jumps, *states):
             read, is_read = self._window(tokens, mask, ops.expand_dims(next_token, -1), end)
-            _, states = self._run(read, is_read, list(states), training)
+            _, states = self._scan(run, read, is_read, list(states))
             next_token = next_token + self.read
             logits = ops.cast(self.jump(states[0]), "float32")
             if noise is not None:
@@ -189,12 +189,12 @@ class LSTMJump(TextClassifier):
         _, is_read = self._window(tokens, mask, starts, end)
         return jumping.Path(starts, jumps, ops.sum(ops.cast(is_read, "int32"), axis=1), end, states)
 
-    def _follow(self, tokens, mask, path):
+    def _follow(self, tokens, mask, path, run):
         """Returns the differentiable outputs after each segment of a path, `[segments, batch, units]`."""
         batch_size = ops.shape(tokens)[0]
         read, is_read = self._window(tokens, mask, path.starts, path.end)
         states = self._runner.initial_states(batch_size)
-        outputs, _ = self._run(read, is_read, states, True, return_sequences=True)
+        outputs, _ = self._scan(run, read, is_read, states, return_sequences=True)
         return outputs[self.read - 1 :: self.read]
 
     def _window(self, tokens, mask, starts, end):
@@ -206,11 +206,11 @@ class LSTMJump(TextClassifier):
         is_read = ops.logical_and(places < ops.expand_dims(end, -1), ops.take_along_axis(mask, inside, axis=1))
         return ops.take_along_axis(tokens, inside, axis=1), is_read
 
-    def _run(self, tokens, mask, states, training, return_sequences=False):
+    def _scan(self, run, tokens, mask, states, return_sequences=False):
         """Reads tokens `[batch, steps]` from `states`; returns `(outputs of all steps or None, states)`."""
         vectors = self.embedding(ops.transpose(tokens))
         mask = ops.expand_dims(ops.transpose(mask), -1)
-        _, outputs, states, _ = self._runner.scan(vectors, states, mask, training, return_sequences=return_sequences)
+        _, outputs, states, _ = self._runner.scan(run, vectors, states, mask, return_sequences=return_sequences)
         return outputs, states
 
     def _noise(self, batch_size, draws, training):

@@ -1,9 +1,10 @@
 """A recurrent layer that reads one time step and takes its states as inputs."""
 
+import functools
+
 import keras
 from keras import ops, tree
 
-from keras_adaptive_rnn import _sequence
 from keras_adaptive_rnn.cells.bases.any_cell import KERAS_CELLS, has_trainable_initial_state
 from keras_adaptive_rnn.cells.bases.cell import Cell
 from keras_adaptive_rnn.engine.masking import masked
@@ -51,14 +52,13 @@ class RecurrentStep(keras.layers.Wrapper):
         if not self.starts_at_zero:
             initial = tree.flatten(loop.get_initial_state(inputs.shape[0]))
             states = [state + first for state, first in zip(states, initial, strict=True)]
-        nested = loop.runner.nest(states)
-        with _sequence.changed(aux={}) as now:
-            step = masked(loop.runner.step, layer.zero_output_for_mask)
-            output, states = step(ops.squeeze(inputs, axis=1), mask, loop.runner.first_output(nested), nested)
+        nested, emitted = loop.runner.nest(states), {}
+        step = masked(functools.partial(loop.runner.step, emitted=emitted), layer.zero_output_for_mask)
+        output, states = step(ops.squeeze(inputs, axis=1), mask, loop.runner.first_output(nested), nested)
         output, states = ops.cast(output, layer.compute_dtype), tree.flatten(states)
         returned = [ops.cast(state, layer.compute_dtype) for state in states] if layer.return_state else []
         if getattr(layer, "return_decisions", False):
-            decided = [ops.cast(now.aux[cell][0], layer.compute_dtype) for cell in layer.runner.deciding]
+            decided = [ops.cast(emitted[cell][0], layer.compute_dtype) for cell in layer.runner.deciding]
             returned += decided if mask is None else [ops.where(mask, each, 0) for each in decided]
         if not self.starts_at_zero:
             states = [state - first for state, first in zip(states, initial, strict=True)]

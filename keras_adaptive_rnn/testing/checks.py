@@ -16,6 +16,7 @@ import numpy as np
 from keras import ops, tree
 
 from keras_adaptive_rnn._keras import flatten_layers
+from keras_adaptive_rnn._run import Run
 from keras_adaptive_rnn.cells.bases.any_cell import runs_in_parts
 from keras_adaptive_rnn.loop.rnn import RNN
 from keras_adaptive_rnn.testing.case import call
@@ -47,8 +48,8 @@ def protocol(case):
     require_dtype([output, states], cell.compute_dtype, "a step")
     close(output, states[0], "state 0 must be the output (JAX repeats it under a mask)")
     if runs_in_parts(cell):
-        of_all = tree.map_structure(lambda t: t[:, 0], cell.project(x))
-        close(of_all, cell.project(x[:, 0]), "project must treat any leading axes alike")
+        of_all = tree.map_structure(lambda t: t[:, 0], cell.project(x, Run()))
+        close(of_all, cell.project(x[:, 0], Run()), "project must treat any leading axes alike")
 
 
 def config(case):

@@ -2,7 +2,7 @@
 
 import contextlib
 
-from keras_adaptive_rnn import _sequence
+from keras_adaptive_rnn import _run
 from keras_adaptive_rnn._types import Tensor
 from keras_adaptive_rnn.cells.bases.cell import Cell
 from keras_adaptive_rnn.maps import DropConnect
@@ -26,6 +26,6 @@ def given_noise(drawer: Cell | DropConnect, **masks: Tensor):
     unknown = set(masks) - set(names)
     if unknown:
         raise ValueError(f"{type(drawer).__name__} draws {sorted(names)}. Received: {sorted(unknown)}")
-    noise = {**_sequence.current().given_noise, drawer: masks}
-    with _sequence.changed(given_noise=noise):
+    run = _run.current()
+    with _run.entered(run.changed(given_noise={**run.given_noise, drawer: masks})):
         yield drawer

@@ -7,6 +7,7 @@ from keras import ops, tree
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine
+from keras_adaptive_rnn.engine import tuning
 from tests.backends import in_turns
 from tests.outside import strangers
 
@@ -26,8 +27,8 @@ class Capped(kar.LSTMCell):
 class Scaled(kar.GRUCell):
     """A subclass of ours that changes `project`."""
 
-    def project(self, inputs, training=False):
-        return super().project(2 * inputs, training)
+    def project(self, inputs, run):
+        return super().project(2 * inputs, run)
 
 
 class Residual(kar.ElmanCell):
@@ -41,8 +42,8 @@ class Residual(kar.ElmanCell):
         self.gain = self.add_weight(shape=(self.units,), initializer="ones", name="gain")
         super().build(input_shape)
 
-    def step(self, projected, states, training=False):
-        _, (h,) = super().step(projected, states, training)
+    def step(self, projected, states, run):
+        _, (h,) = super().step(projected, states, run)
         h = self.scale * h + self.gain * states[0]
         return h, [h]
 
@@ -208,3 +209,53 @@ def test_a_masked_step_repeats_an_output_that_is_no_state(rng):
     outputs, shorter = (ops.convert_to_numpy(layer(x[:, :time], mask=MASK[:, :time])) for time in (TIME, 2))
     np.testing.assert_allclose(outputs[2, 2:], np.stack([shorter[2, -1]] * 2), rtol=1e-6)
     assert (outputs[2, 1] != outputs[2, 0]).all()
+
+
+class Reads(kar.GRUCell):
+    """A subclass of ours that reads a tensor that it holds, such as the outputs of an encoder."""
+
+    memory = None
+
+    def step(self, projected, states, run):
+        return super().step(projected, [states[0] + self.memory], run)
+
+
+class ReadsByCall(keras.layers.GRUCell):
+    """One of Keras's that does so."""
+
+    memory = None
+
+    def call(self, inputs, states, training=False):
+        return super().call(inputs, [states[0] + self.memory], training=training)
+
+
+@pytest.mark.parametrize("recompute", [False, True])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Reads(4),
+        lambda: kar.MogrifierCell(cell=Reads(4), rounds=2),
+        lambda: kar.MogrifierCell(cell=ReadsByCall(4), rounds=2),
+        lambda: kar.SkipCell(Reads(4)),
+    ],
+    ids=["subclass", "wrapped", "keras", "skip"],
+)
+@in_turns
+def test_the_gradient_of_what_a_cell_holds(make, recompute, monkeypatch):
+    """An engine that forms gradients itself would miss it."""
+    monkeypatch.setattr(tuning, "BATCHED_GRADIENT_ENTRIES", 0)
+    memory, cell = np.random.default_rng(3).normal(size=(BATCH, 4)).astype("float32"), make()
+    reader = getattr(cell, "cell", cell)
+
+    def found(layer, training):
+        def total(inputs, memory):
+            reader.memory = memory
+            return ops.sum(ops.square(layer(inputs, training=training)))
+
+        return tree.flatten(engine.gradients(total, layer.trainable_variables, [INPUTS, memory], compiled=True))
+
+    ours = built(kar.RNN(cell, return_sequences=True, recompute=recompute))
+    theirs = keras.layers.RNN(cell, return_sequences=True)
+    theirs.build(INPUTS.shape)
+    for training in (True, False):
+        close(found(ours, training), found(theirs, training))

@@ -110,16 +110,16 @@ def hook_cell(cell, lsuv_pass):
 
     project, step, read = cell.project, cell.step, []
 
-    def projected_(inputs, training=False):
+    def projected_(inputs, run):
         read[:] = [inputs]
-        return project(inputs, training)
+        return project(inputs, run)
 
-    def stepped(projected, states, training=False):
+    def stepped(projected, states, run):
         if read and lsuv_pass.is_first(cell):
             scale = scale_deep if isinstance(cell, DeepRNNCell) else scale_gated
-            scale(cell, read[0], states, lsuv_pass)
-            projected = project(read[0], training)
-        return step(projected, states, training)
+            scale(cell, read[0], states, run, lsuv_pass)
+            projected = project(read[0], run)
+        return step(projected, states, run)
 
     lsuv_pass.replace(cell, project=projected_, step=stepped)
 
@@ -146,15 +146,15 @@ def horizon_factors(lsuv_pass):
     return (1.0, 1.0) if gamma is None else ((2 * (1 - gamma)) ** 0.5, (2 * gamma) ** 0.5)
 
 
-def scale_gated(cell, inputs, states, lsuv_pass):
+def scale_gated(cell, inputs, states, run, lsuv_pass):
     step, project = type(cell).step, type(cell).project
     groups = range(len(cell.recurrent_map.blocks))
 
     def output():
         if is_bounded(cell):
-            products = [cell.recurrent(states[0], False, group=group) for group in groups]
-            return project(cell, inputs) + ops.concatenate(products, axis=-1)
-        return step(cell, project(cell, inputs), states)[0]
+            products = [cell.recurrent(states[0], run, group=group) for group in groups]
+            return project(cell, inputs, run) + ops.concatenate(products, axis=-1)
+        return step(cell, project(cell, inputs, run), states, run)[0]
 
     scale_both(cell.path, MapMatrices(cell.kernel_map), MapMatrices(cell.recurrent_map), output, lsuv_pass)
 
@@ -172,7 +172,7 @@ def scale_keras(cell, inputs, states, lsuv_pass):
     scale_both(cell.path, *matrices, output, lsuv_pass)
 
 
-def scale_deep(cell, inputs, states, lsuv_pass):
+def scale_deep(cell, inputs, states, run, lsuv_pass):
     """Scales the layers of a deep cell from the lowest up; as they are linear, each product is computed once."""
     recurrent, of_state = MapMatrices(cell.recurrent_map), np.ones(cell.depth)
     kernels = [MapMatrices(cell.kernel_map), *([MapMatrices(cell.inner_map)] if cell.depth > 1 else [])]
@@ -180,14 +180,14 @@ def scale_deep(cell, inputs, states, lsuv_pass):
     if lsuv_pass.settings.orthogonal:
         for matrices in (*kernels, recurrent):
             matrices.make_orthonormal()
-    products, bounded = cell.recurrent_products(list(states[cell.layer_states])[::-1], False), is_bounded(cell)
+    products, bounded = cell.recurrent_products(list(states[cell.layer_states])[::-1], run), is_bounded(cell)
     outputs = [inputs]
     for i, skip in enumerate(cell.skips()):
-        product = cell.kernel_map(inputs) if i == 0 else cell.inner_map(outputs[-1], i - 1)
+        product = cell.kernel_map(inputs, run) if i == 0 else cell.inner_map(outputs[-1], run, i - 1)
 
         def affine(i=i, product=product):
             a = float(of_input[i]) * product + float(of_state[i]) * products[i]
-            return cell.bias_layer(a, row=i) if cell.use_bias else a
+            return cell.bias_layer(a, run, i) if cell.use_bias else a
 
         def activated(affine=affine, skip=skip):
             h = cell.activation(affine())

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, _sequence, engine, initializers
+from keras_adaptive_rnn import _arguments, engine, initializers
 from keras_adaptive_rnn._types import Initializer
 from keras_adaptive_rnn.cells.bases.cell import Cell
 
@@ -13,9 +13,9 @@ def cast(x, dtype="float32"):
     return x if keras.backend.standardize_dtype(x.dtype) == dtype else ops.cast(x, dtype)
 
 
-def straight_through(value, estimate):
+def straight_through(value, estimate, run):
     """Returns exactly `value`, with the gradient of `estimate`."""
-    if _sequence.current().skips_unneeded:
+    if run.skips_unneeded:
         return value
     return ops.stop_gradient(value) + (estimate - ops.stop_gradient(estimate))
 
@@ -69,7 +69,7 @@ def cond_rows(chosen, function, otherwise, tensors):
 class AdaptiveComputationCell(Cell):
     """A cell that decides in each step how much to compute, by an affine map of its inputs and state in float32.
 
-    It passes the decision of each step to `emit_aux`: one for a step that is computed in full, zero for one that is
+    It passes the decision of each step to `run.emit`: one for a step that is computed in full, zero for one that is
     not. If the decisions add to the loss (`adds_loss`), `keras_adaptive_rnn.layers.RNN` adds `sequence_loss` once per
     sequence. `keras.layers.RNN` cannot do that, so the cell refuses to run in it.
 
@@ -100,18 +100,17 @@ class AdaptiveComputationCell(Cell):
         kernel, bias = (cast(ops.convert_to_tensor(weight)) for weight in (self.decision_kernel, self.decision_bias))
         return ops.matmul(read, kernel) + bias
 
-    def prepare_sequence(self, prepared, batch_size, training):
-        if training is None and self.adds_loss:
+    def prepare_sequence(self, batch_size, run):
+        if run.training is None and self.adds_loss:
             raise ValueError(
                 f"A {type(self).__name__} that adds to the loss must run in `keras_adaptive_rnn.layers.RNN`: "
                 f"`keras.layers.RNN` cannot add its loss. Received: {self!r}"
             )
-        super().prepare_sequence(prepared, batch_size, training)
+        return super().prepare_sequence(batch_size, run)
 
-    @property
-    def skips_unneeded(self):
-        """Whether this step may skip computation whose result is unused."""
-        return _sequence.current().skips_unneeded
+    def may_skip(self, run):
+        """Returns whether a step may skip computation whose result is unused."""
+        return run.skips_unneeded
 
 
 class ScheduledCell(Cell):

@@ -5,7 +5,7 @@ import itertools
 import keras
 from keras import ops, tree
 
-from keras_adaptive_rnn import _arguments, initializers, maps
+from keras_adaptive_rnn import _arguments, _run, initializers, maps
 from keras_adaptive_rnn._keras import flatten_layers, takes_training
 from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn.cells.bases.cell import Cell
@@ -54,27 +54,28 @@ def _in_parts(cell, dtype):
     return runs_in_parts(cell) and cell.compute_dtype == dtype
 
 
-def project(cell, inputs, training, dtype):
+def project(cell, inputs, run, dtype):
     """Returns what `cell`, inside a cell that computes in `dtype`, computes without its state."""
-    return cell.project(inputs, training) if _in_parts(cell, dtype) else inputs
+    return cell.project(inputs, run) if _in_parts(cell, dtype) else inputs
 
 
-def step(cell, projected, states, training, dtype):
+def step(cell, projected, states, run, dtype):
     """Returns `output, states` of one step, the states as a list, from the result of `project`."""
     if _in_parts(cell, dtype):
-        return cell.step(projected, states, training)
-    kwargs = {"training": training} if takes_training(cell) else {}
-    # A list, as in `keras.layers.RNN`, also of a single state.
-    returned, new = cell(projected, list(states), **kwargs)
+        return cell.step(projected, states, run)
+    kwargs = {"training": run.training} if takes_training(cell) else {}
+    with _run.entered(run):
+        # A list, as in `keras.layers.RNN`, also of a single state.
+        returned, new = cell(projected, list(states), **kwargs)
     output = ops.cast(returned, dtype)
     # Keras allows a cell to return its states as a tuple, as a tensor, or, from a stack of one, unwrapped.
     new = [output if state is returned else ops.cast(state, dtype) for state in tree.flatten(new)]
     return output, tree.pack_sequence_as(list(states), new)
 
 
-def step_states(cell, projected, states, training, dtype):
+def step_states(cell, projected, states, run, dtype):
     """Returns the states after one step, for a caller to whom the first one is the output, or raises an error."""
-    output, states = step(cell, projected, states, training, dtype)
+    output, states = step(cell, projected, states, run, dtype)
     if output is not states[0]:
         raise ValueError(
             f"Cell '{getattr(cell, 'name', type(cell).__name__)}' must return its output as its first state, too, for "

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, _sequence, engine
+from keras_adaptive_rnn import _arguments, _run, engine
 from keras_adaptive_rnn._keras import DropoutRNNCell, flatten_layers
 from keras_adaptive_rnn.cells.bases.noise import uniform
 
@@ -13,27 +13,30 @@ class Cell(_arguments.DeclaredArguments, DropoutRNNCell, keras.layers.Layer):
 
     A subclass writes the equations of one time step in two methods:
 
-    - `project(inputs, training)` computes everything that does not depend on the state, for any leading axes. Our
+    - `project(inputs, run)` computes everything that does not depend on the state, for any leading axes. Our
       `keras_adaptive_rnn.layers.RNN` calls it once for the whole sequence, `[time, batch, features]`, outside the loop.
       It may return any structure of tensors. The default is the identity.
-    - `step(projected, states, training)` computes the rest and returns `output, [output, ...]`. The first state is the
+    - `step(projected, states, run)` computes the rest and returns `output, [output, ...]`. The first state is the
       output, every state is `[batch, size]`, and the states come back in the order in which they went in.
-      `self.sow(f=f)` makes a gate visible to `keras_adaptive_rnn.analysis.trace`.
+
+    `run` is a `keras_adaptive_rnn.cells.Run`: `run.training` tells whether dropout is on, and `run.sow(self, f=f)`
+    makes a gate visible to `keras_adaptive_rnn.analysis.trace`. The cells and maps inside the cell need it, too.
 
     Both are traced: on every backend, a loop may call `step` once and replay its operations for all other steps. They
     must therefore be pure functions of tensors.
 
-    `call` is `step(project(...))`, so that `keras.layers.RNN` takes the cell as it is. A subclass sets `state_size` (a
-    list) and `output_size`, and creates its weights in `build`, which ends with `super().build(...)`. A subclass that
-    overrides `call` runs like a cell of another package: by `call`, step by step, and without being traced on PyTorch.
+    `call(inputs, states, training)` is `step(project(...))`, so that `keras.layers.RNN` takes the cell as it is. A
+    subclass sets `state_size` (a list) and `output_size`, and creates its weights in `build`, which ends with
+    `super().build(...)`. A subclass that overrides `call` runs like a cell of another package: by `call`, step by step,
+    and without being traced on PyTorch.
 
-    Dropout masks are drawn once per sequence and named after their rate: `self.drop(x, "dropout", training)` applies
+    Dropout masks are drawn once per sequence and named after their rate: `self.drop(x, "dropout", run)` applies
     the mask of `self.dropout`. A subclass with a mask of its own adds the size to `noise_sizes`. A subclass that needs
     new noise in every step lists it in `step_noise_sizes`, keeps a step count in a state of `noise.DIGITS` entries
-    (`cells/bases/noise.py`), and calls `self.uniform(name, digits)`. `keras_adaptive_rnn.evaluation` scales all
+    (`cells/bases/noise.py`), and calls `self.uniform(name, digits, run)`. `keras_adaptive_rnn.evaluation` scales all
     of these rates, except for `fixed_noise_rates`.
 
-    A cell that decides how much to compute emits its decision with `emit_aux` (see `aux_size`, `sequence_loss`).
+    A cell that decides how much to compute emits its decision with `run.emit` (see `aux_size`, `sequence_loss`).
 
     Args:
         dropout: Float in `[0, 1)`, fraction of the inputs to drop, with one mask per sequence. Defaults to `0.0`.
@@ -58,7 +61,7 @@ class Cell(_arguments.DeclaredArguments, DropoutRNNCell, keras.layers.Layer):
     # Which weights `distribution.layout_map` divides among devices: the axis that has the units, by a regular
     # expression of the path inside the cell, or `None` for what stays whole. Each class lists its own.
     divided_weights: dict[str, int | None] = {}
-    # How many numbers per sample `emit_aux` takes in each step, the decision first.
+    # How many numbers per sample `run.emit` takes in each step, the decision first.
     aux_size = 0
     # Whether the decisions add to the loss.
     adds_loss = False
@@ -82,26 +85,15 @@ class Cell(_arguments.DeclaredArguments, DropoutRNNCell, keras.layers.Layer):
 
     # The equations.
 
-    def project(self, inputs, training=False):
+    def project(self, inputs, run):
         return inputs
 
-    def step(self, projected, states, training=False):
+    def step(self, projected, states, run):
         raise NotImplementedError
 
     def call(self, inputs, states, training=False):
-        return self.step(self.project(inputs, training), states, training)
-
-    def sow(self, **values):
-        """Makes values of a step visible, by name, to `keras_adaptive_rnn.analysis.trace`."""
-        intermediates = _sequence.current().intermediates
-        if intermediates is not None:
-            intermediates += [(self, name, value) for name, value in values.items()]
-
-    def emit_aux(self, *values):
-        """Passes `aux_size` tensors `[batch, 1]` of a step to the layer, our `RNN`, if it collects them."""
-        aux = _sequence.current().aux
-        if aux is not None:
-            aux[self] = values
+        run = _run.current(bool(training))
+        return self.step(self.project(inputs, run), states, run)
 
     def sequence_loss(self, emitted, counted):
         """Returns what the decisions of each sequence add to the loss, `[batch]`. Called if `adds_loss`.
@@ -150,66 +142,66 @@ class Cell(_arguments.DeclaredArguments, DropoutRNNCell, keras.layers.Layer):
         """The attributes that hold the rates of its noise. A layer that is no cell has a tuple of them."""
         return (*self.noise_sizes, *self.step_noise_sizes)
 
-    def drop(self, x, name, training):
+    def drop(self, x, name, run):
         """Applies the sequence's mask of the rate called `name` to `x`; returns `x` itself in inference.
 
         A mask of size `(n, size)` maps `[..., size]` to `[..., n, size]`: each of the n copies has a mask of its own.
         """
-        if not training or not self._is_drawn(name):
+        if not run.training or not self._is_drawn(name, run):
             return x
-        mask = _sequence.prepared_by(self).get(name)
+        mask = run.prepared_by(self).get(name)
         if mask is None:
             # The cell is called by itself, outside any sequence: the mask is for this call.
-            mask = self._draw(name, ops.shape(x)[-2])
+            mask = self._draw(name, ops.shape(x)[-2], run)
         return (ops.expand_dims(x, -2) if len(mask.shape) == 3 else x) * ops.cast(mask, x.dtype)
 
-    def uniform(self, name, digits):
+    def uniform(self, name, digits, run):
         """Returns uniform numbers in [0, 1), `[batch, step_noise_sizes[name]]`, new ones at each count."""
-        keys = _sequence.prepared_by(self).get(name)
-        return uniform(self._draw_keys(name, ops.shape(digits)[0]) if keys is None else keys, digits)
+        keys = run.prepared_by(self).get(name)
+        return uniform(self._draw_keys(name, ops.shape(digits)[0], run) if keys is None else keys, digits)
 
-    def _given_noise(self):
-        return _sequence.current().given_noise.get(self, {})
+    def _is_drawn(self, name, run):
+        return getattr(self, name) > 0 or name in run.given_noise.get(self, {})
 
-    def _is_drawn(self, name):
-        return getattr(self, name) > 0 or name in self._given_noise()
-
-    def _draw_keys(self, name, batch_size):
-        if name in self._given_noise():
-            return ops.convert_to_tensor(self._given_noise()[name], dtype="int32")
+    def _draw_keys(self, name, batch_size, run):
+        given = run.given_noise.get(self, {})
+        if name in given:
+            return ops.convert_to_tensor(given[name], dtype="int32")
         shape = (batch_size, self.step_noise_sizes[name])
         return keras.random.randint(shape, 0, 2**31 - 1, dtype="int32", seed=self.seed_generator)
 
-    def _draw(self, name, batch_size):
-        if name in self._given_noise():
-            return ops.convert_to_tensor(self._given_noise()[name], dtype=self.compute_dtype)
+    def _draw(self, name, batch_size, run):
+        given = run.given_noise.get(self, {})
+        if name in given:
+            return ops.convert_to_tensor(given[name], dtype=self.compute_dtype)
         size = self.noise_sizes[name]
         ones = ops.ones((batch_size, *(size if isinstance(size, tuple) else (size,))), dtype=self.compute_dtype)
         return keras.random.dropout(ones, getattr(self, name), seed=self.seed_generator)
 
-    def prepare_sequence(self, prepared, batch_size, training):
-        """Draws the noise of a sequence. The cells and maps inside the cell prepare themselves.
+    def prepare_sequence(self, batch_size, run):
+        """Returns what `run.prepared_by(self)` will return: the noise of a sequence, a dict.
+
+        The cells and maps inside the cell prepare themselves, and have done so already.
 
         Args:
-            prepared: Dict to fill, which `_sequence.prepared_by(self)` returns for as long as the sequence lasts.
             batch_size: Integer or scalar tensor.
-            training: Whether the sequence is a training sequence; `None` if it is not known, in plain
-                `keras.layers.RNN`.
+            run: The run that begins. Its `training` is `None` in plain `keras.layers.RNN`, which does not say.
         """
-        if training is not False:
-            prepared |= {name: self._draw(name, batch_size) for name in self.noise_sizes if self._is_drawn(name)}
-            prepared |= {name: self._draw_keys(name, batch_size) for name in self.step_noise_sizes}
+        if run.training is False:
+            return {}
+        masks = {name: self._draw(name, batch_size, run) for name in self.noise_sizes if self._is_drawn(name, run)}
+        return masks | {name: self._draw_keys(name, batch_size, run) for name in self.step_noise_sizes}
 
     # The hooks of `keras.layers.RNN` at the start and the end of a sequence.
 
     def get_dropout_mask(self, step_input):
-        _sequence.begin(flatten_layers(self), ops.shape(step_input)[0])
+        _run.begin(flatten_layers(self), ops.shape(step_input)[0])
 
     def get_recurrent_dropout_mask(self, step_input):
         """Does nothing: `get_dropout_mask` has drawn all noise."""
 
     def reset_dropout_mask(self):
-        _sequence.end(flatten_layers(self))
+        _run.end(flatten_layers(self))
 
     def reset_recurrent_dropout_mask(self):
         """Does nothing: `reset_dropout_mask` has dropped all noise."""

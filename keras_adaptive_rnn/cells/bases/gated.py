@@ -13,12 +13,12 @@ from keras_adaptive_rnn.maps.owner import OwnsWeights
 class GatedCell(OwnsWeights, Cell):
     r"""A cell whose gates are affine in input and state: $a = x W + h U + b$, concatenated over the gates.
 
-    A subclass lists its gates in `gates` and implements `update(a, states, training)`, which returns `output, states`
+    A subclass lists its gates in `gates` and implements `update(a, states, run)`, which returns `output, states`
     of a step from $a$.
 
     If the gates read different vectors, it implements `step` instead. `self.kernel_map` is $W$, `self.recurrent_map` is
-    $U$, and `project` has already computed $x W + b$; `self.recurrent(h, training)` returns $h U$. `groups` lists how
-    many gates share each recurrent product, and `self.recurrent(h, training, k)` returns the product of group $k$.
+    $U$, and `project` has already computed $x W + b$; `self.recurrent(h, run)` returns $h U$. `groups` lists how
+    many gates share each recurrent product, and `self.recurrent(h, run, k)` returns the product of group $k$.
 
     A subclass whose steps use $W$ and $U$ in $a$ alone sets `is_affine`, so that `keras_adaptive_rnn.callbacks.LSUV`
     scales them.
@@ -233,26 +233,26 @@ class GatedCell(OwnsWeights, Cell):
             sizes = {name: (blocks[name], size) for name, size in sizes.items()}
         return sizes
 
-    def project(self, inputs, training=False):
-        product = self._product(self.kernel_map, inputs, "dropout", training)
-        return self.bias_layer(self.kernel_norm(product) if self.layer_normalization else product)
+    def project(self, inputs, run):
+        product = self._product(self.kernel_map, inputs, "dropout", run)
+        return self.bias_layer(self.kernel_norm(product) if self.layer_normalization else product, run)
 
-    def recurrent(self, h, training, group=0):
+    def recurrent(self, h, run, group=0):
         """Returns $h U$ for one group of gates, with dropout and layer normalization."""
-        product = self._product(self.recurrent_map, h, "recurrent_dropout", training, group)
+        product = self._product(self.recurrent_map, h, "recurrent_dropout", run, group)
         return self.recurrent_norms[group](product) if self.layer_normalization else product
 
-    def _product(self, linear_map, x, rate, training, group=0):
-        dropped = self.drop(x, rate, training)
+    def _product(self, linear_map, x, rate, run, group=0):
+        dropped = self.drop(x, rate, run)
         per_block = len(dropped.shape) > len(x.shape)
         if per_block:
             dropped = dropped[..., linear_map.group_slices[group], :]
-        return linear_map(dropped, group, training=training, per_block=per_block)
+        return linear_map(dropped, run, group, per_block)
 
-    def step(self, projected, states, training=False):
-        return self.update(projected + self.recurrent(states[0], training), states, training)
+    def step(self, projected, states, run):
+        return self.update(projected + self.recurrent(states[0], run), states, run)
 
-    def update(self, a, states, training):
+    def update(self, a, states, run):
         """Returns `output, states` from the affine parts of the gates, concatenated."""
         raise NotImplementedError
 

@@ -11,7 +11,7 @@ class WrapperCell(ContainerCell):
 
     Its states are a flat list: the states of the inner cell, the output first, followed by states of its own, whose
     sizes a subclass lists in `own_state_size`. A subclass implements `step`, which calls
-    `self.inner(inputs, states, training)`.
+    `self.inner(inputs, states, run)`.
 
     Args:
         cell: The inner cell, with `state_size`; its first state must be its output.
@@ -45,23 +45,23 @@ class WrapperCell(ContainerCell):
         self.build_inner(self.cell, input_shape)
         super().build(input_shape)
 
-    def inner(self, inputs, states, training):
+    def inner(self, inputs, states, run):
         """Returns `output, states` of one step of the inner cell; `states` is a list."""
-        return self.inner_step(self.inner_project(inputs, training), states, training)
+        return self.inner_step(self.inner_project(inputs, run), states, run)
 
-    def inner_project(self, inputs, training):
+    def inner_project(self, inputs, run):
         """Returns what the inner cell computes without its state."""
-        return project(self.cell, inputs, training, self.compute_dtype)
+        return project(self.cell, inputs, run, self.compute_dtype)
 
-    def inner_step(self, projected, states, training):
+    def inner_step(self, projected, states, run):
         """Returns `output, states` of one step of the inner cell from the result of `inner_project`."""
         (inner,) = self.split_states(states)
-        return step(self.cell, projected, inner, training, self.compute_dtype)
+        return step(self.cell, projected, inner, run, self.compute_dtype)
 
-    def inner_states(self, projected, states, training):
+    def inner_states(self, projected, states, run):
         """Returns the states alone, the first of which is the output, or raises an error if the output is another."""
         (inner,) = self.split_states(states)
-        return step_states(self.cell, projected, inner, training, self.compute_dtype)
+        return step_states(self.cell, projected, inner, run, self.compute_dtype)
 
     @property
     def reads_output(self):

@@ -12,14 +12,14 @@ class GivenPolicy(kar.AdaptiveLSTMCell):
         super().build((None, 5))
         self.input_spec = None
 
-    def project(self, inputs, training=False):
+    def project(self, inputs, run):
         return [inputs[..., :5], inputs[..., 5:]]
 
-    def step(self, projected, states, training=False):
+    def step(self, projected, states, run):
         x, self.given = projected
-        return super().step([x], states, training)
+        return super().step([x], states, run)
 
-    def sub_policies_of(self, z, training):
+    def sub_policies_of(self, z, run):
         return dict(zip(self.policy_sizes, split_sizes(self.given, self.policy_sizes.values()), strict=True))
 
 

@@ -119,14 +119,14 @@ class GivenBlocks(kar.DeepRNNCell):
         super().build((None, self.units))
         self.input_spec = None
 
-    def project(self, inputs, training=False):
+    def project(self, inputs, run):
         return [inputs]
 
-    def step(self, projected, states, training=False):
+    def step(self, projected, states, run):
         x, self.given = projected[0][..., : self.units], projected[0][..., self.units :]
-        return super().step([x], states, True)
+        return super().step([x], states, run.changed(training=True))
 
-    def kept_blocks(self, digits, training):
+    def kept_blocks(self, digits, run):
         return keras.ops.split(self.given, len(self.blocks()), axis=-1)
 
 
