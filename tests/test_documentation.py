@@ -9,8 +9,6 @@ import re
 import subprocess
 import sys
 
-import pytest
-
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn._documentation import Documentation
 from keras_adaptive_rnn.layers.recurrent import CellLayer
@@ -132,14 +130,6 @@ def test_the_site_states_every_argument_with_its_default():
     assert found == []
 
 
-def test_every_layer_page_lists_weights():
-    tables = {path: reference.measured(n.value) for path, n in PUBLIC.items() if n.page.startswith(("api/c", "api/l"))}
-    tables = {path: lines for path, lines in tables.items() if lines}
-    assert len(tables) > 40
-    assert {path for path, lines in tables.items() if not any(line.startswith("| `") for line in lines)} == set()
-    assert len(tables["keras_adaptive_rnn.Mogrifier"]) == len(tables["keras_adaptive_rnn.MogrifierCell"])
-
-
 # Classes of a user's own.
 
 
@@ -230,12 +220,11 @@ assert all(doc.complete is None for doc in docs)
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("level", ["-O", "-OO"])
-def test_it_runs_without_docstrings(level):
+def test_it_runs_without_docstrings():
     done = subprocess.run(
-        [sys.executable, level, "-c", "import keras_adaptive_rnn as kar; print(kar.Mogrifier.__doc__ is None)"],
+        [sys.executable, "-OO", "-c", "import keras_adaptive_rnn as kar; print(kar.Mogrifier.__doc__ is None)"],
         capture_output=True,
         text=True,
         cwd=PACKAGE.parent,
     )
-    assert done.stdout.strip() == str(level == "-OO"), done.stderr
+    assert done.stdout.strip() == "True", done.stderr

@@ -7,7 +7,7 @@ import urllib.parse
 import pytest
 
 from tests.site.conftest import DESKTOP, PHONE, ROOT
-from tools.site import names
+from tools.site import names, reference
 
 PROMPT, LETTERS = "An exception", 100
 
@@ -17,6 +17,15 @@ def test_every_page_is_there(visits):
     public = {f"{name.page}.html" for name in names.public()}
     assert len(public) > 100
     assert written | public | {"catalogue.html", "readme.html"} <= set(visits)
+
+
+def test_every_page_of_a_layer_lists_its_weights():
+    public = {n.paths[0]: n for n in names.public() if n.page.startswith(("api/c", "api/l"))}
+    tables = {path: reference.measured(name.value) for path, name in public.items()}
+    tables = {path: lines for path, lines in tables.items() if lines}
+    assert len(tables) > 40
+    assert {path for path, lines in tables.items() if not any(line.startswith("| `") for line in lines)} == set()
+    assert len(tables["keras_adaptive_rnn.Mogrifier"]) == len(tables["keras_adaptive_rnn.MogrifierCell"])
 
 
 def test_no_page_has_an_error(visits):
