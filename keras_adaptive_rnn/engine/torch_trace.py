@@ -183,7 +183,7 @@ class Tracer(TorchFunctionMode):
         return executed(source)["make"](*values)
 
 
-# Every pass over a sequence traces its step anew and finds its text here: compiling it takes longer than tracing. For
+# Every run over a sequence traces its step anew and finds its text here: compiling it takes longer than tracing. For
 # the same reason the record is text and no `torch.fx.Graph`, which takes a hundred times as long to build and compile.
 @functools.lru_cache(maxsize=256)
 def executed(source):

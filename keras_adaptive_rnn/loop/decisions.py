@@ -44,7 +44,7 @@ def scan(cells, run, step, inputs, states, output, mask, options):
 
 
 def losses_and_decisions(cells, emitted, mask):
-    """Returns the losses of a pass and its decisions, float32 `[batch, time]` for each cell.
+    """Returns the losses of a run and its decisions, float32 `[batch, time]` for each cell.
 
     Args:
         cells: List of the cells whose decisions were collected.

@@ -266,7 +266,7 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
         super().load_own_variables({name: store[name] for name in names})
         self._stateful_states.load(self, store)
 
-    # The pass over a sequence.
+    # The run over a sequence.
 
     def __call__(self, sequences, *args, **kwargs):
         recipe = engine.padding_recipe(sequences)

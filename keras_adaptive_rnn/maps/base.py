@@ -26,8 +26,8 @@ class LinearMap(StoredByCell, _arguments.DeclaredArguments, keras.layers.Layer):
 
     A subclass implements two methods: `build` creates the weights, and `prepare` turns them into what a sequence
     multiplies by. `prepare` runs once per sequence, outside the time loop, so casts, masks and normalizations of
-    weights belong there. `product` multiplies, inside the loop. `product_per_block` does the same if each block has its
-    own input, with what `prepare_blocks` returns.
+    weights belong there. `product` multiplies, inside the loop, with `run.matmul`. `product_per_block` does the same if
+    each block has its own input, with what `prepare_blocks` returns.
 
     Args:
         units: Positive integer, size of one output block; `None` leaves it to the cell.

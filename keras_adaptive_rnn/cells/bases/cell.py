@@ -22,8 +22,8 @@ class Cell(_arguments.DeclaredArguments, DropoutRNNCell, keras.layers.Layer):
     `run` is a `keras_adaptive_rnn.cells.Run`: `run.training` tells whether dropout is on, and `run.sow(self, f=f)`
     makes a gate visible to `keras_adaptive_rnn.analysis.trace`. The cells and maps inside the cell need it, too.
 
-    Both are traced: on every backend, a loop may call `step` once and replay its operations for all other steps. They
-    must therefore be pure functions of tensors.
+    The two methods are traced: on every backend, a loop may call `step` once and replay its operations for all other
+    steps. They must therefore be pure functions of tensors.
 
     `call(inputs, states, training)` is `step(project(...))`, so that `keras.layers.RNN` takes the cell as it is. A
     subclass sets `state_size` (a list) and `output_size`, and creates its weights in `build`, which ends with
