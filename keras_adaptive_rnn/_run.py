@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import functools
+import itertools
 import threading
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
@@ -114,29 +115,40 @@ class Run:
 
     def tensors(self):
         """Returns a list of all tensors that the parts of the cell have prepared."""
-        return list(filter(ops.is_tensor, tree.flatten(list(self.prepared.values()))))
+        return tensors_of(list(self.prepared.values()))
 
     def emptied(self):
         """Returns the run without its tensors, to be `filled`: a function that outlives a trace may keep this one."""
-        values = tree.map_structure(lambda leaf: _TENSOR if ops.is_tensor(leaf) else leaf, list(self.prepared.values()))
-        return self.changed(prepared=dict(zip(self.prepared, values, strict=True)))
+        return self.filled(itertools.repeat(_TENSOR))
 
     def filled(self, tensors):
-        """Returns an emptied run with these tensors in place of its own."""
-        values, left = list(self.prepared.values()), iter(tensors)
-        leaves = [next(left) if leaf is _TENSOR else leaf for leaf in tree.flatten(values)]
-        return self.changed(prepared=dict(zip(self.prepared, tree.pack_sequence_as(values, leaves), strict=True)))
+        """Returns the run with these tensors in place of its own, in the order of `tensors`."""
+        values = with_tensors(list(self.prepared.values()), tensors)
+        return self.changed(prepared=dict(zip(self.prepared, values, strict=True)))
 
 
-def start(parts, batch_size, training, dtype, skips_unneeded=False, sown=None):
+def tensors_of(structure):
+    """Returns a list of the tensors in a structure, which may hold anything else as well."""
+    return list(filter(ops.is_tensor, tree.flatten(structure)))
+
+
+def with_tensors(structure, tensors):
+    """Returns `structure` with other `tensors` in the places of those that `tensors_of` returns."""
+    left = iter(tensors)
+    leaves = [next(left) if leaf is _TENSOR or ops.is_tensor(leaf) else leaf for leaf in tree.flatten(structure)]
+    return tree.pack_sequence_as(structure, leaves)
+
+
+def start(parts, batch_size, training, dtype, **fields):
     """Returns a new run, for which the noise of `parts` is drawn and their weights are prepared.
 
     Args:
         parts: List of the layers inside a cell, the cell included.
         batch_size: Integer or scalar tensor.
-        training, dtype, skips_unneeded, sown: As in `Run`.
+        training, dtype: As in `Run`.
+        **fields: `skips_unneeded`, `emitted` and `sown`, as in `Run`.
     """
-    run = Run(training, dtype, {}, current().given_noise, skips_unneeded, sown=sown)
+    run = Run(training, dtype, {}, current().given_noise, **fields)
     with AutocastScope(dtype):
         _prepare(parts, run, batch_size)
     return run

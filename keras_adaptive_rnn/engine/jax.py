@@ -7,10 +7,10 @@ import keras
 from jax import lax
 from jax import numpy as jnp
 
-from keras_adaptive_rnn._keras import AutocastScope, in_stateless_scope, is_exporting
+from keras_adaptive_rnn._keras import in_stateless_scope, is_exporting
 from keras_adaptive_rnn.engine import tuning
 from keras_adaptive_rnn.engine.masking import masked
-from keras_adaptive_rnn.engine.reading import reading
+from keras_adaptive_rnn.engine.reading import reading, values_of
 
 __all__ = [
     "compiled",
@@ -34,10 +34,8 @@ ARITHMETIC = {
 
 
 def scan(step, run, inputs, states, output, mask, options):
-    with AutocastScope(None):
-        values = [variable.value for variable in options.variables]
     emptied, tensors = run.emptied(), run.tensors()
-    count, weights = len(tensors), [*tensors, *values]
+    count, weights = len(tensors), [*tensors, *values_of(options.variables)]
 
     def bind(weights, matmul_impl):
         """Returns the step, with `weights` in place of the tensors of the run and of the variables."""
@@ -269,12 +267,11 @@ def ragged_scan(step, run, inputs, states, times, ends, collect):
 def value_with_gradient_of(short, whole, tensors, variables):
     if _is_exported(tensors):
         return whole(*tensors)
-    with AutocastScope(None):
-        values = [variable.value for variable in variables]
 
     def of_values(function):
         return lambda values, tensors: reading(function, variables, values)(*tensors)
 
+    values = values_of(variables)
     if reads_elsewhere(of_values(whole), values, tensors):
         return whole(*tensors)
     run = jax.custom_vjp(of_values(short))
@@ -329,8 +326,7 @@ def compiled(function, layer, is_traceable):
     def call(*args):
         if in_stateless_scope():
             return function(*args)
-        with AutocastScope(None):
-            values = [variable.value for variable in layer.variables]
+        values = values_of(layer.variables)
         result, written = pure(values, *args)
         for k, value in written.items():
             layer.variables[k].assign(value)

@@ -2,7 +2,13 @@
 
 import keras
 
-from keras_adaptive_rnn._keras import stateless_values
+from keras_adaptive_rnn._keras import AutocastScope, stateless_values
+
+
+def values_of(variables):
+    """Returns the values of variables as they are, whatever dtype is computed in."""
+    with AutocastScope(None):
+        return [variable.value for variable in variables]
 
 
 def reading(function, variables, values):

@@ -7,11 +7,11 @@ import threading
 import tensorflow as tf
 from keras import tree
 
-from keras_adaptive_rnn._keras import AutocastScope, in_stateless_scope, is_exporting, model_supports_jit
+from keras_adaptive_rnn._keras import in_stateless_scope, is_exporting, model_supports_jit
 from keras_adaptive_rnn.engine import _tensorflow_internals as internals
 from keras_adaptive_rnn.engine import tuning
 from keras_adaptive_rnn.engine.masking import masked
-from keras_adaptive_rnn.engine.reading import reading
+from keras_adaptive_rnn.engine.reading import reading, values_of
 
 __all__ = [
     "compiled",
@@ -151,8 +151,7 @@ def batched_loop(body, run, xs, carry, length, reads_output, options):
     only the carry before each chunk of steps is kept, and the chunk runs again first.
     """
     # `tf.custom_gradient` needs tensors.
-    with AutocastScope(None):
-        values = [tf.convert_to_tensor(variable.value) for variable in options.variables]
+    values = list(map(tf.convert_to_tensor, values_of(options.variables)))
     body = reading(body, options.variables, values)
     weights = Weights(body, [*run.tensors(), *values], xs, carry)
     if not weights.kernels_of_products:

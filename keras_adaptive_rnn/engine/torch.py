@@ -7,10 +7,11 @@ import torch
 from keras import tree
 from torch.utils.checkpoint import checkpoint
 
-from keras_adaptive_rnn._keras import AutocastScope, in_stateless_scope
+from keras_adaptive_rnn._keras import in_stateless_scope
 from keras_adaptive_rnn.engine import _torch_internals as internals
 from keras_adaptive_rnn.engine import tuning
 from keras_adaptive_rnn.engine.masking import masked
+from keras_adaptive_rnn.engine.reading import values_of
 from keras_adaptive_rnn.engine.torch_trace import Traced, distinct, one_operation
 
 __all__ = [
@@ -352,9 +353,8 @@ def compiled(function, layer, is_traceable):
         if not is_traceable or in_stateless_scope():
             return function(*args)
         tensors = [t if isinstance(t, torch.Tensor) else keras.ops.convert_to_tensor(t) for t in leaves(args)]
-        with AutocastScope(None):
-            # A variable may be given another tensor, which the trace does not read.
-            weights = [variable.value for variable in layer.variables]
+        # A variable may be given another tensor, which the trace does not read.
+        weights = values_of(layer.variables)
         key = (tuple((t.shape, t.dtype, t.device) for t in tensors), tuple(map(id, weights)))
         # Another thread may clear the traces at any time, so this one looks up once and keeps what it finds.
         found = traces.get(key)

@@ -54,6 +54,11 @@ class CellRunner:
     def dtype(self):
         return self._dtype or self.cell.compute_dtype
 
+    @property
+    def variables(self):
+        """The variables that a step may read."""
+        return getattr(self.cell, "weights", [])
+
     @functools.cached_property
     def stack_depth(self):
         """The number of layers of a deep cell that can be run one by one, else 0."""
@@ -125,14 +130,15 @@ class CellRunner:
 
     # Steps.
 
-    def start(self, batch_size, training=False, skips_unneeded=False, sown=None):
+    def start(self, batch_size, training=False, **fields):
         """Returns a new `Run`, for which noise is drawn and weights are prepared.
 
         Args:
             batch_size: Integer or scalar tensor.
-            training, skips_unneeded, sown: As in `Run`.
+            training: As in `Run`. Defaults to `False`.
+            **fields: `skips_unneeded` and `sown`, as in `Run`.
         """
-        return _run.start(self.parts, batch_size, training, self.dtype, skips_unneeded, sown)
+        return _run.start(self.parts, batch_size, training, self.dtype, **fields)
 
     def project(self, inputs, run):
         """Returns what the cell computes without its state, for inputs with any leading axes."""
@@ -144,17 +150,16 @@ class CellRunner:
         with AutocastScope(self.dtype):
             return step(self.cell, projected, states, run, self.dtype)
 
-    def step(self, inputs, states, skips_unneeded=False, emitted=None):
+    def step(self, inputs, states, **fields):
         """Returns `output, states` of one step of inference, which is a run by itself.
 
         Args:
             inputs: Tensor `[batch, features]`.
             states: List of states, nested like `state_size`.
-            skips_unneeded, emitted: As in `Run`.
+            **fields: `skips_unneeded` and `emitted`, as in `Run`.
         """
         # Of all parts, only Keras's cells prepare what a single step needs.
-        run = _run.start(self._drawing_own_masks, inputs.shape[0], False, self.dtype, skips_unneeded)
-        run = run.changed(emitted=emitted)
+        run = _run.start(self._drawing_own_masks, inputs.shape[0], False, self.dtype, **fields)
         return self.step_projected(self.project(self.cast_inputs(inputs), run), states, run)
 
     def scan(self, run, sequences, states, mask=None, *, schedule="steps", collected=(), **options):
@@ -173,8 +178,7 @@ class CellRunner:
             `(last_output, outputs, states, emitted)`: the results of `engine.scan`, and `None` or what the collected
             cells have emitted, float32 `[time, batch, sizes]`.
         """
-        variables = getattr(self.cell, "weights", [])
-        options = engine.Options(**options, variables=variables, is_traceable=self.is_traceable)
+        options = engine.Options(**options, variables=self.variables, is_traceable=self.is_traceable)
         if run.skips_unneeded and scans_taken_steps(self.cell):
             return scan_taken_steps(self.cell, run, sequences, states, mask, options, bool(collected))
         first_output = self.first_output(states)
@@ -192,7 +196,7 @@ class CellRunner:
             projected = inputs if hoists else project(self.cell, inputs, run, self.dtype)
             return step(self.cell, projected, states, run, self.dtype)
 
-        return decisions.scan(collected, run, one_step, inputs, states, first_output, mask, options)
+        return decisions.scan(collected, one_step, run, inputs, states, first_output, mask, options)
 
 
 def known_rows(sequences):

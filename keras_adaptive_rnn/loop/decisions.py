@@ -8,14 +8,12 @@ from keras_adaptive_rnn import engine
 from keras_adaptive_rnn.cells.bases.any_cell import split_sizes
 
 
-def scan(cells, run, step, inputs, states, output, mask, options):
+def scan(cells, step, run, inputs, states, output, mask, options):
     """Runs `engine.scan` and collects what `cells` emit in each step, appended to the output.
 
     Args:
         cells: List of the cells whose decisions are wanted.
-        run: `Run`.
-        step: Function of `(inputs of one step, states, run)`, which returns `output, states`.
-        inputs, states, output, mask, options: As in `engine.scan`.
+        step, run, inputs, states, output, mask, options: As in `engine.scan`.
 
     Returns:
         `(last_output, outputs, states, emitted)`: the results of `engine.scan`, and `None` or float32

@@ -51,6 +51,9 @@ class DeepLayers(LayerStack):
         lowest_run = run.changed(prepared={cell: lowest, cell.kernel_map: run.prepared_by(cell.kernel_map)})
         return lowest_run, UpperRuns(lambda layer: run.changed(prepared={cell: layer}), kernels, rows)
 
+    def _is_lowest(self, run):
+        return self.cell.kernel_map in run.prepared
+
     def _is_square(self):
         return self.cell.input_size == self.cell.units
 
@@ -65,19 +68,18 @@ class DeepLayers(LayerStack):
         if "keys" in weights:
             kept = uniform(weights["keys"], carry[-1]) >= cell.dropout
             x = x * (ops.cast(kept, x.dtype) / (1 - cell.dropout))
-        is_lowest = "inner" not in weights
-        below = cell.kernel_map(x, run) if is_lowest else cell.inner_map.product(x, weights["inner"], run)
+        below = cell.kernel_map(x, run) if self._is_lowest(run) else cell.inner_map.product(x, weights["inner"], run)
         projected = [below + weights["bias"] if cell.use_bias else below]
         if "skip" in weights:
-            projected.append(weights["skip"] * self._block_input(carry, weights, below))
+            projected.append(weights["skip"] * self._block_input(carry, run, below))
         if "block_keys" in weights:
             projected.append(self._kept(carry, weights))
         return projected
 
-    def _block_input(self, carry, weights, like):
-        if "inner" in weights:
-            return ops.where(weights["starts"], carry[0], carry[1])
-        return carry[0] if self._is_square() else ops.zeros_like(like)
+    def _block_input(self, carry, run, like):
+        if self._is_lowest(run):
+            return carry[0] if self._is_square() else ops.zeros_like(like)
+        return ops.where(run.prepared_by(self.cell)["starts"], carry[0], carry[1])
 
     def _kept(self, carry, weights):
         """Returns whether the block is kept, `[..., batch, 1]`."""
@@ -96,11 +98,11 @@ class DeepLayers(LayerStack):
 
     def to_next_layer(self, carry, output, run):
         weights = run.prepared_by(self.cell)
-        block_input = self._block_input(carry, weights, output)
+        block_input = self._block_input(carry, run, output)
         if "block_keys" in weights:
             kept = ops.where(weights["ends"], self._kept(carry, weights), 1)
             output = select(kept, output, block_input)
-        return [output, block_input, *carry[2 if "inner" in weights else 1 :]]
+        return [output, block_input, *carry[1 if self._is_lowest(run) else 2 :]]
 
     def advance(self, step_count, run):
         return [next_digits(digits) for digits in step_count] if run.training else step_count

@@ -6,6 +6,7 @@ import keras
 from keras import ops, tree
 
 from keras_adaptive_rnn import _arguments, maps
+from keras_adaptive_rnn._run import tensors_of, with_tensors
 from keras_adaptive_rnn.cells.bases.any_cell import as_list, parts_of, project, runs_in_parts, step
 from keras_adaptive_rnn.cells.bases.cell import Cell
 
@@ -68,14 +69,11 @@ class UpperRuns:
 
     def __init__(self, run_of, kernels, rows):
         self._run_of, self._kernels, self._rows = run_of, kernels, rows
-        self._leaves = tree.flatten((kernels, rows))
-        self.tensors = [leaf for leaf in self._leaves if ops.is_tensor(leaf)]
+        self.tensors = tensors_of((kernels, rows))
 
     def of_layer(self, tensors):
         """Returns the run of one layer, given its slices of `self.tensors`."""
-        tensors = iter(tensors)
-        leaves = [next(tensors) if ops.is_tensor(leaf) else leaf for leaf in self._leaves]
-        kernels, rows = tree.pack_sequence_as((self._kernels, self._rows), leaves)
+        kernels, rows = with_tensors((self._kernels, self._rows), tensors)
         return self._run_of({**kernels, **rows})
 
     def folded(self, batch_size):

@@ -348,7 +348,7 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
 
         def scan(sequences, initial_state, step_mask, skips_unneeded=False):
             return self.runner.scan(
-                self.runner.start(ops.shape(sequences)[1], training, skips_unneeded),
+                self.runner.start(ops.shape(sequences)[1], training, skips_unneeded=skips_unneeded),
                 sequences,
                 initial_state,
                 step_mask,
@@ -363,7 +363,7 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
         tensors = [sequences, initial_state, step_mask]
         if not training and self.runner.may_skip(collected):
             short = functools.partial(scan, skips_unneeded=True)
-            results = engine.value_with_gradient_of(short, scan, tensors, getattr(self.cell, "weights", []))
+            results = engine.value_with_gradient_of(short, scan, tensors, self.runner.variables)
         else:
             results = scan(*tensors)
         (last_output, outputs, states, emitted), decided = results, []
