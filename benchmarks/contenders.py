@@ -34,6 +34,12 @@ CELLS = {
 JIT = {"auto": "auto", "on": True, "off": False}
 
 
+def device():
+    """Returns where Keras computes, `"cpu"` or `"gpu"`."""
+    where = str(ops.convert_to_tensor(0.0).device).lower()
+    return "gpu" if "gpu" in where or "cuda" in where else "cpu"
+
+
 def contenders(job, wanted, jit="auto"):
     """Returns by name, for each of `wanted` that there is, a train step and a prediction.
 

@@ -28,7 +28,7 @@ from rich.progress import track
 from rich.table import Table
 
 from benchmarks import NAMES, OF_PYTORCH, memory
-from benchmarks.contenders import CELLS, JIT, contenders, streaming_contenders
+from benchmarks.contenders import CELLS, JIT, contenders, device, streaming_contenders
 from benchmarks.rows import add, key, read
 
 MODES = {
@@ -132,22 +132,34 @@ def wanted(arguments):
     return names if beside_torch else names - set(OF_PYTORCH)
 
 
-def device():
-    where = str(keras.ops.convert_to_tensor(0.0).device).lower()
-    return "gpu" if "gpu" in where or "cuda" in where else "cpu"
-
-
 def environment():
-    versions = {name: importlib.metadata.version(name) for name in ("keras", keras.backend.backend())}
+    backend = keras.backend.backend()
+    versions = {name: importlib.metadata.version(name) for name in ("keras", backend)}
     cpu_info = pathlib.Path("/proc/cpuinfo")
     names = re.findall(r"model name\s*: (.*)", cpu_info.read_text()) if cpu_info.exists() else []
     return {
         "python": platform.python_version(),
         **versions,
         "processor": names[0] if names else platform.processor(),
+        **({"accelerator": accelerator(backend)} if device() == "gpu" else {}),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "date": datetime.date.today().isoformat(),
     }
+
+
+def accelerator(backend):
+    """Returns the name of the first GPU."""
+    if backend == "torch":
+        import torch
+
+        return torch.cuda.get_device_name()
+    if backend == "tensorflow":
+        from tensorflow import config
+
+        return config.experimental.get_device_details(config.list_physical_devices("GPU")[0])["device_name"]
+    import jax
+
+    return jax.devices()[0].device_kind
 
 
 # Rows.

@@ -165,10 +165,9 @@ class AttentionCell(keras.Layer):
 class PlainCell:
     """Not a layer at all: a callable object with fixed numbers, and a dtype, which Keras needs."""
 
-    compute_dtype = "float32"
-
     def __init__(self, units):
         self.units = self.state_size = units
+        self.compute_dtype = keras.config.dtype_policy().compute_dtype
 
     def __call__(self, inputs, states):
         return self.call(inputs, states)
