@@ -91,6 +91,19 @@ def test_gradients_formed_in_few_products_are_the_same(name, monkeypatch):
             np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-5 * max(1, np.abs(a).max()))
 
 
+@pytest.mark.skipif(keras.backend.backend() != "torch", reason="the other backends ask where a program is compiled")
+def test_only_a_cpu_forms_the_gradient_of_a_weight_once():
+    import torch
+
+    from keras_adaptive_rnn.engine.torch import Products
+
+    made = {}
+    for device in ("cpu", "meta"):
+        x, kernel = (torch.ones(300, 300, device=device, requires_grad=True) for _ in range(2))
+        made[device] = Products(8)(x, kernel).grad_fn.name()
+    assert made == {"cpu": "MatmulDeferredBackward", "meta": "MmBackward0"}
+
+
 def test_large_weights_in_another_form_train_alike(monkeypatch):
     """PyTorch packs weights from a size on that no other test reaches; the others compile."""
     for name in ("REORDERED_ENTRIES", "REORDERED_STEPS"):

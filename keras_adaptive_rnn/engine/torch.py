@@ -104,8 +104,8 @@ class Products:
     def __call__(self, inputs, kernel):
         if inputs.dtype != kernel.dtype:
             return keras.ops.matmul(inputs, kernel)
-        is_small = kernel.numel() < tuning.DEFERRED_GRADIENT_ENTRIES
-        if is_small or internals.current_backward_pass is None or is_exporting():
+        defers = kernel.device.type == "cpu" and kernel.numel() >= tuning.DEFERRED_GRADIENT_ENTRIES
+        if not defers or internals.current_backward_pass is None or is_exporting():
             return torch.matmul(inputs, kernel)
         return one_operation(self.matmul_impl, (inputs, kernel), inputs, kernel)
 
