@@ -358,3 +358,10 @@ def test_a_mask_that_does_not_fit_in_a_graph_of_unknown_sizes(shape, rng):
     else:
         with pytest.raises(ValueError, match="mask"):
             model([x, np.ones(shape, bool)])
+
+
+def test_a_map_of_a_cell_wants_the_run():
+    cell = kar.LSTMCell(4)
+    cell.build((2, 3))
+    with pytest.raises(TypeError, match="was called without the `run` of its cell's step"):
+        cell.kernel_map(np.ones((2, 3), "float32"))

@@ -9,7 +9,9 @@ import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine
 from keras_adaptive_rnn.engine import tuning
 from keras_adaptive_rnn.testing.case import Case
-from tests.backends import alternating, dealt
+from keras_adaptive_rnn.loop import schedules
+from tests.backends import alternating, dealt, in_turns
+from tests.table import CELL_ROWS, CELLS, OPTIONS
 
 pytestmark = alternating
 
@@ -77,7 +79,13 @@ ROWS = {
     ),
     "adaptive": (lambda: stack(lambda: kar.AdaptiveLSTMCell(4, policy_units=2, tied=False)), False),
     "recurrent_highway": (lambda: stack(lambda: kar.RecurrentHighwayCell(4, depth=2)), False),
+    "projected": (lambda: stack(lambda: kar.LSTMCell(4, projection_units=2)), False),
 }
+# Every cell whose stacks can run layer by layer.
+EQUATIONS = {f"{name}/{key}": make for name, row in CELL_ROWS.items() for key, (make, _) in row.equations.items()}
+EVERY = {name: make for name, make in (CELLS | OPTIONS | EQUATIONS).items() if schedules.stack_depth(stack(make))}
+# Those in which a layer of Keras, such as a normalisation, multiplies by weights of its own.
+REFUSED = {"stack_skip", "gru_reset_before", "lstm_tied_projected", "mogrifier_around_keras", "lstm/normalised"}
 
 
 def outcome(make, mask, **kwargs):
@@ -97,6 +105,29 @@ def outcome(make, mask, **kwargs):
     return [value, *(np.float32(0) if g is None else g for g in (*by_variable, *by_tensor))]
 
 
+def agree(by_step, *others):
+    for other in others:
+        for a, b in zip(by_step, other, strict=True):
+            np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-5 * max(1, np.abs(a).max()))
+
+
+@in_turns
+@pytest.mark.parametrize("name", EVERY)
+def test_every_cell_runs_layer_by_layer_or_is_refused(name):
+    def results(schedule):
+        keras.utils.set_random_seed(1)
+        case = Case(stack(EVERY[name]), (2, 4, 4))
+        return case.run(case.layer(kar.RNN, schedule=schedule), states=case.states, training=True)
+
+    by_step = results("steps")
+    for schedule in ("layers", "wavefront"):
+        if name in REFUSED:
+            with pytest.raises(ValueError, match="`schedule` must be one of 'auto', 'steps'"):
+                results(schedule)
+        else:
+            agree(by_step, results(schedule))
+
+
 @pytest.mark.parametrize("name", dealt(ROWS))
 def test_the_schedule_changes_no_number(name, monkeypatch):
     # The gradients of weights as small as these would be formed step by step.
@@ -105,12 +136,7 @@ def test_the_schedule_changes_no_number(name, monkeypatch):
     make, masked = ROWS[name]
     mask = MASK if masked else None
     kwargs = {"go_backwards": True, "zero_output_for_mask": True} if masked else {}
-    by_step, *others = (
-        outcome(make, mask, schedule=schedule, **kwargs) for schedule in ("steps", "layers", "wavefront")
-    )
-    for other in others:
-        for a, b in zip(by_step, other, strict=True):
-            np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-5 * max(1, np.abs(a).max()))
+    agree(*(outcome(make, mask, schedule=schedule, **kwargs) for schedule in ("steps", "layers", "wavefront")))
 
 
 def test_a_list_of_units_makes_a_stack(tmp_path):

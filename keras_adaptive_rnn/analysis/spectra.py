@@ -7,6 +7,7 @@ import numpy as np
 from keras import ops
 
 from keras_adaptive_rnn import engine
+from keras_adaptive_rnn._run import Run
 from keras_adaptive_rnn.analysis.tracing import to_numpy
 
 # The gates of Keras's cells, in the order of their kernels.
@@ -75,7 +76,8 @@ def _dense(linear_map):
     """Returns the dense matrix of a map, with its groups side by side."""
     identity = ops.eye(linear_map.input_spec.axes[-1], dtype=linear_map.compute_dtype)
     with engine.inference():
-        return np.concatenate([to_numpy(linear_map(identity, group=k)) for k in range(len(linear_map.blocks))], axis=1)
+        groups = [to_numpy(linear_map(identity, Run(), group=k)) for k in range(len(linear_map.blocks))]
+    return np.concatenate(groups, axis=1)
 
 
 def recurrent_matrix(cell: Any, gate: str | None = None) -> np.ndarray:

@@ -138,7 +138,7 @@ class LSTMCell(GatedCell):
         h = o * self.activation(self.cell_norm(c) if self.layer_normalization else c)
         run.sow(self, i=i, f=f, j=j, o=o)
         if self.projection_units:
-            h = self.projection(h)
+            h = self.projection(h, run)
         if self.cell_clip is not None:
             bound = ops.convert_to_tensor(self.cell_clip, dtype=c.dtype)
             c = ops.clip(c, -bound, bound)

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, activations
+from keras_adaptive_rnn import _arguments, _run, activations
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Activation
 from keras_adaptive_rnn.layers.feed_forward import Affine
@@ -89,7 +89,7 @@ class Highway(Affine):
         self.bias = self.make_bias(size, bias)
 
     def call(self, inputs):
-        affine = self.bias(self.kernel_map(inputs))
+        affine = self.bias(self.kernel_map(inputs), _run.current())
         h, t, *c = ops.split(affine, 2 if self.coupled else 3, axis=-1)
         t = ops.sigmoid(t)
         c = 1 - t if self.coupled else ops.sigmoid(c[0])

@@ -2,7 +2,7 @@
 
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, initializers, maps
+from keras_adaptive_rnn import _arguments, _run, initializers, maps
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn.layers.feed_forward import Affine
 
@@ -52,7 +52,7 @@ class Maxout(Affine):
             self.bias = self.make_bias(self.units, each)
 
     def call(self, inputs):
-        pieces = ops.split(self.bias(self.kernel_map(inputs)), self.pieces, axis=-1)
+        pieces = ops.split(self.bias(self.kernel_map(inputs), _run.current()), self.pieces, axis=-1)
         return ops.max(ops.stack(pieces), axis=0)
 
     def compute_output_shape(self, input_shape):

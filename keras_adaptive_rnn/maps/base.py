@@ -324,7 +324,11 @@ class LinearMap(StoredByCell, _arguments.DeclaredArguments, keras.layers.Layer):
         return super().__call__(inputs, *args, **kwargs)
 
     def call(self, inputs, run=None, group=0, per_block=False, training=None):
-        run = _run.current(training) if run is None else run
+        if run is None:
+            if self._bound_to is not None:
+                # Without noise, and with the weights of another layer in a deep stack.
+                raise TypeError(f"Map {self.where} was called without the `run` of its cell's step: `map(x, run)`.")
+            run = _run.current(training)
         prepared = run.prepared_by(self).get("blocks" if per_block else "groups")
         if prepared is None:
             # An engine knows what has been prepared for a loop, and multiplies by nothing else.

@@ -5,7 +5,6 @@ import itertools
 import keras
 from keras import ops
 
-from keras_adaptive_rnn import _run
 from keras_adaptive_rnn._documentation import document
 from keras_adaptive_rnn._keras import AutocastScope, entry_elsewhere
 from keras_adaptive_rnn._saving import StoredByCell
@@ -85,16 +84,16 @@ class Bias(StoredByCell, keras.layers.Layer):
             values = ops.cast(self.bias, self.compute_dtype)
         return [values] if self.rows == 1 else ops.unstack(values)
 
-    def __call__(self, inputs, run=None, row=0):
-        return inputs + self.value(_run.current() if run is None else run, row)
+    def __call__(self, inputs, run, row=0):
+        return inputs + self.value(run, row)
 
 
-def no_bias(inputs, run=None, row=0):
+def no_bias(inputs, run, row=0):
     """The identity, used when `use_bias=False`.
 
     Args:
         inputs: Tensor, which is returned.
-        run: As in a call of `keras_adaptive_rnn.maps.Bias`, without effect. Defaults to `None`.
+        run: As in a call of `keras_adaptive_rnn.maps.Bias`, without effect.
         row: As in a call of `keras_adaptive_rnn.maps.Bias`, without effect. Defaults to `0`.
     """
     return inputs
