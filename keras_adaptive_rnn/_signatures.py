@@ -17,7 +17,15 @@ def _layer(*, name: str | None = None, dtype: Any = None, trainable: bool = True
 LAYER_ARGUMENTS = inspect.signature(_layer).parameters
 # The groups in which signatures and documentation show arguments: those of the class itself, which have none, then
 # those of what it builds on. What most users set is shown before all groups.
-GROUPS = ("", "the inner cell", "every gated cell", "every cell", "every recurrent layer", "every layer")
+GROUPS = (
+    "",
+    "the inner cell",
+    "every gated cell",
+    "every linear cell",
+    "every cell",
+    "every recurrent layer",
+    "every layer",
+)
 COMMON = ("return_sequences", "return_state", "dropout", "recurrent_dropout")
 
 

@@ -8,7 +8,7 @@ from keras import ops
 
 from keras_adaptive_rnn._types import Activation, Tensor
 
-__all__ = ["belu", "bipolar", "bleaky_relu", "brelu", "crelu", "get", "oplu", "serialize"]
+__all__ = ["belu", "bipolar", "bleaky_relu", "brelu", "crelu", "get", "min_rnn", "oplu", "serialize"]
 
 _register = keras.saving.register_keras_serializable(package="keras_adaptive_rnn")
 
@@ -215,20 +215,40 @@ def oplu(x: Tensor, axis: int = -1) -> Tensor:
     return ops.reshape(pairs, ops.shape(x))
 
 
+@_register
+def min_rnn(x: Tensor) -> Tensor:
+    r"""The positive activation of minGRU's and minLSTM's candidates: $x + 0.5$ from zero on, $\sigma(x)$ below.
+
+    Args:
+        x: Tensor of any shape.
+
+    Output shape: Same as `x`.
+
+    Example:
+
+    >>> keras.ops.convert_to_numpy(keras_adaptive_rnn.activations.min_rnn(np.array([0.0, 2.0]))).tolist()
+    [0.5, 2.5]
+
+    Reference: Feng et al., Were RNNs All We Needed? (2024), appendix B.
+    """
+    x = ops.convert_to_tensor(x)
+    return ops.where(x < 0, ops.sigmoid(x), x + 0.5)
+
+
 def tanh(x: Tensor) -> Tensor:
     """Keras's `tanh`, also in float64, for which Keras's own returns float32 on JAX."""
     is_double = "float64" in str(getattr(x, "dtype", ""))
     return 2 * ops.sigmoid(2 * x) - 1 if is_double else keras.activations.tanh(x)
 
 
-FUNCTIONS = {f.__name__: f for f in (brelu, belu, bleaky_relu, crelu, oplu)}
+FUNCTIONS = {f.__name__: f for f in (brelu, belu, bleaky_relu, crelu, min_rnn, oplu)}
 
 
 def get(identifier: Activation) -> Callable[..., Tensor]:
     """Retrieves an activation function by name or config; a function is returned as it is.
 
     Args:
-        identifier: `"brelu"`, `"belu"`, `"bleaky_relu"`, `"crelu"`, `"oplu"`, or anything that
+        identifier: `"brelu"`, `"belu"`, `"bleaky_relu"`, `"crelu"`, `"min_rnn"`, `"oplu"`, or anything that
             `keras.activations.get` accepts.
 
     Returns: A function from tensor to tensor.

@@ -1,7 +1,7 @@
 """Recurrent cells, each a `keras.layers.Layer` that runs in `keras.layers.RNN`.
 
-Base classes for cells of your own are here too: `Cell`, `GatedCell`, `WrapperCell` and `CoreWrapperCell`, and the `Run`
-that their steps get.
+Base classes for cells of your own are here too: `Cell`, `GatedCell`, `LinearCell`, `WrapperCell` and
+`CoreWrapperCell`, and the `Run` that their steps get.
 """
 
 from keras_adaptive_rnn._export import exported
@@ -10,6 +10,7 @@ from keras_adaptive_rnn.cells.adaptive import AdaptiveLSTMCell, AdaptiveRNNCell
 from keras_adaptive_rnn.cells.adaptive_stack import StackedAdaptiveLSTMCells, StackedAdaptiveRNNCells
 from keras_adaptive_rnn.cells.bases.cell import Cell as Cell
 from keras_adaptive_rnn.cells.bases.gated import GatedCell as GatedCell
+from keras_adaptive_rnn.cells.bases.linear import LinearCell as LinearCell
 from keras_adaptive_rnn.cells.bases.wrapper import WrapperCell as WrapperCell
 from keras_adaptive_rnn.cells.core_wrapper import CoreWrapperCell as CoreWrapperCell
 from keras_adaptive_rnn.cells.deep import DeepRNNCell
@@ -18,9 +19,11 @@ from keras_adaptive_rnn.cells.grid import GridLSTMBlock, GridLSTMCell
 from keras_adaptive_rnn.cells.gru import GRUCell
 from keras_adaptive_rnn.cells.low_rank import LowRankGRUCell, LowRankLSTMCell
 from keras_adaptive_rnn.cells.lstm import LSTMCell
+from keras_adaptive_rnn.cells.min_rnn import MinGRUCell, MinLSTMCell
 from keras_adaptive_rnn.cells.mogrifier import MogrifierCell
 from keras_adaptive_rnn.cells.multiplicative import MultiplicativeLSTMCell
 from keras_adaptive_rnn.cells.recurrent_highway import RecurrentHighwayCell
+from keras_adaptive_rnn.cells.rg_lru import RGLRUCell
 from keras_adaptive_rnn.cells.skim import SkimCell
 from keras_adaptive_rnn.cells.skip import SkipCell
 from keras_adaptive_rnn.cells.stacked import StackedCells

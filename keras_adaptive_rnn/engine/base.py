@@ -14,11 +14,13 @@ __all__ = [
     "compiled",
     "exported_steps",
     "inference",
+    "linear_scan",
     "litert_builtins",
     "outside_compilers",
     "outside_graph",
     "padding_recipe",
     "preferred_schedules",
+    "prefers_associative_scan",
     "ragged_scan",
     "repeatable",
     "replica_id",
@@ -60,6 +62,26 @@ def scan(step, run, inputs, states, output, mask, options):
     if not options.return_sequences:
         return output, None, states
     return output, ops.stack(outputs) if outputs else output[None][:0], states
+
+
+def linear_scan(a, b, h, associative):
+    """Returns $h$ after each step of the recurrence $h_t = a_t h_{t-1} + b_t$, `[time, batch, size]`.
+
+    Args:
+        a, b: Tensors `[time, batch, size]`.
+        h: Tensor `[batch, size]`, the state before the first step.
+        associative: Whether to compute all steps at once, as an associative scan, instead of one after the other.
+    """
+    states = []
+    for t in range(b.shape[0]):
+        h = a[t] * h + b[t]
+        states.append(h)
+    return ops.stack(states) if states else b
+
+
+def prefers_associative_scan():
+    """Returns whether an associative scan is faster than a loop, as it is where launching operations takes the time."""
+    return False
 
 
 def ragged_scan(step, run, inputs, states, times, ends, collect):

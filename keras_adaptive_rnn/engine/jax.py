@@ -1,6 +1,7 @@
 """The time loop on JAX: one `lax.scan`, with a gradient of its own where that is faster."""
 
 import contextlib
+import functools
 
 import jax
 import keras
@@ -8,14 +9,16 @@ from jax import lax
 from jax import numpy as jnp
 
 from keras_adaptive_rnn._keras import in_stateless_scope, is_exporting
-from keras_adaptive_rnn.engine import tuning
+from keras_adaptive_rnn.engine import linear, tuning
 from keras_adaptive_rnn.engine.masking import masked
 from keras_adaptive_rnn.engine.reading import reading, values_of
 
 __all__ = [
     "compiled",
+    "linear_scan",
     "outside_graph",
     "preferred_schedules",
+    "prefers_associative_scan",
     "ragged_scan",
     "scan",
     "scan_layers",
@@ -233,6 +236,44 @@ def _outer(a, e, ndim):
 def _keeping_little(step):
     """Returns a step of a scan whose gradient repeats arithmetic, but neither products nor activations."""
     return jax.checkpoint(step, prevent_cse=False, policy=lambda primitive, *_, **__: primitive.name not in ARITHMETIC)
+
+
+def linear_scan(a, b, h, associative):
+    if not b.shape[0]:
+        return b
+    return (_recurrence if _is_exported(a, b) else _differentiable_recurrence)(a, b, h, associative)
+
+
+def _recurrence(a, b, h, associative, reverse=False):
+    if associative:
+        return linear.associative(a, b, h, reverse)
+
+    def one(h, now):
+        h = now[0] * h + now[1]
+        return h, h
+
+    return lax.scan(one, h, (a, b), reverse=reverse, unroll=tuning.LINEAR_UNROLL)[1]
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(3,))
+def _differentiable_recurrence(a, b, h, associative):
+    return _recurrence(a, b, h, associative)
+
+
+def _recurrence_forward(a, b, h, associative):
+    states = _recurrence(a, b, h, associative)
+    return states, (a, h, states)
+
+
+def _recurrence_backward(associative, kept, gradient):
+    return linear.gradients(lambda a, b, h, reverse: _recurrence(a, b, h, associative, reverse), *kept, gradient)
+
+
+_differentiable_recurrence.defvjp(_recurrence_forward, _recurrence_backward)
+
+
+def prefers_associative_scan():
+    return not _on_cpu()
 
 
 def reads_elsewhere(function, *args):

@@ -9,16 +9,18 @@ from keras import tree
 
 from keras_adaptive_rnn._keras import in_stateless_scope, is_exporting, model_supports_jit
 from keras_adaptive_rnn.engine import _tensorflow_internals as internals
-from keras_adaptive_rnn.engine import tuning
+from keras_adaptive_rnn.engine import linear, tuning
 from keras_adaptive_rnn.engine.masking import masked
 from keras_adaptive_rnn.engine.reading import reading, values_of
 
 __all__ = [
     "compiled",
+    "linear_scan",
     "litert_builtins",
     "outside_graph",
     "padding_recipe",
     "preferred_schedules",
+    "prefers_associative_scan",
     "ragged_scan",
     "replica_id",
     "scan",
@@ -56,6 +58,49 @@ def scan(step, run, inputs, states, output, mask, options):
     else:
         carry, outputs = batched_loop(body, run, xs, carry, length, mask is not None, options)
     return carry[0], outputs, tree.pack_sequence_as(states, carry[1:])
+
+
+def linear_scan(a, b, h, associative):
+    length = b.shape[0]
+    if length == 0:
+        return b
+    if not internals.could_possibly_record():
+        return _recurrence(a, b, h, associative)
+
+    @tf.custom_gradient
+    def differentiable(a, b, h):
+        states = _recurrence(a, b, h, associative)
+
+        def gradient(d):
+            return linear.gradients(lambda *args: _recurrence(*args[:3], associative, args[3]), a, h, states, d)
+
+        return states, gradient
+
+    return differentiable(a, b, h)
+
+
+def _recurrence(a, b, h, associative, reverse=False):
+    # Keras's associative scan needs a known number of steps.
+    associative = associative and b.shape[0] is not None
+    states = linear.associative(a, b, h, reverse) if associative else _step_by_step(a, b, h, reverse)
+    return shaped_like([b], [states])[0]
+
+
+def _step_by_step(a, b, h, reverse):
+    length = b.shape[0] or tf.shape(b)[0]
+    states = _array_of(b, length, 1)
+
+    def one(k, h, states):
+        t = length - 1 - k if reverse else k
+        h = a[t] * h + b[t]
+        return k + 1, h, states.write(t, h)
+
+    _, _, states = tf.while_loop(lambda k, *_: k < length, one, (0, h, states), maximum_iterations=length)
+    return states.stack()
+
+
+def prefers_associative_scan():
+    return _on_accelerator()
 
 
 def shaped_like(old, new):

@@ -9,7 +9,7 @@ from torch.utils.checkpoint import checkpoint
 
 from keras_adaptive_rnn._keras import in_stateless_scope
 from keras_adaptive_rnn.engine import _torch_internals as internals
-from keras_adaptive_rnn.engine import tuning
+from keras_adaptive_rnn.engine import base, linear, tuning
 from keras_adaptive_rnn.engine.masking import masked
 from keras_adaptive_rnn.engine.reading import values_of
 from keras_adaptive_rnn.engine.torch_trace import Traced, distinct, one_operation
@@ -18,10 +18,12 @@ __all__ = [
     "compiled",
     "exported_steps",
     "inference",
+    "linear_scan",
     "outside_compilers",
     "outside_graph",
     "padding_recipe",
     "preferred_schedules",
+    "prefers_associative_scan",
     "ragged_scan",
     "repeatable",
     "replica_id",
@@ -84,6 +86,50 @@ def scan(step, run, inputs, states, output, mask, options):
     if not options.return_sequences:
         return output, None, states
     return output, torch.stack(outputs) if outputs else output[None][:0], states
+
+
+def linear_scan(a, b, h, associative):
+    if is_exporting() or not len(b) or internals.maybe_current_level():
+        return base.linear_scan(a, b, h, associative)
+    needs_gradient = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in (a, b, h))
+    return (LinearScan.apply if needs_gradient else _recurrence)(a, b, h, associative, False)
+
+
+@torch.no_grad()
+def _recurrence(a, b, h, associative, reverse):
+    if associative:
+        return linear.associative(a, b, h, reverse)
+    states = torch.empty_like(b)
+    steps = list(zip(torch.unbind(a), torch.unbind(b), torch.unbind(states), strict=True))
+    for now, added, out in reversed(steps) if reverse else steps:
+        h = torch.addcmul(added, now, h, out=out)
+    return states
+
+
+class LinearScan(torch.autograd.Function):
+    """A linear recurrence, whose gradient is one in reverse."""
+
+    @staticmethod
+    def forward(ctx, a, b, h, associative, reverse):
+        states = _recurrence(a, b, h, associative, reverse)
+        ctx.save_for_backward(a, h, states)
+        ctx.associative, ctx.reverse = associative, reverse
+        return states
+
+    @staticmethod
+    @torch.compiler.disable
+    def backward(ctx, gradient):
+        # Differentiable once more where a second derivative is asked for.
+        run = LinearScan.apply if torch.is_grad_enabled() else _recurrence
+
+        def recurrence(a, b, h, reverse):
+            return run(a, b, h, ctx.associative, reverse)
+
+        return *linear.gradients(recurrence, *ctx.saved_tensors, gradient, ctx.reverse), None, None
+
+
+def prefers_associative_scan():
+    return keras.ops.zeros(()).device.type != "cpu"
 
 
 def scan_layers(layer, carry, states, tensors):

@@ -18,7 +18,7 @@ from keras_adaptive_rnn.cells.bases.any_cell import (
     step,
 )
 from keras_adaptive_rnn.cells.bases.cell import Cell
-from keras_adaptive_rnn.loop import decisions, schedules
+from keras_adaptive_rnn.loop import decisions, linear, schedules
 from keras_adaptive_rnn.loop.skipped_steps import scan_taken_steps, scans_taken_steps
 
 
@@ -63,6 +63,11 @@ class CellRunner:
     def stack_depth(self):
         """The number of layers of a deep cell that can be run one by one, else 0."""
         return schedules.stack_depth(self.cell)
+
+    @functools.cached_property
+    def is_linear(self):
+        """Whether the state is a linear recurrence, with coefficients that depend on the inputs alone."""
+        return linear.is_linear(self.cell)
 
     @functools.cached_property
     def has_own_maps_only(self):
@@ -182,6 +187,10 @@ class CellRunner:
         if run.skips_unneeded and scans_taken_steps(self.cell):
             return scan_taken_steps(self.cell, run, sequences, states, mask, options, bool(collected))
         first_output = self.first_output(states)
+        if schedule in linear.SCHEDULES:
+            projected = self.project(sequences, run)
+            associative = schedule == "associative"
+            return *linear.scan(self.cell, run, projected, states, first_output, mask, options, associative), None
         if not run.skips_unneeded and schedule != "steps":
             arguments = (self.cell, run, sequences, states, first_output, mask, options)
             return *schedules.scan(*arguments, schedule == "wavefront"), None

@@ -14,7 +14,7 @@ from keras_adaptive_rnn._keras import get_mask, let_masks_through, shares_object
 from keras_adaptive_rnn._types import Regularizer, Tensor
 from keras_adaptive_rnn.cells.bases.any_cell import as_list, check_is_cell
 from keras_adaptive_rnn.cells.bases.cell import Cell
-from keras_adaptive_rnn.loop import decisions, schedules
+from keras_adaptive_rnn.loop import decisions, linear, schedules
 from keras_adaptive_rnn.loop.cell_runner import CellRunner, known_rows
 from keras_adaptive_rnn.loop.stateful import StatefulStates
 
@@ -78,7 +78,9 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
             Defaults to `False`.
         schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells above the
             lowest are alike) run: `"steps"` runs all layers at one step before the next step; `"layers"` runs one layer
-            over all steps before the next layer; `"wavefront"` runs layer $l$ at step $s - l$ for all $l$ at once;
+            over all steps before the next layer; `"wavefront"` runs layer $l$ at step $s - l$ for all $l$ at once. For
+            a linear cell (`MinGRUCell`, `MinLSTMCell`, `RGLRUCell`): `"scan"` computes the coefficients of all steps
+            at once, then one state after the other, and `"associative"` all states in an associative scan.
             `"auto"` (default) picks the one measured to be fastest. The results are the same.
         return_decisions: Whether to also return, after the output and the states, the decisions of each cell in `cell`
             that decides how much to compute (`SkipCell`, `SkimCell`, `VariableComputationCell`), the outermost first:
@@ -395,10 +397,14 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
         possible = self._possible_schedules()
         if len(possible) == 1 or self.recompute:
             return "steps"
+        if self.runner.is_linear:
+            return "associative" if engine.prefers_associative_scan() else "scan"
         preferred = engine.preferred_schedules(self.runner.stack_depth, self.cell.count_params(), batch_size, training)
         return next((schedule for schedule in preferred if schedule in possible), "steps")
 
     def _possible_schedules(self):
+        if self.runner.is_linear and not (self.unroll or self.recompute):
+            return ["steps", *linear.SCHEDULES]
         if self.unroll or self._collected_cells() or not self.runner.stack_depth:
             return ["steps"]
         return [
@@ -414,8 +420,9 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
         if self.schedule not in possible:
             raise ValueError(
                 f"Argument `schedule` must be one of {', '.join(map(repr, ['auto', *possible]))} for this cell with "
-                f"unroll={self.unroll} and recompute={self.recompute}: the others are for `DeepRNNCell`, and for "
-                "`StackedCells` of at least three cells of which all but the lowest are alike. "
+                f"unroll={self.unroll} and recompute={self.recompute}: the others are for linear cells, such as "
+                "`MinGRUCell`, for `DeepRNNCell`, and for `StackedCells` of at least three cells of which all but the "
+                "lowest are alike. "
                 f"Received: schedule={self.schedule!r}, cell={self.cell!r}"
             )
 

@@ -7,10 +7,11 @@ from keras import ops
 from keras_adaptive_rnn import engine
 from keras_adaptive_rnn.cells.deep import DeepRNNCell
 from keras_adaptive_rnn.cells.stacked import StackedCells
+from keras_adaptive_rnn.loop import linear
 from keras_adaptive_rnn.loop.deep_stack import DeepLayers
 from keras_adaptive_rnn.loop.layer_stack import CellStack, fold_layers_into_batch
 
-SCHEDULES = ("auto", "steps", "layers", "wavefront")
+SCHEDULES = ("auto", "steps", "layers", "wavefront", *linear.SCHEDULES)
 # By exact class, as a subclass may have equations of its own.
 LAYER_STACKS = {DeepRNNCell: DeepLayers, StackedCells: CellStack}
 

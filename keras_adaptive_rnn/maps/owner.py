@@ -20,14 +20,14 @@ class OwnsWeights:
         for name, value in arguments.items():
             setattr(self, name, _arguments.resolve(name, value, GETTERS[name.rsplit("_", 1)[1]]))
 
-    def make_bias(self, units, initializers):
+    def make_bias(self, units, initializers, name="bias"):
         """Returns a built bias with the bias arguments of this layer, and initializers as `Bias` takes them."""
         bias = Bias(
             units,
             initializers,
             regularizer=self.bias_regularizer,
             constraint=self.bias_constraint,
-            name="bias",
+            name=name,
             dtype=self.dtype_policy,
         )
         bias.build()

@@ -1,16 +1,13 @@
 """The base class of gated cells: a map of the input, a map of the state and a bias."""
 
-import keras
-from keras import ops
-
 from keras_adaptive_rnn import _arguments, activations, maps
 from keras_adaptive_rnn._saving import hand_over
 from keras_adaptive_rnn._types import Activation, Constraint, Initializer, Regularizer
+from keras_adaptive_rnn.cells.bases.affine import AffineInputs
 from keras_adaptive_rnn.cells.bases.cell import Cell
-from keras_adaptive_rnn.maps.owner import OwnsWeights
 
 
-class GatedCell(OwnsWeights, Cell):
+class GatedCell(AffineInputs, Cell):
     r"""A cell whose gates are affine in input and state: $a = x W + h U + b$, concatenated over the gates.
 
     A subclass lists its gates in `gates` and implements `update(a, states, run)`, which returns `output, states`
@@ -44,16 +41,15 @@ class GatedCell(OwnsWeights, Cell):
         name, dtype, trainable: As in `keras.layers.Layer`.
     """
 
-    gates = ()
     groups = None
-    # Whether a step uses $W$ and $U$ once for each gate, and in $x W + h U + b$ alone.
     argument_group = "every gated cell"
+    # Whether a step uses $W$ and $U$ once for each gate, and in $x W + h U + b$ alone.
     is_affine = False
     # Thin factors of low-rank maps stay whole.
     divided_weights = {"kernel_map/kernel": 1, "recurrent_map/kernel": 1}
+    held_by = {"kernel": "kernel_map", "recurrent_kernel": "recurrent_map", "bias": "bias_layer"}
     # How many blocks each call of the recurrent initializer covers; `None` for one call for all blocks.
     init_groups = None
-    bias_rows = 1
 
     def __init__(
         self,
@@ -101,11 +97,6 @@ class GatedCell(OwnsWeights, Cell):
         self.state_size = [self.units]
         self.output_size = self.units
 
-    def _bind(self, role, linear_map):
-        name = f"{role}_map"
-        weights = [getattr(self, f"{role}_{kind}") for kind in ("initializer", "regularizer", "constraint")]
-        return _arguments.resolve(name, linear_map, lambda m: maps.get(m).bind(self, name, self.units, *weights))
-
     def build(self, input_shape):
         self._set_input_size(input_shape)
         self.build_maps()
@@ -116,17 +107,6 @@ class GatedCell(OwnsWeights, Cell):
             self.recurrent_norms = [self.make_norm(gates * self.units) for gates in self.recurrent_map.blocks]
         super().build(input_shape)
 
-    # The names that the weights have in Keras's cells.
-
-    @property
-    def kernel(self):
-        """$W$, a variable `[inputs, gates * units]`, if `kernel_map` holds it as one weight."""
-        return self.kernel_map.kernel
-
-    @kernel.setter
-    def kernel(self, value):
-        self.kernel.assign(value)
-
     @property
     def recurrent_kernel(self):
         """$U$, a variable `[output, gates * units]`, if `recurrent_map` holds it as one weight."""
@@ -135,28 +115,6 @@ class GatedCell(OwnsWeights, Cell):
     @recurrent_kernel.setter
     def recurrent_kernel(self, value):
         self.recurrent_kernel.assign(value)
-
-    @property
-    def bias(self):
-        """$b$, a variable, or `None` without a bias."""
-        return self.bias_layer.bias if self.use_bias else None
-
-    @bias.setter
-    def bias(self, value):
-        self.bias.assign(value)
-
-    def __getattr__(self, name):
-        # Called where a property has raised `AttributeError`, whose message would be lost.
-        held = {"kernel": "kernel_map", "recurrent_kernel": "recurrent_map", "bias": "bias_layer"}.get(name)
-        if held is None:
-            find = getattr(super(), "__getattr__", None) or super().__getattribute__
-            return find(name)
-        if not self.built:
-            raise AttributeError(f"{type(self).__name__} has no `{name}` before it is built")
-        raise AttributeError(
-            f"{type(self).__name__} has no single matrix `{name}`: its weights are those of `{held}`, here "
-            f"{', '.join(f'`{weight.name}` {tuple(weight.shape)}' for weight in getattr(self, held).weights)}"
-        )
 
     # In files, a cell whose weights are those of a cell of Keras, and no others, is like that cell.
 
@@ -211,20 +169,6 @@ class GatedCell(OwnsWeights, Cell):
         groups = self.groups or (len(self.gates),)
         self.recurrent_map.build_blocks(groups, self.state_size[0], self.init_groups, per_block)
 
-    def make_norm(self, size, center=False):
-        """Returns a built layer normalization of `size` entries. The bias of the gates serves as its offset."""
-        norm = keras.layers.LayerNormalization(epsilon=1e-9, center=center, dtype=self.dtype_policy)
-        norm.build((None, size))
-        return norm
-
-    def bias_initializers(self):
-        """Returns the initializer of each gate's bias."""
-        return [self.bias_initializer] * len(self.gates)
-
-    def bias_row_initializers(self):
-        """Returns these for each row of the bias."""
-        return [self.bias_initializers()] * self.bias_rows
-
     @property
     def noise_sizes(self):
         sizes = super().noise_sizes
@@ -234,20 +178,12 @@ class GatedCell(OwnsWeights, Cell):
         return sizes
 
     def project(self, inputs, run):
-        product = self._product(self.kernel_map, inputs, "dropout", run)
-        return self.bias_layer(self.kernel_norm(product) if self.layer_normalization else product, run)
+        return self.affine(inputs, run)
 
     def recurrent(self, h, run, group=0):
         """Returns $h U$ for one group of gates, with dropout and layer normalization."""
         product = self._product(self.recurrent_map, h, "recurrent_dropout", run, group)
         return self.recurrent_norms[group](product) if self.layer_normalization else product
-
-    def _product(self, linear_map, x, rate, run, group=0):
-        dropped = self.drop(x, rate, run)
-        per_block = len(dropped.shape) > len(x.shape)
-        if per_block:
-            dropped = dropped[..., linear_map.group_slices[group], :]
-        return linear_map(dropped, run, group, per_block)
 
     def step(self, projected, states, run):
         return self.update(projected + self.recurrent(states[0], run), states, run)
@@ -255,7 +191,3 @@ class GatedCell(OwnsWeights, Cell):
     def update(self, a, states, run):
         """Returns `output, states` from the affine parts of the gates, concatenated."""
         raise NotImplementedError
-
-    def split(self, a):
-        """Splits a tensor concatenated over the gates into one piece per gate."""
-        return ops.split(a, len(self.gates), axis=-1)

@@ -1,0 +1,105 @@
+"""The base class of cells whose state is a linear recurrence, with coefficients that depend on the inputs alone."""
+
+from keras_adaptive_rnn import _arguments, maps
+from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
+from keras_adaptive_rnn.cells.bases.affine import AffineInputs
+from keras_adaptive_rnn.cells.bases.cell import Cell
+
+
+class LinearCell(AffineInputs, Cell):
+    r"""A cell whose state is a linear recurrence, $h_t = a_t \odot h_{t-1} + b_t$, where $a_t, b_t$ need no state.
+
+    A subclass lists its gates in `gates` and implements `coefficients(inputs, run)`, which returns $a$ and $b$ for
+    inputs with any leading axes. `self.split(self.affine(inputs, run))` is $x W + b$, one piece per gate. A subclass
+    whose output is not $h$ implements `read_out(h, inputs, run)` too, likewise.
+
+    `keras_adaptive_rnn.layers.RNN` computes the coefficients of all steps at once, and the states in one scan, whose
+    gradient is the same recurrence in reverse. Inside a wrapper, such as a Mogrifier, the coefficients may depend on
+    the state, and the cell runs step by step like any other.
+
+    Weights, in order: the weights of `kernel_map`, `bias`. A trained initial state comes before them.
+
+    Args:
+        units: Positive integer, dimensionality of the state and of each gate.
+        use_bias: Whether to use a bias. Defaults to `True`.
+        kernel_initializer: Initializer of $W$. Defaults to `"glorot_uniform"`.
+        bias_initializer: Initializer of $b$. Defaults to `"zeros"`.
+        kernel_regularizer, bias_regularizer: Regularizers of $W$, $b$, `None` by default.
+        kernel_constraint, bias_constraint: Constraints of $W$, $b$, `None` by default.
+        kernel_map: The linear map $W$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`.
+        dropout, seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
+        name, dtype, trainable: As in `keras.layers.Layer`.
+    """
+
+    argument_group = "every linear cell"
+    # Dropping a state with its mask would scale up what stays in every step, without bound.
+    fixed_arguments = ("recurrent_dropout",)
+    divided_weights = {"kernel_map/kernel": 1}
+
+    def __init__(
+        self,
+        units: int,
+        *,
+        use_bias: bool = True,
+        kernel_initializer: Initializer = "glorot_uniform",
+        bias_initializer: Initializer = "zeros",
+        kernel_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
+        kernel_map: str | maps.LinearMap = "full",
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.units = _arguments.integer("units", units)
+        self.use_bias = _arguments.boolean("use_bias", use_bias)
+        self.set_resolved(
+            kernel_initializer=kernel_initializer,
+            bias_initializer=bias_initializer,
+            kernel_regularizer=kernel_regularizer,
+            bias_regularizer=bias_regularizer,
+            kernel_constraint=kernel_constraint,
+            bias_constraint=bias_constraint,
+        )
+        self.kernel_map = self._bind("kernel", kernel_map)
+        self.bias_layer = maps.no_bias
+        self.output_size = self.units
+        self.state_size = [self.units]
+        if self.has_read_out:
+            self.state_size = [self.output_size, self.units]
+            self.reads_output, self.memory_index = False, 1
+
+    @property
+    def has_read_out(self):
+        """Whether the output is another tensor than the state."""
+        return type(self).read_out is not LinearCell.read_out
+
+    def build(self, input_shape):
+        self._set_input_size(input_shape)
+        self.kernel_map.build_blocks((len(self.gates),), self.input_size)
+        if self.use_bias:
+            self.bias_layer = self.make_bias(self.units, self.bias_row_initializers())
+        super().build(input_shape)
+
+    @property
+    def noise_sizes(self):
+        return {"dropout": self.input_size}
+
+    def coefficients(self, inputs, run):
+        """Returns $a$ and $b$, `[..., units]`, of inputs `[..., features]`."""
+        raise NotImplementedError
+
+    def read_out(self, h, inputs, run):
+        """Returns the output, `[..., output_size]`, from $h$ and the inputs of the same steps. By default it is $h$."""
+        return h
+
+    def project(self, inputs, run):
+        return [*self.coefficients(inputs, run), *([inputs] if self.has_read_out else [])]
+
+    def step(self, projected, states, run):
+        a, b, *inputs = projected
+        h = a * states[-1] + b
+        if not self.has_read_out:
+            return h, [h]
+        output = self.read_out(h, *inputs, run)
+        return output, [output, h]

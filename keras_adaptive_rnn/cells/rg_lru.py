@@ -1,0 +1,93 @@
+"""RG-LRU, the recurrence of Griffin: real, diagonal and gated."""
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_adaptive_rnn import _arguments, initializers, maps
+from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn._seeds import resolve_seed
+from keras_adaptive_rnn.cells.bases.compared import Compared
+from keras_adaptive_rnn.cells.bases.linear import LinearCell
+
+# The exponent $c$ of the paper.
+EXPONENT = 8.0
+
+
+class Decays(keras.initializers.Initializer):
+    r"""Draws $\Lambda$ such that $\sigma(\Lambda)^c$ is uniform between two numbers."""
+
+    def __init__(self, low, high, seed):
+        self.low, self.high, self.seed = low, high, seed
+
+    def __call__(self, shape, dtype=None):
+        rng = np.random.default_rng(resolve_seed(self.seed))
+        a = rng.uniform(self.low, self.high, size=shape) ** (1 / EXPONENT)
+        return ops.cast(ops.convert_to_tensor((np.log(a) - np.log1p(-a)).astype("float32")), dtype)
+
+
+@export
+class RGLRUCell(LinearCell):
+    r"""The real-gated linear recurrent unit (RG-LRU) of Griffin.
+
+    $$u_t = x_t W + b, \qquad r_t = \sigma(u_t W_r + b_r), \qquad i_t = \sigma(u_t W_i + b_i)$$
+    $$a_t = \sigma(\Lambda)^{8 r_t}, \qquad
+      h_t = a_t \odot h_{t-1} + \sqrt{1 - a_t^2} \odot (i_t \odot u_t)$$
+
+    $u_t$ is the linear layer before the unit in Griffin's recurrent block, which also has a convolution.
+
+    Weights, in order: `kernel_map` $W$ `[inputs, units]`; `bias` $b$ `[units]`; `gate_map` $W_r, W_i$
+    `[units, 2 units]`; `gate_bias` $b_r, b_i$ `[2 units]`; `decay` $\Lambda$ `[units]`.
+
+    Args:
+        units: Positive integer, dimensionality of the output space.
+        min_decay, max_decay: Numbers in $(0, 1)$ between which $\sigma(\Lambda)^8$, the least coefficient of a state,
+            is drawn. Default to `0.9` and `0.999`, as in the paper.
+        **kwargs: As in `keras_adaptive_rnn.cells.LinearCell`. What is said of $W$ and $b$ holds for the gates, too,
+            except for `kernel_map`.
+
+    Call arguments:
+        inputs: Tensor `[batch, features]`.
+        states: List of one tensor, $h$ `[batch, units]`.
+        training: Whether dropout is on.
+
+    Returns: `output, [h]`, each `[batch, units]`; the output is $h$.
+
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.RGLRUCell(4))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 4)
+
+    Reference: De et al., Griffin: Mixing Gated Linear Recurrences with Local Attention for Efficient Language Models
+    (2024), section 2.4.
+    """
+
+    gates = ("u",)
+    divided_weights = {"kernel_map/kernel": 1, "gate_map/kernel": 1}
+    compared = Compared("RG-LRU", lambda units, inputs: units * (inputs + 2 * units + 4))
+
+    def __init__(self, units: int, *, min_decay: float = 0.9, max_decay: float = 0.999, **kwargs):
+        super().__init__(units, **kwargs)
+        self.min_decay = _arguments.number("min_decay", min_decay, positive=True, below=1)
+        self.max_decay = _arguments.number("max_decay", max_decay, minimum=self.min_decay, below=1)
+        of_gates = initializers.reseeded(self.kernel_initializer, "gates")
+        self.gate_map = maps.Full().bind(
+            self, "gate_map", self.units, of_gates, self.kernel_regularizer, self.kernel_constraint
+        )
+        self.gate_bias = maps.no_bias
+
+    def build(self, input_shape):
+        super().build(input_shape)
+        self.gate_map.build_blocks((2,), self.units)
+        if self.use_bias:
+            self.gate_bias = self.make_bias(self.units, [self.bias_initializer] * 2, name="gate_bias")
+        self.decay = self.add_weight(
+            name="decay", shape=(self.units,), initializer=Decays(self.min_decay, self.max_decay, self.seed)
+        )
+
+    def coefficients(self, inputs, run):
+        u = self.affine(inputs, run)
+        r, i = ops.split(ops.sigmoid(self.gate_bias(self.gate_map(u, run), run)), 2, axis=-1)
+        log_a = EXPONENT * r * ops.log_sigmoid(ops.cast(self.decay, u.dtype))
+        return ops.exp(log_a), ops.sqrt(-ops.expm1(2 * log_a)) * i * u
