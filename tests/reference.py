@@ -366,3 +366,38 @@ def deep(w, x, states, depth=4, skip_every=4, skip_scale=0.99, block_dropout=Fal
             out = out + skip_scale * outputs[k + 1 - skip_every]
         outputs.append(out)
     return outputs[-1], [*(outputs[-1:] if block_dropout else []), *outputs[:0:-1], *count]
+
+
+def affine_gates(w, x, count):
+    """Returns the pieces of $x W + b$ of a linear cell."""
+    return np.split(x @ w["kernel_map/kernel"] + w.get("bias/bias", 0), count, axis=1)
+
+
+def min_gru(w, x, states, activation=lambda v: v, negative=False):
+    (h,) = states
+    z, candidate = affine_gates(w, x, 2)
+    z = sigmoid(z)
+    h = (1 - 2 * z if negative else 1 - z) * h + z * activation(candidate)
+    return h, [h]
+
+
+def min_lstm(w, x, states, negative=False):
+    (h,) = states
+    f, i, candidate = affine_gates(w, x, 3)
+    f, i = sigmoid(f), sigmoid(i)
+    kept = f / (f + i)
+    h = (2 * kept - 1 if negative else kept) * h + i / (f + i) * candidate
+    return h, [h]
+
+
+def positive(v):
+    return np.where(v < 0, sigmoid(v), v + 0.5)
+
+
+def rg_lru(w, x, states):
+    (h,) = states
+    (u,) = affine_gates(w, x, 1)
+    r, i = np.split(sigmoid(u @ w["gate_map/kernel"] + w["gate_bias/bias"]), 2, axis=1)
+    a = sigmoid(w["decay"]) ** (8 * r)
+    h = a * h + np.sqrt(1 - a**2) * i * u
+    return h, [h]

@@ -182,6 +182,11 @@ CELL_ROWS = {
         ref.lstm,
         Learning(lambda: kar.WeightDropLSTMCell(32, recurrent_weight_dropout=0.1), 0.02, 1000),
     ),
+    "rg_lru": Row(
+        lambda: kar.RGLRUCell(4, dropout=0.2),
+        ref.rg_lru,
+        Learning(lambda: kar.StackedCells([kar.RGLRUCell(16), kar.RGLRUCell(16)]), 0.02, 800),
+    ),
     "recurrent_highway": Row(
         lambda: kar.RecurrentHighwayCell(4, depth=3, dropout=0.2, recurrent_dropout=0.3),
         partial(ref.recurrent_highway, depth=3),
@@ -302,6 +307,25 @@ CELL_ROWS = {
             ),
         },
         wraps=lambda cell: kar.MogrifierCell(cell=cell, rounds=2, rank=2),
+    ),
+    "min_gru": Row(
+        lambda: kar.MinGRUCell(4, dropout=0.2),
+        ref.min_gru,
+        Learning(lambda: kar.StackedCells([kar.MinGRUCell(16), kar.MinGRUCell(16)]), 0.02, 800),
+        options={
+            "min_gru_negative": (
+                lambda: kar.MinGRUCell(4, activation="min_rnn", negative_eigenvalues=True, use_bias=False),
+                partial(ref.min_gru, activation=ref.positive, negative=True),
+            ),
+        },
+    ),
+    "min_lstm": Row(
+        lambda: kar.MinLSTMCell(4, dropout=0.2),
+        ref.min_lstm,
+        Learning(lambda: kar.StackedCells([kar.MinLSTMCell(16), kar.MinLSTMCell(16)]), 0.02, 800),
+        equations={
+            "negative": (lambda: kar.MinLSTMCell(4, negative_eigenvalues=True), partial(ref.min_lstm, negative=True)),
+        },
     ),
     "multiplicative_lstm": Row(
         lambda: kar.MultiplicativeLSTMCell(4, dropout=0.2, recurrent_dropout=0.3),

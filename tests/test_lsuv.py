@@ -353,7 +353,10 @@ def test_normalised_and_low_rank_maps_in_a_cell():
     assert_unit(variances(layer, x, seed=0))
 
 
-NOT_SCALED = {"recurrent_highway", "variable_computation", "bipolar", "bipolar_prelu", "crelu", "oplu"}
+NOT_SCALED = {
+    *("recurrent_highway", "variable_computation", "bipolar", "bipolar_prelu", "crelu", "oplu"),
+    *("min_gru", "min_lstm", "rglru"),
+}
 
 
 @pytest.mark.parametrize("name", dealt(LAYERS))

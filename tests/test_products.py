@@ -54,7 +54,11 @@ def forms_products(cell, monkeypatch):
     return bool(calls)
 
 
-@pytest.mark.parametrize("name", dealt(CELLS))
+# Linear cells multiply before the loop.
+MULTIPLYING = [name for name, make in CELLS.items() if not isinstance(make(), kar.cells.LinearCell)]
+
+
+@pytest.mark.parametrize("name", dealt(MULTIPLYING))
 def test_the_loop_forms_the_products_of_our_cells(name, monkeypatch):
     assert forms_products(CELLS[name](), monkeypatch)
 

@@ -23,10 +23,11 @@ class MinCell(LinearCell):
         self.activation = _arguments.resolve("activation", activation, activations.get)
         self.negative_eigenvalues = _arguments.boolean("negative_eigenvalues", negative_eigenvalues)
 
-    def mixed(self, kept, candidate):
-        """Returns the coefficients of a state that keeps `kept` of itself and takes the rest from the candidate."""
-        b = (1 - kept) * self.activation(candidate)
-        return 2 * kept - 1 if self.negative_eigenvalues else kept, b
+    def mixed(self, f, candidate, run):
+        """Returns the coefficients of a state that keeps `f` of itself and takes the rest from the candidate."""
+        candidate = self.activation(candidate)
+        run.sow(self, f=f, candidate=candidate)
+        return 2 * f - 1 if self.negative_eigenvalues else f, (1 - f) * candidate
 
 
 @export
@@ -72,7 +73,7 @@ class MinGRUCell(MinCell):
     def coefficients(self, inputs, run):
         z, candidate = self.split(self.affine(inputs, run))
         # Not 1 - sigmoid(z), which loses small numbers.
-        return self.mixed(ops.sigmoid(-z), candidate)
+        return self.mixed(ops.sigmoid(-z), candidate, run)
 
 
 @export
@@ -116,4 +117,4 @@ class MinLSTMCell(MinCell):
     def coefficients(self, inputs, run):
         f, i, candidate = self.split(self.affine(inputs, run))
         # f / (f + i) from logarithms, as both gates may be zero in half precision.
-        return self.mixed(ops.sigmoid(ops.log_sigmoid(f) - ops.log_sigmoid(i)), candidate)
+        return self.mixed(ops.sigmoid(ops.log_sigmoid(f) - ops.log_sigmoid(i)), candidate, run)

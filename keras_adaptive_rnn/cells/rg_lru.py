@@ -36,8 +36,8 @@ class RGLRUCell(LinearCell):
 
     $u_t$ is the linear layer before the unit in Griffin's recurrent block, which also has a convolution.
 
-    Weights, in order: `kernel_map` $W$ `[inputs, units]`; `bias` $b$ `[units]`; `gate_map` $W_r, W_i$
-    `[units, 2 units]`; `gate_bias` $b_r, b_i$ `[2 units]`; `decay` $\Lambda$ `[units]`.
+    Weights, in order: `decay` $\Lambda$ `[units]`; `kernel_map` $W$ `[inputs, units]`; `gate_map` $W_r, W_i$
+    `[units, 2 units]`; `bias` $b$ `[units]`; `gate_bias` $b_r, b_i$ `[2 units]`.
 
     Args:
         units: Positive integer, dimensionality of the output space.
@@ -89,5 +89,6 @@ class RGLRUCell(LinearCell):
     def coefficients(self, inputs, run):
         u = self.affine(inputs, run)
         r, i = ops.split(ops.sigmoid(self.gate_bias(self.gate_map(u, run), run)), 2, axis=-1)
+        run.sow(self, r=r, i=i)
         log_a = EXPONENT * r * ops.log_sigmoid(ops.cast(self.decay, u.dtype))
         return ops.exp(log_a), ops.sqrt(-ops.expm1(2 * log_a)) * i * u

@@ -98,12 +98,26 @@ def linear_scan(a, b, h, associative):
 @torch.no_grad()
 def _recurrence(a, b, h, associative, reverse):
     if associative:
-        return linear.associative(a, b, h, reverse)
+        return _doubled(a, b, h, reverse)
     states = torch.empty_like(b)
     steps = list(zip(torch.unbind(a), torch.unbind(b), torch.unbind(states), strict=True))
     for now, added, out in reversed(steps) if reverse else steps:
         h = torch.addcmul(added, now, h, out=out)
     return states
+
+
+def _doubled(a, b, h, reverse):
+    """Does what `linear.associative` does: Keras's `associative_scan` on PyTorch is one of float32, on the CPU."""
+    if reverse:
+        return _doubled(a.flip(0), b.flip(0), h, False).flip(0)
+    b = torch.cat([b[:1] + a[:1] * h, b[1:]])
+    steps = 1
+    while steps < len(b):
+        # Each entry stands for the last `steps` steps, and then for twice as many.
+        b = torch.cat([b[:steps], torch.addcmul(b[steps:], a[steps:], b[:-steps])])
+        a = torch.cat([a[:steps], a[steps:] * a[:-steps]])
+        steps *= 2
+    return b
 
 
 class LinearScan(torch.autograd.Function):

@@ -190,6 +190,48 @@ class Mogrifier(CellLayer, cell_class=cells.MogrifierCell):
 
 
 @export
+class MinGRU(CellLayer, cell_class=cells.MinGRUCell):
+    """The minimal GRU (Feng et al., 2024) as a layer: `RNN(MinGRUCell(...))`.
+
+    `keras_adaptive_rnn.MinGRUCell` has the equations.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.MinGRU(8, negative_eigenvalues=True)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+    """
+
+
+@export
+class MinLSTM(CellLayer, cell_class=cells.MinLSTMCell):
+    """The minimal LSTM (Feng et al., 2024) as a layer: `RNN(MinLSTMCell(...))`.
+
+    `keras_adaptive_rnn.MinLSTMCell` has the equations.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.MinLSTM(8)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+    """
+
+
+@export
+class RGLRU(CellLayer, cell_class=cells.RGLRUCell):
+    """The real-gated linear recurrent unit (De et al., 2024) as a layer: `RNN(RGLRUCell(...))`.
+
+    `keras_adaptive_rnn.RGLRUCell` has the equations.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.RGLRU(8)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+    """
+
+
+@export
 class MultiplicativeLSTM(CellLayer, cell_class=cells.MultiplicativeLSTMCell):
     """The multiplicative LSTM (Krause et al., 2016) as a layer: `RNN(MultiplicativeLSTMCell(...))`.
 

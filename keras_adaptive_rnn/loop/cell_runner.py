@@ -188,9 +188,9 @@ class CellRunner:
             return scan_taken_steps(self.cell, run, sequences, states, mask, options, bool(collected))
         first_output = self.first_output(states)
         if schedule in linear.SCHEDULES:
-            projected = self.project(sequences, run)
-            associative = schedule == "associative"
-            return *linear.scan(self.cell, run, projected, states, first_output, mask, options, associative), None
+            arguments = (self.cell, run, sequences, states, first_output, mask, options)
+            with AutocastScope(self.dtype):
+                return *linear.scan(*arguments, schedule == "associative"), None
         if not run.skips_unneeded and schedule != "steps":
             arguments = (self.cell, run, sequences, states, first_output, mask, options)
             return *schedules.scan(*arguments, schedule == "wavefront"), None

@@ -79,9 +79,9 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
         schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells above the
             lowest are alike) run: `"steps"` runs all layers at one step before the next step; `"layers"` runs one layer
             over all steps before the next layer; `"wavefront"` runs layer $l$ at step $s - l$ for all $l$ at once. For
-            a linear cell (`MinGRUCell`, `MinLSTMCell`, `RGLRUCell`): `"scan"` computes the coefficients of all steps
-            at once, then one state after the other, and `"associative"` all states in an associative scan.
-            `"auto"` (default) picks the one measured to be fastest. The results are the same.
+            a linear cell (`MinGRUCell`, `MinLSTMCell`, `RGLRUCell`) or a stack of such cells, `"scan"` computes the
+            coefficients of all steps at once and then one state after the other, and `"associative"` all states in an
+            associative scan. `"auto"` (default) picks the one measured to be fastest. The results are the same.
         return_decisions: Whether to also return, after the output and the states, the decisions of each cell in `cell`
             that decides how much to compute (`SkipCell`, `SkimCell`, `VariableComputationCell`), the outermost first:
             `[batch, time]`, one for a step computed in full, zero for a step that is skipped, skimmed or masked, in the
@@ -382,11 +382,12 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
         return cells if self.return_decisions else [cell for cell in cells if cell.adds_loss]
 
     def running_schedule(self, batch_size: int | None, training: bool = True) -> str:
-        """Returns the schedule with which the layer runs: `"steps"`, `"layers"` or `"wavefront"`.
+        """Returns the schedule with which the layer runs, one of those of the argument `schedule`.
 
         With `schedule="auto"`, this is the one measured to be fastest on two CPU cores: `"layers"` for deep cells with
         three or more layers (twelve on TensorFlow); on PyTorch `"wavefront"` for eight or more small layers, and
-        `"steps"` for fewer small layers in inference. With `unroll` or `recompute`, it is `"steps"`.
+        `"steps"` for fewer small layers in inference; for linear cells and stacks of them `"scan"`, and on accelerators
+        `"associative"`, which was not measured there. With `unroll` or `recompute`, it is `"steps"`.
 
         Args:
             batch_size: Integer, or `None` if it is unknown.
@@ -403,15 +404,13 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
         return next((schedule for schedule in preferred if schedule in possible), "steps")
 
     def _possible_schedules(self):
-        if self.runner.is_linear and not (self.unroll or self.recompute):
-            return ["steps", *linear.SCHEDULES]
-        if self.unroll or self._collected_cells() or not self.runner.stack_depth:
-            return ["steps"]
-        return [
-            "steps",
-            *([] if self.recompute else ["layers"]),
-            *(["wavefront"] if self.runner.has_own_maps_only else []),
-        ]
+        possible = ["steps"]
+        if self.unroll or self._collected_cells():
+            return possible
+        if self.runner.stack_depth:
+            possible += [] if self.recompute else ["layers"]
+            possible += ["wavefront"] if self.runner.has_own_maps_only else []
+        return [*possible, *(linear.SCHEDULES if self.runner.is_linear and not self.recompute else [])]
 
     def _check_schedule(self):
         if self.schedule in ("auto", "steps"):
@@ -420,9 +419,9 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
         if self.schedule not in possible:
             raise ValueError(
                 f"Argument `schedule` must be one of {', '.join(map(repr, ['auto', *possible]))} for this cell with "
-                f"unroll={self.unroll} and recompute={self.recompute}: the others are for linear cells, such as "
-                "`MinGRUCell`, for `DeepRNNCell`, and for `StackedCells` of at least three cells of which all but the "
-                "lowest are alike. "
+                f"unroll={self.unroll} and recompute={self.recompute}: the others are for `DeepRNNCell`, for "
+                "`StackedCells` of at least three cells of which all but the lowest are alike, and for linear cells, "
+                "such as `MinGRUCell`, and stacks of them. "
                 f"Received: schedule={self.schedule!r}, cell={self.cell!r}"
             )
 

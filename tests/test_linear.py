@@ -1,0 +1,125 @@
+"""Cells whose state is a linear recurrence run the same step by step and in a scan, and so does their gradient."""
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+import keras_adaptive_rnn as kar
+from keras_adaptive_rnn import engine
+from keras_adaptive_rnn.testing.case import Case
+from tests.backends import alternating
+
+MASK = np.array([[True, True, False, True, False, True], [False, True, True, True, True, False]])
+
+
+@keras.saving.register_keras_serializable("test_linear")
+class GatedOutput(kar.cells.LinearCell):
+    """A cell of a user, whose output is not its state."""
+
+    gates = ("a", "b", "o")
+
+    def coefficients(self, inputs, run):
+        a, b, _ = self.split(self.affine(inputs, run))
+        return ops.sigmoid(a), b
+
+    def read_out(self, h, inputs, run):
+        return ops.tanh(h) * ops.sigmoid(self.split(self.affine(inputs, run))[2])
+
+
+CELLS = {
+    "min_gru": lambda: kar.MinGRUCell(4, dropout=0.3, negative_eigenvalues=True, trainable_initial_state=True, seed=1),
+    "min_lstm": lambda: kar.MinLSTMCell(4, dropout=0.3, kernel_map=kar.maps.LowRank(2), seed=1),
+    "rg_lru": lambda: kar.RGLRUCell(4, dropout=0.3, seed=1),
+    "stack": lambda: kar.StackedCells([kar.MinGRUCell(4), kar.RGLRUCell(3)], trainable_initial_state=True),
+    "stack_skip": lambda: kar.StackedCells([kar.MinGRUCell(4), GatedOutput(4), kar.RGLRUCell(4)], connection="skip"),
+    "stack_residual": lambda: kar.StackedCells(
+        [kar.MinLSTMCell(4, dropout=0.3, seed=1), kar.RGLRUCell(4, dropout=0.3, seed=2)], connection="residual"
+    ),
+    "gated_output": lambda: GatedOutput(4, dropout=0.3, seed=1),
+}
+
+
+def outcome(name, schedule, mask, **options):
+    keras.utils.set_random_seed(1)
+    case = Case(CELLS[name](), (2, 6, 3))
+    layer = case.layer(kar.RNN, schedule=schedule, **options)
+
+    def forward(inputs, states):
+        return layer(inputs, initial_state=states, mask=mask, training=True)
+
+    return case.gradients(forward, layer.trainable_variables)
+
+
+@alternating
+@pytest.mark.parametrize("options", [{}, {"go_backwards": True, "zero_output_for_mask": True}], ids=["", "backwards"])
+@pytest.mark.parametrize("mask", [None, MASK], ids=["whole", "masked"])
+@pytest.mark.parametrize("name", CELLS)
+def test_a_scan_is_the_loop(name, mask, options):
+    by_step = outcome(name, "steps", mask, **options)
+    for schedule in ("scan", "associative"):
+        for a, b in zip(by_step, outcome(name, schedule, mask, **options), strict=True):
+            if a is None:
+                # What does not matter: the output before the first step, trained states where others are given.
+                a, b = 0, 0 if b is None else b
+            np.testing.assert_allclose(b, a, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("associative", [False, True])
+def test_the_scan_of_long_sequences(associative):
+    rng = np.random.default_rng(0)
+    # TensorFlow, in no graph, takes a millisecond a step.
+    steps = 5_000 if keras.backend.backend() == "tensorflow" else 50_000
+    a, b = rng.uniform(-1, 1, size=(steps, 1, 8)), rng.normal(size=(steps, 1, 8))
+    a[: steps // 2] = np.abs(a[: steps // 2]) ** 0.001
+    h, states = np.ones((1, 8)), []
+    for now, added in zip(a, b, strict=True):
+        h = now * h + added
+        states.append(h)
+    a, b, h = (ops.convert_to_tensor(x.astype("float32")) for x in (a, b, np.ones((1, 8))))
+    with engine.inference():
+        found = ops.convert_to_numpy(engine.linear_scan(a, b, h, associative))
+    scale = np.abs(states).max()
+    np.testing.assert_allclose(found, np.stack(states), rtol=1e-5, atol=1e-5 * scale)
+
+
+def test_which_schedule_runs():
+    x = np.ones((2, 5, 3), "float32")
+    layer = kar.MinGRU(4)
+    layer(x)
+    assert layer.running_schedule(2) == ("associative" if engine.prefers_associative_scan() else "scan")
+    assert kar.MinGRU(4, unroll=True).running_schedule(2) == "steps"
+    assert kar.MinGRU(4, recompute=True).running_schedule(2) == "steps"
+    # Its coefficients depend on the state.
+    assert kar.RNN(kar.MogrifierCell(cell=kar.MinGRUCell(4))).running_schedule(2) == "steps"
+    with pytest.raises(ValueError, match="`schedule` must be one of 'auto', 'steps'"):
+        kar.LSTM(4, schedule="scan")
+
+
+def test_a_step_of_its_own_is_no_scan():
+    class Own(kar.MinGRUCell):
+        def step(self, projected, states, run):
+            output, states = super().step(projected, states, run)
+            return 2 * output, [2 * states[0]]
+
+    layer, keras_layer = kar.RNN(Own(4)), keras.layers.RNN(Own(4))
+    x = np.random.default_rng(0).normal(size=(2, 5, 3)).astype("float32")
+    outputs = layer(x)
+    keras_layer.build(x.shape)
+    keras_layer.set_weights(layer.get_weights())
+    assert layer.running_schedule(2) == "steps"
+    np.testing.assert_allclose(
+        ops.convert_to_numpy(outputs), ops.convert_to_numpy(keras_layer(x)), rtol=1e-5, atol=1e-6
+    )
+
+
+def test_second_derivatives():
+    if keras.backend.backend() != "torch":
+        pytest.skip("written with the backend's own functions")
+    import torch
+
+    rng = np.random.default_rng(0)
+    tensors = [torch.tensor(rng.normal(size=size), requires_grad=True) for size in ((5, 2, 3), (5, 2, 3), (2, 3))]
+    for associative in (False, True):
+        assert torch.autograd.gradcheck(lambda *t, k=associative: engine.linear_scan(*t, k), tensors)
+        assert torch.autograd.gradgradcheck(lambda *t, k=associative: engine.linear_scan(*t, k), tensors)
