@@ -19,8 +19,8 @@ __all__ = [
     "outside_compilers",
     "outside_graph",
     "padding_recipe",
+    "preferred_linear_schedule",
     "preferred_schedules",
-    "prefers_associative_scan",
     "ragged_scan",
     "repeatable",
     "replica_id",
@@ -79,9 +79,13 @@ def linear_scan(a, b, h, associative):
     return ops.stack(states) if states else b
 
 
-def prefers_associative_scan():
-    """Returns whether an associative scan is faster than a loop, as it is where launching operations takes the time."""
-    return False
+def preferred_linear_schedule(training):
+    """Returns how a linear recurrence is fastest: `"steps"`, `"scan"` or `"associative"`.
+
+    Args:
+        training: Whether it will be trained.
+    """
+    return "scan"
 
 
 def ragged_scan(step, run, inputs, states, times, ends, collect):

@@ -19,8 +19,8 @@ __all__ = [
     "litert_builtins",
     "outside_graph",
     "padding_recipe",
+    "preferred_linear_schedule",
     "preferred_schedules",
-    "prefers_associative_scan",
     "ragged_scan",
     "replica_id",
     "scan",
@@ -99,8 +99,8 @@ def _step_by_step(a, b, h, reverse):
     return states.stack()
 
 
-def prefers_associative_scan():
-    return _on_accelerator()
+def preferred_linear_schedule(training):
+    return "associative" if _on_accelerator() else "scan"
 
 
 def shaped_like(old, new):

@@ -22,8 +22,8 @@ __all__ = [
     "outside_compilers",
     "outside_graph",
     "padding_recipe",
+    "preferred_linear_schedule",
     "preferred_schedules",
-    "prefers_associative_scan",
     "ragged_scan",
     "repeatable",
     "replica_id",
@@ -142,8 +142,8 @@ class LinearScan(torch.autograd.Function):
         return *linear.gradients(recurrence, *ctx.saved_tensors, gradient, ctx.reverse), None, None
 
 
-def prefers_associative_scan():
-    return keras.ops.zeros(()).device.type != "cpu"
+def preferred_linear_schedule(training):
+    return "scan" if keras.ops.zeros(()).device.type == "cpu" else "associative"
 
 
 def scan_layers(layer, carry, states, tensors):

@@ -23,11 +23,6 @@ BATCHED_GRADIENT_ENTRIES = 5
 # times at 0.5 million and 20 or 64 rows; 1.2 times at 8 million and 20.
 HOISTED_WEIGHTS_PER_ROW = 200_000
 
-# JAX.
-
-# Steps of a linear recurrence in one iteration of a loop.
-LINEAR_UNROLL = 8
-
 # TensorFlow.
 
 # In training, inputs are projected before the loop unless the weights stay in a core's cache and the rows are many:

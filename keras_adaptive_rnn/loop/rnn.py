@@ -386,8 +386,8 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
 
         With `schedule="auto"`, this is the one measured to be fastest on two CPU cores: `"layers"` for deep cells with
         three or more layers (twelve on TensorFlow); on PyTorch `"wavefront"` for eight or more small layers, and
-        `"steps"` for fewer small layers in inference; for linear cells and stacks of them `"scan"`, and on accelerators
-        `"associative"`, which was not measured there. With `unroll` or `recompute`, it is `"steps"`.
+        `"steps"` for fewer small layers in inference; for linear cells and stacks of them `"scan"`, on JAX in inference
+        `"steps"`, and on accelerators `"associative"`, which was not measured there. With `unroll` or `recompute`, it is `"steps"`.
 
         Args:
             batch_size: Integer, or `None` if it is unknown.
@@ -399,7 +399,7 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
         if len(possible) == 1 or self.recompute:
             return "steps"
         if self.runner.is_linear:
-            return "associative" if engine.prefers_associative_scan() else "scan"
+            return engine.preferred_linear_schedule(training)
         preferred = engine.preferred_schedules(self.runner.stack_depth, self.cell.count_params(), batch_size, training)
         return next((schedule for schedule in preferred if schedule in possible), "steps")
 
