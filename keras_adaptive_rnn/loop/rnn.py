@@ -386,8 +386,9 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
 
         With `schedule="auto"`, this is the one measured to be fastest on two CPU cores: `"layers"` for deep cells with
         three or more layers (twelve on TensorFlow); on PyTorch `"wavefront"` for eight or more small layers, and
-        `"steps"` for fewer small layers in inference; for linear cells and stacks of them `"scan"`, on JAX in inference
-        `"steps"`, and on accelerators `"associative"`, which was not measured there. With `unroll` or `recompute`, it is `"steps"`.
+        `"steps"` for fewer small layers in inference. For linear cells and stacks of them it is `"scan"`, on JAX in
+        inference `"steps"`, and on accelerators `"associative"`, which was not measured there. With `unroll` or
+        `recompute`, it is `"steps"`.
 
         Args:
             batch_size: Integer, or `None` if it is unknown.

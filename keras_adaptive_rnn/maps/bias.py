@@ -93,7 +93,7 @@ def no_bias(inputs, run, row=0):
 
     Args:
         inputs: Tensor, which is returned.
-        run: As in a call of `keras_adaptive_rnn.maps.Bias`, without effect.
-        row: As in a call of `keras_adaptive_rnn.maps.Bias`, without effect. Defaults to `0`.
+        run: Ignored.
+        row: Ignored. Defaults to `0`.
     """
     return inputs
