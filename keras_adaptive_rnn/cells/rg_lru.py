@@ -41,8 +41,9 @@ class RGLRUCell(LinearCell):
 
     Args:
         units: Positive integer, dimensionality of the output space.
-        min_decay, max_decay: Numbers in $(0, 1)$ between which $\sigma(\Lambda)^8$, the least coefficient of a state,
-            is drawn. Default to `0.9` and `0.999`, as in the paper.
+        min_decay: Number in $(0, 1)$, the least that $\sigma(\Lambda)^8$ is drawn from, uniformly. A coefficient $a_t$
+            is never below $\sigma(\Lambda)^8$. Defaults to `0.9`.
+        max_decay: Number of at least `min_decay` and below 1, the most. Defaults to `0.999`.
         **kwargs: As in `keras_adaptive_rnn.cells.LinearCell`. What is said of $W$ and $b$ holds for the gates, too,
             except for `kernel_map`.
 
