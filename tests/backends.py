@@ -14,7 +14,7 @@ RUNS_ALL = EVERY_ROW or keras.backend.backend() == "torch"
 # Marks a test, or as `pytestmark` a file: PyTorch runs every row, the others a sixteenth each. Tests that are picked
 # by name run on every backend.
 in_turns = pytest.mark.in_turns
-# PyTorch runs every row, the others a quarter each; goldens run everywhere.
+# PyTorch runs every row, the others an eighth each; goldens run everywhere.
 alternating = pytest.mark.alternating
 
 

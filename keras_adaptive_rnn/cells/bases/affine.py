@@ -8,14 +8,16 @@ from keras_adaptive_rnn.maps.owner import OwnsWeights
 
 
 class AffineInputs(OwnsWeights):
-    r"""Mixin of cells that read their inputs as $x W + b$, concatenated over the gates."""
+    r"""Mixin of cells that read their inputs as $x W + b$, concatenated over the gates.
 
-    gates = ()
+    A subclass sets `kernel_map`, `bias_layer`, and `kernel_norm`: `None`, or a layer normalization of $x W$. It has no
+    class attribute of these names, which PyTorch would find in the place of a layer.
+    """
+
+    gates: tuple[str, ...] = ()
     bias_rows = 1
     # The part that holds each weight that has a name in Keras's cells.
     held_by = {"kernel": "kernel_map", "bias": "bias_layer"}
-    # A layer normalization of $x W$, if there is one.
-    kernel_norm = None
 
     def _bind(self, role, linear_map):
         name = f"{role}_map"

@@ -63,6 +63,7 @@ class LinearCell(AffineInputs, Cell):
         )
         self.kernel_map = self._bind("kernel", kernel_map)
         self.bias_layer = maps.no_bias
+        self.kernel_norm = None
         self.output_size = self.units
         self.state_size = [self.units]
         if self.has_read_out:
