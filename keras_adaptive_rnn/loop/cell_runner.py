@@ -187,12 +187,11 @@ class CellRunner:
         if run.skips_unneeded and scans_taken_steps(self.cell):
             return scan_taken_steps(self.cell, run, sequences, states, mask, options, bool(collected))
         first_output = self.first_output(states)
+        arguments = (self.cell, run, sequences, states, first_output, mask, options)
         if schedule in linear.SCHEDULES:
-            arguments = (self.cell, run, sequences, states, first_output, mask, options)
             with AutocastScope(self.dtype):
                 return *linear.scan(*arguments, schedule == "associative"), None
         if not run.skips_unneeded and schedule != "steps":
-            arguments = (self.cell, run, sequences, states, first_output, mask, options)
             return *schedules.scan(*arguments, schedule == "wavefront"), None
         hoists = (
             not run.skips_unneeded

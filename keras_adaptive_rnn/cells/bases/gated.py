@@ -47,7 +47,7 @@ class GatedCell(AffineInputs, Cell):
     is_affine = False
     # Thin factors of low-rank maps stay whole.
     divided_weights = {"kernel_map/kernel": 1, "recurrent_map/kernel": 1}
-    held_by = {"kernel": "kernel_map", "recurrent_kernel": "recurrent_map", "bias": "bias_layer"}
+    held_by = {**AffineInputs.held_by, "recurrent_kernel": "recurrent_map"}
     # How many blocks each call of the recurrent initializer covers; `None` for one call for all blocks.
     init_groups = None
 
