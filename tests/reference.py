@@ -401,3 +401,69 @@ def rg_lru(w, x, states):
     a = sigmoid(w["decay"]) ** (8 * r)
     h = a * h + np.sqrt(1 - a**2) * i * u
     return h, [h]
+
+
+def slstm(w, x, states, exponential=False):
+    """Without the stabilizer: in float64 and over a few steps, no exponential overflows."""
+    h, c, n, m = states
+    # Divided by exp(m), if there is anything.
+    c, n = (np.where(n > 0, state * np.exp(m), 0) for state in (c, n))
+    a = x @ w["kernel_map/kernel"] + h @ w["recurrent_map/kernel"] + w["bias/bias"]
+    i, f, z, o = np.split(a, 4, axis=1)
+    m = np.where(n > 0, np.maximum((f if exponential else np.log(sigmoid(f))) + m, i), i)
+    i, f = np.exp(i), np.exp(f) if exponential else sigmoid(f)
+    c, n = f * c + i * np.tanh(z), f * n + i
+    h = sigmoid(o) * c / n
+    return h, [h, c / np.exp(m), n / np.exp(m), m]
+
+
+def mlstm(w, x, states, heads, exponential=False):
+    """Head by head, without the stabilizer."""
+    _, C, n, m = states
+    units, size = C.shape[1] // n.shape[1] * heads, C.shape[1] // n.shape[1]
+    a = x @ w["kernel_map/kernel"] + w["bias/bias"]
+    gates = x @ w["gate_map/kernel"] + w["gate_bias/bias"]
+    h, (C, n, m) = np.zeros((len(x), units)), (np.copy(state) for state in (C, n, m))
+    for row in range(len(x)):
+        for head in range(heads):
+            part = slice(head * size, (head + 1) * size)
+            q, k, v, o = (piece[part] for piece in np.split(a[row], 4))
+            k = k / np.sqrt(size)
+            i, f = gates[row, head], gates[row, heads + head]
+            f = f if exponential else np.log(sigmoid(f))
+            cells = slice(head * size**2, (head + 1) * size**2)
+            scale = np.exp(m[row, head])
+            memory = np.exp(f) * scale * C[row, cells].reshape(size, size) + np.exp(i) * np.outer(k, v)
+            sums = np.exp(f) * scale * n[row, part] + np.exp(i) * k
+            h[row, part] = sigmoid(o) * (q @ memory) / max(abs(q @ sums), 1)
+            m[row, head] = max(f + m[row, head], i, 0)
+            C[row, cells], n[row, part] = memory.ravel() / np.exp(m[row, head]), sums / np.exp(m[row, head])
+    return h, [h, C, n, m]
+
+
+def gated_delta_net(w, x, states, heads, negative=False):
+    """Head by head, with the matrix that multiplies the memory written out."""
+    _, S = states
+    size = round(np.sqrt(S.shape[1] // heads))
+
+    def silu(v):
+        return v * sigmoid(v)
+
+    a = silu(x @ w["kernel_map/kernel"] + w.get("bias/bias", 0))
+    gates = x @ w["gate_map/kernel"] + w.get("gate_bias/bias", 0)
+    h, S = np.zeros((len(x), heads * size)), np.copy(S)
+    for row in range(len(x)):
+        for head in range(heads):
+            part = slice(head * size, (head + 1) * size)
+            q, k, v, g = (piece[part] for piece in np.split(a[row], 4))
+            q, k = (y / np.sqrt(y @ y + 1e-6) for y in (q, k))
+            step = np.log1p(np.exp(gates[row, head] + w["width"][head]))
+            alpha = np.exp(-np.exp(w["rate"][head]) * step)
+            beta = (2 if negative else 1) * sigmoid(gates[row, heads + head])
+            cells = slice(head * size**2, (head + 1) * size**2)
+            before = S[row, cells].reshape(size, size)
+            after = alpha * (np.eye(size) - beta * np.outer(k, k)) @ before + beta * np.outer(k, v)
+            read = q @ after
+            h[row, part] = g * read / np.sqrt(np.mean(read**2) + 1e-6) * w["gain"]
+            S[row, cells] = after.ravel()
+    return h, [h, S]

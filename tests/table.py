@@ -327,6 +327,39 @@ CELL_ROWS = {
             "negative": (lambda: kar.MinLSTMCell(4, negative_eigenvalues=True), partial(ref.min_lstm, negative=True)),
         },
     ),
+    "slstm": Row(
+        lambda: kar.SLSTMCell(4, dropout=0.2, recurrent_dropout=0.3),
+        ref.slstm,
+        Learning(lambda: kar.SLSTMCell(32), 0.02, 800),
+        equations={
+            "exponential": (
+                lambda: kar.SLSTMCell(4, forget_gate="exponential"),
+                partial(ref.slstm, exponential=True),
+            ),
+        },
+    ),
+    "mlstm": Row(
+        lambda: kar.MLSTMCell(4, num_heads=2, dropout=0.2),
+        partial(ref.mlstm, heads=2),
+        Learning(lambda: kar.StackedCells([kar.MLSTMCell(16), kar.MLSTMCell(16)]), 0.02, 800),
+        equations={
+            "exponential": (
+                lambda: kar.MLSTMCell(4, num_heads=1, forget_gate="exponential"),
+                partial(ref.mlstm, heads=1, exponential=True),
+            ),
+        },
+    ),
+    "gated_delta_net": Row(
+        lambda: kar.GatedDeltaNetCell(4, num_heads=2, dropout=0.2),
+        partial(ref.gated_delta_net, heads=2),
+        Learning(lambda: kar.StackedCells([kar.GatedDeltaNetCell(16), kar.GatedDeltaNetCell(16)]), 0.02, 800),
+        equations={
+            "negative": (
+                lambda: kar.GatedDeltaNetCell(4, num_heads=1, negative_eigenvalues=True, use_bias=True),
+                partial(ref.gated_delta_net, heads=1, negative=True),
+            ),
+        },
+    ),
     "multiplicative_lstm": Row(
         lambda: kar.MultiplicativeLSTMCell(4, dropout=0.2, recurrent_dropout=0.3),
         partial(ref.multiplicative, ref.lstm),

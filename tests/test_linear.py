@@ -36,6 +36,13 @@ CELLS = {
     "stack_residual": lambda: kar.StackedCells(
         [kar.MinLSTMCell(4, dropout=0.3, seed=1), kar.RGLRUCell(4, dropout=0.3, seed=2)], connection="residual"
     ),
+    "mlstm": lambda: kar.MLSTMCell(4, num_heads=2, dropout=0.3, trainable_initial_state=True, seed=1),
+    "mlstm_exponential": lambda: kar.MLSTMCell(4, num_heads=2, forget_gate="exponential"),
+    "delta": lambda: kar.GatedDeltaNetCell(4, num_heads=2, dropout=0.3, negative_eigenvalues=True, seed=1),
+    "stack_mixed": lambda: kar.StackedCells([kar.LSTMCell(4, dropout=0.3, seed=1), kar.MinGRUCell(4)], "skip"),
+    "stack_matrices": lambda: kar.StackedCells(
+        [kar.MLSTMCell(4, num_heads=2), kar.GatedDeltaNetCell(4)], connection="residual"
+    ),
     "gated_output": lambda: GatedOutput(4, dropout=0.3, seed=1),
 }
 

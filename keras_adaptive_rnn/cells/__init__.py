@@ -1,7 +1,7 @@
 """Recurrent cells, each a `keras.layers.Layer` that runs in `keras.layers.RNN`.
 
-Base classes for cells of your own are here too: `Cell`, `GatedCell`, `LinearCell`, `WrapperCell` and
-`CoreWrapperCell`, and the `Run` that their steps get.
+Base classes for cells of your own are here too: `Cell`, `GatedCell`, `LinearCell`, `MatrixMemoryCell`,
+`WrapperCell` and `CoreWrapperCell`, and the `Run` that their steps get.
 """
 
 from keras_adaptive_rnn._export import exported
@@ -11,10 +11,12 @@ from keras_adaptive_rnn.cells.adaptive_stack import StackedAdaptiveLSTMCells, St
 from keras_adaptive_rnn.cells.bases.cell import Cell as Cell
 from keras_adaptive_rnn.cells.bases.gated import GatedCell as GatedCell
 from keras_adaptive_rnn.cells.bases.linear import LinearCell as LinearCell
+from keras_adaptive_rnn.cells.bases.matrix_memory import MatrixMemoryCell as MatrixMemoryCell
 from keras_adaptive_rnn.cells.bases.wrapper import WrapperCell as WrapperCell
 from keras_adaptive_rnn.cells.core_wrapper import CoreWrapperCell as CoreWrapperCell
 from keras_adaptive_rnn.cells.deep import DeepRNNCell
 from keras_adaptive_rnn.cells.elman import ElmanCell
+from keras_adaptive_rnn.cells.gated_delta_net import GatedDeltaNetCell
 from keras_adaptive_rnn.cells.grid import GridLSTMBlock, GridLSTMCell
 from keras_adaptive_rnn.cells.gru import GRUCell
 from keras_adaptive_rnn.cells.low_rank import LowRankGRUCell, LowRankLSTMCell
@@ -30,6 +32,7 @@ from keras_adaptive_rnn.cells.stacked import StackedCells
 from keras_adaptive_rnn.cells.states_output import StatesOutput
 from keras_adaptive_rnn.cells.variable_computation import VariableComputationCell
 from keras_adaptive_rnn.cells.weight_drop import WeightDropLSTMCell
+from keras_adaptive_rnn.cells.xlstm import MLSTMCell, SLSTMCell
 from keras_adaptive_rnn.cells.zoneout import ZoneoutCell
 
 __all__ = exported(globals())

@@ -21,13 +21,15 @@ class Candidate:
     """A kind of recurrent layer that can be made in any size.
 
     `layer(units, inputs, **kwargs)` makes the layer, and `size(units, inputs)` counts its weights without making it:
-    on JAX, making one costs seconds. `key` tells it from others of the same title.
+    on JAX, making one costs seconds. `key` tells it from others of the same title. The units must be a multiple of
+    `multiple`.
     """
 
     title: str
     layer: Callable[..., keras.Layer]
     size: Callable[[int, int], int]
     key: str = ""
+    multiple: int = 1
 
 
 def offered(cls=CellLayer) -> dict[str, Candidate]:
@@ -41,7 +43,10 @@ def offered(cls=CellLayer) -> dict[str, Candidate]:
 
 
 def _declared(cls, compared):
-    return Candidate(compared.title, lambda u, i, **k: cls(u, **compared.arguments(u, i), **k), compared.size)
+    def layer(units, inputs, **kwargs):
+        return cls(units, **compared.arguments(units, inputs), **kwargs)
+
+    return Candidate(compared.title, layer, compared.size, multiple=compared.multiple)
 
 
 def resolve_candidates(cells: Any) -> dict[str, Candidate]:
@@ -115,13 +120,17 @@ class ModelShape:
 
 def nearest(shape, candidate, target):
     """Returns the sizes `{weights: units}` around a target: the next smaller one and the next larger one."""
+
+    def size(count):
+        return shape.size(candidate, count * candidate.multiple)
+
     low, high = 1, 2
-    while shape.size(candidate, high) < target and high < 1 << 16:
+    while size(high) < target and high < 1 << 16:
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if shape.size(candidate, middle) < target else (low, middle)
-    return {shape.size(candidate, units): units for units in (low, high)}
+        low, high = (middle, high) if size(middle) < target else (low, middle)
+    return {size(count): count * candidate.multiple for count in (low, high)}
 
 
 def equal_sizes(shape, candidates, target, tolerance=0.02):

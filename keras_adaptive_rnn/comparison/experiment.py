@@ -284,7 +284,7 @@ class Experiment:
 
     def fit_time(self, name, times, goal):
         """Changes the units of a cell until its step takes as long as `goal`; returns its times."""
-        tried = {self.units[name]: times}
+        tried, multiple = {self.units[name]: times}, self.candidates[name].multiple
 
         def distance(units):
             return abs(np.log(tried[units]["step"] / goal))
@@ -296,6 +296,7 @@ class Experiment:
             # The time grows with the units, but less than in proportion as long as they are few.
             new = max(1, round(units * min(4.0, max(0.25, goal / tried[units]["step"]))))
             new = (new + units) // 2 if new in tried else new
+            new = max(1, round(new / multiple)) * multiple
             size = self.shape.size(self.candidates[name], new)
             # Where a step takes its time whatever the units are, no size would be large enough.
             if new in tried or size > LARGEST * self.settings["weights"]:

@@ -143,7 +143,7 @@ def switch(index, functions, operands):
 
 
 def scan_layers(layer, carry, states, tensors):
-    """Runs `layer` over the first axis of `states` and `tensors`, which all have the same length.
+    """Runs `layer` over the first axis of `states` and `tensors`, which all have the same length: layers, or chunks.
 
     Args:
         layer: Function of `(carry, states of one layer, tensors of one layer)`, which returns `carry, states`. It

@@ -111,7 +111,7 @@ def shaped_like(old, new):
 
 
 def scan_layers(layer, carry, states, tensors):
-    count = tensors[0].shape[0]
+    count = tensors[0].shape[0] or tf.shape(tensors[0])[0]
     read = _reader((*states, *tensors), count)
 
     def one(k, carry, ends):

@@ -232,6 +232,48 @@ class RGLRU(CellLayer, cell_class=cells.RGLRUCell):
 
 
 @export
+class SLSTM(CellLayer, cell_class=cells.SLSTMCell):
+    """The sLSTM of xLSTM (Beck et al., 2024) as a layer: `RNN(SLSTMCell(...))`.
+
+    `keras_adaptive_rnn.SLSTMCell` has the equations.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.SLSTM(8)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+    """
+
+
+@export
+class MLSTM(CellLayer, cell_class=cells.MLSTMCell):
+    """The mLSTM of xLSTM (Beck et al., 2024) as a layer: `RNN(MLSTMCell(...))`.
+
+    `keras_adaptive_rnn.MLSTMCell` has the equations.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.MLSTM(8, num_heads=2)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+    """
+
+
+@export
+class GatedDeltaNet(CellLayer, cell_class=cells.GatedDeltaNetCell):
+    """The recurrence of Gated DeltaNet (Yang et al., 2024) as a layer: `RNN(GatedDeltaNetCell(...))`.
+
+    `keras_adaptive_rnn.GatedDeltaNetCell` has the equations.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.GatedDeltaNet(8, negative_eigenvalues=True)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+    """
+
+
+@export
 class MultiplicativeLSTM(CellLayer, cell_class=cells.MultiplicativeLSTMCell):
     """The multiplicative LSTM (Krause et al., 2016) as a layer: `RNN(MultiplicativeLSTMCell(...))`.
 

@@ -66,7 +66,7 @@ class CellRunner:
 
     @functools.cached_property
     def is_linear(self):
-        """Whether the state is a linear recurrence, with coefficients that depend on the inputs alone."""
+        """Whether the cell is linear, or a stack with a linear cell, whose cells run over the sequence one by one."""
         return linear.is_linear(self.cell)
 
     @functools.cached_property

@@ -1,57 +1,77 @@
 """Runs cells whose states are linear recurrences: the coefficients of all steps at once, then one scan a cell."""
 
+import dataclasses
+
 from keras import ops
 
 from keras_adaptive_rnn import engine
-from keras_adaptive_rnn.cells.bases.any_cell import runs_in_parts
-from keras_adaptive_rnn.cells.bases.linear import LinearCell
+from keras_adaptive_rnn.cells.bases.any_cell import parts_of, runs_in_parts
+from keras_adaptive_rnn.cells.bases.cell import Cell
+from keras_adaptive_rnn.cells.bases.linear import LinearCell, last_entry
 from keras_adaptive_rnn.cells.stacked import StackedCells
 
 SCHEDULES = ("scan", "associative")
 
 
 def is_linear(cell):
-    """Returns whether a cell, or each cell of a stack, steps as `LinearCell` does."""
+    """Returns whether a cell is linear, or a stack with a linear cell, whose cells each run over the whole sequence."""
     if type(cell) is StackedCells:
-        return all(is_linear(inner) and inner.compute_dtype == cell.compute_dtype for inner in cell.cells)
-    overridden = [name for name in ("project", "step") if getattr(type(cell), name, None) is not vars(LinearCell)[name]]
-    return isinstance(cell, LinearCell) and runs_in_parts(cell) and not overridden
+        return any(map(is_linear, cell.cells)) and all(_runs_by_itself(inner, cell) for inner in cell.cells)
+    # A subclass may have a step of its own.
+    return isinstance(cell, LinearCell) and runs_in_parts(cell) and type(cell).step is LinearCell.step
+
+
+def _runs_by_itself(inner, outer):
+    decides = any(getattr(part, "aux_size", 0) for part in parts_of(inner))
+    is_ours = isinstance(inner, Cell) and runs_in_parts(inner)
+    return is_ours and not decides and inner.compute_dtype == outer.compute_dtype
 
 
 def scan(cell, run, sequence, states, output, mask, options, associative):
     """Does what `engine.scan` does; `associative` is that of `engine.linear_scan`."""
-    outputs, states = _run(cell, run, sequence, list(states), mask, associative)
+    whole = dataclasses.replace(options, return_sequences=True, zero_output_for_mask=False)
+    outputs, states = _run(cell, run, sequence, list(states), mask, whole, associative)
     if mask is not None and options.zero_output_for_mask:
         outputs = ops.where(mask, outputs, 0)
-    return _last(output, outputs), outputs if options.return_sequences else None, states
+    return last_entry(output, outputs), outputs if options.return_sequences else None, states
 
 
-def _run(cell, run, sequence, states, mask, associative):
+def _run(cell, run, sequence, states, *how):
     """Returns the outputs of all steps, of which a masked one repeats the output before it, and the last states."""
     if isinstance(cell, StackedCells):
-        return _run_stack(cell, run, sequence, states, mask, associative)
-    a, b, *inputs = cell.project(sequence, run)
+        return _run_stack(cell, run, sequence, states, *how)
+    run_one = _run_linear if is_linear(cell) else _run_other
+    return run_one(cell, run, sequence, states, *how)
+
+
+def _run_linear(cell, run, sequence, states, mask, options, associative):
+    coefficients, read = cell.project(sequence, run)
     if mask is not None:
-        a, b = ops.where(mask, a, 1), ops.where(mask, b, 0)
-    h = engine.linear_scan(a, b, states[-1], associative)
-    last = _last(states[-1], h)
+        coefficients = cell.masked(coefficients, mask)
+    h, memories = cell.recur_over(coefficients, cell.memories(states), associative)
     if not cell.has_read_out:
-        return h, [last]
-    outputs = _held(cell.read_out(h, *inputs, run), states[0], mask, associative)
-    return outputs, [_last(states[0], outputs), last]
+        return h, memories
+    outputs = _held(cell.read_out(h, *read, run), states[0], mask, associative)
+    return outputs, [last_entry(states[0], outputs), *memories]
 
 
-def _run_stack(stack, run, sequence, states, mask, associative):
+def _run_other(cell, run, sequence, states, mask, options, associative):
+    projected = cell.project(sequence, run)
+    _, outputs, states = engine.scan(cell.step, run, projected, states, states[0], mask, options)
+    return outputs, states
+
+
+def _run_stack(stack, run, sequence, states, mask, options, associative):
     below, outputs, new = sequence, [], []
     for cell, before in zip(stack.cells, stack.split_states(states)[::-1], strict=True):
-        output, after = _run(cell, run, below, before, mask, associative)
+        output, after = _run(cell, run, below, before, mask, options, associative)
         below = output + below if outputs and stack.connection == "residual" else output
         outputs.append(output)
         new = [*after, *new]
     if stack.connection is None:
         return below, new
     result = _held(sum(outputs) if stack.connection == "skip" else below, states[0], mask, associative)
-    return result, [_last(states[0], result), *new]
+    return result, [last_entry(states[0], result), *new]
 
 
 def _held(outputs, before, mask, associative):
@@ -60,8 +80,3 @@ def _held(outputs, before, mask, associative):
         return outputs
     kept = ops.broadcast_to(ops.cast(ops.logical_not(mask), outputs.dtype), ops.shape(outputs))
     return engine.linear_scan(kept, ops.where(mask, outputs, 0), before, associative)
-
-
-def _last(before, sequence):
-    """Returns the last entry of a sequence, or `before` if it is empty; its length may not be known."""
-    return ops.concatenate([before[None], sequence[-1:]])[-1]

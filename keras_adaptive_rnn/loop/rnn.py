@@ -79,8 +79,9 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
         schedule: The order in which the layers of a deep cell (`DeepRNNCell`, or `StackedCells` whose cells above the
             lowest are alike) run: `"steps"` runs all layers at one step before the next step; `"layers"` runs one layer
             over all steps before the next layer; `"wavefront"` runs layer $l$ at step $s - l$ for all $l$ at once. For
-            a linear cell (`MinGRUCell`, `MinLSTMCell`, `RGLRUCell`) or a stack of such cells, `"scan"` computes the
-            coefficients of all steps at once and then one state after the other, and `"associative"` all states in an
+            a linear cell (`MinGRUCell`, `MLSTMCell`, ...) or a stack with such a cell, `"scan"` runs each cell over all
+            steps before the next cell: it computes the coefficients of all steps at once, and then one state after the
+            other, or chunks of 64 steps if the memory is a matrix. `"associative"` does the same with all states in one
             associative scan. `"auto"` (default) picks the one measured to be fastest. The results are the same.
         return_decisions: Whether to also return, after the output and the states, the decisions of each cell in `cell`
             that decides how much to compute (`SkipCell`, `SkimCell`, `VariableComputationCell`), the outermost first:
@@ -386,7 +387,7 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
 
         With `schedule="auto"`, this is the one measured to be fastest on two CPU cores: `"layers"` for deep cells with
         three or more layers (twelve on TensorFlow); on PyTorch `"wavefront"` for eight or more small layers, and
-        `"steps"` for fewer small layers in inference. For linear cells and stacks of them it is `"scan"`, on JAX in
+        `"steps"` for fewer small layers in inference. For linear cells and stacks with one it is `"scan"`, on JAX in
         inference `"steps"`, and on accelerators `"associative"`, which was not measured there. With `unroll` or
         `recompute`, it is `"steps"`.
 
@@ -422,7 +423,7 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
                 f"Argument `schedule` must be one of {', '.join(map(repr, ['auto', *possible]))} for this cell with "
                 f"unroll={self.unroll} and recompute={self.recompute}: the others are for `DeepRNNCell`, for "
                 "`StackedCells` of at least three cells of which all but the lowest are alike, and for linear cells, "
-                "such as `MinGRUCell`, and stacks of them. "
+                "such as `MinGRUCell`, and stacks with one. "
                 f"Received: schedule={self.schedule!r}, cell={self.cell!r}"
             )
 

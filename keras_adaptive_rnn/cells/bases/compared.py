@@ -10,12 +10,13 @@ class Compared:
     """How `compare` makes a cell of any size, in the attribute `compared` of its class.
 
     `size(units, inputs)` counts its weights without making it: on JAX, making one costs seconds.
-    `arguments(units, inputs)` are those beside `units`.
+    `arguments(units, inputs)` are those beside `units`. The units must be a multiple of `multiple`.
     """
 
     title: str
     size: Callable[[int, int], int]
     arguments: Callable[[int, int], dict[str, Any]] = lambda units, inputs: {}
+    multiple: int = 1
 
 
 def quarter(units):

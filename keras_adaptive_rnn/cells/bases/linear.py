@@ -1,6 +1,8 @@
 """The base class of cells whose state is a linear recurrence, with coefficients that depend on the inputs alone."""
 
-from keras_adaptive_rnn import _arguments, maps
+from keras import ops
+
+from keras_adaptive_rnn import _arguments, engine, maps
 from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
 from keras_adaptive_rnn.cells.bases.affine import AffineInputs
 from keras_adaptive_rnn.cells.bases.cell import Cell
@@ -16,6 +18,9 @@ class LinearCell(AffineInputs, Cell):
     `keras_adaptive_rnn.layers.RNN` computes the coefficients of all steps at once, and the states in one scan, whose
     gradient is the same recurrence in reverse. Inside a wrapper, such as a Mogrifier, the coefficients may depend on
     the state, and the cell runs step by step like any other.
+
+    A recurrence of another form, such as that of `MatrixMemoryCell`, has other coefficients: a subclass of its own then
+    implements `recur` and `recur_over`, and lists its `neutral` coefficients.
 
     Weights, in order: the weights of `kernel_map`, `bias`. A trained initial state comes before them.
 
@@ -35,6 +40,8 @@ class LinearCell(AffineInputs, Cell):
     # Dropping a state with its mask would scale up what stays in every step, without bound.
     fixed_arguments = ("recurrent_dropout",)
     divided_weights = {"kernel_map/kernel": 1}
+    # The coefficients of a step that changes no state, `None` for any.
+    neutral: tuple[float | None, ...] = (1.0, 0.0)
 
     def __init__(
         self,
@@ -95,12 +102,46 @@ class LinearCell(AffineInputs, Cell):
         return h
 
     def project(self, inputs, run):
-        return [*self.coefficients(inputs, run), *([inputs] if self.has_read_out else [])]
+        return list(self.coefficients(inputs, run)), [inputs] if self.has_read_out else []
 
     def step(self, projected, states, run):
-        a, b, *inputs = projected
-        h = a * states[-1] + b
+        coefficients, read = projected
+        h, memories = self.recur(coefficients, self.memories(states))
         if not self.has_read_out:
-            return h, [h]
-        output = self.read_out(h, *inputs, run)
-        return output, [output, h]
+            return h, memories
+        output = self.read_out(h, *read, run)
+        return output, [output, *memories]
+
+    def memories(self, states):
+        """Returns the states that the recurrence reads: all but an output that is none of them."""
+        return states[1:] if self.has_read_out else states
+
+    def recur(self, coefficients, memories):
+        """Returns $h$ and the list of memories after one step."""
+        a, b = coefficients
+        h = a * memories[0] + b
+        return h, [h]
+
+    def recur_over(self, coefficients, memories, associative):
+        """Returns $h$ at all steps, `[time, batch, ...]`, and the list of memories after the last one.
+
+        `associative` is that of `engine.linear_scan`.
+        """
+        a, b = coefficients
+        h = engine.linear_scan(a, b, memories[0], associative)
+        return h, [last_entry(memories[0], h)]
+
+    def masked(self, coefficients, mask):
+        """Returns coefficients that are neutral where the mask, `[time, batch, 1]`, is false."""
+
+        def where(coefficient, neutral):
+            if neutral is None:
+                return coefficient
+            return ops.where(mask if len(coefficient.shape) == 3 else mask[..., None], coefficient, neutral)
+
+        return list(map(where, coefficients, self.neutral))
+
+
+def last_entry(before, sequence):
+    """Returns the last entry of a sequence, or `before` if it is empty; its length may not be known."""
+    return ops.concatenate([before[None], sequence[-1:]])[-1]

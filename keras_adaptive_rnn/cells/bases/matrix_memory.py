@@ -1,0 +1,148 @@
+"""The base class of linear cells whose memory is a matrix, which a sequence reads and writes in chunks."""
+
+import math
+
+import keras
+from keras import ops
+
+from keras_adaptive_rnn import _arguments, engine, initializers, maps
+from keras_adaptive_rnn._products import plain_matmul
+from keras_adaptive_rnn.cells.bases.linear import LinearCell
+
+# The steps of a chunk: the products within it grow with their square, and the states kept for the gradient shrink.
+CHUNK = 64
+
+
+class MatrixMemoryCell(LinearCell):
+    r"""A linear cell with heads, each of which writes values under keys into a matrix, and reads it with queries.
+
+    A subclass lists its gates in `gates`, the query, key and value first, and what each head remembers in
+    `memory_shapes`, for one head of size $d$. `project(inputs, run)` returns `coefficients, read`: a list of the
+    queries, keys and values, each `[..., heads, size]`, and of numbers per head, `[..., heads]`; and a list of what
+    `read_out` needs beside the memory. It implements the recurrence twice:
+
+    - `recur_heads(coefficients, memories)` is one step: coefficients `[batch, heads, ...]` and memories
+      `[batch, heads, ...]`. It returns what is read, `[batch, heads, size]`, and the memories.
+    - `recur_chunk(coefficients, memories)` is a few dozen steps in matrix products: coefficients
+      `[batch, heads, steps, ...]`. It returns what is read, `[batch, heads, steps, size]`, and the last memories.
+
+    States: the output, and each memory of all heads, as a vector.
+
+    Args:
+        units: Positive integer, dimensionality of the output: all heads together. A multiple of `num_heads`.
+        num_heads: Positive integer, the number of heads. Defaults to `4`.
+        **kwargs: As in `keras_adaptive_rnn.cells.LinearCell`.
+    """
+
+    reads_output = False
+    memory_index = 1
+    # How many numbers each head has beside query, key and value.
+    head_gates: tuple[str, ...] = ()
+    divided_weights = {"kernel_map/kernel": 1}
+
+    def __init__(self, units: int, *, num_heads: int = 4, **kwargs):
+        super().__init__(units, **kwargs)
+        self.num_heads = _arguments.integer("num_heads", num_heads)
+        if self.units % self.num_heads:
+            raise ValueError(
+                "Argument `units` must be a multiple of `num_heads`. "
+                f"Received: units={self.units}, num_heads={self.num_heads}"
+            )
+        self.gate_map = maps.Full().bind(
+            self,
+            "gate_map",
+            self.num_heads,
+            initializers.reseeded(self.kernel_initializer, "gates"),
+            self.kernel_regularizer,
+            self.kernel_constraint,
+        )
+        self.gate_bias = maps.no_bias
+        self.state_size = [self.units, *(self.num_heads * math.prod(shape) for shape in self.memory_shapes)]
+
+    @property
+    def head_size(self):
+        return self.units // self.num_heads
+
+    @property
+    def memory_shapes(self):
+        """The shapes of what a head remembers."""
+        return [(self.head_size, self.head_size)]
+
+    def build(self, input_shape):
+        super().build(input_shape)
+        self.gate_map.build_blocks((len(self.head_gates),), input_shape[-1])
+        if self.use_bias:
+            self.gate_bias = self.make_bias(self.num_heads, self.gate_bias_initializers(), name="gate_bias")
+
+    def gate_bias_initializers(self):
+        """Returns the initializer of the bias of each of `head_gates`."""
+        return [self.bias_initializer] * len(self.head_gates)
+
+    def affine_of_heads(self, inputs, run):
+        """Returns the numbers of each head, `[..., heads]`, affine in the inputs, one tensor for each gate."""
+        a = self.gate_bias(self._product(self.gate_map, inputs, "dropout", run), run)
+        return ops.split(a, len(self.head_gates), axis=-1)
+
+    def heads(self, x):
+        """Returns `[..., units]` as `[..., heads, size]`."""
+        return ops.reshape(x, (*ops.shape(x)[:-1], self.num_heads, self.head_size))
+
+    def recur_heads(self, coefficients, memories):
+        raise NotImplementedError
+
+    def recur_chunk(self, coefficients, memories):
+        raise NotImplementedError
+
+    def recur(self, coefficients, memories):
+        values, memories = self.recur_heads(coefficients, self._of_heads(memories))
+        return _flat(values), list(map(_flat, memories))
+
+    def recur_over(self, coefficients, memories, associative):
+        length, count = ops.shape(coefficients[0])[0], coefficients[0].shape[0]
+        if count == 0:
+            return ops.reshape(coefficients[2], (0, ops.shape(coefficients[2])[1], self.units)), memories
+        size = CHUNK if count is None else min(CHUNK, count)
+        missing = (-length) % size
+        chunks = [_chunked(c, neutral, missing, size) for c, neutral in zip(coefficients, self.neutral, strict=True)]
+        queries, keys, values, *gates = chunks
+        narrow = keras.backend.standardize_dtype(values.dtype) in ("float16", "bfloat16")
+
+        def chunk(memories, values, others):
+            # Sums over a chunk lose digits in half precision.
+            given = [others[0], others[1], *values, *others[2:], *memories]
+            given = [ops.cast(x, "float32") for x in given] if narrow else given
+            read, new = self.recur_chunk(given[: len(chunks)], given[len(chunks) :])
+            return [ops.cast(x, m.dtype) for x, m in zip(new, memories, strict=True)], [ops.cast(read, values[0].dtype)]
+
+        memories, (read,) = engine.scan_layers(chunk, self._of_heads(memories), [values], [queries, keys, *gates])
+        # [chunks, batch, heads, steps, size] to [time, batch, units].
+        read = ops.reshape(ops.transpose(read, (0, 3, 1, 2, 4)), (-1, ops.shape(read)[1], self.units))
+        return read[:length], list(map(_flat, memories))
+
+    def _of_heads(self, memories):
+        shapes = [(-1, self.num_heads, *shape) for shape in self.memory_shapes]
+        return [ops.reshape(memory, shape) for memory, shape in zip(memories, shapes, strict=True)]
+
+
+def _flat(x):
+    return ops.reshape(x, (-1, math.prod(x.shape[1:])))
+
+
+def _chunked(x, neutral, missing, size):
+    """Returns `[time, batch, heads, ...]`, with neutral steps at the end, as `[chunks, batch, heads, steps, ...]`."""
+    if not (isinstance(missing, int) and missing == 0):
+        x = ops.concatenate([x, ops.full((missing, *ops.shape(x)[1:]), neutral or 0.0, dtype=x.dtype)])
+    x = ops.reshape(x, (-1, size, *ops.shape(x)[1:]))
+    return ops.transpose(x, (0, 2, 3, 1, *range(4, len(x.shape))))
+
+
+def causal(steps, strict=False):
+    """Returns a boolean matrix `[steps, steps]`: whether the second of two steps is not after the first, or before."""
+    row = ops.arange(steps)
+    return row[:, None] > row if strict else row[:, None] >= row
+
+
+def cumulative_sum(x, steps):
+    """Returns the sums of `[..., steps]` up to each step; `steps` is what `causal` returns."""
+    # Not `ops.cumsum`, which on PyTorch returns float32 for float64.
+    return plain_matmul(x, ops.cast(ops.transpose(steps), x.dtype))

@@ -1,0 +1,157 @@
+"""Gated DeltaNet: a matrix memory that decays, and corrects what it has stored under a key."""
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn._products import plain_matmul
+from keras_adaptive_rnn._seeds import resolve_seed
+from keras_adaptive_rnn.cells.bases.compared import Compared
+from keras_adaptive_rnn.cells.bases.matrix_memory import MatrixMemoryCell, causal, cumulative_sum
+
+# Of the normalizations.
+EPSILON = 1e-6
+# What the rates $\exp(A)$ and the widths softplus(b) of steps are drawn from.
+RATES, WIDTHS = (1.0, 16.0), (0.001, 0.1)
+# Stands for minus infinity: its exponential is zero in every dtype.
+NEVER = -1e4
+
+
+@export
+class GatedDeltaNetCell(MatrixMemoryCell):
+    r"""The recurrence of Gated DeltaNet, a matrix memory with a decay and the delta rule.
+
+    $$q_t, k_t = \frac{\mathrm{silu}(x_t W_{q, k})}{\lVert \mathrm{silu}(x_t W_{q, k}) \rVert}, \qquad
+      v_t = \mathrm{silu}(x_t W_v), \qquad g_t = \mathrm{silu}(x_t W_g)$$
+    $$\alpha_t = \exp(-e^A \, \mathrm{softplus}(x_t w_\alpha + \delta)), \qquad
+      \beta_t = \sigma(x_t w_\beta)$$
+    $$S_t = \alpha_t (I - \beta_t k_t^\top k_t) S_{t-1} + \beta_t k_t^\top v_t, \qquad
+      h_t = g_t \odot \mathrm{norm}(q_t S_t)$$
+
+    for each head, whose $\alpha_t, \beta_t$ are numbers. $\mathrm{norm}$ divides by the root of the mean square, and
+    multiplies by a gain that all heads share. With `negative_eigenvalues`, $\beta_t$ is twice as large, so that the
+    matrix that multiplies $S_{t-1}$ can reverse a direction, as it must to count modulo two. This is the recurrence of
+    the paper's block, which also has short convolutions before $\mathrm{silu}$ and a linear layer after $h$.
+
+    Nothing depends on $h_{t-1}$: `keras_adaptive_rnn.layers.RNN` computes the gates of all steps at once, and the
+    memory in chunks of 64 steps, a few matrix products each (`schedule="scan"`).
+
+    Weights, in order, gates concatenated as q, k, v, g, and alpha, beta: `rate` $A$ and `width` $\delta$, each
+    `[num_heads]`; `gain` `[units / num_heads]`; `kernel_map` `[inputs, 4 units]`; `gate_map` `[inputs, 2 num_heads]`;
+    with `use_bias`, `bias` `[4 units]` and `gate_bias` `[2 num_heads]`. As in Mamba-2, $e^A$ is drawn uniformly between
+    1 and 16, and softplus of $\delta$ between 0.001 and 0.1, its logarithm uniformly.
+
+    Args:
+        units: Positive integer, dimensionality of the output space, a multiple of `num_heads`.
+        num_heads: Positive integer, the number of heads. Defaults to `4`.
+        negative_eigenvalues: Whether $\beta_t$ lies in $[0, 2]$ instead of $[0, 1]$. Defaults to `False`.
+        use_bias: Whether to add biases to $x W$ and $x w$. Defaults to `False`, as in the paper.
+        **kwargs: As in `keras_adaptive_rnn.cells.LinearCell`. What is said of $W$ and $b$ holds for the gates, too,
+            except for `kernel_map`.
+
+    Call arguments:
+        inputs: Tensor `[batch, features]`.
+        states: List of two tensors: $h$ `[batch, units]`, which is not read; $S$ of all heads, flattened,
+            `[batch, units^2 / num_heads]`.
+        training: Whether dropout is on.
+
+    Returns: `output, [h, S]`; the output is $h$.
+
+    Raises:
+        ValueError: An argument is out of range, or `units` is not a multiple of `num_heads`.
+        TypeError: An argument is unknown or of the wrong type.
+
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.GatedDeltaNetCell(8, num_heads=2))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+
+    Reference: Yang, Kautz, Hatamizadeh, Gated Delta Networks: Improving Mamba2 with Delta Rule (2024), section 3;
+    negative eigenvalues: Grazzi et al., Unlocking State-Tracking in Linear RNNs Through Negative Eigenvalues (2024).
+    """
+
+    gates = ("q", "k", "v", "g")
+    head_gates = ("alpha", "beta")
+    neutral = (None, None, None, 0.0, 0.0)
+    compared = Compared("Gated DeltaNet", lambda units, inputs: (4 * units + 8) * inputs + units // 4 + 8, multiple=4)
+
+    def __init__(
+        self,
+        units: int,
+        *,
+        num_heads: int = 4,
+        negative_eigenvalues: bool = False,
+        use_bias: bool = False,
+        **kwargs,
+    ):
+        super().__init__(units, num_heads=num_heads, use_bias=use_bias, **kwargs)
+        self.negative_eigenvalues = _arguments.boolean("negative_eigenvalues", negative_eigenvalues)
+
+    def build(self, input_shape):
+        super().build(input_shape)
+        shape, seed = (self.num_heads,), self.seed
+        self.rate = self.add_weight(name="rate", shape=shape, initializer=Drawn(RATES, np.log, seed, False))
+        self.width = self.add_weight(name="width", shape=shape, initializer=Drawn(WIDTHS, softplus_inverse, seed, True))
+        self.gain = self.add_weight(name="gain", shape=(self.head_size,), initializer="ones")
+
+    def project(self, inputs, run):
+        q, k, v, g = self.split(ops.silu(self.affine(inputs, run)))
+        alpha, beta = self.affine_of_heads(inputs, run)
+        log_alpha = -ops.exp(ops.cast(self.rate, q.dtype)) * ops.softplus(alpha + ops.cast(self.width, q.dtype))
+        beta = (2 if self.negative_eigenvalues else 1) * ops.sigmoid(beta)
+        run.sow(self, alpha=ops.exp(log_alpha), beta=beta, g=g)
+        return [_unit(self.heads(q)), _unit(self.heads(k)), self.heads(v), log_alpha, beta], [g]
+
+    def recur_heads(self, coefficients, memories):
+        (q, k, v, log_alpha, beta), (s,) = coefficients, memories
+        s = ops.exp(log_alpha)[..., None, None] * s
+        written = beta[..., None] * (v - plain_matmul(k[..., None, :], s)[..., 0, :])
+        s = s + k[..., :, None] * written[..., None, :]
+        return plain_matmul(q[..., None, :], s)[..., 0, :], [s]
+
+    def recur_chunk(self, coefficients, memories):
+        (q, k, v, log_alpha, beta), (s,) = coefficients, memories
+        steps, before = causal(q.shape[-2]), causal(q.shape[-2], strict=True)
+        b = cumulative_sum(log_alpha, steps)
+        kept = ops.exp(b)[..., None]
+        # How much step t sees of what step s has written.
+        seen = ops.exp(ops.where(steps, b[..., :, None] - b[..., None, :], NEVER))
+        k_transposed = ops.swapaxes(k, -1, -2)
+        # What each step writes depends on what those before it have written: a triangular system.
+        among = ops.where(before, beta[..., None] * seen * plain_matmul(k, k_transposed), 0)
+        written = ops.solve_triangular(
+            among + ops.eye(q.shape[-2], dtype=q.dtype), beta[..., None] * (v - kept * plain_matmul(k, s)), lower=True
+        )
+        read = kept * plain_matmul(q, s) + plain_matmul(seen * plain_matmul(q, k_transposed), written)
+        s = kept[..., -1:, :] * s + plain_matmul(k_transposed * seen[..., -1:, :], written)
+        return read, [s]
+
+    def read_out(self, h, g, run):
+        h = self.heads(h)
+        # Not `ops.mean`, which returns float32 for float64.
+        mean_square = ops.sum(ops.square(h), axis=-1, keepdims=True) / self.head_size
+        h = h * ops.rsqrt(mean_square + EPSILON) * ops.cast(self.gain, h.dtype)
+        return g * ops.reshape(h, ops.shape(g))
+
+
+class Drawn(keras.initializers.Initializer):
+    """A function of numbers drawn between two others, uniformly or with uniform logarithms."""
+
+    def __init__(self, bounds, function, seed, logarithmic):
+        self.bounds, self.function, self.seed, self.logarithmic = bounds, function, seed, logarithmic
+
+    def __call__(self, shape, dtype=None):
+        rng, bounds = np.random.default_rng(resolve_seed(self.seed)), np.array(self.bounds)
+        drawn = np.exp(rng.uniform(*np.log(bounds), shape)) if self.logarithmic else rng.uniform(*bounds, shape)
+        return ops.cast(ops.convert_to_tensor(self.function(drawn).astype("float32")), dtype)
+
+
+def softplus_inverse(x):
+    return x + np.log(-np.expm1(-x))
+
+
+def _unit(x):
+    return x * ops.rsqrt(ops.sum(ops.square(x), axis=-1, keepdims=True) + EPSILON)

@@ -1,0 +1,237 @@
+"""The two cells of xLSTM: sLSTM, with a memory of numbers, and mLSTM, with one of matrices."""
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn._products import plain_matmul
+from keras_adaptive_rnn._types import Activation
+from keras_adaptive_rnn.cells.bases.compared import Compared
+from keras_adaptive_rnn.cells.bases.gated import GatedCell
+from keras_adaptive_rnn.cells.bases.matrix_memory import MatrixMemoryCell, causal, cumulative_sum
+
+FORGET_GATES = ("sigmoid", "exponential")
+# Stands for minus infinity: its exponential is zero in every dtype.
+NEVER = -1e4
+# Of the heads of an mLSTM, the first and the last.
+FORGET_BIASES = (3.0, 6.0)
+
+
+def _log_forget(f, kind):
+    return ops.log_sigmoid(f) if kind == "sigmoid" else f
+
+
+@export
+class SLSTMCell(GatedCell):
+    r"""The sLSTM cell of xLSTM, an LSTM with exponential gates and a normalizer.
+
+    $$\tilde i = x W_i + h_{t-1} U_i + b_i, \quad \tilde f = x W_f + h_{t-1} U_f + b_f, \quad
+      z = \phi(x W_z + h_{t-1} U_z + b_z), \quad o = \sigma(x W_o + h_{t-1} U_o + b_o)$$
+    $$i = \exp(\tilde i), \qquad f = \sigma(\tilde f) \ \text{or} \ \exp(\tilde f)$$
+    $$c_t = f \odot c_{t-1} + i \odot z, \qquad n_t = f \odot n_{t-1} + i, \qquad h_t = o \odot c_t / n_t$$
+
+    The states hold $c$ and $n$ divided by $\exp(m_t)$, where $m_t = \max(\log f + m_{t-1}, \tilde i)$, so that no
+    exponential overflows; $h$ is the same. As $c$, $n$ and $m$ only mean something together, a wrapper such as
+    `ZoneoutCell` changes $h$ alone, and `trainable_initial_state` trains $h$ alone.
+
+    Weights, gates concatenated as i, f, z, o: kernel `[inputs, 4 units]`, recurrent kernel `[units, 4 units]`, bias
+    `[4 units]`; with `layer_normalization` its gains. This is the cell with one head; the paper's heads are blocks on
+    the diagonal of the recurrent kernel.
+
+    Args:
+        units: Positive integer, dimensionality of the output space.
+        activation: Activation function $\phi$. Defaults to `"tanh"`.
+        forget_gate: Form of the forget gate, `"sigmoid"` (default) or `"exponential"`.
+        unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
+        **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`.
+
+    Call arguments:
+        inputs: Tensor `[batch, features]`.
+        states: List of four tensors, $h$, $c$, $n$ and $m$, each `[batch, units]`.
+        training: Whether dropout is on.
+
+    Returns: `output, [h, c, n, m]`, each `[batch, units]`; the output is $h$.
+
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.SLSTMCell(4))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 4)
+
+    Reference: Beck et al., xLSTM: Extended Long Short-Term Memory (2024), section 2.2.
+    """
+
+    gates = ("i", "f", "z", "o")
+    compared = Compared("sLSTM", lambda units, inputs: 4 * units * (inputs + units + 1))
+
+    def __init__(
+        self,
+        units: int,
+        *,
+        activation: Activation = "tanh",
+        forget_gate: str = "sigmoid",
+        unit_forget_bias: bool = True,
+        **kwargs,
+    ):
+        super().__init__(units, activation=activation, **kwargs)
+        self.forget_gate = _arguments.choice("forget_gate", forget_gate, FORGET_GATES)
+        self.unit_forget_bias = _arguments.boolean("unit_forget_bias", unit_forget_bias)
+        self.state_size = [self.units] * 4
+
+    @property
+    def memory_states(self):
+        return [True, False, False, False]
+
+    def bias_initializers(self):
+        ones = keras.initializers.Ones()
+        return [ones if g == "f" and self.unit_forget_bias else self.bias_initializer for g in self.gates]
+
+    def update(self, a, states, run):
+        _, c, n, m = states
+        i, f, z, o = self.split(a)
+        z, o = self.activation(z), ops.sigmoid(o)
+        # Before the first step there is nothing to keep.
+        has_past = n > 0
+        kept = ops.where(has_past, _log_forget(f, self.forget_gate) + m, i)
+        m = ops.where(kept > i, kept, i)
+        f, i = ops.where(has_past, ops.exp(kept - m), 0), ops.exp(i - m)
+        c, n = f * c + i * z, f * n + i
+        h = o * c / n
+        run.sow(self, i=i, f=f, z=z, o=o)
+        return h, [h, c, n, m]
+
+
+@export
+class MLSTMCell(MatrixMemoryCell):
+    r"""The mLSTM cell of xLSTM, whose memory is a matrix per head.
+
+    $$q_t = x_t W_q + b_q, \qquad k_t = (x_t W_k + b_k) / \sqrt d, \qquad v_t = x_t W_v + b_v, \qquad
+      o_t = \sigma(x_t W_o + b_o)$$
+    $$i_t = \exp(x_t w_i + b_i), \qquad f_t = \sigma(x_t w_f + b_f) \ \text{or} \ \exp(x_t w_f + b_f)$$
+    $$C_t = f_t C_{t-1} + i_t k_t^\top v_t, \qquad n_t = f_t n_{t-1} + i_t k_t, \qquad
+      h_t = o_t \odot \frac{q_t C_t}{\max(|q_t n_t^\top|, 1)}$$
+
+    for each head of $d$ units, whose gates $i_t, f_t$ are numbers. The states hold $C$ and $n$ divided by $\exp(m_t)$,
+    where $m_t = \max(\log f_t + m_{t-1}, \log i_t, 0)$, so that no exponential overflows; $h$ is the same.
+
+    Nothing depends on $h_{t-1}$: `keras_adaptive_rnn.layers.RNN` computes what the gates are at all steps at once, and
+    the memory in chunks of 64 steps, a few matrix products each (`schedule="scan"`).
+
+    Weights, in order, gates concatenated as q, k, v, o, and i, f: `kernel_map` `[inputs, 4 units]`; `gate_map`
+    `[inputs, 2 num_heads]`; `bias` `[4 units]`; `gate_bias` `[2 num_heads]`. As in the authors' code, the $b_f$ of the
+    heads start out evenly spaced from 3 to 6.
+
+    Args:
+        units: Positive integer, dimensionality of the output space, a multiple of `num_heads`.
+        num_heads: Positive integer, the number of heads. Defaults to `4`.
+        forget_gate: Form of the forget gate, `"sigmoid"` (default) or `"exponential"`.
+        **kwargs: As in `keras_adaptive_rnn.cells.LinearCell`. What is said of $W$ and $b$ holds for the gates, too,
+            except for `kernel_map`.
+
+    Call arguments:
+        inputs: Tensor `[batch, features]`.
+        states: List of four tensors: $h$ `[batch, units]`, which is not read; $C$, $n$ and $m$ of all heads, flattened,
+            `[batch, units^2 / num_heads]`, `[batch, units]` and `[batch, num_heads]`.
+        training: Whether dropout is on.
+
+    Returns: `output, [h, C, n, m]`; the output is $h$.
+
+    Raises:
+        ValueError: An argument is out of range, or `units` is not a multiple of `num_heads`.
+        TypeError: An argument is unknown or of the wrong type.
+
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.MLSTMCell(8, num_heads=2))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+
+    Reference: Beck et al., xLSTM: Extended Long Short-Term Memory (2024), section 2.3. There, $b_k$ is not divided by
+    $\sqrt d$.
+    """
+
+    gates = ("q", "k", "v", "o")
+    head_gates = ("i", "f")
+    neutral = (None, None, None, NEVER, 0.0)
+    compared = Compared("mLSTM", lambda units, inputs: (4 * units + 8) * (inputs + 1), multiple=4)
+
+    def __init__(
+        self,
+        units: int,
+        *,
+        num_heads: int = 4,
+        forget_gate: str = "sigmoid",
+        **kwargs,
+    ):
+        super().__init__(units, num_heads=num_heads, **kwargs)
+        self.forget_gate = _arguments.choice("forget_gate", forget_gate, FORGET_GATES)
+
+    @property
+    def memory_shapes(self):
+        return [(self.head_size, self.head_size), (self.head_size,), ()]
+
+    @property
+    def memory_states(self):
+        return [True, True, True, False]
+
+    def gate_bias_initializers(self):
+        return [self.bias_initializer, Spaced(*FORGET_BIASES)]
+
+    def project(self, inputs, run):
+        q, k, v, o = self.split(self.affine(inputs, run))
+        i, f = self.affine_of_heads(inputs, run)
+        run.sow(self, i=i, f=f, o=o)
+        scale = self.head_size**-0.5
+        coefficients = [self.heads(q), self.heads(k * scale), self.heads(v), i, _log_forget(f, self.forget_gate)]
+        return coefficients, [ops.sigmoid(o)]
+
+    def recur_heads(self, coefficients, memories):
+        (q, k, v, i, log_f), (c, n, m) = coefficients, memories
+        kept = log_f + m
+        m = ops.relu(ops.where(kept > i, kept, i))
+        f, i = ops.exp(kept - m)[..., None], ops.exp(i - m)[..., None]
+        c = f[..., None] * c + (i * k)[..., :, None] * v[..., None, :]
+        n = f * n + i * k
+        return _normalized(plain_matmul(q[..., None, :], c)[..., 0, :], ops.sum(q * n, axis=-1), m), [c, n, m]
+
+    def recur_chunk(self, coefficients, memories):
+        (q, k, v, i, log_f), (c, n, m) = coefficients, memories
+        steps = causal(q.shape[-2])
+        b = cumulative_sum(log_f, steps)
+        # The maximum over the steps so far, as in a loop of steps. A neutral step leaves it as it is.
+        least = ops.where(i > NEVER / 2, ops.relu(i), i)
+        most = ops.max(ops.where(steps, (least - b)[..., None, :], NEVER), axis=-1)
+        kept = m[..., None]
+        m = b + ops.where(kept > most, kept, most)
+        kept = ops.exp(b + kept - m)
+        # How much step t sees of what step s has written.
+        seen = ops.where(steps, b[..., :, None] + (i - b)[..., None, :] - m[..., :, None], NEVER)
+        seen = ops.exp(seen)
+        scores = plain_matmul(q, ops.swapaxes(k, -1, -2)) * seen
+        read = plain_matmul(scores, v) + kept[..., None] * plain_matmul(q, c)
+        normalizer = ops.sum(scores, axis=-1) + kept * plain_matmul(q, n[..., None])[..., 0]
+        written, last = k * seen[..., -1, :, None], kept[..., -1:]
+        c = last[..., None] * c + plain_matmul(ops.swapaxes(written, -1, -2), v)
+        n = last * n + ops.sum(written, axis=-2)
+        return _normalized(read, normalizer, m), [c, n, m[..., -1]]
+
+    def read_out(self, h, o, run):
+        return o * h
+
+
+class Spaced(keras.initializers.Initializer):
+    """Numbers spaced evenly between two others."""
+
+    def __init__(self, first, last):
+        self.first, self.last = first, last
+
+    def __call__(self, shape, dtype=None):
+        return ops.cast(ops.convert_to_tensor(np.linspace(self.first, self.last, *shape, dtype="float32")), dtype)
+
+
+def _normalized(read, normalizer, m):
+    least = ops.exp(-m)
+    size = ops.abs(normalizer)
+    return read / ops.where(size > least, size, least)[..., None]
