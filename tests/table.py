@@ -350,13 +350,13 @@ CELL_ROWS = {
         },
     ),
     "gated_delta_net": Row(
-        lambda: kar.GatedDeltaNetCell(4, num_heads=2, dropout=0.2),
-        partial(ref.gated_delta_net, heads=2),
+        lambda: kar.GatedDeltaNetCell(4, num_heads=1, dropout=0.2),
+        partial(ref.gated_delta_net, heads=1),
         Learning(lambda: kar.StackedCells([kar.GatedDeltaNetCell(16), kar.GatedDeltaNetCell(16)]), 0.02, 800),
         equations={
             "negative": (
-                lambda: kar.GatedDeltaNetCell(4, num_heads=1, negative_eigenvalues=True, use_bias=True),
-                partial(ref.gated_delta_net, heads=1, negative=True),
+                lambda: kar.GatedDeltaNetCell(4, num_heads=2, negative_eigenvalues=True, use_bias=True),
+                partial(ref.gated_delta_net, heads=2, negative=True),
             ),
         },
     ),

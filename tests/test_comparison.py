@@ -28,7 +28,8 @@ from tests.backends import in_turns
 @pytest.mark.parametrize("name", candidates.offered())
 def test_the_size_of_a_layer_is_known_without_making_it(name):
     candidate = candidates.offered()[name]
-    for units, inputs in ((7, 3), (10, 20)):
+    for count, inputs in ((7, 3), (10, 20)):
+        units = count * candidate.multiple
         layer = candidate.layer(units, inputs)
         layer.build((None, None, inputs))
         assert layer.count_params() == candidate.size(units, inputs)
