@@ -467,3 +467,10 @@ def gated_delta_net(w, x, states, heads, negative=False):
             h[row, part] = g * read / np.sqrt(np.mean(read**2) + 1e-6) * w["gain"]
             S[row, cells] = after.ravel()
     return h, [h, S]
+
+
+def adaptive_linear(w, x, states, policy=lstm, memory=min_gru):
+    h, *policy_states = states
+    p, policy_states = policy(inside(w, "policy"), x, policy_states)
+    h, states = memory(inside(w, "memory"), np.concatenate([x, p], axis=1), [h])
+    return h, [*states, *policy_states]

@@ -327,6 +327,17 @@ CELL_ROWS = {
             "negative": (lambda: kar.MinLSTMCell(4, negative_eigenvalues=True), partial(ref.min_lstm, negative=True)),
         },
     ),
+    "adaptive_linear": Row(
+        lambda: kar.AdaptiveLinearCell(4, policy_units=2, dropout=0.2),
+        ref.adaptive_linear,
+        Learning(lambda: kar.AdaptiveLinearCell(32, policy_units=8), 0.02, 800),
+        equations={
+            "rg_lru": (
+                lambda: kar.AdaptiveLinearCell(4, policy_units=3, policy="gru", memory="rg_lru"),
+                partial(ref.adaptive_linear, policy=ref.gru, memory=ref.rg_lru),
+            ),
+        },
+    ),
     "slstm": Row(
         lambda: kar.SLSTMCell(4, dropout=0.2, recurrent_dropout=0.3),
         ref.slstm,

@@ -40,6 +40,7 @@ CELLS = {
     "mlstm_exponential": lambda: kar.MLSTMCell(4, num_heads=2, forget_gate="exponential"),
     "delta": lambda: kar.GatedDeltaNetCell(4, num_heads=2, dropout=0.3, negative_eigenvalues=True, seed=1),
     "stack_mixed": lambda: kar.StackedCells([kar.LSTMCell(4, dropout=0.3, seed=1), kar.MinGRUCell(4)], "skip"),
+    "adaptive": lambda: kar.AdaptiveLinearCell(4, 2, dropout=0.3, trainable_initial_state=True, seed=1),
     "stack_matrices": lambda: kar.StackedCells(
         [kar.MLSTMCell(4, num_heads=2), kar.GatedDeltaNetCell(4)], connection="residual"
     ),

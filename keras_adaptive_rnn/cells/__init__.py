@@ -7,6 +7,7 @@ Base classes for cells of your own are here too: `Cell`, `GatedCell`, `LinearCel
 from keras_adaptive_rnn._export import exported
 from keras_adaptive_rnn._run import Run as Run
 from keras_adaptive_rnn.cells.adaptive import AdaptiveLSTMCell, AdaptiveRNNCell
+from keras_adaptive_rnn.cells.adaptive_linear import AdaptiveLinearCell
 from keras_adaptive_rnn.cells.adaptive_stack import StackedAdaptiveLSTMCells, StackedAdaptiveRNNCells
 from keras_adaptive_rnn.cells.bases.cell import Cell as Cell
 from keras_adaptive_rnn.cells.bases.gated import GatedCell as GatedCell

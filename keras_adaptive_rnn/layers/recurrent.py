@@ -232,6 +232,20 @@ class RGLRU(CellLayer, cell_class=cells.RGLRUCell):
 
 
 @export
+class AdaptiveLinear(CellLayer, cell_class=cells.AdaptiveLinearCell):
+    """A linear memory whose coefficients a small recurrent policy sets, as a layer: `RNN(AdaptiveLinearCell(...))`.
+
+    `keras_adaptive_rnn.AdaptiveLinearCell` has the equations.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.AdaptiveLinear(8, policy_units=2)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+    """
+
+
+@export
 class SLSTM(CellLayer, cell_class=cells.SLSTMCell):
     """The sLSTM of xLSTM (Beck et al., 2024) as a layer: `RNN(SLSTMCell(...))`.
 

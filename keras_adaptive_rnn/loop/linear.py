@@ -5,6 +5,7 @@ import dataclasses
 from keras import ops
 
 from keras_adaptive_rnn import engine
+from keras_adaptive_rnn.cells.adaptive_linear import AdaptiveLinearCell
 from keras_adaptive_rnn.cells.bases.any_cell import parts_of, runs_in_parts
 from keras_adaptive_rnn.cells.bases.cell import Cell
 from keras_adaptive_rnn.cells.bases.linear import LinearCell, last_entry
@@ -14,9 +15,11 @@ SCHEDULES = ("scan", "associative")
 
 
 def is_linear(cell):
-    """Returns whether a cell is linear, or a stack with a linear cell, whose cells each run over the whole sequence."""
+    """Returns whether a cell is linear, or made of cells, one of them linear, that each run over the whole sequence."""
     if type(cell) is StackedCells:
         return any(map(is_linear, cell.cells)) and all(_runs_by_itself(inner, cell) for inner in cell.cells)
+    if type(cell) is AdaptiveLinearCell:
+        return True
     # A subclass may have a step of its own.
     return isinstance(cell, LinearCell) and runs_in_parts(cell) and type(cell).step is LinearCell.step
 
@@ -40,6 +43,8 @@ def _run(cell, run, sequence, states, *how):
     """Returns the outputs of all steps, of which a masked one repeats the output before it, and the last states."""
     if isinstance(cell, StackedCells):
         return _run_stack(cell, run, sequence, states, *how)
+    if isinstance(cell, AdaptiveLinearCell):
+        return _run_adaptive(cell, run, sequence, states, *how)
     run_one = _run_linear if is_linear(cell) else _run_other
     return run_one(cell, run, sequence, states, *how)
 
@@ -59,6 +64,14 @@ def _run_other(cell, run, sequence, states, mask, options, associative):
     projected = cell.project(sequence, run)
     _, outputs, states = engine.scan(cell.step, run, projected, states, states[0], mask, options)
     return outputs, states
+
+
+def _run_adaptive(cell, run, sequence, states, *how):
+    memory_states, policy_states = cell.split_states(states)
+    x = cell.drop(sequence, "dropout", run)
+    p, policy_states = _run(cell.policy_cell, run, x, policy_states, *how)
+    h, memory_states = _run(cell.memory_cell, run, cell.memory_inputs(x, p), memory_states, *how)
+    return h, [*memory_states, *policy_states]
 
 
 def _run_stack(stack, run, sequence, states, mask, options, associative):
