@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import re
+import sys
 
 
 def positive(kind):
@@ -17,9 +18,26 @@ def positive(kind):
     return parse
 
 
+def names(text):
+    """Returns the names in `a,b`, or `None` if the option is not given."""
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
 def option_name(class_name):
     """Returns what an option calls a class: `low_rank_gru` for `LowRankGRU`."""
     return re.sub("(?<=[a-z])(?=[A-Z])", "_", class_name).lower()
+
+
+@contextlib.contextmanager
+def ending(output):
+    """Ends a command that writes to a folder in one line for the user, where it cannot go on or is stopped."""
+    try:
+        yield
+    except (ValueError, TypeError, OSError, ImportError) as error:
+        sys.exit(f"error: {error}")
+    except KeyboardInterrupt:
+        print(f"\nStopped. What is done is in {output}; the same command goes on from there.", file=sys.stderr)
+        sys.exit(130)
 
 
 @contextlib.contextmanager

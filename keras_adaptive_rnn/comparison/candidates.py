@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import hashlib
+import importlib
 import json
 import re
 from collections.abc import Callable
@@ -49,7 +50,7 @@ def _declared(cls, compared):
     return Candidate(compared.title, layer, compared.size, multiple=compared.multiple)
 
 
-def resolve_candidates(cells: Any) -> dict[str, Candidate]:
+def resolve_candidates(cells: Any, fewest: int = 2) -> dict[str, Candidate]:
     """Returns the candidates of the argument `cells`, by name."""
     candidates = offered()
     known = ", ".join(map(repr, candidates))
@@ -70,9 +71,28 @@ def resolve_candidates(cells: Any) -> dict[str, Candidate]:
             f"Argument `cells` must be None, a list of names among {known}, or a dict of functions `units -> cell`. "
             f"Received: cells={cells!r}"
         )
-    if len(resolved) < 2:
-        raise ValueError(f"Argument `cells` must have two cells at least, to compare. Received: cells={cells!r}")
+    if len(resolved) < fewest:
+        least = "two cells at least, to compare" if fewest == 2 else "a cell at least"
+        raise ValueError(f"Argument `cells` must have {least}. Received: cells={cells!r}")
     return resolved
+
+
+def from_command_line(names):
+    """Returns the argument `cells` for names in a command, of which `module:function` makes a cell of the user's."""
+    if not names or not any(":" in name for name in names):
+        return names or None
+    cells = {name.rpartition(":")[2]: _imported(name) for name in names}
+    if len(cells) < len(names):
+        raise ValueError(f"Argument `cells` must name each cell once. Received: {', '.join(names)}")
+    return cells
+
+
+def _imported(name):
+    module, colon, function = name.partition(":")
+    try:
+        return getattr(importlib.import_module(module), function) if colon else name
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(f"Argument `cells` must name what can be imported. Received: {name} ({error})") from None
 
 
 def custom_candidate(name, make, candidates):

@@ -3,9 +3,8 @@
 import argparse
 import os
 import pathlib
-import sys
 
-from keras_adaptive_rnn._command_line import positive
+from keras_adaptive_rnn._command_line import ending, names, positive
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Silences TensorFlow's list of missing devices.
 
@@ -43,7 +42,11 @@ def parse(argv=None):
     add("--split", choices=("random", "time", "group"), help="how 15 %% for validation and 15 %% for test are taken")
 
     add = parser.add_argument_group("the comparison").add_argument
-    add("--cells", metavar="NAME,...", help="lstm,gru,mogrifier,... (all); the first is always in the final table")
+    add(
+        "--cells",
+        metavar="NAME,...",
+        help="lstm,... or module:function (all); the first is always in the final table",
+    )
     add("--weights", type=positive(int), help="weights of each model (100,000 for a text, 20,000 otherwise)")
     add("--equal", choices=("weights", "time"), default="weights", help="what is equal: the weights, or a train step")
     add("--minutes", type=positive(float), default=10, help="time for everything (%(default)s)")
@@ -56,30 +59,22 @@ def parse(argv=None):
     return parser.parse_args(argv)
 
 
-def names(text):
-    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
-
-
 def main(argv=None):
     args = parse(argv)
     output = args.output or f"compare_{pathlib.Path(args.data).stem}"
-    try:
+    with ending(output):
         comparison = compared(args, output)
-    except (ValueError, TypeError, OSError, ImportError) as error:
-        sys.exit(f"error: {error}")
-    except KeyboardInterrupt:
-        print(f"\nStopped. What is done is in {output}; the same command goes on from there.", file=sys.stderr)
-        sys.exit(130)
     show(comparison)
 
 
 def compared(args, output):
     # Imported here: `--help` needs none of it.
+    from keras_adaptive_rnn.comparison.candidates import from_command_line
     from keras_adaptive_rnn.comparison.experiment import run, validate_settings
     from keras_adaptive_rnn.comparison.files import read
 
     settings = validate_settings(
-        cells=names(args.cells),
+        cells=from_command_line(names(args.cells)),
         weights=args.weights,
         equal=args.equal,
         minutes=args.minutes,

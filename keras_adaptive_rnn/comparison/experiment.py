@@ -1,10 +1,7 @@
 """The comparison: sizes, measured times, a search for learning rates, several seeds, a result."""
 
-import datetime
 import os
 import pathlib
-import platform
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -18,7 +15,7 @@ from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn.comparison.candidates import ModelShape, equal_sizes, resolve_candidates
 from keras_adaptive_rnn.comparison.code import lines
 from keras_adaptive_rnn.comparison.data import beside_the_model, from_arrays, last_layers
-from keras_adaptive_rnn.comparison.folder import Damaged, Folder, digest, fault_of_zip
+from keras_adaptive_rnn.comparison.folder import Damaged, Folder, digest, fault_of_zip, origin
 from keras_adaptive_rnn.comparison.measures import latency, peak_megabytes, predict_seconds
 from keras_adaptive_rnn.comparison.progress import Progress
 from keras_adaptive_rnn.comparison.report import html
@@ -271,15 +268,7 @@ class Experiment:
             "times": times,
             "rates": rates(settings["trials"]),
             "schedule": schedule(left, times, count, settings["seeds"], settings["trials"], kept),
-            "versions": {
-                "python": platform.python_version(),
-                **{
-                    name: sys.modules[name].__version__
-                    for name in ("keras_adaptive_rnn", "keras", keras.backend.backend(), "numpy")
-                },
-            },
-            "machine": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
-            "date": datetime.date.today().isoformat(),
+            **origin(),
         }
 
     def fit_time(self, name, times, goal):

@@ -1,13 +1,17 @@
-"""The folder of a comparison: its settings, its plan, and a file for each trial that is done."""
+"""The folder of a comparison, or of a probe: its settings, and a file for each trial that is done."""
 
 import contextlib
+import datetime
 import hashlib
 import json
 import os
 import pathlib
+import platform
+import sys
 import zipfile
 import zlib
 
+import keras
 import numpy as np
 
 
@@ -16,15 +20,16 @@ class Damaged(ValueError):
 
 
 class Folder:
-    """A folder that holds one comparison, from its first to its last trial.
+    """A folder that holds one comparison, or one probe, from its first to its last trial.
 
     Args:
         path: Path of the folder, which need not exist.
         settings: Dict of everything that decides about the result. A folder with other settings raises `ValueError`.
         warn: Function that tells the user something.
+        what: What the folder holds, for messages. Defaults to `"comparison"`.
     """
 
-    def __init__(self, path, settings, warn):
+    def __init__(self, path, settings, warn, what="comparison"):
         self.path, self.warn = pathlib.Path(path), warn
         if self.path.exists() and not self.path.is_dir():
             raise ValueError(f"{self.path} is a file, and should be the folder for the results")
@@ -32,12 +37,12 @@ class Folder:
             before = self.read("settings")
         except Damaged as error:
             raise ValueError(
-                f"{error}, so nothing tells which comparison the folder holds: choose another one, or delete it"
+                f"{error}, so nothing tells which {what} the folder holds: choose another one, or delete it"
             ) from None
         if before is None:
             if self.path.exists() and any(not file.name.startswith(".new.") for file in self.path.iterdir()):
                 raise ValueError(
-                    f"{self.path} holds other files, and no settings.json of a comparison: choose an empty or a new "
+                    f"{self.path} holds other files, and no settings.json of a {what}: choose an empty or a new "
                     "folder for the results"
                 )
             self.path.mkdir(parents=True, exist_ok=True)
@@ -48,7 +53,7 @@ class Folder:
         changed = [name for name in settings if settings[name] != before.get(name)]
         if changed:
             raise ValueError(
-                f"{self.path / 'settings.json'} is that of another comparison, with "
+                f"{self.path / 'settings.json'} is that of another {what}, with "
                 + ", ".join(f"{name} {before.get(name)!r} instead of {settings[name]!r}" for name in changed)
                 + ": choose another folder, or delete it"
             )
@@ -96,6 +101,19 @@ class Folder:
             self.write(name, make())
             record = self.read(name)
         return record
+
+
+def origin():
+    """Returns what figures are made with: versions, machine and date."""
+    modules = ("keras_adaptive_rnn", "keras", keras.backend.backend(), "numpy")
+    return {
+        "versions": {
+            "python": platform.python_version(),
+            **{name: sys.modules[name].__version__ for name in modules},
+        },
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
+        "date": datetime.date.today().isoformat(),
+    }
 
 
 def read_json(path, needs=()):

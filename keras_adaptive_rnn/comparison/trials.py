@@ -19,6 +19,15 @@ from keras_adaptive_rnn.optimizers.falling import falling
 PIECES = 10
 
 
+def restart(model, make, seed):
+    """Gives a compiled model the weights of one that `make` makes by a seed, and its optimizer a new start."""
+    keras.utils.set_random_seed(seed)
+    for ours, new in zip(model.variables, make().variables, strict=True):
+        ours.assign(new)
+    for variable in model.optimizer.variables:
+        variable.assign(np.zeros(variable.shape, variable.dtype))
+
+
 class Learner:
     """The model of one cell.
 
@@ -69,12 +78,7 @@ class Learner:
 
     def begin(self, seed):
         """Gives the model the weights that it has by a seed, and the optimizer a new start."""
-        keras.utils.set_random_seed(seed)
-        fresh = self.make()
-        for ours, new in zip(self.model.variables, fresh.variables, strict=True):
-            ours.assign(new)
-        for variable in self.model.optimizer.variables:
-            variable.assign(np.zeros(variable.shape, variable.dtype))
+        restart(self.model, self.make, seed)
 
     def batches(self, seed, steps):
         """Returns the rows that are read, in order: pass after pass, each in an order of its own."""
