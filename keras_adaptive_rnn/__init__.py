@@ -21,12 +21,14 @@ from keras_adaptive_rnn import (
     maps,
     models,
     optimizers,
+    probing,
     testing,
 )
 from keras_adaptive_rnn.cells import *
 from keras_adaptive_rnn.comparison import compare
 from keras_adaptive_rnn.layers import *
 from keras_adaptive_rnn.one_step import export_step, step_model
+from keras_adaptive_rnn.probing import probe
 
 __version__ = "0.1.0"
 
@@ -46,6 +48,8 @@ __all__ = [
     "maps",
     "models",
     "optimizers",
+    "probe",
+    "probing",
     "step_model",
     "testing",
 ]

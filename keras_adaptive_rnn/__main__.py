@@ -1,11 +1,17 @@
 """What can be run from the command line: `python -m keras_adaptive_rnn`."""
 
+import importlib
 import sys
 
+ROOMS = {"compare": "comparison", "probe": "probing"}
 TEXT = """\
 usage: python -m keras_adaptive_rnn compare DATA ...
 
 Which cell for your data, a text, a table of series or arrays: `python -m keras_adaptive_rnn compare --help`.
+
+usage: python -m keras_adaptive_rnn probe [CELL ...]
+
+What a cell can do, on small tasks such as parity, recall and copying: `python -m keras_adaptive_rnn probe --help`.
 
 usage: python -m keras_adaptive_rnn.hub COMMAND ...
 
@@ -23,10 +29,8 @@ or torch.
 
 def main(argv=None):
     argv = sys.argv[1:] if argv is None else argv
-    if argv and argv[0] == "compare":
-        from keras_adaptive_rnn.comparison import command_line
-
-        command_line.main(argv[1:])
+    if argv and argv[0] in ROOMS:
+        importlib.import_module(f"keras_adaptive_rnn.{ROOMS[argv[0]]}.command_line").main(argv[1:])
     else:
         print(TEXT, end="")
         if argv and argv[0] not in ("-h", "--help"):

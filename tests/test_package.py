@@ -35,6 +35,7 @@ NAMESPACES = (
     kar.maps,
     kar.models,
     kar.optimizers,
+    kar.probing,
 )
 # Tests define and register cells of their own.
 PUBLIC = [cls for cls in _export.PUBLIC if cls.__module__.startswith("keras_adaptive_rnn.")]
