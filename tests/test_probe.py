@@ -275,10 +275,14 @@ def test_a_cell_without_a_memory_solves_what_takes_none(toys, tmp_path):
     assert [text.get_text() for text in drawn.axes[0].texts][:1] == ["1.00"]
     assert (tmp_path / "out" / "probe.png").stat().st_size > 1000
 
-    # The same call trains nothing; one with other settings is refused.
+    # The same call trains nothing, and one for more seeds only these; one with other updates is refused.
     assert kar.probe(**given).results == found.results
-    with pytest.raises(ValueError, match=r"another probe, with seeds 2 instead of 1"):
-        kar.probe(**given | {"seeds": 1})
+    more = kar.probe(**given | {"seeds": 3})
+    for before, after in zip(found.results["rows"], more.results["rows"], strict=True):
+        assert after["seconds"][:2] == before["seconds"]
+        assert len(after["seconds"]) == 3
+    with pytest.raises(ValueError, match=r"another probe, with updates 80 instead of 81"):
+        kar.probe(**given | {"updates": 81})
 
 
 @pytest.mark.parametrize(

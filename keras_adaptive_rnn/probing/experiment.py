@@ -20,6 +20,8 @@ from keras_adaptive_rnn.probing.tasks import TASKS
 RATES = (0.003, 0.01, 0.03)
 # The share of the updates that a trial of the search gets; and the shortest sequences that hold every task.
 SEARCH, SHORTEST = 1 / 3, 16
+# The settings on which no trial depends.
+MAY_CHANGE = ("tasks", "seeds")
 
 
 def probe(
@@ -47,8 +49,8 @@ def probe(
     else the most accurate one, is that of all seeds.
 
     A trial depends on its cell, task, rate, seed and number of updates alone, and those that are done are kept in
-    `output`: the same call goes on where an earlier one was stopped, to the same numbers. Each trial sets the random
-    seeds of Python, NumPy and the backend.
+    `output`: the same call goes on where an earlier one was stopped, to the same numbers, and a call for more seeds or
+    other tasks goes on from these. Each trial sets the random seeds of Python, NumPy and the backend.
 
     Args:
         cells: List of names, such as `"lstm"` and `"min_gru"` (the message about an unknown name lists all); or a dict
@@ -127,13 +129,14 @@ def resolve_rates(rates):
 def run(settings, output=None, verbose=True):
     """Probes the cells, in a folder, and returns the `Probe`."""
     progress = Progress(verbose)
+    written = {
+        **settings,
+        "cells": {name: candidate.key or candidate.title for name, candidate in settings["cells"].items()},
+        "backend": keras.backend.backend(),
+    }
     folder = Folder(
         tempfile.mkdtemp(prefix="probe_") if output is None else pathlib.Path(output),
-        {
-            **settings,
-            "cells": {name: candidate.key or candidate.title for name, candidate in settings["cells"].items()},
-            "backend": keras.backend.backend(),
-        },
+        {name: value for name, value in written.items() if name not in MAY_CHANGE},
         progress.warn,
         "probe",
     )
@@ -145,7 +148,7 @@ def run(settings, output=None, verbose=True):
         stop.add_note(f"The trials that are done are kept in {folder.path}: the same call goes on from there.")
         raise
     tasks = {name: {"title": TASKS[name].title, "chance": TASKS[name].chance} for name in settings["tasks"]}
-    folder.write("results", {"settings": folder.read("settings"), **made_with, "tasks": tasks, "rows": rows})
+    folder.write("results", {"settings": written, **made_with, "tasks": tasks, "rows": rows})
     found = Probe(folder.path)
     folder.write_text("table.md", f"{found}\n")
     try:
