@@ -13,7 +13,7 @@ import pytest
 import keras_adaptive_rnn as kar
 from tests.table import CELL_ROWS, CELLS
 
-NAMES = ["lstm", "mogrifier_low_rank", "zoneout", "deep_rnn_dropped", "skip", "skim", "variable_computation"]
+NAMES = ["mlstm", "mogrifier_low_rank", "zoneout", "deep_rnn_dropped", "skip", "skim", "variable_computation"]
 BATCH, TIME, FEATURES = 4, 6, 5
 MASK = np.arange(TIME) < np.array([[6], [4], [1], [5]])
 MASK[0, 2] = False

@@ -147,6 +147,7 @@ COMMANDS = {
 
 @pytest.mark.skipif(HERE == "tensorflow", reason="Keras's default is not missing")
 @pytest.mark.parametrize("command", COMMANDS)
+@in_turns
 def test_a_command_runs_on_the_backend_that_is_installed(command, tmp_path):
     arguments, says = COMMANDS[command]
     done = run_without(tmp_path, OTHERS[HERE], arguments)
@@ -156,6 +157,7 @@ def test_a_command_runs_on_the_backend_that_is_installed(command, tmp_path):
     assert "Traceback" not in done.stderr
 
 
+@in_turns
 def test_a_command_runs_on_another_backend_than_a_file_names(tmp_path):
     missing = next(name for name in BACKENDS if name != HERE)
     config = json.dumps({"backend": missing})
@@ -182,6 +184,7 @@ def test_a_command_without_any_backend_says_how_to_install_one(tmp_path):
 
 @pytest.mark.parametrize("config", [None, "{", "[]", '{"floatx": "float32"}', '{"backend": "tensorflow"}'])
 @pytest.mark.skipif(HERE == "tensorflow", reason="Keras's default is not missing")
+@in_turns
 def test_an_import_says_that_the_backend_is_missing(config, tmp_path):
     done = run_without(tmp_path, OTHERS[HERE], SHOW, config=config)
     *_, last = done.stderr.strip().splitlines()
@@ -191,6 +194,7 @@ def test_an_import_says_that_the_backend_is_missing(config, tmp_path):
     assert "optree" not in done.stderr
 
 
+@in_turns
 def test_an_import_leaves_an_installed_backend_alone(tmp_path):
     done = run_without(tmp_path, OTHERS[HERE], SHOW, backend=HERE)
     assert (done.stdout, done.returncode) == (f"{HERE}\n", 0)

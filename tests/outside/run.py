@@ -8,13 +8,13 @@ import traceback
 import keras
 from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 
-from tests.backends import RUNS_ALL
+from tests.backends import EVERY_ROW, RUNS_ALL
 from tests.outside.configurations import drawn
 from tests.outside.search import CHECKS, Configuration
 
 STRATEGY = drawn(Configuration)
 # How many configurations the tests check, the first ones.
-FIXED = 100 if RUNS_ALL else {"jax": 10, "tensorflow": 5}[keras.backend.backend()]
+FIXED = 100 if EVERY_ROW else {"jax": 10, "tensorflow": 5, "torch": 30}[keras.backend.backend()]
 # How long to look for smaller configurations.
 SHRINKING_SECONDS = 60
 
