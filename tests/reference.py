@@ -394,10 +394,23 @@ def positive(v):
     return np.where(v < 0, sigmoid(v), v + 0.5)
 
 
+def dense(kernel, gates):
+    """Returns the full matrix of a kernel, whose blocks may be those on the diagonal of each gate's matrix."""
+    if kernel.ndim == 2:
+        return kernel
+    of_gates = []
+    for gate in range(gates):
+        pieces = [np.split(block, gates, axis=1)[gate] for block in kernel]
+        of_gates.append(
+            np.block([[a if j == k else np.zeros_like(a) for k, a in enumerate(pieces)] for j in range(len(pieces))])
+        )
+    return np.concatenate(of_gates, axis=1)
+
+
 def rg_lru(w, x, states):
     (h,) = states
     (u,) = affine_gates(w, x, 1)
-    r, i = np.split(sigmoid(u @ w["gate_map/kernel"] + w["gate_bias/bias"]), 2, axis=1)
+    r, i = np.split(sigmoid(u @ dense(w["gate_map/kernel"], 2) + w["gate_bias/bias"]), 2, axis=1)
     a = sigmoid(w["decay"]) ** (8 * r)
     h = a * h + np.sqrt(1 - a**2) * i * u
     return h, [h]
@@ -408,7 +421,7 @@ def slstm(w, x, states, exponential=False):
     h, c, n, m = states
     # Divided by exp(m), if there is anything.
     c, n = (np.where(n > 0, state * np.exp(m), 0) for state in (c, n))
-    a = x @ w["kernel_map/kernel"] + h @ w["recurrent_map/kernel"] + w["bias/bias"]
+    a = x @ w["kernel_map/kernel"] + h @ dense(w["recurrent_map/kernel"], 4) + w["bias/bias"]
     i, f, z, o = np.split(a, 4, axis=1)
     m = np.where(n > 0, np.maximum((f if exponential else np.log(sigmoid(f))) + m, i), i)
     i, f = np.exp(i), np.exp(f) if exponential else sigmoid(f)

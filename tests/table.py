@@ -186,6 +186,7 @@ CELL_ROWS = {
         lambda: kar.RGLRUCell(4, dropout=0.2),
         ref.rg_lru,
         Learning(lambda: kar.StackedCells([kar.RGLRUCell(16), kar.RGLRUCell(16)]), 0.02, 800),
+        equations={"blocks": (lambda: kar.RGLRUCell(4, gate_map=maps.BlockDiagonal(2)), ref.rg_lru)},
     ),
     "recurrent_highway": Row(
         lambda: kar.RecurrentHighwayCell(4, depth=3, dropout=0.2, recurrent_dropout=0.3),
@@ -347,6 +348,7 @@ CELL_ROWS = {
                 lambda: kar.SLSTMCell(4, forget_gate="exponential"),
                 partial(ref.slstm, exponential=True),
             ),
+            "heads": (lambda: kar.SLSTMCell(4, recurrent_map=maps.BlockDiagonal(2)), ref.slstm),
         },
     ),
     "mlstm": Row(

@@ -22,6 +22,7 @@ TOGETHER = 3
 MAPS = [
     lambda: "full",
     lambda: maps.LowRank(2),
+    lambda: maps.BlockDiagonal(2),
     lambda: maps.LowRank(2, diagonal=True, tied=True),
     lambda: maps.LowRank(2, weight_normalization=True),
     lambda: maps.DropConnect(0.3),

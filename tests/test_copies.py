@@ -21,6 +21,7 @@ MAPS = {
     "normalized": lambda: maps.Full(weight_normalization=True),
     "initialized": lambda: maps.Full(initializer="random_normal"),
     "low_rank": lambda: maps.LowRank(2, diagonal_initializer="ones"),
+    "block_diagonal": lambda: maps.BlockDiagonal(1),
     "drop_connect": lambda: maps.DropConnect(0.2),
 }
 

@@ -34,16 +34,18 @@ class RGLRUCell(LinearCell):
     $$a_t = \sigma(\Lambda)^{8 r_t}, \qquad
       h_t = a_t \odot h_{t-1} + \sqrt{1 - a_t^2} \odot (i_t \odot u_t)$$
 
-    $u_t$ is the linear layer before the unit in Griffin's recurrent block, which also has a convolution.
+    $u_t$ is the linear layer before the unit in Griffin's recurrent block, which also has a convolution. The authors'
+    code has blocks on the diagonals of $W_r$ and $W_i$: `gate_map=maps.BlockDiagonal(num_blocks)`.
 
-    Weights, in order: `decay` $\Lambda$ `[units]`; `kernel_map` $W$ `[inputs, units]`; `gate_map` $W_r, W_i$
-    `[units, 2 units]`; `bias` $b$ `[units]`; `gate_bias` $b_r, b_i$ `[2 units]`.
+    Weights, in order: `decay` $\Lambda$ `[units]`; `kernel_map` $W$ `[inputs, units]`; `gate_map` $W_r, W_i$,
+    `[units, 2 units]` if full; `bias` $b$ `[units]`; `gate_bias` $b_r, b_i$ `[2 units]`.
 
     Args:
         units: Positive integer, dimensionality of the output space.
         min_decay: Number in $(0, 1)$, the least that $\sigma(\Lambda)^8$ is drawn from, uniformly. A coefficient $a_t$
             is never below $\sigma(\Lambda)^8$. Defaults to `0.9`.
         max_decay: Number of at least `min_decay` and below 1, the most. Defaults to `0.999`.
+        gate_map: The linear map $W_r, W_i$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`.
         **kwargs: As in `keras_adaptive_rnn.cells.LinearCell`. What is said of $W$ and $b$ holds for the gates, too,
             except for `kernel_map`.
 
@@ -68,13 +70,25 @@ class RGLRUCell(LinearCell):
     divided_weights = {"kernel_map/kernel": 1, "gate_map/kernel": 1}
     compared = Compared("RG-LRU", lambda units, inputs: units * (inputs + 2 * units + 4))
 
-    def __init__(self, units: int, *, min_decay: float = 0.9, max_decay: float = 0.999, **kwargs):
+    def __init__(
+        self,
+        units: int,
+        *,
+        min_decay: float = 0.9,
+        max_decay: float = 0.999,
+        gate_map: str | maps.LinearMap = "full",
+        **kwargs,
+    ):
         super().__init__(units, **kwargs)
         self.min_decay = _arguments.number("min_decay", min_decay, positive=True, below=1)
         self.max_decay = _arguments.number("max_decay", max_decay, minimum=self.min_decay, below=1)
-        of_gates = initializers.reseeded(self.kernel_initializer, "gates")
-        self.gate_map = maps.Full().bind(
-            self, "gate_map", self.units, of_gates, self.kernel_regularizer, self.kernel_constraint
+        weights = (
+            initializers.reseeded(self.kernel_initializer, "gates"),
+            self.kernel_regularizer,
+            self.kernel_constraint,
+        )
+        self.gate_map = _arguments.resolve(
+            "gate_map", gate_map, lambda m: maps.get(m).bind(self, "gate_map", self.units, *weights)
         )
         self.gate_bias = maps.no_bias
 

@@ -37,8 +37,8 @@ class SLSTMCell(GatedCell):
     `ZoneoutCell` changes $h$ alone, and `trainable_initial_state` trains $h$ alone.
 
     Weights, gates concatenated as i, f, z, o: kernel `[inputs, 4 units]`, recurrent kernel `[units, 4 units]`, bias
-    `[4 units]`; with `layer_normalization` its gains. This is the cell with one head; the paper's heads are blocks on
-    the diagonal of the recurrent kernel.
+    `[4 units]`; with `layer_normalization` its gains. This is the cell with one head. The paper's heads are blocks on
+    the diagonal of the recurrent kernel: `recurrent_map=maps.BlockDiagonal(num_heads)`.
 
     Args:
         units: Positive integer, dimensionality of the output space.

@@ -4,10 +4,11 @@ import keras
 
 from keras_adaptive_rnn.maps.base import LinearMap
 from keras_adaptive_rnn.maps.bias import Bias, no_bias
+from keras_adaptive_rnn.maps.block_diagonal import BlockDiagonal
 from keras_adaptive_rnn.maps.full import DropConnect, Full
 from keras_adaptive_rnn.maps.low_rank import LowRank
 
-__all__ = ["Bias", "DropConnect", "Full", "LinearMap", "LowRank", "get", "no_bias"]
+__all__ = ["Bias", "BlockDiagonal", "DropConnect", "Full", "LinearMap", "LowRank", "get", "no_bias"]
 
 
 def get(identifier: str | dict | LinearMap) -> LinearMap:
