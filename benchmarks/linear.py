@@ -25,6 +25,7 @@ LAYERS = {
     "MinGRU": kar.MinGRU,
     "MinLSTM": kar.MinLSTM,
     "RGLRU": kar.RGLRU,
+    "AdaptiveLinear": kar.AdaptiveLinear,
     "SLSTM": kar.SLSTM,
     "MLSTM": kar.MLSTM,
     "GatedDeltaNet": kar.GatedDeltaNet,

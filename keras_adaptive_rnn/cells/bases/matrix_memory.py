@@ -9,9 +9,6 @@ from keras_adaptive_rnn import _arguments, engine, initializers, maps
 from keras_adaptive_rnn._products import plain_matmul
 from keras_adaptive_rnn.cells.bases.linear import LinearCell
 
-# The steps of a chunk: the products within it grow with their square, and the states kept for the gradient shrink.
-CHUNK = 64
-
 
 class MatrixMemoryCell(LinearCell):
     r"""A linear cell with heads, each of which writes values under keys into a matrix, and reads it with queries.
@@ -36,6 +33,8 @@ class MatrixMemoryCell(LinearCell):
 
     reads_output = False
     memory_index = 1
+    # The steps of a chunk: products within it grow with their square, and fewer memories are kept for the gradient.
+    chunk_size = 64
     # How many numbers each head has beside query, key and value.
     head_gates: tuple[str, ...] = ()
     divided_weights = {"kernel_map/kernel": 1}
@@ -101,7 +100,7 @@ class MatrixMemoryCell(LinearCell):
         length, count = ops.shape(coefficients[0])[0], coefficients[0].shape[0]
         if count == 0:
             return ops.reshape(coefficients[2], (0, ops.shape(coefficients[2])[1], self.units)), memories
-        size = CHUNK if count is None else min(CHUNK, count)
+        size = self.chunk_size if count is None else min(self.chunk_size, count)
         missing = (-length) % size
         chunks = [_chunked(c, neutral, missing, size) for c, neutral in zip(coefficients, self.neutral, strict=True)]
         queries, keys, values, *gates = chunks
