@@ -12,6 +12,8 @@ from keras_adaptive_rnn.cells.bases.linear import LinearCell
 
 # The exponent $c$ of the paper.
 EXPONENT = 8.0
+# The least $1 - a^2$, which half precision still tells from zero.
+LEAST = 6e-8
 
 
 class Decays(keras.initializers.Initializer):
@@ -106,4 +108,8 @@ class RGLRUCell(LinearCell):
         r, i = ops.split(ops.sigmoid(self.gate_bias(self.gate_map(u, run), run)), 2, axis=-1)
         run.sow(self, r=r, i=i)
         log_a = EXPONENT * r * ops.log_sigmoid(ops.cast(self.decay, u.dtype))
-        return ops.exp(log_a), ops.sqrt(-ops.expm1(2 * log_a)) * i * u
+        # 1 - a, as 1 - a^2 loses digits where a is near one.
+        lost = -ops.expm1(log_a)
+        square = lost * (2 - lost)
+        # The gradient of the root is infinite at zero.
+        return 1 - lost, ops.sqrt(ops.where(square > LEAST, square, LEAST)) * i * u

@@ -24,6 +24,13 @@ def is_linear(cell):
     return isinstance(cell, LinearCell) and runs_in_parts(cell) and type(cell).step is LinearCell.step
 
 
+def is_elementwise(cell):
+    """Returns whether a step of a linear cell, and of each cell in a stack, is one multiplication and one addition."""
+    if type(cell) is StackedCells:
+        return all(map(is_elementwise, cell.cells))
+    return isinstance(cell, LinearCell) and type(cell).recur is LinearCell.recur
+
+
 def _runs_by_itself(inner, outer):
     decides = any(getattr(part, "aux_size", 0) for part in parts_of(inner))
     is_ours = isinstance(inner, Cell) and runs_in_parts(inner)

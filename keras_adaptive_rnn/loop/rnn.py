@@ -387,8 +387,9 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
 
         With `schedule="auto"`, this is the one measured to be fastest on two CPU cores: `"layers"` for deep cells with
         three or more layers (twelve on TensorFlow); on PyTorch `"wavefront"` for eight or more small layers, and
-        `"steps"` for fewer small layers in inference. For linear cells and stacks with one it is `"scan"`, on JAX in
-        inference `"steps"`, and on accelerators `"associative"`, which was not measured there. With `unroll` or
+        `"steps"` for fewer small layers in inference. For linear cells and stacks with one it is `"scan"`, but
+        `"steps"` on JAX in inference if all states are vectors of linear cells, and `"associative"` on accelerators,
+        which was not measured. With `unroll` or
         `recompute`, it is `"steps"`.
 
         Args:
@@ -401,7 +402,8 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
         if len(possible) == 1 or self.recompute:
             return "steps"
         if self.runner.is_linear:
-            return engine.preferred_linear_schedule(training)
+            preferred = engine.preferred_linear_schedule(training)
+            return preferred if preferred != "steps" or linear.is_elementwise(self.cell) else "scan"
         preferred = engine.preferred_schedules(self.runner.stack_depth, self.cell.count_params(), batch_size, training)
         return next((schedule for schedule in preferred if schedule in possible), "steps")
 
