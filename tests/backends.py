@@ -11,10 +11,10 @@ EVERY_ROW = "KAR_EVERY_ROW" in os.environ
 # PyTorch compiles nothing, and has the time.
 RUNS_ALL = EVERY_ROW or keras.backend.backend() == "torch"
 
-# Marks a test, or as `pytestmark` a file: PyTorch runs every row, the others a sixteenth each. Tests that are picked
-# by name run on every backend.
+# Marks a test, or as `pytestmark` a file: PyTorch runs every row, the others a thirty-second each. Tests that are
+# picked by name run on every backend.
 in_turns = pytest.mark.in_turns
-# PyTorch runs every row, the others an eighth each; goldens run everywhere.
+# PyTorch runs every row, the others a sixteenth each; goldens run everywhere.
 alternating = pytest.mark.alternating
 
 

@@ -71,8 +71,8 @@ _bound = _Bound()
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "in_turns: JAX and TensorFlow each run a sixteenth of the rows")
-    config.addinivalue_line("markers", "alternating: JAX and TensorFlow each run an eighth of the rows")
+    config.addinivalue_line("markers", "in_turns: JAX and TensorFlow each run a thirty-second of the rows")
+    config.addinivalue_line("markers", "alternating: JAX and TensorFlow each run a sixteenth of the rows")
     config.addinivalue_line("markers", "requires_trainable_backend: a mark of Keras's own tests; all backends here are")
 
 
@@ -85,10 +85,10 @@ def pytest_collection_modifyitems(config, items):
     def is_left_out(item):
         place = zlib.crc32(item.nodeid.encode())
         if item.get_closest_marker("in_turns"):
-            return place % 16 != PLACES[backend]
+            return place % 32 != PLACES[backend]
         # Goldens run everywhere, and what only some backends can run, wherever it can.
         is_bound = item.name.startswith("test_golden") or item.get_closest_marker("skipif")
-        return bool(item.get_closest_marker("alternating")) and not is_bound and place % 8 != PLACES[backend]
+        return bool(item.get_closest_marker("alternating")) and not is_bound and place % 16 != PLACES[backend]
 
     others = [item for item in items if is_left_out(item)]
     config.hook.pytest_deselected(items=others)

@@ -21,10 +21,11 @@ from keras_adaptive_rnn.comparison import candidates, files, measures, schedule,
 from keras_adaptive_rnn.comparison.data import PARTS, Data, from_arrays
 from tests.backends import in_turns
 
+pytestmark = in_turns
+
 # Sizes.
 
 
-@in_turns
 @pytest.mark.parametrize("name", candidates.offered())
 def test_the_size_of_a_layer_is_known_without_making_it(name):
     candidate = candidates.offered()[name]
@@ -461,7 +462,6 @@ def test_a_cell_without_a_memory_loses(tmp_path, monkeypatch):
     assert sum(np.prod(w.shape) for w in names["model"].trainable_weights) == first["weights"]
 
 
-@in_turns
 @pytest.mark.skipif(not pathlib.Path("/proc/self/clear_refs").exists(), reason="only Linux tells the peak of memory")
 def test_the_memory_of_a_large_model():
     x, y = memory_task(64)
@@ -483,7 +483,6 @@ def test_another_comparison_in_the_folder_is_refused(tmp_path):
         kar.compare(x, y, cells=["lstm", "gru"], output=tmp_path, **SMALL)
 
 
-@in_turns
 def test_a_comparison_at_equal_time_of_numbers_for_each_step(tmp_path):
     x = np.random.default_rng(0).normal(size=(80, 3, 2)).astype("float32")
     y = x.sum(axis=-1, keepdims=True) * 100 + 7
@@ -495,7 +494,6 @@ def test_a_comparison_at_equal_time_of_numbers_for_each_step(tmp_path):
     assert all(row["weights"] <= 4 * 1.1 * 300 for row in found.results["rows"])
 
 
-@in_turns
 def test_ctrl_c_keeps_what_is_done(tmp_path, monkeypatch, capsys):
     (tmp_path / "book.txt").write_text("the cat sat on the mat. " * 60)
     command = ["compare", str(tmp_path / "book.txt"), "--cells", "lstm,gru", "--weights", "600", "--steps", "8"]

@@ -14,6 +14,8 @@ from keras_adaptive_rnn.comparison import Comparison, trials
 from keras_adaptive_rnn.comparison.folder import Folder
 from tests.backends import in_turns
 
+pytestmark = in_turns
+
 X = np.random.default_rng(0).normal(size=(80, 3, 1))
 Y = np.where(X[:, 0, 0] > 0, "up", "down")
 SMALL = {"cells": ["lstm", "gru"], "weights": 300, "minutes": 0.001, "seeds": 1, "memory": False, "verbose": False}
@@ -55,7 +57,6 @@ def unfinished(folder):
     return folder
 
 
-@in_turns
 @pytest.mark.parametrize("how", DAMAGE)
 @pytest.mark.parametrize("name", REMADE)
 def test_a_damaged_file_is_made_again_to_the_same_numbers(folder, finished, name, how, monkeypatch):
@@ -71,7 +72,6 @@ def test_a_damaged_file_is_made_again_to_the_same_numbers(folder, finished, name
     assert found.best_model().predict(X[:2], verbose=0).shape == (2, 2)
 
 
-@in_turns
 @pytest.mark.parametrize("name", ["trials/gru-seed0.weights.h5", "trials/lstm-seed0.json"])
 def test_a_missing_trial_is_made_again(folder, finished, name):
     (unfinished(folder) / name).unlink()
@@ -81,7 +81,6 @@ def test_a_missing_trial_is_made_again(folder, finished, name):
     assert (folder / name).exists()
 
 
-@in_turns
 @pytest.mark.parametrize("how", [*DAMAGE, "missing"])
 @pytest.mark.parametrize("name", ["settings.json", "plan.json"])
 def test_what_trials_depend_on_is_not_made_again(folder, name, how):
@@ -94,7 +93,6 @@ def test_what_trials_depend_on_is_not_made_again(folder, name, how):
     assert before == {file: file.read_bytes() for file in folder.rglob("*.*") if file.is_file()}
 
 
-@in_turns
 @pytest.mark.parametrize("how", DAMAGE)
 def test_damaged_results(folder, finished, how, monkeypatch):
     DAMAGE[how](folder / "results.json")
@@ -106,7 +104,6 @@ def test_damaged_results(folder, finished, how, monkeypatch):
     assert figures(found) == figures(finished)
 
 
-@in_turns
 @pytest.mark.parametrize("how", ["cut", "empty", "binary", "missing"])
 def test_a_damaged_model(folder, finished, how, monkeypatch):
     path = folder / "best.keras"
@@ -120,7 +117,6 @@ def test_a_damaged_model(folder, finished, how, monkeypatch):
     np.testing.assert_allclose(found.best_model().predict(X, verbose=0), expected, rtol=1e-5)
 
 
-@in_turns
 def test_the_report_and_the_classes_are_written_again(folder):
     (folder / "report.html").write_text("<")
     (folder / "best.json").unlink()
@@ -129,7 +125,6 @@ def test_the_report_and_the_classes_are_written_again(folder):
     assert json.loads((folder / "best.json").read_text(encoding="utf-8"))["classes"] == ["down", "up"]
 
 
-@in_turns
 def test_a_trial_of_another_plan_is_made_again(folder, finished):
     path = unfinished(folder) / "trials" / "gru-seed0.json"
     record = json.loads(path.read_text(encoding="utf-8"))
@@ -138,7 +133,6 @@ def test_a_trial_of_another_plan_is_made_again(folder, finished):
         assert figures(compare(folder)) == figures(finished)
 
 
-@in_turns
 def test_a_file_is_written_as_a_whole_or_not_at_all(tmp_path, monkeypatch):
     folder = Folder(tmp_path / "out", {"weights": 1}, warnings.warn)
     folder.write("plan", {"units": 1})
@@ -157,7 +151,6 @@ def test_a_file_is_written_as_a_whole_or_not_at_all(tmp_path, monkeypatch):
     Folder(tmp_path / "other", {"weights": 1}, warnings.warn)
 
 
-@in_turns
 def test_a_title_is_not_an_equation(folder):
     path = folder / "results.json"
     results = json.loads(path.read_text(encoding="utf-8"))

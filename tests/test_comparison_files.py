@@ -16,6 +16,9 @@ from keras_adaptive_rnn.__main__ import main
 from keras_adaptive_rnn.comparison import data as data_module
 from keras_adaptive_rnn.comparison import files
 from keras_adaptive_rnn.comparison.data import PARTS, from_arrays
+from tests.backends import in_turns
+
+pytestmark = in_turns
 
 ROWS = 120
 

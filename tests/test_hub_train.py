@@ -113,7 +113,6 @@ leaves_files_open = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableE
 
 
 @leaves_files_open
-@in_turns
 @pytest.mark.parametrize("part", range(3))
 def test_a_training_that_is_killed_at_any_write_goes_on(part, folder, no_extras):
     """To the numbers of one that is not killed, from each kind of write, in the first round and later."""
@@ -137,7 +136,6 @@ def test_a_training_that_is_killed_at_any_write_goes_on(part, folder, no_extras)
 
 
 @leaves_files_open
-@in_turns
 @pytest.mark.parametrize("part", [0, 1])
 def test_a_resumed_training_that_is_killed_goes_on(part, folder, no_extras):
     train(preset="lm")

@@ -21,6 +21,8 @@ from keras_adaptive_rnn.probing import Probe, command_line, learner
 from keras_adaptive_rnn.probing.tasks import TASKS, Task
 from tests.backends import in_turns
 
+pytestmark = in_turns
+
 ROOT = pathlib.Path(kar.__file__).parents[1]
 SMALL = {"weights": 300, "length": 16, "updates": 4, "rates": [0.01], "seeds": 1, "verbose": False}
 
@@ -318,7 +320,6 @@ def test_the_rate_that_is_soonest_or_most_accurate_trains_every_seed(
     assert len(found.results["rows"][0]["length"]) == 2
 
 
-@in_turns
 @pytest.mark.parametrize("name", TASKS)
 def test_every_task_is_probed(name, tmp_path):
     found = kar.probe(["min_gru"], tasks=[name], output=tmp_path, **{**SMALL, "updates": 2})
@@ -328,7 +329,6 @@ def test_every_task_is_probed(name, tmp_path):
     assert 0 <= row["accuracy when longer"] <= 1
 
 
-@in_turns
 def test_a_trial_depends_on_nothing_that_was_trained_before():
     made = learner.Learner(TASKS["adding"], kar.comparison.candidates.offered()["gru"], 4, 16, seed=0)
 
@@ -343,7 +343,6 @@ def test_a_trial_depends_on_nothing_that_was_trained_before():
         assert not np.array_equal(a, b)
 
 
-@in_turns
 def test_a_cell_of_ones_own_on_the_command_line(tmp_path, monkeypatch, capsys):
     (tmp_path / "own_cells.py").write_text("import keras\n\ndef mine(units):\n    return keras.layers.GRUCell(units)\n")
     monkeypatch.syspath_prepend(tmp_path)
@@ -408,7 +407,6 @@ def test_a_probe_that_is_killed_goes_on_to_the_same_numbers(tmp_path):
     assert len(curves[0]) == 2 * (2 + 2)
 
 
-@in_turns
 def test_a_damaged_trial_is_made_again(tmp_path):
     settings = {**SMALL, "updates": 2, "tasks": ["parity"], "output": tmp_path / "out"}
     found = kar.probe(["gru"], **settings)
