@@ -220,6 +220,7 @@ assert all(doc.complete is None for doc in docs)
     assert done.returncode == 0, done.stderr
 
 
+@in_turns
 def test_it_runs_without_docstrings():
     done = subprocess.run(
         [sys.executable, "-OO", "-c", "import keras_adaptive_rnn as kar; print(kar.Mogrifier.__doc__ is None)"],

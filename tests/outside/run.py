@@ -14,7 +14,7 @@ from tests.outside.search import CHECKS, Configuration
 
 STRATEGY = drawn(Configuration)
 # How many configurations the tests check, the first ones.
-FIXED = 100 if EVERY_ROW else {"jax": 10, "tensorflow": 5, "torch": 30}[keras.backend.backend()]
+FIXED = 100 if EVERY_ROW else {"jax": 5, "tensorflow": 5, "torch": 30}[keras.backend.backend()]
 # How long to look for smaller configurations.
 SHRINKING_SECONDS = 60
 
