@@ -5,7 +5,7 @@ from keras import ops
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._seeds import fold_in
-from keras_adaptive_rnn.cells.bases.compared import Compared
+from keras_adaptive_rnn.cells.bases.compared import Compared, quarter
 from keras_adaptive_rnn.cells.bases.container import ContainerCell
 from keras_adaptive_rnn.cells.gru import GRUCell
 from keras_adaptive_rnn.cells.lstm import LSTMCell
@@ -16,10 +16,6 @@ POLICIES = {"lstm": LSTMCell, "gru": GRUCell}
 MEMORIES = {"min_gru": MinGRUCell, "min_lstm": MinLSTMCell, "rg_lru": RGLRUCell}
 
 
-def eighth(units):
-    return max(1, units // 8)
-
-
 @export
 class AdaptiveLinearCell(ContainerCell):
     r"""A wide linear memory whose coefficients a small recurrent policy sets.
@@ -28,7 +24,7 @@ class AdaptiveLinearCell(ContainerCell):
     $$h_t = (1 - \sigma(z_t)) \odot h_{t-1} + \sigma(z_t) \odot \tilde h_t$$
 
     A linear recurrence whose coefficients depend on the input alone cannot follow a state that its own steps change,
-    such as a permutation. Here the policy, an LSTM of an eighth of the units, follows it, and most units cost a
+    such as a permutation. Here the policy, an LSTM of a quarter of the units, follows it, and most units cost a
     multiplication and an addition. The policy does not read the memory: `keras_adaptive_rnn.layers.RNN` first runs the
     policy over the sequence, and then the memory in a scan.
 
@@ -36,7 +32,7 @@ class AdaptiveLinearCell(ContainerCell):
 
     Args:
         units: Positive integer, units of the memory, and dimensionality of the output space.
-        policy_units: Positive integer, units of the policy. Defaults to `None`: an eighth of `units`.
+        policy_units: Positive integer, units of the policy. Defaults to `None`: a quarter of `units`.
         policy: Cell of the policy, `"lstm"` (default) or `"gru"`.
         memory: Cell of the memory, `"min_gru"` (default), `"min_lstm"` or `"rg_lru"`, which reads $[x_t; p_t]$.
         dropout: As in `keras_adaptive_rnn.cells.Cell`; policy and memory read the same dropped inputs.
@@ -68,7 +64,7 @@ class AdaptiveLinearCell(ContainerCell):
     fixed_arguments = ("recurrent_dropout",)
     compared = Compared(
         "adaptive linear",
-        lambda units, inputs: (4 * eighth(units) + 2 * units) * (inputs + eighth(units) + 1),
+        lambda units, inputs: (4 * quarter(units) + 2 * units) * (inputs + quarter(units) + 1),
     )
 
     def __init__(
@@ -87,7 +83,7 @@ class AdaptiveLinearCell(ContainerCell):
         self.memory = _arguments.choice("memory", memory, MEMORIES)
         inside = {"dtype": self.dtype_policy, "trainable": self.trainable}
         self.policy_cell = POLICIES[policy](
-            self.policy_units or eighth(self.units), seed=fold_in(self.seed, "policy"), name="policy", **inside
+            self.policy_units or quarter(self.units), seed=fold_in(self.seed, "policy"), name="policy", **inside
         )
         self.memory_cell = MEMORIES[memory](self.units, seed=fold_in(self.seed, "memory"), name="memory", **inside)
         self.output_size = self.units
