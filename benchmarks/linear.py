@@ -50,11 +50,7 @@ def equal_weights(make, units, inputs):
     """Returns the units at which a layer has as many weights as our LSTM, or nearly."""
     target = count(kar.LSTM(units), inputs)
     # MLSTM and GatedDeltaNet have four heads.
-    return min(range(8, 16 * units, 8), key=lambda n: abs(estimate(make, n, inputs) - target))
-
-
-def estimate(make, units, inputs):
-    return make.cell_class.compared.size(units, inputs)
+    return min(range(8, 16 * units, 8), key=lambda n: abs(make.cell_class.compared.size(n, inputs) - target))
 
 
 def count(layer, inputs):

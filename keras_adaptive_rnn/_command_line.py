@@ -1,4 +1,4 @@
-"""What the commands share: checks of options and of texts."""
+"""What the commands share: options, checks of texts, and how they end."""
 
 import argparse
 import contextlib
@@ -16,6 +16,23 @@ def positive(kind):
         return value
 
     return parse
+
+
+def parser(command, description):
+    """Returns a parser of the options of `python -m keras_adaptive_rnn COMMAND`, which shows a description as it is."""
+    return argparse.ArgumentParser(
+        prog=f"python -m keras_adaptive_rnn {command}",
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def list_files(folder, files):
+    """Prints where files are, by what they hold; one that is not there is left out."""
+    width = max(map(len, files)) + 2
+    for what, name in files.items():
+        if (folder / name).exists():
+            print(f"{what + ':':{width}}{folder / name}")
 
 
 def names(text):

@@ -209,6 +209,25 @@ class LayerScaled(keras.initializers.Initializer):
         return LayerScaled(reseeded(self.initializer, name, index), self.gains, layer)
 
 
+class Drawn(keras.initializers.Initializer):
+    """A function of numbers that are drawn uniformly between two bounds, or with uniform logarithms.
+
+    Args:
+        bounds: Pair of numbers.
+        function: Function of an array of float64.
+        seed: Integer or `None`.
+        logarithmic: Whether the logarithms are uniform. Defaults to `False`.
+    """
+
+    def __init__(self, bounds, function, seed, logarithmic=False):
+        self.bounds, self.function, self.seed, self.logarithmic = bounds, function, seed, logarithmic
+
+    def __call__(self, shape, dtype=None):
+        rng, bounds = np.random.default_rng(resolve_seed(self.seed)), np.array(self.bounds)
+        drawn = np.exp(rng.uniform(*np.log(bounds), shape)) if self.logarithmic else rng.uniform(*bounds, shape)
+        return ops.cast(ops.convert_to_tensor(self.function(drawn).astype("float32")), dtype)
+
+
 def scaled(initializer, gains, first=0):
     """Returns an initializer of the layers of a deep cell from `first` up, which scales what `UnitVariance` draws."""
     return LayerScaled(initializer, gains, first) if isinstance(initializer, UnitVariance) else initializer

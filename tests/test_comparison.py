@@ -20,6 +20,7 @@ from keras_adaptive_rnn.cells.bases.compared import Compared
 from keras_adaptive_rnn.comparison import candidates, files, measures, schedule, statistics, trials
 from keras_adaptive_rnn.comparison.data import PARTS, Data, from_arrays
 from tests.backends import in_turns
+from tests.forgetful import Forgetful
 
 pytestmark = in_turns
 
@@ -387,27 +388,6 @@ def test_bad_files(tmp_path):
 
 
 # Whole comparisons.
-
-
-@keras.saving.register_keras_serializable(package="tests")
-class Forgetful(keras.layers.Layer):
-    """A cell without a memory."""
-
-    def __init__(self, units, **kwargs):
-        super().__init__(**kwargs)
-        self.units = self.state_size = self.output_size = units
-        self.dense = keras.layers.Dense(units, "tanh")
-
-    def build(self, input_shape):
-        self.dense.build(input_shape)
-        self.built = True
-
-    def call(self, inputs, states):
-        output = self.dense(inputs) + 0 * states[0]
-        return output, [output]
-
-    def get_config(self):
-        return {**super().get_config(), "units": self.units}
 
 
 SMALL = {"weights": 300, "minutes": 0.001, "seeds": 2, "memory": False, "verbose": False}

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 import keras_adaptive_rnn as kar
-from tests.backends import EVERY_ROW
+from tests.backends import one_in
 from tests.table import CELL_ROWS
 
 LENGTH, BATCH, STEPS_A_ROUND, SOLVED = 30, 64, 25, 0.01
 SEEDS = (1, 4, 0)
 ROWS = {name: row.learns for name, row in CELL_ROWS.items() if row.learns}
 OF_BACKEND = {
-    "jax": list(ROWS) if EVERY_ROW else list(ROWS)[::10],
+    "jax": one_in(10, ROWS),
     "tensorflow": ["skip"],
     "torch": ["mogrifier_low_rank"],
 }

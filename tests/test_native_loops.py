@@ -11,7 +11,7 @@ from keras import ops
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import _export, engine
-from tests.backends import EVERY_ROW, dealt, in_turns
+from tests.backends import EVERY_ROW, dealt, in_turns, one_in
 from tests.table import CELLS, LAYERS, OPTIONS
 
 BACKEND = keras.backend.backend()
@@ -151,7 +151,7 @@ def test_a_jax_loop(checkpointed):
     assert_same_training(losses, weights)
 
 
-RECURRENT = [name for name, make in LAYERS.items() if isinstance(make(), kar.RNN)][:: 1 if EVERY_ROW else 8]
+RECURRENT = one_in(8, [name for name, make in LAYERS.items() if isinstance(make(), kar.RNN)])
 
 
 @on("jax")

@@ -20,6 +20,7 @@ from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn.probing import Probe, command_line, learner
 from keras_adaptive_rnn.probing.tasks import TASKS, Task
 from tests.backends import in_turns
+from tests.forgetful import Forgetful
 
 pytestmark = in_turns
 
@@ -212,27 +213,6 @@ def echo(rng, samples, length):
 def first(rng, samples, length):
     tokens = rng.integers(2, size=(samples, length))
     return tokens, np.repeat(tokens[:, :1], length, axis=1), np.ones_like(tokens, bool)
-
-
-@keras.saving.register_keras_serializable(package="tests")
-class Forgetful(keras.layers.Layer):
-    """A cell without a memory."""
-
-    def __init__(self, units, **kwargs):
-        super().__init__(**kwargs)
-        self.units = self.state_size = self.output_size = units
-        self.dense = keras.layers.Dense(units, "tanh")
-
-    def build(self, input_shape):
-        self.dense.build(input_shape)
-        self.built = True
-
-    def call(self, inputs, states):
-        output = self.dense(inputs) + 0 * states[0]
-        return output, [output]
-
-    def get_config(self):
-        return {**super().get_config(), "units": self.units}
 
 
 @pytest.fixture

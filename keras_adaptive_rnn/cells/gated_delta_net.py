@@ -1,22 +1,19 @@
 """Gated DeltaNet: a matrix memory that decays, and corrects what it has stored under a key."""
 
-import keras
 import numpy as np
 from keras import ops
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._products import plain_matmul
-from keras_adaptive_rnn._seeds import resolve_seed
 from keras_adaptive_rnn.cells.bases.compared import Compared
-from keras_adaptive_rnn.cells.bases.matrix_memory import MatrixMemoryCell, causal, cumulative_sum
+from keras_adaptive_rnn.cells.bases.matrix_memory import NEVER, MatrixMemoryCell, causal, cumulative_sum
+from keras_adaptive_rnn.initializers import Drawn
 
 # Of the normalizations.
 EPSILON = 1e-6
 # What the rates $\exp(A)$ and the widths softplus(b) of steps are drawn from.
 RATES, WIDTHS = (1.0, 16.0), (0.001, 0.1)
-# Stands for minus infinity: its exponential is zero in every dtype.
-NEVER = -1e4
 
 
 @export
@@ -93,9 +90,10 @@ class GatedDeltaNetCell(MatrixMemoryCell):
 
     def build(self, input_shape):
         super().build(input_shape)
-        shape, seed = (self.num_heads,), self.seed
-        self.rate = self.add_weight(name="rate", shape=shape, initializer=Drawn(RATES, np.log, seed, False))
-        self.width = self.add_weight(name="width", shape=shape, initializer=Drawn(WIDTHS, softplus_inverse, seed, True))
+        rates = Drawn(RATES, np.log, self.seed)
+        widths = Drawn(WIDTHS, softplus_inverse, self.seed, logarithmic=True)
+        self.rate = self.add_weight(name="rate", shape=(self.num_heads,), initializer=rates)
+        self.width = self.add_weight(name="width", shape=(self.num_heads,), initializer=widths)
         self.gain = self.add_weight(name="gain", shape=(self.head_size,), initializer="ones")
 
     def project(self, inputs, run):
@@ -134,18 +132,6 @@ class GatedDeltaNetCell(MatrixMemoryCell):
         mean_square = ops.sum(ops.square(h), axis=-1, keepdims=True) / self.head_size
         h = h * ops.rsqrt(mean_square + EPSILON) * ops.cast(self.gain, h.dtype)
         return g * ops.reshape(h, ops.shape(g))
-
-
-class Drawn(keras.initializers.Initializer):
-    """A function of numbers drawn between two others, uniformly or with uniform logarithms."""
-
-    def __init__(self, bounds, function, seed, logarithmic):
-        self.bounds, self.function, self.seed, self.logarithmic = bounds, function, seed, logarithmic
-
-    def __call__(self, shape, dtype=None):
-        rng, bounds = np.random.default_rng(resolve_seed(self.seed)), np.array(self.bounds)
-        drawn = np.exp(rng.uniform(*np.log(bounds), shape)) if self.logarithmic else rng.uniform(*bounds, shape)
-        return ops.cast(ops.convert_to_tensor(self.function(drawn).astype("float32")), dtype)
 
 
 def inverse_of_one_plus(lower):

@@ -1,12 +1,10 @@
 """RG-LRU, the recurrence of Griffin: real, diagonal and gated."""
 
-import keras
 import numpy as np
 from keras import ops
 
 from keras_adaptive_rnn import _arguments, initializers, maps
 from keras_adaptive_rnn._export import export
-from keras_adaptive_rnn._seeds import resolve_seed
 from keras_adaptive_rnn.cells.bases.compared import Compared
 from keras_adaptive_rnn.cells.bases.linear import LinearCell
 
@@ -16,16 +14,10 @@ EXPONENT = 8.0
 LEAST = 6e-8
 
 
-class Decays(keras.initializers.Initializer):
-    r"""Draws $\Lambda$ such that $\sigma(\Lambda)^c$ is uniform between two numbers."""
-
-    def __init__(self, low, high, seed):
-        self.low, self.high, self.seed = low, high, seed
-
-    def __call__(self, shape, dtype=None):
-        rng = np.random.default_rng(resolve_seed(self.seed))
-        a = rng.uniform(self.low, self.high, size=shape) ** (1 / EXPONENT)
-        return ops.cast(ops.convert_to_tensor((np.log(a) - np.log1p(-a)).astype("float32")), dtype)
+def _parameter(decay):
+    r"""Returns $\Lambda$ for $\sigma(\Lambda)^c$."""
+    a = decay ** (1 / EXPONENT)
+    return np.log(a) - np.log1p(-a)
 
 
 @export
@@ -84,14 +76,7 @@ class RGLRUCell(LinearCell):
         super().__init__(units, **kwargs)
         self.min_decay = _arguments.number("min_decay", min_decay, positive=True, below=1)
         self.max_decay = _arguments.number("max_decay", max_decay, minimum=self.min_decay, below=1)
-        weights = (
-            initializers.reseeded(self.kernel_initializer, "gates"),
-            self.kernel_regularizer,
-            self.kernel_constraint,
-        )
-        self.gate_map = _arguments.resolve(
-            "gate_map", gate_map, lambda m: maps.get(m).bind(self, "gate_map", self.units, *weights)
-        )
+        self.gate_map = self.bind_gate_map(gate_map, self.units)
         self.gate_bias = maps.no_bias
 
     def build(self, input_shape):
@@ -99,9 +84,8 @@ class RGLRUCell(LinearCell):
         self.gate_map.build_blocks((2,), self.units)
         if self.use_bias:
             self.gate_bias = self.make_bias(self.units, [self.bias_initializer] * 2, name="gate_bias")
-        self.decay = self.add_weight(
-            name="decay", shape=(self.units,), initializer=Decays(self.min_decay, self.max_decay, self.seed)
-        )
+        decays = initializers.Drawn((self.min_decay, self.max_decay), _parameter, self.seed)
+        self.decay = self.add_weight(name="decay", shape=(self.units,), initializer=decays)
 
     def coefficients(self, inputs, run):
         u = self.affine(inputs, run)

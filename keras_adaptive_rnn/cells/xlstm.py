@@ -10,11 +10,9 @@ from keras_adaptive_rnn._products import plain_matmul
 from keras_adaptive_rnn._types import Activation
 from keras_adaptive_rnn.cells.bases.compared import Compared
 from keras_adaptive_rnn.cells.bases.gated import GatedCell
-from keras_adaptive_rnn.cells.bases.matrix_memory import MatrixMemoryCell, causal, cumulative_sum
+from keras_adaptive_rnn.cells.bases.matrix_memory import NEVER, MatrixMemoryCell, causal, cumulative_sum
 
 FORGET_GATES = ("sigmoid", "exponential")
-# Stands for minus infinity: its exponential is zero in every dtype.
-NEVER = -1e4
 # Of the heads of an mLSTM, the first and the last.
 FORGET_BIASES = (3.0, 6.0)
 

@@ -1,10 +1,9 @@
 """Compare cells on your data: `python -m keras_adaptive_rnn compare DATA`."""
 
-import argparse
 import os
 import pathlib
 
-from keras_adaptive_rnn._command_line import ending, names, positive
+from keras_adaptive_rnn._command_line import ending, list_files, names, parser, positive
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Silences TensorFlow's list of missing devices.
 
@@ -19,16 +18,12 @@ steps), y (classes or numbers) and, if you like, groups. The variable KERAS_BACK
 
 
 def parse(argv=None):
-    parser = argparse.ArgumentParser(
-        prog="python -m keras_adaptive_rnn compare",
-        description=DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add = parser.add_argument
+    options = parser("compare", DESCRIPTION)
+    add = options.add_argument
     add("data", metavar="DATA", help="a text, a table, or .npz")
     add("--output", help="folder for the results (compare_DATA); the same command goes on where it was stopped")
 
-    add = parser.add_argument_group("tables").add_argument
+    add = options.add_argument_group("tables").add_argument
     add("--target", help="column to predict")
     add("--time", help="column that orders the rows: numbers, or dates such as 2024-01-31")
     add("--group", help="column that says which series a row belongs to")
@@ -37,11 +32,11 @@ def parse(argv=None):
     add("--decimal", choices=(".", ","), default=".", help="what precedes the decimals of a number (%(default)s)")
     add("--horizon", type=positive(int), default=1, help="rows to look ahead (%(default)s)")
 
-    add = parser.add_argument_group("sequences").add_argument
+    add = options.add_argument_group("sequences").add_argument
     add("--steps", type=positive(int), help="length of a sequence (100 characters, 32 rows, or a whole group)")
     add("--split", choices=("random", "time", "group"), help="how 15 %% for validation and 15 %% for test are taken")
 
-    add = parser.add_argument_group("the comparison").add_argument
+    add = options.add_argument_group("the comparison").add_argument
     add(
         "--cells",
         metavar="NAME,...",
@@ -56,7 +51,7 @@ def parse(argv=None):
     add("--batch", type=positive(int), default=32, help="sequences in a batch (%(default)s)")
     add("--seed", type=int, default=0, help="decides how the data is divided, and all weights (%(default)s)")
     add("--no-memory", action="store_true", help="do not measure the memory of training, which takes seconds a cell")
-    return parser.parse_args(argv)
+    return options.parse_args(argv)
 
 
 def main(argv=None):
@@ -119,9 +114,7 @@ def show(comparison):
     else:
         print(comparison)
     print(comparison.code)
-    for name, what in (
-        ("report.html", "the report"),
-        ("best.keras", "the best model"),
-        ("results.json", "all figures"),
-    ):
-        print(f"{what + ':':16}{comparison.path / name}")
+    list_files(
+        comparison.path,
+        {"the report": "report.html", "the best model": "best.keras", "all figures": "results.json"},
+    )

@@ -103,6 +103,17 @@ class Folder:
         return record
 
 
+def finished(path, needs, what="comparison"):
+    """Returns the results in the folder of a finished comparison or probe, or raises `ValueError`."""
+    file = pathlib.Path(path) / "results.json"
+    if not file.exists():
+        raise ValueError(f"{path} holds no finished {what}: it has no results.json")
+    try:
+        return read_json(file, needs)
+    except ValueError as error:
+        raise ValueError(f"{error}: the call that made it makes it again, from its trials") from None
+
+
 def origin():
     """Returns what figures are made with: versions, machine and date."""
     modules = ("keras_adaptive_rnn", "keras", keras.backend.backend(), "numpy")

@@ -6,7 +6,7 @@ from typing import Any
 
 import keras
 
-from keras_adaptive_rnn.comparison.folder import fault_of_zip, read_json
+from keras_adaptive_rnn.comparison.folder import fault_of_zip, finished
 from keras_adaptive_rnn.comparison.report import body
 
 NEEDS = ("measure", "data", "settings", "plan", "rows", "dropped", "search", "winner", "recommendation", "code")
@@ -41,13 +41,7 @@ class Comparison:
 
     def __init__(self, path: str | os.PathLike):
         self.path = pathlib.Path(path)
-        file = self.path / "results.json"
-        if not file.exists():
-            raise ValueError(f"{path} holds no finished comparison: it has no results.json")
-        try:
-            self.results: dict[str, Any] = read_json(file, NEEDS)
-        except ValueError as error:
-            raise ValueError(f"{error}: the call that made it makes it again, from its trials") from None
+        self.results: dict[str, Any] = finished(path, NEEDS)
         self.winner: str = self.results["winner"]
         self.recommendation: str = self.results["recommendation"]
         self.code: str = self.results["code"]

@@ -19,6 +19,17 @@ from keras_adaptive_rnn.optimizers.falling import falling
 PIECES = 10
 
 
+def compile_for(model, classes):
+    """Compiles a model with Adam, for numbers if `classes` is `None`, else for classes."""
+    loss = (
+        keras.losses.MeanSquaredError()
+        if classes is None
+        else keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    )
+    model.compile(keras.optimizers.Adam(clipnorm=1.0), loss)
+    model.optimizer.build(model.trainable_variables)
+
+
 def restart(model, make, seed):
     """Gives a compiled model the weights of one that `make` makes by a seed, and its optimizer a new start."""
     keras.utils.set_random_seed(seed)
@@ -43,13 +54,7 @@ class Learner:
         self.data, self.shape, self.candidate, self.units = data, shape, candidate, units
         self.batch_size = batch_size
         self.model = self.make()
-        loss = (
-            keras.losses.MeanSquaredError()
-            if data.classes is None
-            else keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-        )
-        self.model.compile(keras.optimizers.Adam(clipnorm=1.0), loss)
-        self.model.optimizer.build(self.model.trainable_variables)
+        compile_for(self.model, data.classes)
 
     def make(self):
         """Returns a new model, which is not compiled."""

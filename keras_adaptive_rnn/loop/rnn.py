@@ -81,7 +81,7 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
             over all steps before the next layer; `"wavefront"` runs layer $l$ at step $s - l$ for all $l$ at once. For
             a linear cell (`MinGRUCell`, `MLSTMCell`, ...) or a stack with such a cell, `"scan"` runs each cell over all
             steps before the next cell: it computes the coefficients of all steps at once, and then one state after the
-            other, or chunks of 64 steps if the memory is a matrix. `"associative"` does the same with all states in one
+            other, or chunks of steps if the memory is a matrix. `"associative"` does the same with all states in one
             associative scan. `"auto"` (default) picks the one measured to be fastest. The results are the same.
         return_decisions: Whether to also return, after the output and the states, the decisions of each cell in `cell`
             that decides how much to compute (`SkipCell`, `SkimCell`, `VariableComputationCell`), the outermost first:
@@ -389,8 +389,7 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
         three or more layers (twelve on TensorFlow); on PyTorch `"wavefront"` for eight or more small layers, and
         `"steps"` for fewer small layers in inference. For linear cells and stacks with one it is `"scan"`, but
         `"steps"` on JAX in inference if all states are vectors of linear cells, and `"associative"` on accelerators,
-        which was not measured. With `unroll` or
-        `recompute`, it is `"steps"`.
+        which was not measured. With `unroll` or `recompute`, it is `"steps"`.
 
         Args:
             batch_size: Integer, or `None` if it is unknown.

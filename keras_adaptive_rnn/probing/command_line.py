@@ -1,9 +1,8 @@
 """Probe cells: `python -m keras_adaptive_rnn probe [CELL ...]`."""
 
-import argparse
 import os
 
-from keras_adaptive_rnn._command_line import ending, names, positive
+from keras_adaptive_rnn._command_line import ending, list_files, names, parser, positive
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Silences TensorFlow's list of missing devices.
 
@@ -33,12 +32,8 @@ def rates(text):
 
 
 def parse(argv=None):
-    parser = argparse.ArgumentParser(
-        prog="python -m keras_adaptive_rnn probe",
-        description=DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add = parser.add_argument
+    options = parser("probe", DESCRIPTION)
+    add = options.add_argument
     add("cells", metavar="CELL", nargs="*", help="a name, or module:function (all that have a name)")
     add("--tasks", metavar="NAME,...", help="parity,copy,... (all)")
     add("--output", help="folder for the results (probe_CELL_...); the same command goes on where it was stopped")
@@ -48,7 +43,7 @@ def parse(argv=None):
     add("--rates", type=rates, metavar="RATE,...", default="0.003,0.01,0.03", help="learning rates to try")
     add("--seeds", type=positive(int), default=3, help="trainings with the best rate (%(default)s)")
     add("--seed", type=int, default=0, help="decides all weights and sequences (%(default)s)")
-    return parser.parse_args(argv)
+    return options.parse_args(argv)
 
 
 def main(argv=None):
@@ -57,9 +52,7 @@ def main(argv=None):
     with ending(output):
         found = probed(args, output)
     print(found)
-    for name, what in (("probe.png", "the picture"), ("table.md", "the table"), ("results.json", "all figures")):
-        if (found.path / name).exists():
-            print(f"{what + ':':13}{found.path / name}")
+    list_files(found.path, {"the picture": "probe.png", "the table": "table.md", "all figures": "results.json"})
 
 
 def probed(args, output):

@@ -7,7 +7,7 @@ import numpy as np
 
 from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn.comparison.candidates import ModelShape
-from keras_adaptive_rnn.comparison.trials import restart
+from keras_adaptive_rnn.comparison.trials import compile_for, restart
 from keras_adaptive_rnn.probing.tasks import TOLERANCE
 
 # Sequences of an update, updates between two tests, and sequences of a test.
@@ -47,13 +47,7 @@ class Learner:
             for steps in (length, LONGER * length)
         }
         self.model = self.make()
-        loss = (
-            keras.losses.MeanSquaredError()
-            if task.classes is None
-            else keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-        )
-        self.model.compile(keras.optimizers.Adam(clipnorm=1.0), loss)
-        self.model.optimizer.build(self.model.trainable_variables)
+        compile_for(self.model, task.classes)
 
     def last_steps(self, rng, steps):
         inputs, targets, counted = self.task.sequences(rng, TESTED, steps)

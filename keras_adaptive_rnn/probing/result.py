@@ -6,7 +6,7 @@ import pathlib
 import statistics
 from typing import Any
 
-from keras_adaptive_rnn.comparison.folder import read_json
+from keras_adaptive_rnn.comparison.folder import finished
 
 NEEDS = ("settings", "versions", "machine", "date", "tasks", "rows")
 
@@ -40,13 +40,7 @@ class Probe:
 
     def __init__(self, path: str | os.PathLike):
         self.path = pathlib.Path(path)
-        file = self.path / "results.json"
-        if not file.exists():
-            raise ValueError(f"{path} holds no finished probe: it has no results.json")
-        try:
-            self.results: dict[str, Any] = read_json(file, NEEDS)
-        except ValueError as error:
-            raise ValueError(f"{error}: the call that made it makes it again, from its trials") from None
+        self.results: dict[str, Any] = finished(path, NEEDS, "probe")
 
     def table(self) -> list[dict[str, Any]]:
         """Returns a dict per task and cell; `pandas.DataFrame(found.table())` makes a table of them.

@@ -15,7 +15,7 @@ import keras
 import numpy as np
 
 import keras_adaptive_rnn as kar
-from tests.backends import EVERY_ROW
+from tests.backends import EVERY_ROW, one_in
 
 INPUT_SHAPE = (2, 5, 4)
 TOLERANCE = 1e-5
@@ -47,7 +47,7 @@ def layers_of_files():
     """Returns the layers of which files are written: a third, as most are a cell's, which is written, too."""
     from tests.table import LAYERS
 
-    return dict(list(LAYERS.items())[:: 1 if EVERY_ROW else 3])
+    return dict(one_in(3, LAYERS.items()))
 
 
 def models():

@@ -2,7 +2,7 @@
 
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, engine, maps
+from keras_adaptive_rnn import _arguments, engine, initializers, maps
 from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
 from keras_adaptive_rnn.cells.bases.affine import AffineInputs
 from keras_adaptive_rnn.cells.bases.cell import Cell
@@ -76,6 +76,15 @@ class LinearCell(AffineInputs, Cell):
         if self.has_read_out:
             self.state_size = [self.output_size, self.units]
             self.reads_output, self.memory_index = False, 1
+
+    def bind_gate_map(self, gate_map, units):
+        """Returns the map of further gates, bound: with what holds for $W$, and random numbers of its own."""
+        weights = (
+            initializers.reseeded(self.kernel_initializer, "gates"),
+            self.kernel_regularizer,
+            self.kernel_constraint,
+        )
+        return _arguments.resolve("gate_map", gate_map, lambda m: maps.get(m).bind(self, "gate_map", units, *weights))
 
     @property
     def has_read_out(self):

@@ -5,9 +5,12 @@ import math
 import keras
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, engine, initializers, maps
+from keras_adaptive_rnn import _arguments, engine, maps
 from keras_adaptive_rnn._products import plain_matmul
 from keras_adaptive_rnn.cells.bases.linear import LinearCell
+
+# Stands for minus infinity: its exponential is zero in every dtype.
+NEVER = -1e4
 
 
 class MatrixMemoryCell(LinearCell):
@@ -37,7 +40,6 @@ class MatrixMemoryCell(LinearCell):
     chunk_size = 64
     # How many numbers each head has beside query, key and value.
     head_gates: tuple[str, ...] = ()
-    divided_weights = {"kernel_map/kernel": 1}
 
     def __init__(self, units: int, *, num_heads: int = 4, **kwargs):
         super().__init__(units, **kwargs)
@@ -47,14 +49,7 @@ class MatrixMemoryCell(LinearCell):
                 "Argument `units` must be a multiple of `num_heads`. "
                 f"Received: units={self.units}, num_heads={self.num_heads}"
             )
-        self.gate_map = maps.Full().bind(
-            self,
-            "gate_map",
-            self.num_heads,
-            initializers.reseeded(self.kernel_initializer, "gates"),
-            self.kernel_regularizer,
-            self.kernel_constraint,
-        )
+        self.gate_map = self.bind_gate_map("full", self.num_heads)
         self.gate_bias = maps.no_bias
         self.state_size = [self.units, *(self.num_heads * math.prod(shape) for shape in self.memory_shapes)]
 
@@ -102,15 +97,18 @@ class MatrixMemoryCell(LinearCell):
             return ops.reshape(coefficients[2], (0, ops.shape(coefficients[2])[1], self.units)), memories
         size = self.chunk_size if count is None else min(self.chunk_size, count)
         missing = (-length) % size
-        chunks = [_chunked(c, neutral, missing, size) for c, neutral in zip(coefficients, self.neutral, strict=True)]
-        queries, keys, values, *gates = chunks
+        queries, keys, values, *gates = (
+            _chunked(c, neutral, missing, size) for c, neutral in zip(coefficients, self.neutral, strict=True)
+        )
         narrow = keras.backend.standardize_dtype(values.dtype) in ("float16", "bfloat16")
 
         def chunk(memories, values, others):
-            # Sums over a chunk lose digits in half precision.
-            given = [others[0], others[1], *values, *others[2:], *memories]
-            given = [ops.cast(x, "float32") for x in given] if narrow else given
-            read, new = self.recur_chunk(given[: len(chunks)], given[len(chunks) :])
+            queries, keys, *gates = others
+            given = [queries, keys, *values, *gates], memories
+            if narrow:
+                # Sums over a chunk lose digits in half precision.
+                given = ([ops.cast(x, "float32") for x in tensors] for tensors in given)
+            read, new = self.recur_chunk(*given)
             return [ops.cast(x, m.dtype) for x, m in zip(new, memories, strict=True)], [ops.cast(read, values[0].dtype)]
 
         memories, (read,) = engine.scan_layers(chunk, self._of_heads(memories), [values], [queries, keys, *gates])
