@@ -1,6 +1,7 @@
 """From one seed, every place draws numbers of its own, however deep it is, and a copy draws the same ones."""
 
 import keras
+import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
@@ -132,3 +133,12 @@ def test_no_two_parts_of_a_nesting_draw_the_same(innermost, kinds, size):
 )
 def test_no_two_parts_of_a_layer_draw_the_same(make):
     assert_different(lambda: make(seed=3, kernel_initializer=Drawn(seed=1), recurrent_initializer=Drawn(seed=2)))
+
+
+def test_rates_and_widths_of_a_delta_net_are_drawn_apart():
+    cell = kar.GatedDeltaNetCell(64, num_heads=64, seed=1)
+    cell.build((1, 2))
+    rates, widths = (keras.ops.convert_to_numpy(weight) for weight in (cell.rate, cell.width))
+    # Where in its range each is: from one stream of numbers, the two would be alike.
+    places = np.exp(rates), np.log(np.log1p(np.exp(widths)))
+    assert abs(np.corrcoef(*places)[0, 1]) < 0.5

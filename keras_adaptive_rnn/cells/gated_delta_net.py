@@ -6,6 +6,7 @@ from keras import ops
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._products import plain_matmul
+from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn.cells.bases.compared import Compared
 from keras_adaptive_rnn.cells.bases.matrix_memory import NEVER, MatrixMemoryCell, causal, cumulative_sum
 from keras_adaptive_rnn.initializers import Drawn
@@ -90,8 +91,8 @@ class GatedDeltaNetCell(MatrixMemoryCell):
 
     def build(self, input_shape):
         super().build(input_shape)
-        rates = Drawn(RATES, np.log, self.seed)
-        widths = Drawn(WIDTHS, softplus_inverse, self.seed, logarithmic=True)
+        rates = Drawn(RATES, np.log, fold_in(self.seed, "rate"))
+        widths = Drawn(WIDTHS, softplus_inverse, fold_in(self.seed, "width"), logarithmic=True)
         self.rate = self.add_weight(name="rate", shape=(self.num_heads,), initializer=rates)
         self.width = self.add_weight(name="width", shape=(self.num_heads,), initializer=widths)
         self.gain = self.add_weight(name="gain", shape=(self.head_size,), initializer="ones")
