@@ -70,6 +70,15 @@ def deciding():
     ]
 
 
+def linear():
+    """Returns layers that scan: by elements, and in chunks, with heads of a single number."""
+    return [
+        kar.AdaptiveLinear(4, return_sequences=True),
+        kar.MLSTM(4, return_sequences=True),
+        kar.GatedDeltaNet(4, num_heads=4, return_sequences=True),
+    ]
+
+
 def feed_forward():
     return [
         kar.Bipolar("elu", axis=1, layout="halves"),
@@ -99,14 +108,19 @@ CASES = {
         *((several, format) for format in FORMATS),
         *((deciding, format) for format in ("tf_saved_model", "onnx")),
         *((feed_forward, format) for format in FORMATS),
+        (linear, "litert"),
         (lstm_jump, "onnx"),
         (lstm_jump, "litert"),
         (skim_or_read, "tf_saved_model"),
     ],
-    "jax": [(make, format) for make in (several, deciding, feed_forward, *READ_TOKENS) for format in FORMATS],
+    "jax": [
+        *((make, format) for make in (several, deciding, feed_forward, *READ_TOKENS) for format in FORMATS),
+        (linear, "onnx"),
+    ],
     "torch": [
         *((several, format) for format in FORMATS),
         (deciding, "torch"),
+        (linear, "onnx"),
         *((feed_forward, format) for format in FORMATS),
         *((skim_or_read, format) for format in ("onnx", "openvino")),
     ],

@@ -130,8 +130,8 @@ class GatedDeltaNetCell(MatrixMemoryCell):
     def read_out(self, h, g, run):
         h = self.heads(h)
         # Not `ops.mean`, which returns float32 for float64.
-        mean_square = ops.sum(ops.square(h), axis=-1, keepdims=True) / self.head_size
-        h = h * ops.rsqrt(mean_square + EPSILON) * ops.cast(self.gain, h.dtype)
+        mean_square = _sum_of_squares(h, EPSILON) / self.head_size
+        h = h * ops.rsqrt(mean_square) * ops.cast(self.gain, h.dtype)
         return g * ops.reshape(h, ops.shape(g))
 
 
@@ -143,7 +143,7 @@ def inverse_of_one_plus(lower):
     """
     n = lower.shape[-1]
     row, column = ops.arange(n)[:, None], ops.arange(n)[None]
-    inverse, size = ops.eye(n, dtype=lower.dtype), 1
+    inverse, size = ops.cast(row == column, lower.dtype), 1
     while size < n:
         is_pair = ops.logical_and(row // (2 * size) == column // (2 * size), row // size != column // size)
         between = ops.where(is_pair, lower, 0)
@@ -158,4 +158,9 @@ def softplus_inverse(x):
 
 
 def _unit(x):
-    return x * ops.rsqrt(ops.sum(ops.square(x), axis=-1, keepdims=True) + EPSILON)
+    return x * ops.rsqrt(_sum_of_squares(x, EPSILON / x.shape[-1]))
+
+
+def _sum_of_squares(x, each):
+    # The small number is added to each square, as LiteRT leaves it out where it is added to their sum.
+    return ops.sum(ops.square(x) + each, axis=-1, keepdims=True)

@@ -52,7 +52,9 @@ def _run(cell, run, sequence, states, *how):
         return _run_stack(cell, run, sequence, states, *how)
     if isinstance(cell, AdaptiveLinearCell):
         return _run_adaptive(cell, run, sequence, states, *how)
-    run_one = _run_linear if is_linear(cell) else _run_other
+    # With a length that is a symbol, as in a file of JAX for any length, there is no number of chunks.
+    can_scan = is_elementwise(cell) or isinstance(sequence.shape[0], int | None)
+    run_one = _run_linear if is_linear(cell) and can_scan else _run_other
     return run_one(cell, run, sequence, states, *how)
 
 
