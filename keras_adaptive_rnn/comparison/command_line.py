@@ -30,6 +30,14 @@ def parse(argv=None):
     add("--task", choices=("forecast", "classify"), help="by default, numbers are forecast and words are classes")
     add("--columns", metavar="NAME,...", help="columns to learn from (all; for a forecast, the target too)")
     add("--decimal", choices=(".", ","), default=".", help="what precedes the decimals of a number (%(default)s)")
+    add(
+        "--missing",
+        choices=("refuse", "interpolate", "drop", "mask"),
+        default="refuse",
+        help="what to do with empty cells and gaps in time (%(default)s)",
+    )
+    add("--known", metavar="NAME,...", help="columns that are known in advance, such as holidays")
+    add("--no-calendar", action="store_true", help="do not read hour, weekday and day of the year from dates of --time")
     add("--horizon", type=positive(int), default=1, help="rows to look ahead (%(default)s)")
 
     add = options.add_argument_group("sequences").add_argument
@@ -92,6 +100,9 @@ def compared(args, output):
         args.split,
         args.seed,
         args.decimal,
+        args.missing,
+        not args.no_calendar,
+        names(args.known),
     )
     return run(data, settings, output)
 

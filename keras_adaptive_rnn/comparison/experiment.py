@@ -14,10 +14,11 @@ from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn.comparison.candidates import ModelShape, equal_sizes, resolve_candidates
 from keras_adaptive_rnn.comparison.code import lines
-from keras_adaptive_rnn.comparison.data import beside_the_model, from_arrays, last_layers
+from keras_adaptive_rnn.comparison.data import beside_the_model, from_arrays, last_layers, told
 from keras_adaptive_rnn.comparison.folder import Damaged, Folder, digest, fault_of_zip, origin
 from keras_adaptive_rnn.comparison.measures import latency, peak_megabytes, predict_seconds
 from keras_adaptive_rnn.comparison.progress import Progress
+from keras_adaptive_rnn.comparison.references import references, to_install
 from keras_adaptive_rnn.comparison.report import html
 from keras_adaptive_rnn.comparison.result import NEEDS, Comparison
 from keras_adaptive_rnn.comparison.schedule import estimated, finalists, rates, schedule, trial_seconds
@@ -169,8 +170,8 @@ def run(data, settings, output=None, verbose=True):
         },
         progress.warn,
     )
-    for note in data.card.get("notes", ()):
-        progress.line(note)
+    for line in (*told(data.card["read"]), *data.card.get("notes", ()), *to_install(data)):
+        progress.line(line)
     try:
         done = folder.read("results", NEEDS) is not None
         fault = fault_of_zip(path / "best.keras") if done else None
@@ -438,9 +439,18 @@ class Experiment:
 
     # The result.
 
+    def references(self):
+        """Returns the rows that need no network."""
+        self.progress.says("what needs no network")
+        made = self.folder.once("references", lambda: {"rows": references(self.data)}, ("rows",))
+        return made["rows"]
+
     def finish(self, searched, rows):
         data = self.data
-        advice = recommend(rows, data.measure, data.naive)
+        others = self.references()
+        best_other = min(others, key=lambda row: or_inf(row["validation"][0]))
+        naive = {"how": best_other["title"], **{part: best_other[part][0] for part in ("validation", "test")}}
+        advice = recommend(rows, data.measure, naive)
         winner = next(row for row in rows if row["name"] == advice["winner"])
         learner = self.learner(winner["name"])
         best = min(range(len(rows[0]["validation"])), key=lambda k: or_inf(winner["validation"][k]))
@@ -462,16 +472,17 @@ class Experiment:
             for name in self.candidates
             if name not in {row["name"] for row in rows}
         ]
-        for row in rows:
+        for row in (*rows, *others):
             del row["contributions"]
             row["validation_mean"], row["validation_error"] = mean_and_error(row["validation"])
             row["test_mean"], row["test_error"] = mean_and_error(row["test"])
         result = {
             "measure": data.measure,
-            "data": {**data.card, "naive": data.naive},
+            "data": {**data.card, "naive": naive},
             "settings": self.folder.read("settings"),
             "plan": self.plan,
             "rows": sorted(rows, key=lambda row: or_inf(row["validation_mean"])),
+            "references": sorted(others, key=lambda row: or_inf(row["validation_mean"])),
             "dropped": sorted(dropped, key=lambda row: or_inf(row["search"])),
             "search": {name: each["trials"] for name, each in searched.items()},
             **{name: advice[name] for name in ("winner", "tied", "differences")},

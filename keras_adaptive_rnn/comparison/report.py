@@ -3,6 +3,8 @@
 import html as escaping
 import io
 
+from keras_adaptive_rnn.comparison.data import told
+
 STYLE = """\
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; color: #1c2024; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2rem; }
@@ -13,6 +15,7 @@ th, td { padding: .35rem .55rem; text-align: right; border-bottom: 1px solid #dd
 th { white-space: normal; vertical-align: bottom; }
 th:first-child, td:first-child { text-align: left; }
 tr.winner td { background: #f2f6fd; font-weight: 600; }
+tr.reference td { font-style: italic; }
 tr.dropped td { color: #6b7480; }
 pre { background: #f6f7f9; padding: 1rem; overflow-x: auto; font-size: .9rem; }
 svg { max-width: 100%; height: auto; }
@@ -27,7 +30,7 @@ def html(comparison):
     facts = {
         "data": data.get("file", "arrays"),
         "kind": data["kind"],
-        **({"learns from": ", ".join(data["columns"])} if "columns" in data else {}),
+        **({"a model reads": ", ".join(data["columns"])} if "columns" in data else {}),
         "samples": ", ".join(f"{count:,} for {part}" for part, count in data["samples"].items()),
         "steps of a sequence": f"{data['steps']:,}",
         f"{results['measure']} without a model ({data['naive']['how']})": (
@@ -40,6 +43,7 @@ def html(comparison):
         "budget": f"{settings['minutes']:g} minutes",
         "machine": f"{plan['machine']}; {', '.join(f'{k} {v}' for k, v in plan['versions'].items())}; {plan['date']}",
     }
+    read = "".join(f"<li>{text(line)}</li>" for line in (*told(data["read"]), *data.get("notes", ())))
     rows = "".join(f"<tr><td>{text(name)}</td><td>{text(value)}</td></tr>" for name, value in facts.items())
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -47,6 +51,7 @@ def html(comparison):
         f"<title>Comparison of recurrent cells</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n"
         f"<h1>Which cell for {text(data.get('file', 'these data'))}</h1>\n{body(comparison)}\n"
         f"<h2>The winner in Python</h2>\n<pre>{text(comparison.code)}</pre>\n"
+        f"<h2>What was read</h2>\n<ul>{read}</ul>\n"
         f'<h2>How it was found</h2>\n<div class="wide"><table>{rows}</table></div>\n'
         "<p>All choices, of learning rates, of cells and of the moment to stop, were made on the validation part. A "
         "difference is noise if a t-test, paired over the seeds and over the validation samples, does not tell it from "
@@ -60,10 +65,19 @@ def body(comparison):
     """Returns the recommendation, the table and the curves as HTML."""
     headings, rows = comparison.cells()
     titles = {row["title"]: row["name"] for row in comparison.results["rows"]}
+    references = {row["title"] for row in comparison.results["references"]}
     lines = []
     for row in rows:
         name = titles.get(row[0])
-        kind = "dropped" if name is None else "winner" if name == comparison.winner else ""
+        kind = (
+            "reference"
+            if row[0] in references
+            else "dropped"
+            if name is None
+            else "winner"
+            if name == comparison.winner
+            else ""
+        )
         lines.append(f'<tr class="{kind}">' + "".join(f"<td>{text(value)}</td>" for value in row) + "</tr>")
     head = "".join(f"<th>{text(heading)}</th>" for heading in headings)
     curves = picture(comparison.results)

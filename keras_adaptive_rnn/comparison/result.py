@@ -9,7 +9,19 @@ import keras
 from keras_adaptive_rnn.comparison.folder import fault_of_zip, finished
 from keras_adaptive_rnn.comparison.report import body
 
-NEEDS = ("measure", "data", "settings", "plan", "rows", "dropped", "search", "winner", "recommendation", "code")
+NEEDS = (
+    "measure",
+    "data",
+    "settings",
+    "plan",
+    "rows",
+    "references",
+    "dropped",
+    "search",
+    "winner",
+    "recommendation",
+    "code",
+)
 
 
 class Comparison:
@@ -49,11 +61,13 @@ class Comparison:
     def table(self) -> list[dict[str, Any]]:
         """Returns a dict per cell, the best first; `pandas.DataFrame(found.table())` makes a table of them.
 
-        The cells that the search dropped come last, with what they had reached in it.
+        Below the cells comes what needs no network, then the cells that the search dropped, with what they had reached
+        in it.
         """
         rows = [
             {
                 "cell": row["title"],
+                "needs a network": True,
                 "units": row["units"],
                 "weights": row["weights"],
                 "learning rate": row["rate"],
@@ -70,9 +84,22 @@ class Comparison:
             }
             for row in self.results["rows"]
         ]
+        rows += [
+            {
+                "cell": row["title"],
+                "needs a network": False,
+                "validation": row["validation_mean"],
+                "test": row["test_mean"],
+                "test accuracy": row["accuracy"][0],
+                "training, s": row["seconds"],
+                "prediction, ms a sequence": 1000 * row["predict"],
+            }
+            for row in self.results["references"]
+        ]
         return rows + [
             {
                 "cell": row["title"],
+                "needs a network": True,
                 "units": row["units"],
                 "weights": row["weights"],
                 "learning rate": row["rate"],
@@ -113,6 +140,13 @@ class Comparison:
             line += [f"{1000 * row[name]:.2f}" for name in ("step", "predict", "latency")]
             line += ["" if row["memory"] is None else f"{row['memory']:.0f}"] if has_memory else []
             lines.append(line)
+        for row in self.results["references"]:
+            line = [row["title"], "no network", "", "", _with_error(row["validation_mean"], None)]
+            line += [_with_error(row["test_mean"], None)]
+            accuracy = row["accuracy"][0]
+            line += ["" if accuracy is None else f"{accuracy:.2%}"] if has_accuracy else []
+            line += [f"{row['seconds']:.1f}", "", f"{1000 * row['predict']:.2f}", ""]
+            lines.append(line + [""] * (len(headings) - len(line)))
         for row in self.results["dropped"]:
             score = "diverged" if row["search"] is None else f"{row['search']:.4g}, dropped"
             line = [row["title"], str(row["units"]), f"{row['weights']:,}", f"{row['rate']:g}", score]
