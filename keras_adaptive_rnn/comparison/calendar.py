@@ -75,7 +75,7 @@ class Frequency:
             )
             return np.minimum(month.astype("datetime64[D]") + days, last) + time
         if self.kind == "business days":
-            return np.busday_offset(date.astype("datetime64[D]"), ticks * int(self.step)).astype("datetime64[s]")
+            return np.busday_offset(date.astype("datetime64[D]"), ticks).astype("datetime64[s]")
         return date + np.round(ticks * self.step).astype("timedelta64[s]")
 
 
@@ -85,7 +85,8 @@ def frequency_of(moments, series):
     grids = [] if dates is None else [("months", months(dates)), ("business days", business_days(dates))]
     for kind, places in [*grids, ("numbers" if dates is None else "seconds", moments.values)]:
         found = None if places is None else regular(places, series)
-        if found is not None:
+        # Every fifth business day is every week.
+        if found is not None and not (kind == "business days" and found[0] > 1):
             return Frequency(name_of(kind, found[0]), found[1], kind, found[0])
     distances = np.concatenate([np.diff(moments.values[rows]) for rows in series])
     median = float(np.median(distances)) if len(distances) else np.nan
@@ -134,7 +135,7 @@ def name_of(kind, step):
     if kind == "numbers":
         return f"every {step:g}"
     if kind == "business days":
-        return "every business day" if step == 1 else f"every {step:g} business days"
+        return "every business day"
     if kind == "months":
         return NAMES_OF_MONTHS.get(step) or f"every {step:g} months"
     return NAMES.get(step) or f"every {duration(step)}"
@@ -228,8 +229,8 @@ def season_of(pieces, candidates):
     """Returns after how many rows series repeat themselves, or `None`.
 
     The autocorrelation at that lag must be more than noise, by Bartlett's formula, and more than at some shorter lag:
-    that of a trend, or of a random walk, falls. Among the candidates, the highest one is taken; without any, the
-    highest of all lags, whose chance to be noise is held lower.
+    that of a trend, or of a random walk, falls. Among the candidates, the shortest one is taken that is no lower than
+    another beyond noise; without any, the highest of all lags, whose chance to be noise is held lower.
 
     Args:
         pieces: List of arrays, NaN where a number is missing.
@@ -250,7 +251,8 @@ def season_of(pieces, candidates):
         if found[lag] > limit * np.sqrt(1 + 2 * before[lag - 2]) and found[lag] - valley[lag - 2] > limit
     ]
     if candidates:
-        return max(confirmed, key=lambda lag: found[lag], default=None)
+        highest = max((found[lag] for lag in confirmed), default=0)
+        return min((lag for lag in confirmed if found[lag] >= highest - limit), default=None)
     # Of 11, 22 and 33 years, the shortest.
     return max(confirmed, key=lambda lag: found[lag] * (1 - lag / length), default=None)
 
@@ -261,6 +263,6 @@ def dates_of(seconds):
 
 
 def steps_between(ticks):
-    """Returns where ticks are left out, as pairs of the row before and how many are missing after it."""
+    """Returns where ticks are left out, as pairs of the place before and how many are missing after it."""
     missing = np.diff(ticks) - 1
-    return [(int(row), int(missing[row])) for row in np.flatnonzero(missing > 0)]
+    return [(int(place), int(missing[place])) for place in np.flatnonzero(missing > 0)]

@@ -292,11 +292,7 @@ def prepare(parts, kind, card=None, classes=None, text=False):
         text: Whether the tokens are characters.
     """
     sizes = {part: len(x) for part, (x, _) in parts.items()}
-    if min(sizes.values()) < FEWEST:
-        raise ValueError(
-            f"The data must give each part {FEWEST} samples at least. Received: "
-            + ", ".join(f"{size} for {part}" for part, size in sizes.items())
-        )
+    check_sizes(sizes)
     x, y = ({part: pair[k] for part, pair in parts.items()} for k in (0, 1))
     data = Data(x, y, card={"kind": kind, "samples": sizes, **(card or {})}, is_text=text)
     if x["train"].ndim == 2:
@@ -304,13 +300,22 @@ def prepare(parts, kind, card=None, classes=None, text=False):
         data.x = {part: array.astype("int32") for part, array in x.items()}
     else:
         check_scales(x, data.card.get("columns"), "x")
-        data.x = {part: array.astype("float32") for part, array in x.items()}
+        data.x = {part: array.astype("float32", copy=False) for part, array in x.items()}
     data.card["steps"], data.card["features"] = x["train"].shape[1], x["train"].shape[2:]
     if y["train"].dtype.kind == "f":
         _numbers(data)
     else:
         _classes(data, classes)
     return data
+
+
+def check_sizes(sizes):
+    """Raises an error if a part has too few samples."""
+    if min(sizes.values()) < FEWEST:
+        raise ValueError(
+            f"The data must give each part {FEWEST} samples at least. Received: "
+            + ", ".join(f"{size} for {part}" for part, size in sizes.items())
+        )
 
 
 def check_scales(parts, columns, argument):

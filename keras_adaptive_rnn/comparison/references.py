@@ -428,7 +428,7 @@ class NGrams:
             place = find(pairs, at * self.vocabulary + of[read])
             seen = np.where(place >= 0, counts[place], 0)
             found[read] = (seen + different[at] * found[read]) / (total[at] + different[at])
-            yield found.reshape(y.shape)
+            yield found.reshape(y.shape).copy()
 
 
 def find(values, wanted):

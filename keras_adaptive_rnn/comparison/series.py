@@ -3,7 +3,7 @@
 import numpy as np
 
 from keras_adaptive_rnn.comparison.calendar import cycles, frequency_of, season_of, steps_between
-from keras_adaptive_rnn.comparison.data import PARTS, SHARES, Series, prepare, split_rows
+from keras_adaptive_rnn.comparison.data import PARTS, SHARES, Series, check_scales, check_sizes, prepare, split_rows
 from keras_adaptive_rnn.comparison.tables import NAMELESS, listed, read_csv, read_parquet
 
 # Rows of a window.
@@ -244,9 +244,9 @@ class Table:
     def about_gaps(self):
         """Returns how many rows are missing, and after which one, as a message says it."""
         (row, count), column = self.gaps[0], self.columns[self.time]
-        more = f", and in {len(self.gaps) - 1:,} more gaps" if len(self.gaps) > 1 else ""
+        more = f", and has {counted(len(self.gaps) - 1, 'more gap')}" if len(self.gaps) > 1 else ""
         return (
-            f"column {self.time!r} is {self.frequency.name}, and lacks {count:,} row{'s' if count > 1 else ''} after "
+            f"column {self.time!r} is {self.frequency.name}, and lacks {counted(count, 'row')} after "
             f"{column.at(row)}{more}"
         )
 
@@ -389,6 +389,7 @@ class Table:
             if self.split == "group"
             else self.by_time(rows, owners, goals)
         )
+        check_sizes({part: len(chosen) for part, chosen in parts.items()})
         trained = covered(begins[parts["train"]], steps, len(rows))
         dates = self.dates(rows, owners, ticks)
         observed = {name: column for name, column in values.items() if name not in self.known}
@@ -399,14 +400,21 @@ class Table:
             of_calendar, too_long = cycles(dates, self.frequency.seconds, span)
             of_calendar = {distinct(name, self.columns): column for name, column in of_calendar.items()}
         advance = self.in_advance(values, trained, of_calendar)
-        histories = begins[:, None] + np.arange(steps)
-        x = matrix[histories]
         if advance:
             # Of what is known in advance, each step shows the row that is `ahead` of it: the last one, the goal's.
-            x = np.concatenate([x, np.stack(list(advance.values()), axis=1)[histories + ahead]], axis=-1)
+            later = np.minimum(np.arange(len(rows)) + ahead, len(rows) - 1)
+            matrix = np.concatenate([matrix, np.stack(list(advance.values()), axis=1)[later]], axis=1)
         card |= {"columns": [*columns, *advance], "known": list(advance), "horizon": ahead}
+        read = {part: covered(begins[chosen], steps, len(rows)) for part, chosen in parts.items()}
+        check_scales({part: matrix[flags] for part, flags in read.items()}, card["columns"], "x")
+        matrix = matrix.astype("float32")
         data = prepare(
-            {part: (x[chosen], target[rows[goals[chosen]]]) for part, chosen in parts.items()}, "series", card
+            {
+                part: (matrix[begins[chosen][:, None] + np.arange(steps)], target[rows[goals[chosen]]])
+                for part, chosen in parts.items()
+            },
+            "series",
+            card,
         )
         if self.is_forecast:
             ends = {part: begins[chosen] + steps - 1 for part, chosen in parts.items()}
@@ -487,7 +495,7 @@ class Table:
 
     def tell_roles(self, numbers, observed, series):
         """Notes the role of each column."""
-        roles = {self.target: "target" + (", and what it was so far is read" if self.is_forecast else "")}
+        roles = {self.target: "target, whose past is read" if self.is_forecast else "target"}
         roles |= {self.time: "time", self.group: "name of the series"}
         order = np.concatenate(list(series.values()))
         ends = np.cumsum([len(rows) for rows in series.values()])[:-1]
@@ -499,7 +507,7 @@ class Table:
             elif not np.delete(np.diff(column[order]), ends - 1).any():
                 role += ", constant in each series"
             count = int(np.isnan(column).sum())
-            roles[name] = role + (f", {count:,} missing values {DONE[self.missing]}" if count else "")
+            roles[name] = role + (f", {counted(count, 'missing value')} {DONE[self.missing]}" if count else "")
         self.roles |= {name: role for name, role in roles.items() if name is not None}
 
     def about_part(self, rows, owners, goals):
@@ -534,7 +542,7 @@ class Table:
             f"{self.task}, because of {self.why}" if self.why.startswith("--") else f"{self.task}: {self.why}"
         )
         if series is not None:
-            found["horizon"] = f"{series.horizon} row{'s' if series.horizon > 1 else ''} ahead"
+            found["horizon"] = f"{counted(series.horizon, 'row')} ahead"
             found["season"] = f"{series.season} rows" if series.season else "none found"
         return found | parts
 
@@ -546,7 +554,7 @@ class Table:
         count = sum(count for _, count in self.gaps)
         done = "closed up" if self.missing == "drop" else DONE[self.missing]
         after = self.columns[self.time].texts[self.gaps[0][0]]
-        return f"{count:,} rows missing in {len(self.gaps):,} gaps, the first after {after}: {done}"
+        return f"{counted(count, 'row')} missing in {counted(len(self.gaps), 'gap')}, the first after {after}: {done}"
 
     def told_calendar(self, of_calendar, too_long):
         if not self.calendar:
@@ -556,7 +564,12 @@ class Table:
         if self.moments.dates is None:
             return "none: times are numbers; write dates to have it"
         left_out = f"not the {listed(too_long)}: the rows to train on do not cover one" if too_long else ""
-        return "; ".join(filter(None, [listed(of_calendar) or "none at this frequency", left_out]))
+        read = listed(dict.fromkeys(name.rpartition(" (")[0] for name in of_calendar))
+        return "; ".join(filter(None, [read, left_out])) or "none at this frequency"
+
+
+def counted(count, what):
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def distinct(name, names):
