@@ -1,5 +1,7 @@
 """A table of series, as sequences: what each column is, what is missing, the windows and their parts."""
 
+import dataclasses
+
 import numpy as np
 
 from keras_adaptive_rnn.comparison.calendar import cycles, frequency_of, season_of, steps_between
@@ -11,6 +13,32 @@ ROWS = 32
 # What to do with cells, and times, that have no value.
 MISSING = ("refuse", "interpolate", "drop", "mask")
 DONE = {"interpolate": "interpolated", "drop": "left out", "mask": "masked"}
+
+
+@dataclasses.dataclass
+class Rows:
+    """The rows of a table, one series after the other, in order of time, with those whose time is missing.
+
+    Args:
+        places: Array, the row in the file of each, or -1 where it is missing.
+        owners: Array, the series of each.
+        ticks: Array, when each is, within its series: at the usual distance from each other, if there is one.
+    """
+
+    places: np.ndarray
+    owners: np.ndarray
+    ticks: np.ndarray
+
+    def __len__(self):
+        return len(self.places)
+
+    def of(self, owner):
+        """Returns the rows of a series."""
+        return np.arange(*np.searchsorted(self.owners, [owner, owner + 1]))
+
+    def take(self, column):
+        """Returns a column of the file; NaN where a row is missing."""
+        return np.where(self.places < 0, np.nan, column[self.places])
 
 
 class Table:
@@ -207,39 +235,30 @@ class Table:
                 self.leave_out(name, "it counts up evenly, as a clock does; --columns would include it")
 
     def arranged(self, series, numbers, present):
-        """Returns the rows of the table, one series after the other: -1 where a time is missing.
-
-        Returns: Arrays of the row in the file, the series, and the tick of each row.
-        """
+        """Returns the `Rows` of the table, once it is known what to do with those that are missing."""
         self.frequency = None if self.moments is None else frequency_of(self.moments, list(series.values()))
         ticks = None if self.frequency is None else self.frequency.ticks
         if self.missing == "drop":
-            whole = present & ~np.isnan(np.stack(list(numbers.values()), axis=1)).any(axis=1)
+            whole = present & ~np.isnan(list(numbers.values())).any(axis=0)
             series = {name: rows[whole[rows]] for name, rows in series.items()}
-        gaps = []
+        self.gaps = []
         if ticks is not None:
-            gaps = [(rows[row], count) for rows in series.values() for row, count in steps_between(ticks[rows])]
-        self.gaps = gaps
-        if gaps and self.missing == "refuse":
+            self.gaps = [(rows[row], count) for rows in series.values() for row, count in steps_between(ticks[rows])]
+        if self.gaps and self.missing == "refuse":
             self.refuse_gaps()
-        if gaps and self.missing in ("interpolate", "mask"):
-            if sum(count for _, count in gaps) > len(self.moments.places):
+        if self.gaps and self.missing != "drop":
+            if sum(count for _, count in self.gaps) > len(self.moments.places):
                 raise ValueError(f"{self.about_gaps()}, more than there are rows: check the times")
-            return self.on_the_grid(series, ticks)
-        rows = np.concatenate(list(series.values()))
-        owners = np.repeat(np.arange(len(series)), [len(each) for each in series.values()])
-        places = np.concatenate([np.arange(len(each)) for each in series.values()])
-        return rows, owners, places if ticks is None else ticks[rows]
-
-    @staticmethod
-    def on_the_grid(series, ticks):
-        pieces = []
-        for owner, rows in enumerate(series.values()):
-            places = np.arange(ticks[rows[0]], ticks[rows[-1]] + 1)
-            full = np.full(len(places), -1)
-            full[ticks[rows] - places[0]] = rows
-            pieces.append((full, np.full(len(places), owner), places))
-        return tuple(np.concatenate(each) for each in zip(*pieces, strict=True))
+            return on_the_grid(series, ticks)
+        places = np.concatenate(list(series.values()))
+        if not len(places):
+            raise ValueError("has no row without an empty cell: give --missing interpolate or mask, or fewer --columns")
+        if ticks is None:
+            ticks = np.zeros(len(self.columns[self.target]), "int64")
+            for rows in series.values():
+                ticks[rows] = np.arange(len(rows))
+        owners = np.repeat(np.arange(len(series)), [len(rows) for rows in series.values()])
+        return Rows(places, owners, ticks[places])
 
     def about_gaps(self):
         """Returns how many rows are missing, and after which one, as a message says it."""
@@ -256,16 +275,15 @@ class Table:
             "drop takes the rows as if they followed each other"
         )
 
-    def dates(self, rows, owners, ticks):
+    def dates(self, rows):
         """Returns when each row is, also those that are missing, or `None`."""
         if self.moments is None or self.moments.dates is None:
             return None
-        dates = self.moments.dates[rows]
-        missing = rows < 0
-        # The first row of a series is never missing.
-        before = np.maximum.accumulate(np.where(missing, 0, np.arange(len(rows))))
+        dates, missing = self.moments.dates[rows.places], rows.places < 0
         if missing.any():
-            dates[missing] = self.frequency.later(dates[before[missing]], (ticks - ticks[before])[missing])
+            # The first row of a series is never missing.
+            before = np.maximum.accumulate(np.where(missing, 0, np.arange(len(rows))))[missing]
+            dates[missing] = self.frequency.later(dates[before], rows.ticks[missing] - rows.ticks[before])
         return dates
 
     # Sequences.
@@ -284,15 +302,10 @@ class Table:
                 f"has no column to learn from beside {listed([n for n in (self.target, self.time, self.group) if n])}"
                 + (f": {listed(left_out)} are left out, and --columns would include them" if left_out else "")
             )
+        numbers = {name: numbers[name] for name in (*observed, *self.known)}
         self.tell_roles(numbers, observed, series)
-        rows, owners, ticks = self.arranged(series, {name: numbers[name] for name in [*observed, *self.known]}, present)
-        if not len(rows):
-            raise ValueError("has no row without an empty cell: give --missing interpolate or mask, or fewer --columns")
-        values = {
-            name: np.where(rows < 0, np.nan, numbers[name][rows])
-            for name in numbers
-            if name in (*observed, *self.known)
-        }
+        rows = self.arranged(series, numbers, present)
+        values = {name: rows.take(column) for name, column in numbers.items()}
         card = {
             "columns": observed,
             "target": self.target,
@@ -305,10 +318,10 @@ class Table:
         }
         whole = not self.is_forecast and self.group is not None and self.steps is None
         make = self.whole_groups if whole else self.windows
-        return make(values, target, present, rows, owners, ticks, list(series), card)
+        return make(values, target, present, rows, list(series), card)
 
-    def whole_groups(self, values, target, present, rows, owners, ticks, names, card):
-        lengths = np.bincount(owners)
+    def whole_groups(self, values, target, present, rows, names, card):
+        lengths = np.bincount(rows.owners, minlength=len(names))
         if len(set(lengths)) > 1:
             short, long = lengths.argmin(), lengths.argmax()
             raise ValueError(
@@ -319,20 +332,21 @@ class Table:
         if self.split == "time":
             raise ValueError("--split time needs --steps: whole series are divided by group")
         shape = (len(names), lengths[0])
-        if not present.all() or (rows < 0).any():
-            y = self.one_class_each(target, present, rows.reshape(shape), names)
+        places = rows.places.reshape(shape)
+        if not present.all() or (places < 0).any():
+            y = self.one_class_each(target, present, places, names)
         else:
-            y = target[rows].reshape(shape)
+            y = target[places]
             y = y[:, 0] if (y == y[:, :1]).all() else y
         parts = split_rows(len(names), "random", self.seed)
         if self.missing == "interpolate":
-            values = {name: interpolated(column, owners, ticks, edges=True) for name, column in values.items()}
-        trained = np.isin(owners, parts["train"])
+            values = {name: self.interpolated(column, rows, edges=True) for name, column in values.items()}
+        trained = np.isin(rows.owners, parts["train"])
         columns, matrix = self.filled(values, trained)
         x = matrix.reshape(*shape, -1)
         card |= {"columns": columns}
         data = prepare({part: (x[chosen], y[chosen]) for part, chosen in parts.items()}, "series", card)
-        data.card["read"] = self.read({part: f"{len(chosen):,} series" for part, chosen in parts.items()}, [])
+        data.card["read"] = self.read({part: f"{len(chosen):,} series" for part, chosen in parts.items()})
         return data
 
     def one_class_each(self, target, present, rows, names):
@@ -349,34 +363,14 @@ class Table:
             y.append(found[0])
         return np.array(y)
 
-    def windows(self, values, target, present, rows, owners, ticks, names, card):
+    def windows(self, values, target, present, rows, names, card):
         steps, ahead = self.steps or ROWS, self.horizon if self.is_forecast else 0
-        lengths = np.bincount(owners, minlength=len(names))
-        if lengths.max() < steps + ahead:
-            raise ValueError(
-                f"is too short: its longest series has {lengths.max()} rows, and a window takes {steps} and {ahead} to "
-                "look ahead. Give fewer --steps"
-            )
-        short = int((lengths < steps + ahead).sum())
-        if short:
-            self.notes.append(
-                f"left out: {short:,} of {len(lengths):,} series, which are shorter than a window of {steps} rows and "
-                f"{ahead} to look ahead"
-            )
-        firsts = np.cumsum(lengths) - lengths
-        begins = np.concatenate(
-            [
-                np.arange(first, first + length - steps - ahead + 1)
-                for first, length in zip(firsts, lengths, strict=True)
-            ]
-        )
-        has_goal = (rows >= 0) & present[rows]
-        usable = has_goal[begins + steps - 1 + ahead]
+        begins = self.begins(rows, len(names), steps, ahead)
+        usable = ((rows.places >= 0) & present[rows.places])[begins + steps - 1 + ahead]
         if self.missing == "interpolate":
-            values, whole, may_end = self.interpolated(values, owners, ticks)
-            usable &= may_end[begins + steps - 1]
-            whole = np.concatenate([[0], np.cumsum(whole)])
-            usable &= whole[begins + steps] - whole[begins] == steps
+            values, without_gaps, may_end = self.without_gaps(values, rows)
+            count = np.concatenate([[0], np.cumsum(without_gaps)])
+            usable &= may_end[begins + steps - 1] & (count[begins + steps] - count[begins] == steps)
         if not usable.all():
             self.notes.append(
                 f"left out: {int((~usable).sum()):,} of {len(begins):,} windows, whose goal"
@@ -385,59 +379,91 @@ class Table:
         begins = begins[usable]
         goals = begins + steps - 1 + ahead
         parts = (
-            split_rows(len(goals), "group", self.seed, owners[goals])
+            split_rows(len(goals), "group", self.seed, rows.owners[goals])
             if self.split == "group"
-            else self.by_time(rows, owners, goals)
+            else self.by_time(rows, goals)
         )
         check_sizes({part: len(chosen) for part, chosen in parts.items()})
-        trained = covered(begins[parts["train"]], steps, len(rows))
-        dates = self.dates(rows, owners, ticks)
-        observed = {name: column for name, column in values.items() if name not in self.known}
-        columns, matrix = self.filled(observed, trained)
-        of_calendar, too_long = {}, []
-        if self.calendar and dates is not None:
-            span = (dates[trained].max() - dates[trained].min()).astype(float) if trained.any() else 0.0
-            of_calendar, too_long = cycles(dates, self.frequency.seconds, span)
-            of_calendar = {distinct(name, self.columns): column for name, column in of_calendar.items()}
-        advance = self.in_advance(values, trained, of_calendar)
-        if advance:
-            # Of what is known in advance, each step shows the row that is `ahead` of it: the last one, the goal's.
-            later = np.minimum(np.arange(len(rows)) + ahead, len(rows) - 1)
-            matrix = np.concatenate([matrix, np.stack(list(advance.values()), axis=1)[later]], axis=1)
-        card |= {"columns": [*columns, *advance], "known": list(advance), "horizon": ahead}
-        read = {part: covered(begins[chosen], steps, len(rows)) for part, chosen in parts.items()}
-        check_scales({part: matrix[flags] for part, flags in read.items()}, card["columns"], "x")
+        begins = {part: begins[chosen] for part, chosen in parts.items()}
+        goals = {part: goals[chosen] for part, chosen in parts.items()}
+        of_part = {part: covered(each, steps, len(rows)) for part, each in begins.items()}
+        columns, advance, matrix, of_calendar = self.features_of(values, rows, of_part["train"], ahead)
+        card |= {"columns": columns, "known": advance, "horizon": ahead}
+        check_scales({part: matrix[read] for part, read in of_part.items()}, columns, "x")
+        # Of float64, there would be room for half as many windows.
         matrix = matrix.astype("float32")
         data = prepare(
             {
-                part: (matrix[begins[chosen][:, None] + np.arange(steps)], target[rows[goals[chosen]]])
-                for part, chosen in parts.items()
+                part: (matrix[begins[part][:, None] + np.arange(steps)], target[rows.places[goals[part]]])
+                for part in parts
             },
             "series",
             card,
         )
         if self.is_forecast:
-            ends = {part: begins[chosen] + steps - 1 for part, chosen in parts.items()}
-            values = values[self.target]
-            data.series = Series(values, owners, ticks, ends, ahead, None, len(advance))
-            data.series.season = self.season(
-                values, owners, ticks, covered(ends["train"] - steps + 1, steps + ahead, len(rows))
-            )
-        said = {part: self.about_part(rows, owners, goals[chosen]) for part, chosen in parts.items()}
-        data.card["read"] = self.read(said, too_long, data.series, list(of_calendar))
+            values, ends = values[self.target], {part: each + steps - 1 for part, each in begins.items()}
+            season = self.season(values, rows, covered(begins["train"], steps + ahead, len(rows)))
+            data.series = Series(values, rows.owners, rows.ticks, ends, ahead, season, len(advance))
+        said = {part: self.about_part(rows, each) for part, each in goals.items()}
+        data.card["read"] = self.read(said, data.series, of_calendar)
         return data
 
-    def interpolated(self, values, owners, ticks):
-        """Returns the columns without gaps inside of series, the rows without any, and those where windows may end.
+    def begins(self, rows, count, steps, ahead):
+        """Returns the first row of each window of `count` series."""
+        lengths = np.bincount(rows.owners, minlength=count)
+        if lengths.max() < steps + ahead:
+            raise ValueError(
+                f"is too short: its longest series has {lengths.max()} rows, and a window takes {steps} and {ahead} to "
+                "look ahead. Give fewer --steps"
+            )
+        short = int((lengths < steps + ahead).sum())
+        if short:
+            self.notes.append(
+                f"left out: {short:,} of {count:,} series, which are shorter than a window of {steps} rows and "
+                f"{ahead} to look ahead"
+            )
+        before_end = np.cumsum(lengths)[rows.owners] - np.arange(len(rows))
+        return np.flatnonzero(before_end >= steps + ahead)
+
+    def features_of(self, values, rows, trained, ahead):
+        """Returns the names of all features, of those known in advance, an array of them, and what the calendar says.
+
+        Of what is known in advance, each row shows what is `ahead` of it: the last one of a window, the goal's.
+        """
+        names, matrix = self.filled({name: values[name] for name in values if name not in self.known}, trained)
+        known, of_known = self.filled({name: values[name] for name in self.known}, trained)
+        of_calendar, too_long, dates = {}, [], self.dates(rows) if self.calendar else None
+        if dates is not None:
+            span = (dates[trained].max() - dates[trained].min()).astype(float)
+            of_calendar, too_long = cycles(dates, self.frequency.seconds, span)
+        advance = [*known, *(distinct(name, self.columns) for name in of_calendar)]
+        later = np.minimum(np.arange(len(rows)) + ahead, len(rows) - 1)
+        in_advance = np.stack([*of_known.T, *of_calendar.values()], axis=1)[later] if advance else of_known
+        matrix = np.concatenate([matrix, in_advance], axis=1)
+        return [*names, *advance], advance, matrix, self.told_calendar(of_calendar, too_long)
+
+    def without_gaps(self, values, rows):
+        """Returns the columns interpolated, which rows have all values then, and in which ones windows may end.
 
         They may not end in a gap: what fills it is computed from the next value, too.
         """
         observed = [name for name in values if name not in self.known]
         may_end = ~np.isnan([values[name] for name in observed]).any(axis=0)
-        values = {
-            name: interpolated(column, owners, ticks, edges=name in self.known) for name, column in values.items()
-        }
+        values = {name: self.interpolated(column, rows, name in self.known) for name, column in values.items()}
         return values, ~np.isnan([values[name] for name in observed]).any(axis=0), may_end
+
+    def interpolated(self, column, rows, edges):
+        """Returns a column with lines through its gaps, inside of series, or, with `edges`, also before and after."""
+        column, times = column.copy(), rows.ticks
+        if self.moments is not None and self.frequency.ticks is None:
+            times = self.moments.values[rows.places]
+        for owner in np.unique(rows.owners[np.isnan(column)]):
+            chosen = rows.of(owner)
+            known = chosen[~np.isnan(column[chosen])]
+            outside = None if edges else np.nan
+            if len(known):
+                column[chosen] = np.interp(times[chosen], times[known], column[known], outside, outside)
+        return column
 
     def filled(self, values, trained):
         """Returns names and array of columns: the mean where a value is missing, and features that say where.
@@ -447,47 +473,32 @@ class Table:
         columns, flags = {}, {}
         for name, column in values.items():
             missing = np.isnan(column)
-            if missing.any():
-                if missing[trained].all():
-                    raise ValueError(
-                        f"column {name!r} has no number in the rows to train on: leave it out by --columns"
-                    )
-                if self.missing == "mask" and missing[trained].any():
-                    flags[distinct(f"{name} is missing", self.columns)] = missing.astype(float)
-                column = np.where(missing, column[trained & ~missing].mean(), column)
-            columns[name] = column
+            if missing[trained].all():
+                raise ValueError(f"column {name!r} has no number in the rows to train on: leave it out by --columns")
+            if self.missing == "mask" and missing[trained].any():
+                flags[distinct(f"{name} is missing", self.columns)] = missing.astype(float)
+            columns[name] = np.where(missing, column[trained & ~missing].mean(), column)
         columns |= flags
-        return list(columns), np.stack(list(columns.values()), axis=1)
+        return list(columns), np.stack(list(columns.values()), axis=1) if columns else np.zeros((len(trained), 0))
 
-    def in_advance(self, values, trained, of_calendar):
-        """Returns the columns that are known in advance, by name."""
-        known = {name: column for name, column in values.items() if name in self.known}
-        if known:
-            names, matrix = self.filled(known, trained)
-            known = dict(zip(names, matrix.T, strict=True))
-        return {**known, **of_calendar}
-
-    def by_time(self, rows, owners, goals):
+    def by_time(self, rows, goals):
         """Returns the windows of each part: what is to be predicted in a later part is later than all before."""
-        if self.times is None:
-            firsts = np.searchsorted(owners, np.arange(owners.max() + 1))
-            keys = goals - firsts[owners[goals]]
-        else:
-            keys = self.times[rows[goals]]
+        keys = rows.ticks[goals] if self.times is None else self.times[rows.places[goals]]
         if not len(keys):
-            return {part: np.zeros(0, int) for part in PARTS}
+            return dict.fromkeys(PARTS, keys)
         first, second = np.quantile(keys, [SHARES[0], SHARES[0] + SHARES[1]])
         masks = (keys <= first, (keys > first) & (keys <= second), keys > second)
         return {part: np.flatnonzero(mask) for part, mask in zip(PARTS, masks, strict=True)}
 
-    def season(self, values, owners, ticks, trained):
+    def season(self, values, rows, trained):
         """Returns after how many ticks the rows to train on repeat themselves, or `None`."""
         pieces = []
-        for owner in np.unique(owners[trained]):
-            rows = rows_of(owner, owners)
-            rows = rows[trained[rows]]
-            piece = np.full(ticks[rows[-1]] - ticks[rows[0]] + 1, np.nan)
-            piece[ticks[rows] - ticks[rows[0]]] = values[rows]
+        for owner in np.unique(rows.owners[trained]):
+            chosen = rows.of(owner)
+            chosen = chosen[trained[chosen]]
+            places = rows.ticks[chosen] - rows.ticks[chosen[0]]
+            piece = np.full(places[-1] + 1, np.nan)
+            piece[places] = values[chosen]
             pieces.append(piece)
         return season_of(pieces, [] if self.frequency is None else self.frequency.seasons())
 
@@ -510,21 +521,18 @@ class Table:
             roles[name] = role + (f", {counted(count, 'missing value')} {DONE[self.missing]}" if count else "")
         self.roles |= {name: role for name, role in roles.items() if name is not None}
 
-    def about_part(self, rows, owners, goals):
+    def about_part(self, rows, goals):
         """Returns how many windows a part has, and which times they predict."""
-        count = f"{len(goals):,} windows"
-        if not len(goals):
-            return count
+        count, chosen = f"{len(goals):,} windows", rows.places[goals]
         if self.times is None:
             if self.group is not None:
-                return f"{count} of {len(np.unique(owners[goals])):,} series"
-            return f"{count}, to predict rows {rows[goals].min() + 1:,} to {rows[goals].max() + 1:,}"
-        chosen = rows[goals]
+                return f"{count} of {len(np.unique(rows.owners[goals])):,} series"
+            return f"{count}, to predict rows {chosen.min() + 1:,} to {chosen.max() + 1:,}"
         first, last = chosen[self.times[chosen].argmin()], chosen[self.times[chosen].argmax()]
         texts = self.columns[self.time].texts
         return f"{count}, to predict {texts[first]} to {texts[last]}"
 
-    def read(self, parts, too_long, series=None, of_calendar=()):
+    def read(self, parts, series=None, of_calendar=None):
         """Returns what was read, in words."""
         count = len(self.columns[self.target])
         of_series = f" in {len(set(self.columns[self.group].texts)):,} series" if self.group is not None else ""
@@ -536,8 +544,8 @@ class Table:
             found["times"] = (
                 f"{self.frequency.name}, {texts[places.argmin()]} to {texts[places.argmax()]}, {self.told_gaps()}"
             )
-        if series is not None or of_calendar:
-            found["calendar"] = self.told_calendar(of_calendar, too_long)
+        if of_calendar is not None:
+            found["calendar"] = of_calendar
         found["task"] = (
             f"{self.task}, because of {self.why}" if self.why.startswith("--") else f"{self.task}: {self.why}"
         )
@@ -579,11 +587,6 @@ def distinct(name, names):
     return name
 
 
-def rows_of(owner, owners):
-    """Returns the rows of a series."""
-    return np.arange(*np.searchsorted(owners, [owner, owner + 1]))
-
-
 def covered(begins, length, count):
     """Returns which of `count` rows lie in a window."""
     changes = np.zeros(count + 1, int)
@@ -592,14 +595,12 @@ def covered(begins, length, count):
     return np.cumsum(changes[:-1]) > 0
 
 
-def interpolated(column, owners, ticks, edges):
-    """Returns a column with lines through its gaps, inside of each series, or, with `edges`, also before and after."""
-    column = column.copy()
-    for owner in np.unique(owners[np.isnan(column)]):
-        rows = rows_of(owner, owners)
-        known = rows[~np.isnan(column[rows])]
-        if not len(known):
-            continue
-        outside = None if edges else np.nan
-        column[rows] = np.interp(ticks[rows], ticks[known], column[known], outside, outside)
-    return column
+def on_the_grid(series, ticks):
+    """Returns the `Rows` of series, with those that are missing between their ticks."""
+    pieces = []
+    for owner, of_series in enumerate(series.values()):
+        grid = np.arange(ticks[of_series[0]], ticks[of_series[-1]] + 1)
+        places = np.full(len(grid), -1)
+        places[ticks[of_series] - grid[0]] = of_series
+        pieces.append((places, np.full(len(grid), owner), grid))
+    return Rows(*(np.concatenate(each) for each in zip(*pieces, strict=True)))
