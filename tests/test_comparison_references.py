@@ -299,15 +299,13 @@ def test_gaps_are_masked(tmp_path, by):
     path, values = with_gaps(tmp_path, by)
     data = read(path, missing="mask", columns=["load"], calendar=False)
     assert data.card["columns"] == ["load", "load is missing"]
-    train = data.series.ends["train"]
-    seen = np.setdiff1d(np.arange(train.max() + 1), GAPS)
+    last = values.copy()
+    last[[40, 41, 90, 250]] = values[[39, 39, 89, 249]]
     for part in PARTS:
         windows = data.series.ends[part][:, None] + np.arange(-5, 1)
         gaps = np.isin(windows, GAPS)
         np.testing.assert_array_equal(data.x[part][..., 1], gaps)
-        np.testing.assert_allclose(
-            data.x[part][..., 0], np.where(gaps, values[seen].mean(), values[windows]), rtol=1e-5
-        )
+        np.testing.assert_allclose(data.x[part][..., 0], last[windows], rtol=1e-5)
         assert not np.isin(data.series.ends[part] + 1, GAPS).any()
     assert data.card["notes"] == ["left out: 4 of 294 windows, whose goal is missing"]
 
@@ -327,6 +325,17 @@ def test_gaps_are_closed_up(tmp_path, by):
     days = places[ends + 1] - 24
     found = references.Past(data).a_season_ago(ends)
     np.testing.assert_allclose(found, np.where(np.isin(days, GAPS), kept[ends], values[days]))
+
+
+def test_before_the_first_value_of_a_series_stands_the_mean(tmp_path):
+    shops = np.repeat(["a", "b"], 60)
+    other = np.where(np.arange(120) % 60 < 3, "", np.where(shops == "a", 1, 5))
+    path = table(
+        tmp_path, time=np.tile(HOURS[:60], 2), load=np.random.default_rng(0).normal(size=120), shop=shops, other=other
+    )
+    x = read(path, group="shop", missing="mask", calendar=False).x["train"]
+    np.testing.assert_array_equal(x[0, :, 2], [1, 1, 1, 0, 0, 0])
+    np.testing.assert_array_equal(x[0, :, 0], [3, 3, 3, 1, 1, 1])
 
 
 def test_a_mask_that_training_never_shows_is_no_feature(tmp_path):

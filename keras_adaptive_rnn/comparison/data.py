@@ -409,6 +409,13 @@ def from_arrays(x, y, groups=None, split=None, seed=0):
     return data
 
 
+def carried(values, owners):
+    """Returns each value, or the last one before it in its series where it is missing; NaN before the first one."""
+    rows = np.arange(len(values))
+    last = np.maximum.accumulate(np.where(np.isnan(values), -1, rows))
+    return np.where(last >= np.searchsorted(owners, owners), values[last], np.nan)
+
+
 def told(read):
     """Returns lines that tell what was read: columns of the same role in one."""
     by_role = {}

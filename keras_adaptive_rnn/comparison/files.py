@@ -48,7 +48,7 @@ def read(
         decimal: What precedes the decimals of a number in a table: `"."` or `","`.
         missing: What to do with empty cells and gaps in time: `"refuse"`; `"interpolate"`, by a line between the values
             before and after; `"drop"`, which takes the other rows as if they followed each other; or `"mask"`, which
-            puts the mean in their place and adds a feature that says where.
+            repeats the last value and adds a feature that says where.
         calendar: Whether the hour, the weekday and the day of the year are features, where `time` holds dates.
         known: Names of the columns that are known in advance, for all of the horizon.
 

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 
-from keras_adaptive_rnn.comparison.data import PARTS
+from keras_adaptive_rnn.comparison.data import PARTS, carried
 
 JUDGED = PARTS[1:]
 # A window has at most so many inputs for linear models and trees: of a longer one, the last steps.
@@ -118,13 +118,12 @@ class Past:
     def __init__(self, data):
         self.series = series = data.series
         self.mean, self.deviation = data.mean[0], data.deviation[0]
-        rows, known = np.arange(len(series.values)), ~np.isnan(series.values)
-        begins = np.searchsorted(series.owners, series.owners)
-        last = np.maximum.accumulate(np.where(known, rows, -1))
         # Before its first value, nothing is known of a series but what is known of all.
-        self.last = np.where(last >= begins, series.values[last], self.mean)
-        first = np.minimum.accumulate(np.where(known, rows, len(rows))[::-1])[::-1]
-        self.first = np.minimum(first, len(rows) - 1)[begins]
+        last = carried(series.values, series.owners)
+        self.last = np.where(np.isnan(last), self.mean, last)
+        rows = np.arange(len(last))
+        first = np.minimum.accumulate(np.where(np.isnan(series.values), len(rows) - 1, rows)[::-1])[::-1]
+        self.first = first[np.searchsorted(series.owners, series.owners)]
         self.lowest, self.span = series.ticks.min(), np.ptp(series.ticks) + 1
         self.keys = series.owners * self.span + series.ticks - self.lowest
 
@@ -300,7 +299,7 @@ def trees(data):
 
 
 def exponential_smoothing(data):
-    """ETS of the level, with or without a damped trend and a season, by Akaike's criterion on the training part."""
+    """ETS of the level, with or without a trend, damped or not, and a season, by Akaike's criterion on the training part."""
     from statsmodels.tsa.exponential_smoothing.ets import ETSModel
 
     series, past = data.series, Past(data)
@@ -309,28 +308,27 @@ def exponential_smoothing(data):
     until = series.ends["train"].max() + series.horizon + 1 - begin
     season = series.season if series.season and series.season <= LONGEST_SEASON else None
     fitted = []
-    for trend in (None, "add"):
+    for trend, damped in ((None, False), ("add", False), ("add", True)):
         for seasonal in (None, "add") if season else (None,):
-            options = {"trend": trend, "damped_trend": trend is not None, "seasonal": seasonal}
+            options = {"trend": trend, "damped_trend": damped, "seasonal": seasonal}
             options |= {"seasonal_periods": season if seasonal else None, "initialization_method": "heuristic"}
             fitted.append((ETSModel(values[:until], **options).fit(disp=False), options))
     best, options = min(fitted, key=lambda each: each[0].aicc)
     # The states after each row follow from the rows up to it.
     states = ETSModel(values, **options).smooth(best.params)
-    damped = np.sum(best.damping_trend ** np.arange(1, series.horizon + 1)) if options["trend"] else 0.0
+    damping = best.damping_trend if options["damped_trend"] else 1.0
+    slopes = np.sum(damping ** np.arange(1, series.horizon + 1))
 
     def forecast(ends):
         at = ends - begin
-        outputs = states.level[at] + (damped * states.slope[at] if options["trend"] else 0)
+        outputs = states.level[at] + (slopes * states.slope[at] if options["trend"] else 0)
         if options["seasonal"]:
             outputs = outputs + states.season[at + series.horizon - season * -(-series.horizon // season)]
         return outputs
 
-    kinds = [
-        "level",
-        *(["damped trend"] if options["trend"] else []),
-        *([f"season of {season}"] * (options["seasonal"] is not None)),
-    ]
+    kinds = ["level"]
+    kinds += ["damped trend" if options["damped_trend"] else "trend"] if options["trend"] else []
+    kinds += [f"season of {season}"] if options["seasonal"] else []
     return f"exponential smoothing (ETS: {', '.join(kinds)})", past.outputs(forecast)
 
 

@@ -5,7 +5,16 @@ import dataclasses
 import numpy as np
 
 from keras_adaptive_rnn.comparison.calendar import cycles, frequency_of, season_of, steps_between
-from keras_adaptive_rnn.comparison.data import PARTS, SHARES, Series, check_scales, check_sizes, prepare, split_rows
+from keras_adaptive_rnn.comparison.data import (
+    PARTS,
+    SHARES,
+    Series,
+    carried,
+    check_scales,
+    check_sizes,
+    prepare,
+    split_rows,
+)
 from keras_adaptive_rnn.comparison.tables import NAMELESS, listed, read_csv, read_parquet
 
 # Rows of a window.
@@ -342,7 +351,7 @@ class Table:
         if self.missing == "interpolate":
             values = {name: self.interpolated(column, rows, edges=True) for name, column in values.items()}
         trained = np.isin(rows.owners, parts["train"])
-        columns, matrix = self.filled(values, trained)
+        columns, matrix = self.filled(values, rows, trained)
         x = matrix.reshape(*shape, -1)
         card |= {"columns": columns}
         data = prepare({part: (x[chosen], y[chosen]) for part, chosen in parts.items()}, "series", card)
@@ -430,8 +439,8 @@ class Table:
 
         Of what is known in advance, each row shows what is `ahead` of it: the last one of a window, the goal's.
         """
-        names, matrix = self.filled({name: values[name] for name in values if name not in self.known}, trained)
-        known, of_known = self.filled({name: values[name] for name in self.known}, trained)
+        names, matrix = self.filled({name: values[name] for name in values if name not in self.known}, rows, trained)
+        known, of_known = self.filled({name: values[name] for name in self.known}, rows, trained)
         of_calendar, too_long, dates = {}, [], self.dates(rows) if self.calendar else None
         if dates is not None:
             span = (dates[trained].max() - dates[trained].min()).astype(float)
@@ -465,19 +474,23 @@ class Table:
                 column[chosen] = np.interp(times[chosen], times[known], column[known], outside, outside)
         return column
 
-    def filled(self, values, trained):
-        """Returns names and array of columns: the mean where a value is missing, and features that say where.
+    def filled(self, values, rows, trained):
+        """Returns names and array of columns: the last value where one is missing, and features that say where.
 
-        Such a feature is only of use where the rows to train on show both.
+        Before the first value of a series, it is the mean of all that are trained on. A feature that says what is
+        missing is only of use where the rows to train on show both.
         """
         columns, flags = {}, {}
         for name, column in values.items():
-            missing = np.isnan(column)
+            columns[name], missing = column, np.isnan(column)
+            if not missing.any():
+                continue
             if missing[trained].all():
                 raise ValueError(f"column {name!r} has no number in the rows to train on: leave it out by --columns")
             if self.missing == "mask" and missing[trained].any():
                 flags[distinct(f"{name} is missing", self.columns)] = missing.astype(float)
-            columns[name] = np.where(missing, column[trained & ~missing].mean(), column)
+            last = carried(column, rows.owners)
+            columns[name] = np.where(np.isnan(last), column[trained & ~missing].mean(), last)
         columns |= flags
         return list(columns), np.stack(list(columns.values()), axis=1) if columns else np.zeros((len(trained), 0))
 
