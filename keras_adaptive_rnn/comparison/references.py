@@ -299,7 +299,7 @@ def trees(data):
 
 
 def exponential_smoothing(data):
-    """ETS of the level, with or without a trend, damped or not, and a season, by Akaike's criterion on the training part."""
+    """ETS with or without a trend, damped or not, and a season, by Akaike's criterion on the training part."""
     from statsmodels.tsa.exponential_smoothing.ets import ETSModel
 
     series, past = data.series, Past(data)
