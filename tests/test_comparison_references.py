@@ -601,9 +601,14 @@ def test_an_n_gram_of_a_text(tmp_path):
 # Whole comparisons.
 
 
+def drift_to_infinity(data):
+    return "drift", lambda part: np.full_like(data.y[part], np.inf)
+
+
 def test_a_comparison_that_a_season_wins(tmp_path, capsys, monkeypatch):
     # Exponential smoothing is as exact.
     monkeypatch.setattr(references, "installed", lambda package: False)
+    monkeypatch.setattr(references, "drift", drift_to_infinity)
     path = hourly(tmp_path, np.resize(DAILY, 400))
     command = ["compare", str(path), "--target", "load", "--time", "time", "--steps", "4", "--cells", "lstm,gru"]
     command += ["--weights", "300", "--minutes", "0.001", "--trials", "1", "--seeds", "1", "--no-memory"]
@@ -613,7 +618,8 @@ def test_a_comparison_that_a_season_wins(tmp_path, capsys, monkeypatch):
     assert "times: hourly" in err
     assert err.index("season: 24 rows") < err.index("pip install scikit-learn") < err.index("LSTM")
     results = json.loads((tmp_path / "out" / "results.json").read_text())
-    assert results["references"][0]["name"] == "seasonal"
+    assert [row["name"] for row in results["references"]] == ["seasonal", "linear", "last_value"]
+    assert "left out: drift, whose score is not finite" in err
     assert results["data"]["read"]["season"] == "24 rows"
     assert "no model beats what needs none, value a season ago (24 rows)" in results["recommendation"]
     assert "value a season ago (24 rows)  no network" in out

@@ -442,13 +442,17 @@ class Experiment:
     def references(self):
         """Returns the rows that need no network."""
         self.progress.says("what needs no network")
-        made = self.folder.once("references", lambda: {"rows": references(self.data)}, ("rows",))
-        return made["rows"]
+        made = self.folder.once("references", lambda: {"rows": references(self.data)}, ("rows",))["rows"]
+        # JSON has no infinity: a score that is none is `None` there.
+        for row in [row for row in made if None in (*row["validation"], *row["test"])]:
+            self.progress.warn(f"left out: {row['title']}, whose score is not finite")
+            made.remove(row)
+        return made
 
     def finish(self, searched, rows):
         data = self.data
         others = self.references()
-        best_other = min(others, key=lambda row: or_inf(row["validation"][0]))
+        best_other = min(others, key=lambda row: row["validation"][0])
         naive = {"how": best_other["title"], **{part: best_other[part][0] for part in ("validation", "test")}}
         advice = recommend(rows, data.measure, naive)
         winner = next(row for row in rows if row["name"] == advice["winner"])
