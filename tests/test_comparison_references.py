@@ -347,6 +347,21 @@ def test_a_mask_that_training_never_shows_is_no_feature(tmp_path):
     assert read(path, missing="mask", calendar=False).card["columns"] == ["load"]
 
 
+def test_what_is_constant_in_a_series_is_known_where_a_row_is_missing(tmp_path):
+    kept = np.delete(np.arange(120), [20, 90])
+    shops = np.repeat(["a", "b"], 60)
+    path = table(
+        tmp_path,
+        time=np.tile(HOURS[:60], 2)[kept],
+        load=np.random.default_rng(0).normal(size=118),
+        shop=shops[kept],
+        size=np.where(shops == "a", 3, 4)[kept],
+    )
+    data = read(path, group="shop", missing="mask", calendar=False)
+    assert data.card["columns"] == ["size", "load", "load is missing"]
+    assert (data.x["train"][..., 0] == data.x["train"][:, :1, 0]).all()
+
+
 def test_a_missing_class_is_no_goal(tmp_path):
     kinds = [("up", "down", "")[row % 3] for row in range(300)]
     path = hourly(tmp_path, np.random.default_rng(0).normal(size=300), kind=kinds)

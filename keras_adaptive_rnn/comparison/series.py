@@ -93,7 +93,7 @@ class Table:
         else:
             raise ValueError("--decimal is for .csv and .tsv: numbers in Parquet have no such form")
         self.check_arguments(columns, task, split)
-        self.roles, self.notes = {}, []
+        self.roles, self.notes, self.static = {}, [], set()
         self.choose_columns(columns)
         self.moments = None if time is None else self.columns[time].moments()
 
@@ -478,7 +478,7 @@ class Table:
         """Returns names and array of columns: the last value where one is missing, and features that say where.
 
         Before the first value of a series, it is the mean of all that are trained on. A feature that says what is
-        missing is only of use where the rows to train on show both.
+        missing is only of use where the rows to train on show both, and not for what never changes.
         """
         columns, flags = {}, {}
         for name, column in values.items():
@@ -487,7 +487,7 @@ class Table:
                 continue
             if missing[trained].all():
                 raise ValueError(f"column {name!r} has no number in the rows to train on: leave it out by --columns")
-            if self.missing == "mask" and missing[trained].any():
+            if self.missing == "mask" and missing[trained].any() and name not in self.static:
                 flags[distinct(f"{name} is missing", self.columns)] = missing.astype(float)
             last = carried(column, rows.owners)
             columns[name] = np.where(np.isnan(last), column[trained & ~missing].mean(), last)
@@ -526,10 +526,9 @@ class Table:
         for name in [*observed, *self.known]:
             role = roles.get(name) or ("known in advance" if name in self.known else "feature")
             column = numbers[name]
-            if name != self.target and len(np.unique(column)) == 1:
-                role += ", constant"
-            elif not np.delete(np.diff(column[order]), ends - 1).any():
-                role += ", constant in each series"
+            if not np.delete(np.diff(column[order]), ends - 1).any():
+                role += ", constant" if len(np.unique(column)) == 1 else ", constant in each series"
+                self.static.add(name)
             count = int(np.isnan(column).sum())
             roles[name] = role + (f", {counted(count, 'missing value')} {DONE[self.missing]}" if count else "")
         self.roles |= {name: role for name, role in roles.items() if name is not None}
