@@ -65,6 +65,10 @@ class Frequency:
         found += [round(YEAR / self.step)] if self.step >= DAY else []
         return [int(season) for season in found if season >= 2]
 
+    def card(self):
+        """Returns what tells the frequency of other rows."""
+        return {"name": self.name, "kind": self.kind, "step": self.step, "is_regular": self.ticks is not None}
+
     def later(self, date, ticks):
         """Returns the date that is so many ticks later."""
         if self.kind == "months":
@@ -105,12 +109,38 @@ def months(dates):
     return dates.astype("datetime64[M]").astype(int)
 
 
-def business_days(dates):
-    """Returns the number of each business day, or `None` if dates are others, or too few to tell."""
+def business_days(dates, fewest=14):
+    """Returns the number of each business day, or `None` if dates are others, or of too few days to tell."""
     days = dates.astype("datetime64[D]")
-    if (dates != days).any() or not np.is_busday(days).all() or days.max() - days.min() < np.timedelta64(14, "D"):
+    if (dates != days).any() or not np.is_busday(days).all() or days.max() - days.min() < np.timedelta64(fewest, "D"):
         return None
     return np.busday_count(days.min(), days)
+
+
+def frequency_again(name, kind, step, is_regular, moments, series):
+    """Returns a known frequency, with the ticks of other rows, or raises an error if they do not have it."""
+    if not is_regular:
+        return Frequency(name, None, kind, step)
+    makers = {"months": months, "business days": lambda dates: business_days(dates, 0)}
+    dated = kind != "numbers"
+    places = None
+    if dated == (moments.dates is not None):
+        places = makers[kind](moments.dates) if kind in makers else moments.values
+    ticks = None if places is None else multiples(places, series, step)
+    if ticks is None:
+        raise ValueError(f"the rows are not {name}, as those are that the model has learned from")
+    return Frequency(name, ticks, kind, step)
+
+
+def multiples(places, series, step):
+    """Returns the place of each row of its series at a multiple of a distance, or `None` if one is elsewhere."""
+    ticks = np.zeros(len(places), "int64")
+    for rows in series:
+        exact = (places[rows] - places[rows[0]]) / step
+        ticks[rows] = np.round(exact)
+        if np.abs(exact - ticks[rows]).max() > 1e-3:
+            return None
+    return ticks
 
 
 def regular(places, series):
@@ -123,13 +153,8 @@ def regular(places, series):
     step = float(distances[first[counts.argmax()]])
     if counts.max() < USUAL * len(distances):
         return None
-    ticks = np.zeros(len(places), "int64")
-    for rows in series:
-        exact = (places[rows] - places[rows[0]]) / step
-        ticks[rows] = np.round(exact)
-        if np.abs(exact - ticks[rows]).max() > 1e-3:
-            return None
-    return step, ticks
+    ticks = multiples(places, series, step)
+    return None if ticks is None else (step, ticks)
 
 
 def name_of(kind, step):

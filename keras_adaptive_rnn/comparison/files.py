@@ -100,12 +100,19 @@ def read(
 
 
 def read_arrays(path, split, seed):
+    """Returns the `Data` of arrays in a file of `numpy.savez`."""
+    arrays = read_npz(path, ("x", "y"), ("groups",))
+    return from_arrays(arrays["x"], arrays["y"], arrays.get("groups"), split, seed)
+
+
+def read_npz(path, needed, optional=()):
+    """Returns arrays of a file of `numpy.savez`, by name."""
     arrays = {}
     try:
         with path.open("rb") as file:
             archive = np.load(file)
             names = [] if isinstance(archive, np.ndarray) else archive.files
-            for name in [name for name in ("x", "y", "groups") if name in names]:
+            for name in [name for name in (*needed, *optional) if name in names]:
                 try:
                     arrays[name] = archive[name]
                 except ValueError as error:
@@ -118,10 +125,11 @@ def read_arrays(path, split, seed):
                 "with `.astype(str)`"
             ) from None
         raise ValueError(f"is not a file of numpy.savez, or a damaged one: {why}") from None
-    missing = [name for name in ("x", "y") if name not in arrays]
-    if missing:
-        raise ValueError(f"needs arrays named x and y, and holds {listed(names) or 'none with a name'}")
-    return from_arrays(arrays["x"], arrays["y"], arrays.get("groups"), split, seed)
+    if not set(needed) <= set(arrays):
+        what = " and ".join(needed)
+        what = f"arrays named {what}" if len(needed) > 1 else f"an array named {what}"
+        raise ValueError(f"needs {what}, and holds {listed(names) or 'none with a name'}")
+    return arrays
 
 
 # Texts.

@@ -45,9 +45,88 @@ class Rows:
         """Returns the rows of a series."""
         return np.arange(*np.searchsorted(self.owners, [owner, owner + 1]))
 
+    def first(self):
+        """Returns the first row of the series of each row."""
+        return np.searchsorted(self.owners, self.owners)
+
     def take(self, column):
         """Returns a column of the file; NaN where a row is missing."""
         return np.where(self.places < 0, np.nan, column[self.places])
+
+
+@dataclasses.dataclass
+class Features:
+    """What models read of each row: decided on the rows to train on, and the same for new ones.
+
+    Args:
+        observed: Names of the columns that are read up to the last row of a window.
+        known: Names of those that are known in advance.
+        means: Dict of the mean of each column, which stands for what is missing before the first value of a series.
+        flags: Dict of the feature that says where a column has no value, by column.
+        cycles: Names of the features of the calendar.
+    """
+
+    observed: list[str]
+    known: list[str]
+    means: dict[str, float]
+    flags: dict[str, str]
+    cycles: list[str] = dataclasses.field(default_factory=list)
+
+    @classmethod
+    def of(cls, values, known, trained, taken=None, static=()):
+        """Returns those of columns, given as arrays by name.
+
+        A feature that says what is missing is only of use where the rows to train on show both, and not for what never
+        changes.
+
+        Args:
+            values: Dict of arrays [rows], NaN where a value is missing.
+            known: Names of the columns that are known in advance.
+            trained: Array [rows], which rows are trained on.
+            taken: Names that features may not have; `None` means that nothing says what is missing.
+            static: Names of the columns that never change within a series.
+        """
+        means, flags = {}, {}
+        for name, column in values.items():
+            missing = np.isnan(column)
+            if missing[trained].all():
+                raise ValueError(f"column {name!r} has no number in the rows to train on: leave it out by --columns")
+            means[name] = float(column[trained & ~missing].mean())
+            if taken is not None and missing[trained].any() and name not in static:
+                flags[name] = distinct(f"{name} is missing", taken)
+        return cls([name for name in values if name not in known], list(known), means, flags)
+
+    @property
+    def advance(self):
+        """The names of the features that are known in advance."""
+        return [*self._with_flags(self.known), *self.cycles]
+
+    @property
+    def names(self):
+        return [*self._with_flags(self.observed), *self.advance]
+
+    def _with_flags(self, columns):
+        return [*columns, *(self.flags[name] for name in columns if name in self.flags)]
+
+    def matrix(self, values, owners, of_calendar, ahead):
+        """Returns the features of rows, `[rows, features]`.
+
+        Of what is known in advance, each row shows what is `ahead` of it: the last one of a window, the goal's.
+        """
+        later = np.minimum(np.arange(len(owners)) + ahead, len(owners) - 1)
+        in_advance = [self._columns(values, self.known, owners), *(of_calendar[name][:, None] for name in self.cycles)]
+        return np.concatenate(
+            [self._columns(values, self.observed, owners), *(column[later] for column in in_advance)], axis=1
+        )
+
+    def _columns(self, values, names, owners):
+        """Returns columns with the last value where one is missing, and then those that say where."""
+        columns = []
+        for name in names:
+            last = carried(values[name], owners)
+            columns.append(np.where(np.isnan(last), self.means[name], last))
+        columns += [np.isnan(values[name]).astype(float) for name in names if name in self.flags]
+        return np.stack(columns, axis=1) if columns else np.zeros((len(owners), 0))
 
 
 class Table:
@@ -245,7 +324,7 @@ class Table:
 
     def arranged(self, series, numbers, present):
         """Returns the `Rows` of the table, once it is known what to do with those that are missing."""
-        self.frequency = None if self.moments is None else frequency_of(self.moments, list(series.values()))
+        self.frequency = None if self.moments is None else self.frequency_of(list(series.values()))
         ticks = None if self.frequency is None else self.frequency.ticks
         if self.missing == "drop":
             whole = present & ~np.isnan(list(numbers.values())).any(axis=0)
@@ -268,6 +347,9 @@ class Table:
                 ticks[rows] = np.arange(len(rows))
         owners = np.repeat(np.arange(len(series)), [len(rows) for rows in series.values()])
         return Rows(places, owners, ticks[places])
+
+    def frequency_of(self, series):
+        return frequency_of(self.moments, series)
 
     def about_gaps(self):
         """Returns how many rows are missing, and after which one, as a message says it."""
@@ -351,9 +433,9 @@ class Table:
         if self.missing == "interpolate":
             values = {name: self.interpolated(column, rows, edges=True) for name, column in values.items()}
         trained = np.isin(rows.owners, parts["train"])
-        columns, matrix = self.filled(values, rows, trained)
-        x = matrix.reshape(*shape, -1)
-        card |= {"columns": columns}
+        features = self.features_of(values, rows, trained)
+        x = features.matrix(values, rows.owners, {}, 0).reshape(*shape, -1)
+        card |= {"columns": features.names, "reads": dataclasses.asdict(features)}
         data = prepare({part: (x[chosen], y[chosen]) for part, chosen in parts.items()}, "series", card)
         data.card["read"] = self.read({part: f"{len(chosen):,} series" for part, chosen in parts.items()})
         return data
@@ -396,9 +478,18 @@ class Table:
         begins = {part: begins[chosen] for part, chosen in parts.items()}
         goals = {part: goals[chosen] for part, chosen in parts.items()}
         of_part = {part: covered(each, steps, len(rows)) for part, each in begins.items()}
-        columns, advance, matrix, of_calendar = self.features_of(values, rows, of_part["train"], ahead)
-        card |= {"columns": columns, "known": advance, "horizon": ahead}
-        check_scales({part: matrix[read] for part, read in of_part.items()}, columns, "x")
+        features = self.features_of(values, rows, of_part["train"])
+        of_calendar, told_calendar = self.calendar_of(rows, of_part["train"])
+        features.cycles = list(of_calendar)
+        matrix = features.matrix(values, rows.owners, of_calendar, ahead)
+        card |= {
+            "columns": features.names,
+            "known": features.advance,
+            "horizon": ahead,
+            "frequency": None if self.frequency is None else self.frequency.card(),
+            "reads": dataclasses.asdict(features),
+        }
+        check_scales({part: matrix[read] for part, read in of_part.items()}, features.names, "x")
         # Of float64, there would be room for half as many windows.
         matrix = matrix.astype("float32")
         data = prepare(
@@ -412,9 +503,9 @@ class Table:
         if self.is_forecast:
             values, ends = values[self.target], {part: each + steps - 1 for part, each in begins.items()}
             season = self.season(values, rows, covered(begins["train"], steps + ahead, len(rows)))
-            data.series = Series(values, rows.owners, rows.ticks, ends, ahead, season, len(advance))
+            data.series = Series(values, rows.owners, rows.ticks, ends, ahead, season, len(features.advance))
         said = {part: self.about_part(rows, each) for part, each in goals.items()}
-        data.card["read"] = self.read(said, data.series, of_calendar)
+        data.card["read"] = self.read(said, data.series, told_calendar)
         return data
 
     def begins(self, rows, count, steps, ahead):
@@ -434,22 +525,18 @@ class Table:
         before_end = np.cumsum(lengths)[rows.owners] - np.arange(len(rows))
         return np.flatnonzero(before_end >= steps + ahead)
 
-    def features_of(self, values, rows, trained, ahead):
-        """Returns the names of all features, of those known in advance, an array of them, and what the calendar says.
+    def features_of(self, values, rows, trained):
+        taken = self.columns if self.missing == "mask" else None
+        return Features.of(values, self.known, trained, taken, self.static)
 
-        Of what is known in advance, each row shows what is `ahead` of it: the last one of a window, the goal's.
-        """
-        names, matrix = self.filled({name: values[name] for name in values if name not in self.known}, rows, trained)
-        known, of_known = self.filled({name: values[name] for name in self.known}, rows, trained)
+    def calendar_of(self, rows, trained):
+        """Returns the cycles of the calendar by name, for each row, and what is said of them."""
         of_calendar, too_long, dates = {}, [], self.dates(rows) if self.calendar else None
         if dates is not None:
             span = (dates[trained].max() - dates[trained].min()).astype(float)
             of_calendar, too_long = cycles(dates, self.frequency.seconds, span)
-        advance = [*known, *(distinct(name, self.columns) for name in of_calendar)]
-        later = np.minimum(np.arange(len(rows)) + ahead, len(rows) - 1)
-        in_advance = np.stack([*of_known.T, *of_calendar.values()], axis=1)[later] if advance else of_known
-        matrix = np.concatenate([matrix, in_advance], axis=1)
-        return [*names, *advance], advance, matrix, self.told_calendar(of_calendar, too_long)
+        of_calendar = {distinct(name, self.columns): column for name, column in of_calendar.items()}
+        return of_calendar, self.told_calendar(of_calendar, too_long)
 
     def without_gaps(self, values, rows):
         """Returns the columns interpolated, which rows have all values then, and in which ones windows may end.
@@ -473,26 +560,6 @@ class Table:
             if len(known):
                 column[chosen] = np.interp(times[chosen], times[known], column[known], outside, outside)
         return column
-
-    def filled(self, values, rows, trained):
-        """Returns names and array of columns: the last value where one is missing, and features that say where.
-
-        Before the first value of a series, it is the mean of all that are trained on. A feature that says what is
-        missing is only of use where the rows to train on show both, and not for what never changes.
-        """
-        columns, flags = {}, {}
-        for name, column in values.items():
-            columns[name], missing = column, np.isnan(column)
-            if not missing.any():
-                continue
-            if missing[trained].all():
-                raise ValueError(f"column {name!r} has no number in the rows to train on: leave it out by --columns")
-            if self.missing == "mask" and missing[trained].any() and name not in self.static:
-                flags[distinct(f"{name} is missing", self.columns)] = missing.astype(float)
-            last = carried(column, rows.owners)
-            columns[name] = np.where(np.isnan(last), column[trained & ~missing].mean(), last)
-        columns |= flags
-        return list(columns), np.stack(list(columns.values()), axis=1) if columns else np.zeros((len(trained), 0))
 
     def by_time(self, rows, goals):
         """Returns the windows of each part: what is to be predicted in a later part is later than all before."""
