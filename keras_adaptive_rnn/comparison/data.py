@@ -301,7 +301,7 @@ def prepare(parts, kind, card=None, classes=None, text=False):
     else:
         check_scales(x, data.card.get("columns"), "x")
         data.x = {part: array.astype("float32", copy=False) for part, array in x.items()}
-    data.card["steps"], data.card["features"] = x["train"].shape[1], x["train"].shape[2:]
+    data.card |= {"steps": x["train"].shape[1], "features": x["train"].shape[2:], "vocabulary": data.vocabulary}
     if y["train"].dtype.kind == "f":
         _numbers(data)
     else:

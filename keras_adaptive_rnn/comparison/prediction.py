@@ -137,10 +137,8 @@ class NewTable(Table):
 
     def numbers(self, name):
         hint = "turn it into numbers, as it was in the file that the model has learned from"
-        # The target of rows to come is not there yet.
-        may_lack = self.missing != "refuse" or name == self.target or name in self.reads.known
-        column = self.columns[name]
-        return column.numbers_and_gaps(hint) if may_lack else column.numbers(hint)
+        # Rows to come are empty, and those that no window reaches are not read.
+        return self.columns[name].numbers_and_gaps(hint)
 
     def rows_to_come(self, numbers, series):
         """Returns which rows are later than the last one with a target."""
@@ -150,10 +148,6 @@ class NewTable(Table):
             if not len(known):
                 raise ValueError(f"column {self.target!r} has no number{in_series(name)}, from which to forecast")
             to_come[rows[known[-1] + 1 :]] = True
-            gaps = rows[: known[-1]][np.isnan(numbers[self.target][rows[: known[-1]]])]
-            if len(gaps) and self.missing == "refuse":
-                column = self.columns[self.target]
-                raise column.error(f"has no number in {column.row(gaps[0])}", "the model has learned from none without")
         return to_come
 
     def ends(self, rows, to_come, names):
@@ -209,7 +203,7 @@ class NewTable(Table):
             lacking = np.isnan(values[name][goals]) & ((rows.places[goals] < 0) | (self.missing != "mask"))
             if lacking.any():
                 raise ValueError(
-                    f"column {name!r} is known in advance, and has no value {int(lacking[0].argmax()) + 1} rows after "
+                    f"column {name!r} is known in advance, and has no value {counted(int(lacking[0].argmax()) + 1, 'row')} after "
                     f"the last one with a target: add the {counted(self.ahead, 'row')} to come"
                 )
         for name in self.reads.observed if self.missing in ("refuse", "interpolate") else ():
@@ -217,7 +211,8 @@ class NewTable(Table):
             if lacking.any():
                 at = windows[lacking][0]
                 where = self.columns[name].row(rows.places[at]) if rows.places[at] >= 0 else "a row that is missing"
-                raise ValueError(f"column {name!r} has no value in {where}, nor on both sides of it")
+                between = "" if self.missing == "refuse" else ", and not on both sides of it, to interpolate"
+                raise ValueError(f"column {name!r} has no number in {where}{between}; the model has learned from all")
 
     def place(self, rows, at, names, shape):
         """Returns which row is predicted."""

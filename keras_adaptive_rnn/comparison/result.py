@@ -1,5 +1,6 @@
 """What a comparison has found."""
 
+import json
 import os
 import pathlib
 from typing import Any
@@ -119,6 +120,25 @@ class Comparison:
         if fault:
             raise ValueError(f"{path} {fault}: the call that made it makes it again, from its trials")
         return keras.saving.load_model(path)
+
+    def predict(self, path: str | os.PathLike, decimal: str = ".") -> list[dict[str, Any]]:
+        """Returns what the best model predicts for a file like the one that was compared on.
+
+        Of a table to forecast, each series gets a dict: its name, the time, the forecast, and `lower` and `upper` ends
+        of intervals; the last row with a target is what is forecast from. Of what is known in advance, the file must
+        hold the rows to come, without a target. Of a table to classify, each series, or each row that ends a window,
+        gets a class and the probabilities of all; of arrays, each sample.
+
+        Args:
+            path: Path of the file.
+            decimal: What precedes the decimals of a number in a `.csv` file: `"."` (default) or `","`.
+
+        Raises:
+            ValueError: The file cannot be read, or lacks what the model reads.
+        """
+        from keras_adaptive_rnn.comparison.prediction import predictions
+
+        return predictions(self.best_model(), json.loads((self.path / "best.json").read_text("utf-8")), path, decimal)
 
     def cells(self) -> tuple[list[str], list[list[str]]]:
         """Returns the headings and the rows of the table as text: of what was measured, and formatted."""
