@@ -10,7 +10,7 @@ import pytest
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import maps
-from tests.backends import dealt, in_turns
+from tests.backends import dealt_once, in_turns
 from tests.table import CELL_ROWS, OPTIONS
 
 pytestmark = in_turns
@@ -54,7 +54,7 @@ NAMES = [list(CELLS)[k : k + TOGETHER] for k in range(0, len(CELLS), TOGETHER)]
 PAIRS = [pytest.param(wrapper, names, id="-".join([wrapper, *names])) for wrapper in WRAPPERS for names in NAMES]
 
 
-@pytest.mark.parametrize(("wrapper", "names"), dealt(PAIRS))
+@pytest.mark.parametrize(("wrapper", "names"), dealt_once(PAIRS))
 def test_it_trains_and_is_saved(wrapper, names, rng, tmp_path):
     layers = [kar.RNN(WRAPPERS[wrapper](cell(name, wrapper)), return_sequences=True) for name in names]
     inputs = keras.Input((None, UNITS))

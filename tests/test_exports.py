@@ -9,6 +9,7 @@ import pytest
 
 import keras_adaptive_rnn as kar
 from tests import exporting
+from tests.backends import one_in
 
 # Converters warn of themselves.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -71,9 +72,11 @@ def deciding():
 
 
 def linear():
-    """Returns layers that scan: by elements, and in chunks, with heads of a single number."""
+    """Returns the linear layers and sLSTM; one has heads of a single number."""
     return [
         kar.AdaptiveLinear(4, return_sequences=True),
+        kar.RGLRU(4, return_sequences=True),
+        kar.SLSTM(4, return_sequences=True),
         kar.MLSTM(4, return_sequences=True),
         kar.GatedDeltaNet(4, num_heads=4, return_sequences=True),
     ]
@@ -107,8 +110,8 @@ CASES = {
     "tensorflow": [
         *((several, format) for format in FORMATS),
         *((deciding, format) for format in ("tf_saved_model", "onnx")),
-        *((feed_forward, format) for format in FORMATS),
-        (linear, "litert"),
+        *((feed_forward, format) for format in one_in(2, FORMATS)),
+        *((linear, format) for format in ("litert", "onnx")),
         (lstm_jump, "onnx"),
         (lstm_jump, "litert"),
         (skim_or_read, "tf_saved_model"),
@@ -121,7 +124,7 @@ CASES = {
         *((several, format) for format in FORMATS),
         (deciding, "torch"),
         (linear, "onnx"),
-        *((feed_forward, format) for format in FORMATS),
+        *((feed_forward, format) for format in one_in(3, FORMATS)),
         *((skim_or_read, format) for format in ("onnx", "openvino")),
     ],
 }[BACKEND]
@@ -132,9 +135,10 @@ def test_a_file_computes_what_predict_does(make, format, tmp_path):
     check(make, format, tmp_path, *FORMATS[format])
 
 
-@pytest.mark.skipif(BACKEND != "jax", reason="JAX traces other loops for a batch of known size")
-def test_an_onnx_file_of_one_batch_size(tmp_path):
-    check(several, "onnx", tmp_path, 2, None)
+@pytest.mark.skipif(BACKEND != "jax", reason="JAX traces other loops for sizes that it knows")
+@pytest.mark.parametrize(("make", "batch", "steps"), [(several, 2, None), (linear, None, 5)])
+def test_an_onnx_file_of_one_size(make, batch, steps, tmp_path):
+    check(make, "onnx", tmp_path, batch, steps)
 
 
 def check(make, format, folder, batch, steps):

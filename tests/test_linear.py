@@ -91,6 +91,21 @@ def test_the_scan_of_long_sequences(associative):
     np.testing.assert_allclose(found, np.stack(states), rtol=1e-5, atol=1e-5 * scale)
 
 
+@pytest.mark.skipif(keras.backend.backend() != "jax", reason="JAX knows the memory of a program before it runs")
+def test_the_memory_of_a_scan():
+    """A scan, and its gradient, hold twice their inputs and outputs at most."""
+    import jax
+
+    def gradients(*args):
+        return jax.grad(lambda *args: ops.sum(engine.linear_scan(*args, False) ** 2), (0, 1, 2))(*args)
+
+    args = np.ones((50, 8, 16), "float32"), np.ones((50, 8, 16), "float32"), np.ones((8, 16), "float32")
+    for function in (lambda *args: engine.linear_scan(*args, False), gradients):
+        memory = jax.jit(function).lower(*args).compile().memory_analysis()
+        in_and_out = memory.argument_size_in_bytes + memory.output_size_in_bytes
+        assert memory.temp_size_in_bytes < 1.01 * in_and_out
+
+
 def test_which_schedule_runs():
     x = np.ones((2, 5, 3), "float32")
     layer = kar.MinGRU(4)

@@ -121,7 +121,7 @@ class GatedDeltaNetCell(MatrixMemoryCell):
         seen = ops.exp(ops.where(steps, b[..., :, None] - b[..., None, :], NEVER))
         k_transposed = ops.swapaxes(k, -1, -2)
         # What each step writes depends on what those before it have written: a triangular system.
-        among = ops.where(before, beta[..., None] * seen * plain_matmul(k, k_transposed), 0)
+        among = ops.where(before, beta[..., None] * seen * plain_matmul(k, k_transposed), 0.0)
         written = plain_matmul(inverse_of_one_plus(among), beta[..., None] * (v - kept * plain_matmul(k, s)))
         read = kept * plain_matmul(q, s) + plain_matmul(seen * plain_matmul(q, k_transposed), written)
         s = kept[..., -1:, :] * s + plain_matmul(k_transposed * seen[..., -1:, :], written)
@@ -142,11 +142,11 @@ def inverse_of_one_plus(lower):
     alone. On a CPU, JAX can hang in `solve_triangular` within a loop, and files cannot hold it.
     """
     n = lower.shape[-1]
-    row, column = ops.arange(n)[:, None], ops.arange(n)[None]
+    row, column = ops.arange(0, n)[:, None], ops.arange(0, n)[None]
     inverse, size = ops.cast(row == column, lower.dtype), 1
     while size < n:
         is_pair = ops.logical_and(row // (2 * size) == column // (2 * size), row // size != column // size)
-        between = ops.where(is_pair, lower, 0)
+        between = ops.where(is_pair, lower, 0.0)
         if size > 1:
             between = plain_matmul(plain_matmul(inverse, between), inverse)
         inverse, size = inverse - between, 2 * size

@@ -10,7 +10,7 @@ from keras_adaptive_rnn.cells.bases.linear import LinearCell
 
 # The exponent $c$ of the paper.
 EXPONENT = 8.0
-# The least $1 - a^2$, which half precision still tells from zero.
+# The least $t$, about a quarter of $1 - a^2$, which half precision still tells from zero.
 LEAST = 6e-8
 
 
@@ -91,9 +91,8 @@ class RGLRUCell(LinearCell):
         u = self.affine(inputs, run)
         r, i = ops.split(ops.sigmoid(self.gate_bias(self.gate_map(u, run), run)), 2, axis=-1)
         run.sow(self, r=r, i=i)
-        log_a = EXPONENT * r * ops.log_sigmoid(ops.cast(self.decay, u.dtype))
-        # 1 - a, as 1 - a^2 loses digits where a is near one.
-        lost = -ops.expm1(log_a)
-        square = lost * (2 - lost)
+        # 1 - a^2 = (1 + a)^2 t keeps its digits where a is near one.
+        t = ops.tanh(-EXPONENT / 2 * r * ops.log_sigmoid(ops.cast(self.decay, u.dtype)))
+        a = (1 - t) / (1 + t)
         # The gradient of the root is infinite at zero.
-        return 1 - lost, ops.sqrt(ops.where(square > LEAST, square, LEAST)) * i * u
+        return a, (1 + a) * ops.sqrt(ops.where(t > LEAST, t, LEAST)) * i * u

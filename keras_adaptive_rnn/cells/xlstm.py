@@ -94,7 +94,7 @@ class SLSTMCell(GatedCell):
         has_past = n > 0
         kept = ops.where(has_past, _log_forget(f, self.forget_gate) + m, i)
         m = ops.where(kept > i, kept, i)
-        f, i = ops.where(has_past, ops.exp(kept - m), 0), ops.exp(i - m)
+        f, i = ops.where(has_past, ops.exp(kept - m), 0.0), ops.exp(i - m)
         c, n = f * c + i * z, f * n + i
         h = o * c / n
         run.sow(self, i=i, f=f, z=z, o=o)

@@ -96,9 +96,9 @@ class MatrixMemoryCell(LinearCell):
         if count == 0:
             return ops.reshape(coefficients[2], (0, ops.shape(coefficients[2])[1], self.units)), memories
         size = self.chunk_size if count is None else min(self.chunk_size, count)
-        missing = (-length) % size
+        chunks = (length + size - 1) // size
         queries, keys, values, *gates = (
-            _chunked(c, neutral, missing, size) for c, neutral in zip(coefficients, self.neutral, strict=True)
+            _chunked(c, neutral, chunks, size) for c, neutral in zip(coefficients, self.neutral, strict=True)
         )
         narrow = keras.backend.standardize_dtype(values.dtype) in ("float16", "bfloat16")
 
@@ -125,17 +125,20 @@ def _flat(x):
     return ops.reshape(x, (-1, math.prod(x.shape[1:])))
 
 
-def _chunked(x, neutral, missing, size):
+def _chunked(x, neutral, chunks, size):
     """Returns `[time, batch, heads, ...]`, with neutral steps at the end, as `[chunks, batch, heads, steps, ...]`."""
+    length, *rest = ops.shape(x)
+    missing = chunks * size - length
     if not (isinstance(missing, int) and missing == 0):
-        x = ops.concatenate([x, ops.full((missing, *ops.shape(x)[1:]), neutral or 0.0, dtype=x.dtype)])
-    x = ops.reshape(x, (-1, size, *ops.shape(x)[1:]))
+        x = ops.concatenate([x, ops.full((missing, *rest), neutral or 0.0, dtype=x.dtype)])
+    x = ops.reshape(x, (chunks, size, *rest))
     return ops.transpose(x, (0, 2, 3, 1, *range(4, len(x.shape))))
 
 
 def causal(steps, strict=False):
     """Returns a boolean matrix `[steps, steps]`: whether the second of two steps is not after the first, or before."""
-    row = ops.arange(steps)
+    # With a zero to start from, and zeros of floats in `where`: otherwise JAX writes no ONNX.
+    row = ops.arange(0, steps)
     return row[:, None] > row if strict else row[:, None] >= row
 
 
