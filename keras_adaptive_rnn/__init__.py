@@ -2,9 +2,9 @@
 
 import importlib
 
-from keras_adaptive_rnn import _backend, _hub_options
+from keras_adaptive_rnn import _backend, _commands
 
-_hub_options.check_before_keras()
+_commands.check_before_keras()
 _backend.check()
 
 from keras_adaptive_rnn import (
