@@ -39,11 +39,22 @@ def parse(argv=None):
     )
     add("--weights", type=positive(int), help="weights of each model (100,000 for a text, 20,000 otherwise)")
     add("--equal", choices=("weights", "time"), default="weights", help="what is equal: the weights, or a train step")
-    add("--minutes", type=positive(float), default=10, help="time for everything (%(default)s)")
+    add(
+        "--minutes",
+        type=positive(float),
+        default=10,
+        help="time for everything (%(default)s)",
+    )
     add("--trials", type=positive(int), default=4, help="learning rates for each cell (%(default)s)")
-    add("--seeds", type=positive(int), default=3, help="trainings of each of the better cells (%(default)s)")
+    add(
+        "--seeds",
+        type=positive(int),
+        default=3,
+        help="trainings of the better cells; others get one (%(default)s)",
+    )
     add("--depth", type=positive(int), default=1, help="recurrent layers (%(default)s)")
     add("--batch", type=positive(int), default=32, help="sequences in a batch (%(default)s)")
     add("--seed", type=int, default=0, help="decides how the data is divided, and all weights (%(default)s)")
     add("--no-memory", action="store_true", help="do not measure the memory of training, which takes seconds a cell")
+    add("--wide", action="store_true", help="show all columns of the table, also where they do not fit 80 characters")
     return options.parse_args(argv)

@@ -1,21 +1,25 @@
 """Compare cells on your data: `python -m keras_adaptive_rnn compare DATA`."""
 
 import pathlib
+import time
 
-from keras_adaptive_rnn._command_line import ending, list_files, names
+from keras_adaptive_rnn._command_line import ending, list_files, names, without_logs
 from keras_adaptive_rnn._compare_options import parse
 
 
 def main(argv=None):
+    begun = time.perf_counter()
     args = parse(argv)
     output = args.output or f"compare_{pathlib.Path(args.data).stem}"
     with ending(output):
-        comparison = compared(args, output)
-    show(comparison)
+        comparison = compared(args, output, begun)
+    show(comparison, args.wide)
 
 
-def compared(args, output):
-    # Imported here: `--help` needs none of it.
+def compared(args, output, begun):
+    # Imported here: what is wrong with the options needs none of it.
+    import keras
+
     from keras_adaptive_rnn.comparison.candidates import from_command_line
     from keras_adaptive_rnn.comparison.experiment import run, validate_settings
     from keras_adaptive_rnn.comparison.files import read
@@ -45,26 +49,15 @@ def compared(args, output):
         args.seed,
         args.decimal,
     )
-    return run(data, settings, output)
+    with without_logs():
+        # Keras imports TensorFlow here, if it is there, on every backend.
+        keras.utils.set_random_seed(0)
+    return run(data, settings, output, begun=begun)
 
 
-def show(comparison):
-    """Prints the table, the recommendation and the files."""
-    from rich.console import Console
-    from rich.table import Table
-
-    headings, rows = comparison.cells()
-    console = Console()
-    if console.is_terminal:
-        table = Table()
-        for k, heading in enumerate(headings):
-            table.add_column(heading, justify="left" if k == 0 else "right")
-        for k, row in enumerate(rows):
-            table.add_row(*row, style="bold" if k == 0 else "dim" if k >= len(comparison.results["rows"]) else None)
-        console.print(table)
-        print(f"\n{comparison.recommendation}\n")
-    else:
-        print(comparison)
+def show(comparison, wide):
+    """Prints the table, the recommendation, the lines in Python and the files."""
+    print(comparison.text(wide))
     print(comparison.code)
     list_files(
         comparison.path,
