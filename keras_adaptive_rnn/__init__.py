@@ -6,6 +6,7 @@ from keras_adaptive_rnn import _backend, _commands
 
 _commands.check_before_keras()
 _backend.check()
+_commands.import_keras()
 
 from keras_adaptive_rnn import (
     activations,

@@ -1,9 +1,10 @@
 """The commands of `python -m`, and what they say before Keras and its backend are imported, which takes seconds."""
 
+import importlib
 import os
 import sys
 
-from keras_adaptive_rnn import _compare_options, _hub_options, _probe_options
+from keras_adaptive_rnn import _command_line, _compare_options, _hub_options, _probe_options
 
 OPTIONS = {"compare": _compare_options, "probe": _probe_options}
 TEXT = """\
@@ -29,23 +30,35 @@ or torch.
 """
 
 
-def check_before_keras():
-    """Ends the process if it runs a command that only shows a text, or that cannot begin.
+def command():
+    """Returns the module of this package that `python -m` runs, and its arguments, or `None`.
 
-    `python -m` imports this package before it runs a module of it.
+    `python -m` imports this package before it runs a module of it. Until then, `sys.argv` begins with `-m`, and the
+    name of the module is only in the other list.
     """
-    # What `sys.argv` is while `python -m` looks for its module, whose name is only in the other list.
     if sys.argv[:1] != ["-m"]:
-        return
-    module, arguments = sys.orig_argv[-len(sys.argv)], sys.argv[1:]
-    if module not in ("keras_adaptive_rnn", "keras_adaptive_rnn.hub"):
-        return
-    # TensorFlow reads it when it is imported, and Keras imports TensorFlow on JAX too.
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    if module == "keras_adaptive_rnn.hub":
-        _hub_options.check_command(arguments)
-    else:
-        chosen(arguments).parse(arguments[1:])
+        return None
+    module = sys.orig_argv[-len(sys.argv)]
+    return (module, sys.argv[1:]) if module in ("keras_adaptive_rnn", "keras_adaptive_rnn.hub") else None
+
+
+def check_before_keras():
+    """Ends the process if it runs a command that only shows a text, or that cannot begin."""
+    if found := command():
+        module, arguments = found
+        if module == "keras_adaptive_rnn.hub":
+            _hub_options.check_command(arguments)
+        else:
+            chosen(arguments).parse(arguments[1:])
+
+
+def import_keras():
+    """Imports Keras for a command, without what TensorFlow logs meanwhile."""
+    if command():
+        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+        with _command_line.without_logs():
+            # On every backend, Keras imports TensorFlow to seed it, if it is there.
+            importlib.import_module("keras").utils.set_random_seed(0)
 
 
 def chosen(arguments):

@@ -128,7 +128,7 @@ def test_what_no_cell_beats_is_recommended():
     assert "GRU has 2, better by 0.3 (95 %:" in found["sentence"]
     found = statistics.recommend(given_rows, "loss", [reference(2.9, contributions=[[2.9, 2.9]])])
     assert found["verdict"] in ("ahead", "tied")
-    assert "Without a network, the last value has 2.9." in found["sentence"]
+    assert "Without a network (the last value), it is 2.9." in found["sentence"]
 
 
 def test_one_seed_and_divergence():

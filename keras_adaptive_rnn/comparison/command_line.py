@@ -3,7 +3,7 @@
 import pathlib
 import time
 
-from keras_adaptive_rnn._command_line import ending, list_files, names, without_logs
+from keras_adaptive_rnn._command_line import ending, list_files, names
 from keras_adaptive_rnn._compare_options import parse
 
 
@@ -18,8 +18,6 @@ def main(argv=None):
 
 def compared(args, output, begun):
     # Imported here: what is wrong with the options needs none of it.
-    import keras
-
     from keras_adaptive_rnn.comparison.candidates import from_command_line
     from keras_adaptive_rnn.comparison.experiment import run, validate_settings
     from keras_adaptive_rnn.comparison.files import read
@@ -49,9 +47,6 @@ def compared(args, output, begun):
         args.seed,
         args.decimal,
     )
-    with without_logs():
-        # Keras imports TensorFlow here, if it is there, on every backend.
-        keras.utils.set_random_seed(0)
     return run(data, settings, output, begun=begun)
 
 

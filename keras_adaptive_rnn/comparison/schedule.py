@@ -80,7 +80,7 @@ def schedule(seconds, times, count, seeds, trials, samples):
     all_cells = list(times.values())
     # Every cell is trained in full with the first seed, and the better ones with the others.
     full = [*all_cells, *(seeds - 1) * slowest_of(times, kept)]
-    longest = max(2 * FEWEST, min(steps_in(FINAL * seconds, full), PASSES * count))
+    longest = max(2 * FEWEST, min(steps_in(FINAL * seconds, full, FEW), PASSES * count))
     final = trial(kept, longest, full, FEW)
     final["scored"] = {part: scored(final, full, size) for part, size in samples.items()}
     # Rates are tried in shorter trainings: fewer of them, where these would be too short.
@@ -88,7 +88,7 @@ def schedule(seconds, times, count, seeds, trials, samples):
         sizes = rungs(trials)
         # In each rung half as many trials take twice as many steps.
         searched = [each for k, size in enumerate(sizes) for each in size * 2**k * all_cells]
-        shortest = steps_in(SEARCH * seconds, searched) if sizes else 0
+        shortest = steps_in(SEARCH * seconds, searched, 1) if sizes else 0
         if trials <= 2 or shortest >= FEWEST:
             break
         trials -= 1
@@ -100,9 +100,20 @@ def schedule(seconds, times, count, seeds, trials, samples):
     }
 
 
-def steps_in(seconds, cells):
+def steps_in(seconds, cells, fewest):
     """Returns the steps that trainings of cells may have in the time that is left for them, beside judgements."""
-    return int((1 - JUDGED) * seconds / sum(each["step"] for each in cells))
+    starts = pieces_of(fewest) * sum(each["start"] for each in cells) + fewest * sum(map(glance, cells))
+    return int(((1 - JUDGED) * seconds - starts) / sum(each["step"] for each in cells))
+
+
+def glance(times):
+    """Returns the seconds of the smallest judgement."""
+    return times["judgement"] + GLANCE * times["row"]
+
+
+def pieces_of(validations):
+    """Returns the fewest pieces of a training: the learning rate falls in some steps at least."""
+    return max(4, validations)
 
 
 def trial(kept, steps, cells, fewest):
@@ -116,10 +127,9 @@ def trial(kept, steps, cells, fewest):
 
     # To start a piece takes its time as well.
     pieces = int(0.1 * steps * total("step") / total("start")) if total("start") else PIECES
-    pieces = min(PIECES, steps, max(FEW, pieces))
+    pieces = min(PIECES, steps, max(pieces_of(fewest), pieces))
     share = JUDGED * steps * total("step")
-    glance = total("judgement") + GLANCE * total("row")
-    validations = int(min(pieces, max(fewest, share / glance)))
+    validations = int(min(pieces, max(fewest, share / sum(map(glance, cells)))))
     # The last piece is judged, and every so many before it.
     pieces -= pieces % validations
     rows = (share / validations - total("judgement")) / total("row") if total("row") else math.inf

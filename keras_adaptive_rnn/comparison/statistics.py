@@ -247,7 +247,7 @@ class Advice:
         if self.reference is None:
             return ""
         score = self.reference["validation"][0]
-        return f" Without a network, {self.reference['title']} has {score:.4g}."
+        return f" Without a network ({self.reference['title']}), it is {score:.4g}."
 
     def costs(self, row):
         parts = [f"{row['seconds']:.2g} s for a training"] if "seconds" in row else []
