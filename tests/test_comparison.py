@@ -321,6 +321,7 @@ def memory_task(samples=160):
 
 def test_a_cell_without_a_memory_loses(tmp_path, monkeypatch):
     monkeypatch.setattr(schedule, "FEWEST", 30)
+    monkeypatch.setattr(schedule, "DECENT", 30)
     monkeypatch.setattr(schedule, "LOWEST", 0.01)
     monkeypatch.setattr(schedule, "PIECES", 3)  # Each `fit` takes TensorFlow a tenth of a second.
     x, y = memory_task()

@@ -114,6 +114,15 @@ def test_a_curve_that_still_falls_takes_the_place_of_a_winner():
     ].startswith("Not enough training to choose: the curve of X still falls.")
 
 
+def test_a_short_training_names_no_winner():
+    found = statistics.recommend(rows(a=[1.0, 1.1], b=[3.0, 3.1]), "loss", [reference(0.5)], minutes=1, needed=3.2)
+    assert found["verdict"] == "untrained"
+    assert found["sentence"] == (
+        "Not enough training to choose: the trainings are too short. Train longer with --minutes 4 or so. The model "
+        "that is saved, of A, is the best so far. No cell beats the last value yet."
+    )
+
+
 def test_what_no_cell_beats_is_recommended():
     given_rows = rows(lstm=[2.1, 2.1, 2.2], gru=[2.0, 1.9, 2.1])
     found = statistics.recommend(given_rows, "loss", [reference(9.0, "the mean"), reference(0.5)])
@@ -188,14 +197,14 @@ def random_rows(draw):
     cells = [row(k, seeds) for k in range(draw(some.integers(1, 4)))]
     behind = [row(k, 1) for k in range(len(cells), len(cells) + draw(some.integers(0, 2)))]
     references = [reference(draw(SCORE), "nothing")] if draw(some.booleans()) else []
-    return cells, references, behind, draw(some.booleans())
+    return cells, references, behind, draw(some.booleans()), draw(some.sampled_from((None, None, 12.3)))
 
 
 @settings(max_examples=300, deadline=None, database=None, derandomize=True)
 @given(random_rows())
 def test_no_recommendation_contradicts_itself(drawn):
-    cells, references, behind, more_training = drawn
-    found = statistics.recommend(cells, "loss", references, 10, more_training, behind)
+    cells, references, behind, more_training, needed = drawn
+    found = statistics.recommend(cells, "loss", references, 10, more_training, needed, behind)
     sentence, verdict = found["sentence"], found["verdict"]
     titles = {row["name"]: row["title"] for row in cells}
     claims = {
@@ -296,6 +305,13 @@ def test_the_slowest_cells_are_left_out_where_the_time_is_short_but_never_the_fi
     seconds = schedule.seconds_needed(times, 10_000, 1, 2, SAMPLES)
     assert schedule.affordable(times, seconds, 10_000, 1, 2, SAMPLES)[0] == list("abcd")
     assert schedule.affordable(times, seconds / 1.5, 10_000, 1, 2, SAMPLES)[0] != list("abcd")
+
+
+def test_the_time_that_decent_trainings_need():
+    times = {name: {**TIMES, "step": 0.1} for name in "ab"}
+    seconds = schedule.seconds_needed(times, 10_000, 3, 4, SAMPLES)
+    assert schedule.schedule(seconds, times, 10_000, 3, 4, SAMPLES)["final"]["steps"] >= schedule.DECENT
+    assert schedule.schedule(seconds / 1.5, times, 10_000, 3, 4, SAMPLES)["final"]["steps"] < schedule.DECENT
 
 
 def test_fewer_rates_are_tried_where_trials_would_be_too_short():

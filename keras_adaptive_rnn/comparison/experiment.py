@@ -1,5 +1,6 @@
 """The comparison: sizes, measured times, a search for learning rates, several seeds, a result."""
 
+import math
 import os
 import pathlib
 import tempfile
@@ -27,8 +28,10 @@ from keras_adaptive_rnn.comparison.schedule import (
     PASSES,
     affordable,
     cost_seconds,
+    decent,
     estimated,
     memory_seconds,
+    schedule,
     seconds_needed,
     trial_seconds,
 )
@@ -249,7 +252,7 @@ class Experiment:
 
     def plan_of_folder(self):
         """Returns the plan, which is made if there is none: without it, trials that are done fit to nothing."""
-        needs = ("units", "times", "cells", "left_out", "memory", "schedule", "versions", "machine", "date")
+        needs = ("units", "times", "cells", "left_out", "minutes", "memory", "schedule", "versions", "machine", "date")
         path = self.folder.path / "plan.json"
         try:
             plan = self.folder.read("plan", needs)
@@ -280,22 +283,26 @@ class Experiment:
         given = (count, settings["seeds"], settings["trials"], samples)
         left = total - self.elapsed() - FINISH
         names, chosen = affordable(times, left, *given)
-        of_chosen = {name: times[name] for name in names}
-        of_memory = memory_seconds(of_chosen, chosen["final"]["kept"])
-        memory = settings["memory"] and of_memory <= MEMORY * total
+        memory = settings["memory"]
         if memory:
-            names, chosen = affordable(of_chosen, left - of_memory, *given)
+            of_chosen = {name: times[name] for name in names}
+            of_memory = memory_seconds(of_chosen, chosen["final"]["kept"])
+            shorter = schedule(left - of_memory, of_chosen, *given)
+            # Not at the expense of what matters more.
+            memory = of_memory <= MEMORY * total and shorter["final"]["steps"] >= decent(count)
+            chosen = shorter if memory else chosen
+        every = {name: times.get(name, mean_of(times)) for name in self.candidates}
         left_out = [name for name in self.candidates if name not in names]
-        minutes = None
-        if left_out:
-            every = {name: times.get(name, mean_of(times)) for name in self.candidates}
-            build = sum(each["build"] for each in every.values())
-            minutes = max(build / BUILD, build + FINISH + seconds_needed(every, *given)) / 60
+        is_short = chosen["final"]["steps"] < decent(count)
         return {
             "units": self.units,
             "times": {name: times[name] for name in names},
             "cells": names,
-            "left_out": {"cells": left_out, "minutes": minutes},
+            "left_out": left_out,
+            "minutes": {
+                "all cells": minutes_needed(every, *given) if left_out else None,
+                "these cells": minutes_needed({name: every[name] for name in names}, *given) if is_short else None,
+            },
             "memory": memory,
             "schedule": chosen,
             **origin(),
@@ -327,12 +334,11 @@ class Experiment:
     def notes(self):
         """Returns what the time did not suffice for, and what else limits the result, a sentence each."""
         notes = [self.note] if self.note else []
-        left_out, final = self.plan["left_out"], self.schedule["final"]
-        if left_out["cells"]:
-            titles = ", ".join(self.candidates[name].title for name in left_out["cells"])
-            notes.append(
-                f"Left out for lack of time: {titles}. About {np.ceil(left_out['minutes']):.0f} minutes do for all."
-            )
+        final = self.schedule["final"]
+        if self.plan["left_out"]:
+            titles = ", ".join(self.candidates[name].title for name in self.plan["left_out"])
+            minutes = math.ceil(self.plan["minutes"]["all cells"])
+            notes.append(f"Left out for lack of time: {titles}. About {minutes} minutes do for all.")
         if len(self.schedule["rates"]) < self.settings["trials"]:
             notes.append(f"Only {len(self.schedule['rates'])} learning rates are tried, for lack of time.")
         if self.settings["memory"] and not self.plan["memory"]:
@@ -533,6 +539,7 @@ class Experiment:
             references,
             minutes=self.settings["minutes"],
             more_training=final["steps"] < PASSES * count,
+            needed=self.plan["minutes"]["these cells"],
             behind=behind,
         )
         winner = next(row for row in rows if row["name"] == advice["winner"])
@@ -568,6 +575,12 @@ class Experiment:
 def mean_of(times):
     """Returns the mean of each time over the cells."""
     return {key: float(np.mean([each[key] for each in times.values()])) for key in next(iter(times.values()))}
+
+
+def minutes_needed(times, *given):
+    """Returns the minutes in which cells can be built and trained decently."""
+    build = sum(each["build"] for each in times.values())
+    return max(build / BUILD, build + FINISH + seconds_needed(times, *given)) / 60
 
 
 def reference(naive):

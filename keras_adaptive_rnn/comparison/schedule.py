@@ -14,7 +14,7 @@ JUDGED, MEMORY = 0.2, 0.15
 PIECES = 20
 # Steps of the shortest trial, and passes over the data of the longest.
 FEWEST, PASSES = 10, 40
-# Shorter trainings than this tell little: before they get shorter, the slowest cells are left out.
+# Steps below which trainings tell little: before they get shorter, the slowest cells are left out.
 DECENT = 200
 # Rows that a judgement reads at least, and those of a final score.
 GLANCE, SCORED = 256, 1024
@@ -60,15 +60,20 @@ def affordable(times, seconds, count, seeds, trials, samples):
     while True:
         chosen = {name: times[name] for name in names}
         plan = schedule(seconds, chosen, count, seeds, trials, samples)
-        if len(names) <= 2 or plan["final"]["steps"] >= min(DECENT, PASSES * count):
+        if len(names) <= 2 or plan["final"]["steps"] >= decent(count):
             return names, plan
         names.remove(max(names, key=lambda name: (name != first, times[name]["step"])))
+
+
+def decent(count):
+    """Returns the fewest steps of a training that tells something; forty passes over little data are enough."""
+    return min(DECENT, PASSES * count)
 
 
 def seconds_needed(times, count, seeds, trials, samples):
     """Returns the seconds in which all cells can be trained decently."""
     seconds = 1.0
-    while affordable(times, seconds, count, seeds, trials, samples)[0] != list(times):
+    while schedule(seconds, times, count, seeds, trials, samples)["final"]["steps"] < decent(count):
         seconds *= 1.25
     return seconds
 

@@ -97,7 +97,7 @@ def to_reference(reference, row):
     )
 
 
-def recommend(rows, measure, references=(), minutes=None, more_training=True, behind=()):
+def recommend(rows, measure, references=(), minutes=None, more_training=True, needed=None, behind=()):
     """Returns what to take, and why.
 
     Args:
@@ -109,6 +109,7 @@ def recommend(rows, measure, references=(), minutes=None, more_training=True, be
             `contributions`: of predictions that need no network. Defaults to none.
         minutes: What the comparison was given; without it, the sentence names no other number. Defaults to `None`.
         more_training: Whether more minutes make longer trainings. Defaults to `True`.
+        needed: The minutes that trainings of a decent length take, if these were shorter. Defaults to `None`.
         behind: Rows of the cells that the first seed left behind. Defaults to none.
 
     Returns: A dict of `verdict` (`"ahead"`, `"tied"`, `"one seed"`, `"reference"`, `"untrained"` or `"diverged"`),
@@ -116,14 +117,14 @@ def recommend(rows, measure, references=(), minutes=None, more_training=True, be
     not told apart from it), `differences` from it (by name: mean, standard error, whether it is noise), `reference`
     (the name of the one to take in place of a cell, or `None`) and `sentence`.
     """
-    return Advice(rows, measure, references, minutes, more_training, behind).result()
+    return Advice(rows, measure, references, minutes, more_training, needed, behind).result()
 
 
 class Advice:
     """The rows of a comparison, ranked, and the sentence that follows from them; the arguments are `recommend`'s."""
 
-    def __init__(self, rows, measure, references, minutes, more_training, behind):
-        self.measure, self.minutes, self.more_training = measure, minutes, more_training
+    def __init__(self, rows, measure, references, minutes, more_training, needed, behind):
+        self.measure, self.minutes, self.more_training, self.needed = measure, minutes, more_training, needed
         self.means = {row["name"]: mean_and_error(row["validation"])[0] for row in (*rows, *behind)}
         self.ranked = sorted(rows, key=self.mean)
         self.best, *self.others = self.ranked
@@ -159,24 +160,31 @@ class Advice:
     def verdict(self):
         if not math.isfinite(self.mean(self.best)):
             return "reference" if self.reference else "diverged"
-        if self.reference is not None:
-            over = to_reference(self.reference, self.best)
-            if over.mean <= 0 or over.is_noise:
-                return "reference"
-        if self.more_training and self.falling():
+        if self.needed is not None:
+            return "untrained"
+        if self.is_beaten():
+            return "reference"
+        if self.falling():
             return "untrained"
         if self.others and self.seeds == 1:
             return "one seed"
         return "tied" if self.tied else "ahead"
 
+    def is_beaten(self):
+        """Returns whether no cell is better, beyond noise, than what needs no network."""
+        if self.reference is None:
+            return False
+        over = to_reference(self.reference, self.best)
+        return over.mean <= 0 or over.is_noise
+
     def falling(self):
         """Returns the rows whose curves still fall, of those that may be the best with more training."""
-        falls = {row["name"]: last_fall(row.get("curves", ())) for row in (*self.ranked, *self.behind)}
-        return [
-            row
-            for row in (*self.ranked, *self.behind)
-            if (fall := falls[row["name"]]) and fall.goes_on and self.mean(row) - fall.gain <= self.mean(self.best)
-        ]
+        found = []
+        for row in (*self.ranked, *self.behind) if self.more_training else ():
+            fall = last_fall(row.get("curves", ()))
+            if fall and fall.goes_on and self.mean(row) - fall.gain <= self.mean(self.best):
+                found.append(row)
+        return found
 
     # Sentences, by verdict.
 
@@ -191,19 +199,21 @@ class Advice:
         over = to_reference(self.reference, self.best)
         noise = f"better by {over}, which is not told from noise" if over.mean > 0 else "no better"
         falls = ""
-        if self.more_training and self.falling():
+        if self.falling():
             falls = f" Curves still fall, so this may change{self.with_minutes()}."
         best = f"{self.best['title']} has {self.mean(self.best):.4g}, {noise}"
         return f"{take}no cell beats it. Of the cells, {best}.{falls}"
 
     def says_untrained(self):
         falling = self.falling()
-        several = len(falling) > 1
-        curves = "curves" if several else "curve"
-        return (
-            f"Not enough training to choose: the {curves} of {listed(falling)} still {'fall' if several else 'falls'}. "
-            f"Train longer{self.with_minutes()}. The model that is saved, of {self.best['title']}, is the best so far."
-        )
+        reason = "the trainings are too short"
+        if falling:
+            several = len(falling) > 1
+            curves = "curves" if several else "curve"
+            reason = f"the {curves} of {listed(falling)} still {'fall' if several else 'falls'}"
+        saved = f"The model that is saved, of {self.best['title']}, is the best so far."
+        beaten = f" No cell beats {self.reference['title']} yet." if self.is_beaten() else ""
+        return f"Not enough training to choose: {reason}. Train longer{self.with_minutes()}. {saved}{beaten}"
 
     def says_one_seed(self):
         return (
@@ -280,8 +290,9 @@ class Advice:
     def with_minutes(self):
         if self.minutes is None:
             return ""
-        doublings = max(last_fall(row["curves"]).doublings for row in self.falling())
-        return f" with --minutes {math.ceil(self.minutes * 2**doublings)} or so"
+        doublings = max((last_fall(row["curves"]).doublings for row in self.falling()), default=0)
+        minutes = max(self.minutes * 2**doublings, self.needed or 0)
+        return f" with --minutes {math.ceil(minutes)} or so"
 
 
 def listed(rows):
