@@ -119,7 +119,8 @@ def test_a_short_training_names_no_winner():
     assert found["verdict"] == "untrained"
     assert found["sentence"] == (
         "Not enough training to choose: the trainings are too short. Train longer with --minutes 4 or so. The model "
-        "that is saved, of A, is the best so far. No cell beats the last value yet."
+        "that is saved, of A, is the best so far. No cell beats the last value beyond "
+        "noise yet."
     )
 
 

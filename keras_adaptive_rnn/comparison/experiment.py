@@ -346,11 +346,10 @@ class Experiment:
         read, count = final["steps"] * self.size, len(self.data.x["train"])
         if read < count:
             notes.append(f"A training reads {read:,} of the {count:,} sequences.")
-        for part, scored in final["scored"].items():
-            if scored < len(self.data.x[part]):
-                notes.append(
-                    f"Scores on {part} are of {scored:,} of {len(self.data.x[part]):,} samples, evenly spread."
-                )
+        sizes = {part: (scored, len(self.data.x[part])) for part, scored in final["scored"].items()}
+        in_part = [f"{scored:,} of {size:,} for {part}" for part, (scored, size) in sizes.items() if scored < size]
+        if in_part:
+            notes.append(f"Scores are of samples that are evenly spread: {', '.join(in_part)}.")
         return notes
 
     def fit_time(self, name, times, goal):

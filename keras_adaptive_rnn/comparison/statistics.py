@@ -212,7 +212,7 @@ class Advice:
             curves = "curves" if several else "curve"
             reason = f"the {curves} of {listed(falling)} still {'fall' if several else 'falls'}"
         saved = f"The model that is saved, of {self.best['title']}, is the best so far."
-        beaten = f" No cell beats {self.reference['title']} yet." if self.is_beaten() else ""
+        beaten = f" No cell beats {self.reference['title']} beyond noise yet." if self.is_beaten() else ""
         return f"Not enough training to choose: {reason}. Train longer{self.with_minutes()}. {saved}{beaten}"
 
     def says_one_seed(self):
