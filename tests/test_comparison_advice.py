@@ -59,7 +59,7 @@ def test_a_difference_in_every_seed_is_more_than_noise():
     assert not is_noise
     assert found["sentence"] == (
         "Take GRU (validation loss 2): it is ahead of LSTM, the next one, by 0.1 (95 %: 0.075 to 0.12) over 3 seeds "
-        "and 2 samples, more than noise. It costs 12 s for a training, 3 ms a step, 20,000 weights."
+        "and 2 samples, more than noise. GRU costs 12 s for a training, 3 ms a step, 20,000 weights."
     )
 
 
@@ -80,7 +80,7 @@ def test_of_cells_that_are_not_told_apart_the_simplest_is_taken():
     found = statistics.recommend(rows(x=[2.0, 1.1, 3.0], gru=[1.9, 1.15, 2.9], other=[9, 9, 9]), "loss", minutes=10)
     assert (found["verdict"], found["winner"], found["ahead"], found["tied"]) == ("tied", "x", "gru", ["x"])
     assert "Take X, the simplest: its training step is the fastest of them. X and GRU differ by" in found["sentence"]
-    assert "It costs 1 ms a step." in found["sentence"]
+    assert "X costs 1 ms a step." in found["sentence"]
 
 
 def test_the_seeds_that_would_tell_cells_apart():
@@ -138,7 +138,7 @@ def test_what_no_cell_beats_is_recommended():
     assert "GRU has 2, better by 0.3 (95 %:" in found["sentence"]
     found = statistics.recommend(given_rows, "loss", [reference(2.9, contributions=[[2.9, 2.9]])])
     assert found["verdict"] in ("ahead", "tied")
-    assert "Without a network (the last value), it is 2.9." in found["sentence"]
+    assert "Without a network (the last value), the loss is 2.9." in found["sentence"]
 
 
 def test_one_seed_and_divergence():

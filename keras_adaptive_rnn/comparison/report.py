@@ -14,6 +14,7 @@ th { white-space: normal; vertical-align: bottom; }
 th:first-child, td:first-child { text-align: left; }
 tr.winner td { background: #f2f6fd; font-weight: 600; }
 tr.behind td { color: #6b7480; }
+.facts td { text-align: left; white-space: normal; vertical-align: top; }
 pre { background: #f6f7f9; padding: 1rem; overflow-x: auto; font-size: .9rem; }
 svg { max-width: 100%; height: auto; }
 """
@@ -46,8 +47,8 @@ def html(comparison):
         '<meta name="viewport" content="width=device-width">\n'
         f"<title>Comparison of recurrent cells</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n"
         f"<h1>Which cell for {text(data.get('file', 'these data'))}</h1>\n{body(comparison)}\n"
-        f"<h2>The winner in Python</h2>\n<pre>{text(comparison.code)}</pre>\n"
-        f'<h2>How it was found</h2>\n<div class="wide"><table>{rows}</table></div>\n'
+        f"<h2>The saved model in Python</h2>\n<pre>{text(comparison.code)}</pre>\n"
+        f'<h2>How it was found</h2>\n<table class="facts">{rows}</table>\n'
         "<p>All choices, of learning rates, of cells and of the moment to stop, were made on the validation part. A "
         "difference is noise if a t-test, paired over the seeds and over the validation samples, does not tell it from "
         "zero at 95 %. Errors in the table are standard errors over the seeds; cells without one had the first seed "

@@ -85,30 +85,37 @@ def schedule(seconds, times, count, seeds, trials, samples):
     all_cells = list(times.values())
     # Every cell is trained in full with the first seed, and the better ones with the others.
     full = [*all_cells, *(seeds - 1) * slowest_of(times, kept)]
-    longest = max(2 * FEWEST, min(steps_in(FINAL * seconds, full, FEW), PASSES * count))
-    final = trial(kept, longest, full, FEW)
+    longest = max(2 * FEWEST, min(steps_in(FINAL * seconds, full, full, FEW), PASSES * count))
+    final = trial(kept, longest, full, FEW, samples["validation"])
     final["scored"] = {part: scored(final, full, size) for part, size in samples.items()}
     # Rates are tried in shorter trainings: fewer of them, where these would be too short.
     while True:
         sizes = rungs(trials)
         # In each rung half as many trials take twice as many steps.
-        searched = [each for k, size in enumerate(sizes) for each in size * 2**k * all_cells]
-        shortest = steps_in(SEARCH * seconds, searched, 1) if sizes else 0
+        weighed = sum(size * 2**k for k, size in enumerate(sizes)) * all_cells
+        shortest = steps_in(SEARCH * seconds, weighed, sum(sizes) * all_cells, 1) if sizes else 0
         if trials <= 2 or shortest >= FEWEST:
             break
         trials -= 1
     shortest = max(FEWEST, min(shortest, longest // 2))
     return {
         "rates": rates(trials),
-        "rungs": [trial(size, shortest * 2**k, all_cells, 1) for k, size in enumerate(sizes)],
+        "rungs": [trial(size, shortest * 2**k, all_cells, 1, samples["validation"]) for k, size in enumerate(sizes)],
         "final": final,
     }
 
 
-def steps_in(seconds, cells, fewest):
-    """Returns the steps that trainings of cells may have in the time that is left for them, beside judgements."""
-    starts = pieces_of(fewest) * sum(each["start"] for each in cells) + fewest * sum(map(glance, cells))
-    return int(((1 - JUDGED) * seconds - starts) / sum(each["step"] for each in cells))
+def steps_in(seconds, weighed, started, fewest):
+    """Returns the steps that trainings may have in the time that is left for them, beside judgements.
+
+    Args:
+        seconds: The time for all of them.
+        weighed: Times of a cell for each training, as often as its steps are multiplied.
+        started: Times of a cell for each training.
+        fewest: Judgements in a training, at least.
+    """
+    starts = pieces_of(fewest) * sum(each["start"] for each in started) + fewest * sum(map(glance, started))
+    return int(((1 - JUDGED) * seconds - starts) / sum(each["step"] for each in weighed))
 
 
 def glance(times):
@@ -121,10 +128,11 @@ def pieces_of(validations):
     return max(4, validations)
 
 
-def trial(kept, steps, cells, fewest):
+def trial(kept, steps, cells, fewest, size):
     """Returns the plan of a training: its steps, in how many pieces, how often and by how many rows it is judged.
 
-    A training spends at most a fifth of its time on that, unless fewer judgements than `fewest` were left.
+    A training spends at most a fifth of its time on that, unless fewer judgements than `fewest` were left. `size` is
+    the number of rows that there are.
     """
 
     def total(name):
@@ -137,8 +145,8 @@ def trial(kept, steps, cells, fewest):
     validations = int(min(pieces, max(fewest, share / sum(map(glance, cells)))))
     # The last piece is judged, and every so many before it.
     pieces -= pieces % validations
-    rows = (share / validations - total("judgement")) / total("row") if total("row") else math.inf
-    rows = int(max(GLANCE, min(rows, 2**31)))
+    rows = (share / validations - total("judgement")) / total("row") if total("row") else size
+    rows = int(min(size, max(GLANCE, rows)))
     return {"kept": kept, "steps": steps, "pieces": pieces, "validations": validations, "rows": rows}
 
 

@@ -218,7 +218,7 @@ class Advice:
     def says_one_seed(self):
         return (
             f"Take {self.best['title']} ({self.score(self.best)}) for now: one seed cannot tell a difference from "
-            f"noise; --seeds 3 can.{self.over_reference(self.best)}"
+            f"noise; --seeds 3 can.{self.over_reference()}"
         )
 
     def says_ahead(self):
@@ -231,7 +231,7 @@ class Advice:
             reason = f": {following['title']}, the next one, diverged."
             if math.isfinite(by.mean):
                 reason = f": it is ahead of {following['title']}, the next one, by {by} {self.over()}, more than noise."
-        return f"{take}{reason}{self.over_reference(self.best)}{self.costs(self.best)}{self.left_open()}"
+        return f"{take}{reason}{self.costs(self.best)}{self.over_reference()}{self.left_open()}"
 
     def says_tied(self):
         names = [f"{row['title']} {self.mean(row):.4g}" for row in (self.best, *self.tied)]
@@ -242,7 +242,7 @@ class Advice:
             f"Not told apart {self.over()}: {', '.join(names)} (validation {self.measure}). Take {simplest['title']}, "
             "the simplest: its training step is the fastest of them. "
             f"{simplest['title']} and {other['title']} differ by {apart}. {self.to_tell_apart(apart)}"
-            f"{self.over_reference(simplest)}{self.costs(simplest)}{self.left_open()}"
+            f"{self.costs(simplest)}{self.over_reference()}{self.left_open()}"
         )
 
     # Parts of sentences.
@@ -253,17 +253,17 @@ class Advice:
     def over(self):
         return f"over {self.seeds} seeds and {len(self.best['contributions'][0]):,} samples"
 
-    def over_reference(self, row):
+    def over_reference(self):
         if self.reference is None:
             return ""
         score = self.reference["validation"][0]
-        return f" Without a network ({self.reference['title']}), it is {score:.4g}."
+        return f" Without a network ({self.reference['title']}), the {self.measure} is {score:.4g}."
 
     def costs(self, row):
         parts = [f"{row['seconds']:.2g} s for a training"] if "seconds" in row else []
         parts += [f"{1000 * row['step']:.3g} ms a step"]
         parts += [f"{row['weights']:,} weights"] if "weights" in row else []
-        return f" It costs {', '.join(parts)}."
+        return f" {row['title']} costs {', '.join(parts)}."
 
     def left_open(self):
         """Says which cells had one seed only, although it does not set them apart."""
