@@ -260,16 +260,29 @@ def test_a_curve_in_blocks():
 )
 def test_whether_a_curve_still_falls(fall, goes_on):
     steps = np.arange(1, 21)
-    found = curves.last_fall([list(zip(steps.tolist(), fall(steps).tolist(), strict=True))])
+    found = curves.fall([list(zip(steps.tolist(), fall(steps).tolist(), strict=True))])
     assert found.goes_on == goes_on
     assert (found.doublings > 0) == goes_on
 
 
 def test_a_fall_within_the_noise_of_the_seeds_is_none():
     one, other = [[k, 2.0] for k in range(1, 10)], [[k, 4.0 - 0.3 * k] for k in range(1, 10)]
-    assert not curves.last_fall([one, other]).goes_on
-    assert curves.last_fall([other, other]).goes_on
-    assert curves.last_fall([one[:3]]) is curves.last_fall([[[1, None]] * 5]) is None
+    assert not curves.fall([one, other]).goes_on
+    assert curves.fall([other, other]).goes_on
+    assert curves.fall([one[:3]]) is curves.fall([[[1, None]] * 5]) is None
+
+
+def test_a_shorter_training_tells_whether_a_longer_one_would_be_better():
+    # The rate falls, and the score with it, in the second half of any training.
+    curve = [[k, 2.5] for k in range(100, 1000, 100)] + [[1000, 2.0]]
+    assert curves.fall([curve, curve]).goes_on
+    assert not curves.fall([curve, curve], shorter=(250, 2.03)).goes_on
+    # As the inverse square root of the steps: twice the training brings so much.
+    found = curves.fall([curve, curve], shorter=(250, 3.0))
+    np.testing.assert_allclose(found.gain, 1 - 2**-0.5)
+    assert found.doublings == math.ceil(math.log2((found.gain / 0.04) ** 2))
+    # What the seeds disagree on is noise.
+    assert not curves.fall([curve, [[k, 4.0] for k, _ in curve]], shorter=(250, 3.5)).goes_on
 
 
 def test_few_points_are_noted():

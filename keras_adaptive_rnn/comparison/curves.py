@@ -8,10 +8,11 @@ import numpy as np
 BLOCKS = "▁▂▃▄▅▆▇█"
 # Curves with fewer points say little about whether training sufficed.
 FEW = 8
-# A curve still falls if its last third brings more than these shares of the whole fall and of the score.
-OF_FALL, OF_SCORE = 0.05, 0.02
-# A power law with exponent 1/2: twice the training leaves so much of what a third of it brings.
-SHRINKS = 0.7
+# A curve still falls if twice the training would bring more than this share of the score, or, where only its tail can
+# tell, than this share of its whole fall.
+OF_SCORE, OF_FALL = 0.02, 0.05
+# Falls are taken for power laws of the steps with exponent -1/2: twice the training leaves this share of them.
+SHRINKS = 2**-0.5
 MOST_DOUBLINGS = 6
 
 
@@ -26,7 +27,7 @@ def band(curves):
 
 @dataclasses.dataclass(frozen=True)
 class Fall:
-    """What the last third of a training brought: the mean over the seeds and its limit below which it is nothing."""
+    """What twice the training would bring, and the limit below which that is nothing."""
 
     gain: float
     limit: float
@@ -37,27 +38,40 @@ class Fall:
 
     @property
     def doublings(self):
-        """How often training must be doubled until a third of it brings no more than the limit."""
+        """How often training must be doubled until twice as much brings no more than the limit."""
         needed = math.ceil(math.log(self.limit / self.gain, SHRINKS)) if self.goes_on else 0
         return min(needed, MOST_DOUBLINGS)
 
 
-def last_fall(curves):
-    """Returns the `Fall` of the curves of a cell, or `None` if they have too few points to tell."""
-    ends, gains, falls = [], [], []
-    for curve in curves:
-        if len(curve) < 4 or None in (scores := [score for _, score in curve]):
-            return None
-        # The weights that are kept are the best so far.
-        best, steps = np.minimum.accumulate(scores), [step for step, _ in curve]
-        ends.append(best[-1])
-        gains.append(np.interp(2 / 3 * steps[-1], steps, best) - best[-1])
-        falls.append(best[0] - best[-1])
-    if not curves:
+def fall(curves, shorter=None):
+    """Returns the `Fall` of a cell, or `None` if its curves have too few points to tell.
+
+    Args:
+        curves: A list of steps and scores for each seed.
+        shorter: Steps and score of a shorter training with the same rate; in its second half, too, the rate fell, which
+            a curve's tail does not tell from learning. Defaults to `None`, which means that the last third of the
+            curves must tell.
+    """
+    if not curves or any(len(curve) < 4 or None in (score for _, score in curve) for curve in curves):
         return None
-    gain = float(np.mean(gains))
+    # The weights that are kept are the best so far.
+    bests = [np.minimum.accumulate([score for _, score in curve]) for curve in curves]
+    ends = np.array([best[-1] for best in bests])
+    least = OF_SCORE * abs(np.mean(ends))
+    if shorter is None:
+        length = 1.5
+        gains = [
+            np.interp(curve[-1][0] / length, [step for step, _ in curve], best) - best[-1]
+            for curve, best in zip(curves, bests, strict=True)
+        ]
+        least = max(least, OF_FALL * np.mean([best[0] - best[-1] for best in bests]))
+    else:
+        length = curves[0][-1][0] / shorter[0]
+        gains = shorter[1] - ends
     error = np.std(gains, ddof=1) / math.sqrt(len(gains)) if len(gains) > 1 else 0.0
-    return Fall(gain, float(max(OF_FALL * np.mean(falls), OF_SCORE * abs(np.mean(ends)), 2 * error)))
+    if np.mean(gains) <= 2 * error:
+        return Fall(0.0, float(least))
+    return Fall(float(np.mean(gains) * (1 - SHRINKS) / (math.sqrt(length) - 1)), float(least))
 
 
 def blocks(scores):

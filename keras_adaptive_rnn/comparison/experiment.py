@@ -456,8 +456,8 @@ class Experiment:
             self.says_scores(title, {name: records[name][k]["score"] for name in names})
             if k == 0:
                 names = self.better(records)
-        rows = [{**self.row(name, searched[name]["rate"], records[name]), **self.costs(name)} for name in names]
-        behind = [self.row(name, searched[name]["rate"], records[name]) for name in self.cells if name not in names]
+        rows = [{**self.row(name, searched[name], records[name]), **self.costs(name)} for name in names]
+        behind = [self.row(name, searched[name], records[name]) for name in self.cells if name not in names]
         return rows, behind
 
     def better(self, records):
@@ -491,15 +491,20 @@ class Experiment:
         title = f"seed {k + 1} of {self.settings['seeds']}"
         return self.trial(name, rate, seed, plan, f"seed{k}", title, more)
 
-    def row(self, name, rate, records):
+    def row(self, name, searched, records):
         learner = self.learner(name)
+        # The longest training in the search with this rate, if it was clearly shorter.
+        most = self.schedule["final"]["steps"] / 1.4
+        same = [trial for trial in searched["trials"] if trial["rate"] == searched["rate"]]
+        short = [(trial["steps"], trial["score"]) for trial in same if trial["score"] is not None]
         return {
             "name": name,
             "title": self.candidates[name].title,
             "units": self.units[name],
             "weights": learner.model.count_params(),
             "layer": repr(learner.recurrent[0]),
-            "rate": rate,
+            "rate": searched["rate"],
+            "shorter": max((each for each in short if each[0] <= most), default=None),
             "step": self.times[name]["step"],
             "validation": [record["score"] for record in records],
             "test": [record["test"] for record in records],

@@ -30,7 +30,8 @@ COLUMNS = {
     "one step, ms": ("one step, ms", ".2f"),
     "memory, MB": ("training memory, MB", ".0f"),
 }
-NARROW, WIDTH = ("cell", "validation", "test", "training, s", "step, ms"), 80
+NARROW = ["cell", "validation", "test", "training, s", "step, ms"]
+WIDTH = 80
 
 
 class Comparison:

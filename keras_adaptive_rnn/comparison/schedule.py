@@ -98,10 +98,13 @@ def schedule(seconds, times, count, seeds, trials, samples):
             break
         trials -= 1
     shortest = max(FEWEST, min(shortest, longest // 2))
+    tried = [trial(size, shortest * 2**k, all_cells, 1, samples["validation"]) for k, size in enumerate(sizes)]
+    # All are judged by the same rows, so that longer trainings can be compared with shorter ones.
+    rows = min(plan["rows"] for plan in (*tried, final))
     return {
         "rates": rates(trials),
-        "rungs": [trial(size, shortest * 2**k, all_cells, 1, samples["validation"]) for k, size in enumerate(sizes)],
-        "final": final,
+        "rungs": [{**plan, "rows": rows} for plan in tried],
+        "final": {**final, "rows": rows},
     }
 
 

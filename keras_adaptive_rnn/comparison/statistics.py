@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from keras_adaptive_rnn.comparison.curves import last_fall
+from keras_adaptive_rnn.comparison.curves import fall
 
 # Student's t at 97.5 %, by degrees of freedom: two seeds have one.
 STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131)
@@ -103,7 +103,8 @@ def recommend(rows, measure, references=(), minutes=None, more_training=True, ne
     Args:
         rows: List of dicts with `name`, `title`, `validation` (a score for each seed, lower is better, `None` where
             the training diverged), `contributions` (for each seed, one number per validation sample, whose mean is the
-            score), `step` (seconds) and, to say more, `seconds` of a training, `weights` and `curves`.
+            score), `step` (seconds) and, to say more, `seconds` of a training, `weights`, `curves` and `shorter` (steps
+            and score of a shorter training).
         measure: What a score is.
         references: List of dicts with `name`, `title`, `validation` (a list of one score) and, if they are known,
             `contributions`: of predictions that need no network. Defaults to none.
@@ -181,8 +182,8 @@ class Advice:
         """Returns the rows whose curves still fall, of those that may be the best with more training."""
         found = []
         for row in (*self.ranked, *self.behind) if self.more_training else ():
-            fall = last_fall(row.get("curves", ()))
-            if fall and fall.goes_on and self.mean(row) - fall.gain <= self.mean(self.best):
+            more = fall_of(row)
+            if more and more.goes_on and self.mean(row) - more.gain <= self.mean(self.best):
                 found.append(row)
         return found
 
@@ -290,9 +291,13 @@ class Advice:
     def with_minutes(self):
         if self.minutes is None:
             return ""
-        doublings = max((last_fall(row["curves"]).doublings for row in self.falling()), default=0)
+        doublings = max((fall_of(row).doublings for row in self.falling()), default=0)
         minutes = max(self.minutes * 2**doublings, self.needed or 0)
         return f" with --minutes {math.ceil(minutes)} or so"
+
+
+def fall_of(row):
+    return fall(row.get("curves", ()), row.get("shorter"))
 
 
 def listed(rows):
