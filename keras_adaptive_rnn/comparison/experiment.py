@@ -338,7 +338,7 @@ class Experiment:
         if self.plan["left_out"]:
             titles = ", ".join(self.candidates[name].title for name in self.plan["left_out"])
             minutes = math.ceil(self.plan["minutes"]["all cells"])
-            notes.append(f"Left out for lack of time: {titles}. About {minutes} minutes do for all.")
+            notes.append(f"Left out for lack of time: {titles}. About {minutes} minutes or more do for all.")
         if len(self.schedule["rates"]) < self.settings["trials"]:
             notes.append(f"Only {len(self.schedule['rates'])} learning rates are tried, for lack of time.")
         if self.settings["memory"] and not self.plan["memory"]:

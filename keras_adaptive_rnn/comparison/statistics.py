@@ -242,7 +242,7 @@ class Advice:
         return (
             f"Not told apart {self.over()}: {', '.join(names)} (validation {self.measure}). Take {simplest['title']}, "
             "the simplest: its training step is the fastest of them. "
-            f"{simplest['title']} and {other['title']} differ by {apart}. {self.to_tell_apart(apart)}"
+            f"The difference of {simplest['title']} and {other['title']} is {apart}. {self.to_tell_apart(apart)}"
             f"{self.costs(simplest)}{self.over_reference()}{self.left_open()}"
         )
 
@@ -264,7 +264,7 @@ class Advice:
         parts = [f"{row['seconds']:.2g} s for a training"] if "seconds" in row else []
         parts += [f"{1000 * row['step']:.3g} ms a step"]
         parts += [f"{row['weights']:,} weights"] if "weights" in row else []
-        return f" {row['title']} costs {', '.join(parts)}."
+        return f" Costs of {row['title']}: {', '.join(parts)}."
 
     def left_open(self):
         """Says which cells had one seed only, although it does not set them apart."""
@@ -277,7 +277,8 @@ class Advice:
                 close.append(row)
         if not close:
             return ""
-        return f" {listed(close)} had one seed only, which does not set {'it' if len(close) == 1 else 'them'} apart."
+        are = "is" if len(close) == 1 else "are"
+        return f" With one seed only, {listed(close)} {are} not told from {self.best['title']}."
 
     def to_tell_apart(self, apart):
         seeds = apart.seeds_needed(self.seeds)
