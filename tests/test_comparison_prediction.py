@@ -146,10 +146,22 @@ def known_to_come(sixteenth):
         (HEADER, table(4), "has 4 rows up to the last one with a target, and the model reads 5 at least"),
         (HEADER, table(20), "column 'open' is known in advance, and has no value 1 row after the last one"),
         (HEADER, [*table(20)[:4], *table(20)[10:]], "is hourly, and lacks 6 rows after"),
-        (HEADER, [[row[0].replace(":00", ":30"), *row[1:]] if k == 9 else row for k, row in enumerate(table(20))], "not h"),
+        (
+            HEADER,
+            [[row[0].replace(":00", ":30"), *row[1:]] if k == 9 else row for k, row in enumerate(table(20))],
+            "not h",
+        ),
         (HEADER, [[*row[:4], ""] for row in table(20)], "column 'load' has no number, from which to forecast"),
-        (HEADER, known_to_come(lambda row: [*row[:4], ""]), "column 'load' has no number in row 16 .line 17.; the model has learn"),
-        (HEADER, known_to_come(lambda row: [row[0], "", *row[2:]]), "column 'a' has no number in row 16 .line 17.; the model"),
+        (
+            HEADER,
+            known_to_come(lambda row: [*row[:4], ""]),
+            "column 'load' has no number in row 16 .line 17.; the model has learn",
+        ),
+        (
+            HEADER,
+            known_to_come(lambda row: [row[0], "", *row[2:]]),
+            "column 'a' has no number in row 16 .line 17.; the model",
+        ),
     ],
     ids=["column", "short", "known", "gap", "frequency", "no target", "empty target", "empty cell"],
 )

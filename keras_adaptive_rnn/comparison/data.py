@@ -409,6 +409,11 @@ def from_arrays(x, y, groups=None, split=None, seed=0):
     return data
 
 
+def spread(total, count):
+    """Returns the places of `count` of `total` rows, evenly spread, or of all."""
+    return slice(None) if count is None or count >= total else np.linspace(0, total - 1, count).round().astype(int)
+
+
 def carried(values, owners):
     """Returns each value, or the last one before it in its series where it is missing; NaN before the first one."""
     rows = np.arange(len(values))

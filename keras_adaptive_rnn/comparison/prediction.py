@@ -54,7 +54,9 @@ def of_arrays(model, card, path):
     if outputs.ndim == 2:
         return [{"sample": k, **told(card, each)} for k, each in enumerate(outputs)]
     return [
-        {"sample": k, "step": t, **told(card, each)} for k, sample in enumerate(outputs) for t, each in enumerate(sample)
+        {"sample": k, "step": t, **told(card, each)}
+        for k, sample in enumerate(outputs)
+        for t, each in enumerate(sample)
     ]
 
 
@@ -192,7 +194,9 @@ class NewTable(Table):
             return {}
         dates = self.dates(rows)
         if self.frequency.ticks is None and (rows.places < 0).any():
-            raise ValueError(f"the times follow no rule: give {counted(self.ahead, 'row')} more, with the times to come")
+            raise ValueError(
+                f"the times follow no rule: give {counted(self.ahead, 'row')} more, with the times to come"
+            )
         found, _ = cycles(dates, self.frequency.seconds, np.inf)
         return {name: found[name.rstrip("_")] for name in self.reads.cycles}
 

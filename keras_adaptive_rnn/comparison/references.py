@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 
-from keras_adaptive_rnn.comparison.data import PARTS, carried
+from keras_adaptive_rnn.comparison.data import PARTS, carried, spread
 
 JUDGED = PARTS[1:]
 # A window has at most so many inputs for linear models and trees: of a longer one, the last steps.
@@ -27,8 +27,12 @@ LONGEST_SEASON = 400
 FEWEST_ROWS = 10
 
 
-def references(data):
+def references(data, scored=None):
     """Returns a row for each forecast or classifier without a network, on the samples that the cells are judged on.
+
+    Args:
+        data: The `Data`.
+        scored: Dict of validation and test; how many samples, evenly spread, are scored. `None` means all.
 
     Returns: A list of dicts with `name`, `title`, `validation` and `test` (a list of one score each, lower is better),
         `accuracy` (a list of one, on test; `None` without classes), `contributions` (a list of one list: a number per
@@ -52,7 +56,7 @@ def references(data):
     with warnings.catch_warnings():
         # Of minima that were not reached, say: the scores tell what that is worth.
         warnings.simplefilter("ignore")
-        return [row(maker, data) for maker in makers]
+        return [row(maker, data, scored or {}) for maker in makers]
 
 
 def to_install(data):
@@ -76,7 +80,7 @@ def smooths(data):
     return data.series.owners[0] == data.series.owners[-1] and data.series.ends["train"].max() >= FEWEST_ROWS
 
 
-def row(maker, data):
+def row(maker, data, scored):
     """Returns the row of a reference; a maker returns its title and a function `part -> outputs, or losses`."""
     begin = time.perf_counter()
     title, forecast = maker(data)
@@ -88,13 +92,16 @@ def row(maker, data):
     losses = {
         part: judged[part] if isinstance(judged[part], tuple) else data.losses(part, judged[part]) for part in JUDGED
     }
-    contributions = [float(f"{value:.5g}") for value in data.contributions(losses["validation"][0])]
-    accuracy = losses["test"][1]
+    chosen = {part: spread(len(data.x[part]), scored.get(part)) for part in JUDGED}
+    losses, accuracies = ({part: pair[k] for part, pair in losses.items()} for k in (0, 1))
+    losses = {part: each[chosen[part]] for part, each in losses.items()}
+    contributions = [float(f"{value:.5g}") for value in data.contributions(losses["validation"])]
+    accuracy = accuracies["test"]
     return {
         "name": maker.__name__,
         "title": title,
-        **{part: [data.score(losses[part][0])] for part in JUDGED},
-        "accuracy": [None if accuracy is None else float(np.mean(accuracy))],
+        **{part: [data.score(losses[part])] for part in JUDGED},
+        "accuracy": [None if accuracy is None else float(np.mean(accuracy[chosen["test"]]))],
         "contributions": [contributions],
         "seconds": seconds,
         "predict": predict,
