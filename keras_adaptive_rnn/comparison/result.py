@@ -11,8 +11,10 @@ from keras_adaptive_rnn.comparison import curves
 from keras_adaptive_rnn.comparison.folder import fault_of_zip, finished
 from keras_adaptive_rnn.comparison.report import body
 
-NEEDS = ("measure", "data", "settings", "plan", "rows", "behind", "references", "search", "winner", "recommendation")
-NEEDS += ("notes", "code")
+NEEDS = (
+    *("measure", "data", "settings", "plan", "rows", "behind", "references", "search"),
+    *("winner", "recommendation", "notes", "code"),
+)
 
 # The columns of the table: what it calls a figure of `table`, and its format; some of them fit 80 characters.
 COLUMNS = {
