@@ -405,10 +405,12 @@ def test_cells_that_there_is_no_time_for_are_named(tmp_path):
         re.search(r"Left out for lack of time: minGRU\. About \d+ minutes or more do for all\.", n) for n in found.notes
     )
     # Everything is shown in 80 columns, and a curve for each cell.
+    found.results["rows"][0]["title"] = "a cell whose title is much longer than that of any other"
     text = str(found)
+    assert re.search(r"^a cell whose .* [\d.]+\n  .*any other$", text, re.MULTILINE)
     assert all(len(line) <= 80 for line in text.splitlines())
     assert "Left out for lack of time" in text
-    assert re.search(r"^LSTM +[▁-█]{8,} +[\d.]+ → [\d.]+$", text, re.MULTILINE)
+    assert re.search(r"^(LSTM|GRU) +[▁-█]{8,} +[\d.]+ → [\d.]+$", text, re.MULTILINE)
     assert "the frequencies of the classes" in text
     wide = found.text(wide=True)
     assert "one step, ms" in wide

@@ -2,10 +2,13 @@
 
 import dataclasses
 import math
+import textwrap
 
 import numpy as np
 
 BLOCKS = "▁▂▃▄▅▆▇█"
+# Characters of a title before its curve.
+TITLE = 30
 # Curves with fewer points say little about whether training sufficed.
 FEW = 8
 # A curve still falls if twice the training would bring more than this share of the score, or, where only its tail can
@@ -82,15 +85,16 @@ def blocks(scores):
 
 
 def lines(rows):
-    """Returns a line per cell for a terminal: its curve, where it began and where it ended."""
+    """Returns a line per cell for a terminal, its curve, where it began and where it ended; more for long titles."""
     drawn = {row["title"]: [mean for _, mean, *_ in band(row["curves"])] for row in rows}
-    width = max((len(title) for title in drawn), default=0)
-    length = max((len(scores) for scores in drawn.values()), default=0)
-    return [
-        f"{title:{width}}  {blocks(scores):{length}}  {scores[0]:.4g} → {scores[-1]:.4g}"
-        for title, scores in drawn.items()
-        if scores
-    ]
+    width = min(TITLE, max(map(len, drawn), default=0))
+    length = max(map(len, drawn.values()), default=0)
+    found = []
+    for title, scores in drawn.items():
+        if scores:
+            first, *rest = textwrap.wrap(title, width, subsequent_indent="  ")
+            found += [f"{first:{width}}  {blocks(scores):{length}}  {scores[0]:.4g} → {scores[-1]:.4g}", *rest]
+    return found
 
 
 def note(rows):

@@ -12,8 +12,10 @@ from keras_adaptive_rnn.comparison import curves
 from keras_adaptive_rnn.comparison.folder import fault_of_zip, finished
 from keras_adaptive_rnn.comparison.report import body
 
-NEEDS = ("measure", "data", "settings", "plan", "rows", "behind", "references", "search", "winner", "recommendation")
-NEEDS += ("notes", "code")
+NEEDS = (
+    *("measure", "data", "settings", "plan", "rows", "behind", "references", "search"),
+    *("winner", "recommendation", "notes", "code"),
+)
 
 # The columns of the table: what it calls a figure of `table`, and its format; some of them fit 80 characters.
 COLUMNS = {
@@ -159,11 +161,16 @@ class Comparison:
         """Returns the table, the learning curves, the recommendation and the notes; `print` shows it."""
         headings, rows = self.cells(wide)
         widths = [max(len(line[k]) for line in (headings, *rows)) for k in range(len(headings))]
-        table = [[value.rjust(width) for value, width in zip(line, widths, strict=True)] for line in (headings, *rows)]
-        for line in table:
-            line[0] = line[0].strip().ljust(widths[0])
+        if not wide:
+            # Long titles go on in the next line.
+            widths[0] = min(widths[0], WIDTH - sum(2 + width for width in widths[1:]))
+        table = []
+        for title, *values in (headings, *rows):
+            first, *rest = textwrap.wrap(title, widths[0], subsequent_indent="  ")
+            shown = (value.rjust(width) for value, width in zip(values, widths[1:], strict=True))
+            table += ["  ".join([first.ljust(widths[0]), *shown]).rstrip(), *rest]
         parts = [
-            [f"{self.results['measure']}, lower is better", *("  ".join(line).rstrip() for line in table)],
+            [f"{self.results['measure']}, lower is better", *table],
             ["learning curves", *curves.lines([*self.results["rows"], *self.results["behind"]])],
             textwrap.wrap(self.recommendation, WIDTH, break_on_hyphens=False),
             [line for note in self.notes for line in textwrap.wrap(note, WIDTH, break_on_hyphens=False)],
