@@ -64,15 +64,17 @@ def figures(found):
 def line(name, results):
     """Returns the line of a comparison in the table."""
     rows = {row["name"]: row for row in results["rows"]}
-    # The first files have no other name for the cell with the best mean than that of the winner.
+    # The first files call the cell with the best mean the winner, and know one forecast without a network.
     lstm, ahead = rows["lstm"], rows[results.get("ahead", results["winner"])]
 
     def score(row):
         return f"{row['test_mean']:.3g} ± {row['test_error']:.1g}"
 
     tied = ", ".join(rows[cell]["title"] for cell in results["tied"]) or "none"
-    reference = f"{results['references'][0]['test_mean']:.3g}"
-    return f"| {name} | {ahead['title']} | {tied} | {score(ahead)} | {score(lstm)} | {reference} |"
+    of_reference = (
+        results["references"][0]["test_mean"] if "references" in results else results["data"]["naive"]["test"]
+    )
+    return f"| {name} | {ahead['title']} | {tied} | {score(ahead)} | {score(lstm)} | {of_reference:.3g} |"
 
 
 def both(name, comparisons):

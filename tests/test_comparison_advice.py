@@ -411,7 +411,7 @@ def test_cells_that_there_is_no_time_for_are_named(tmp_path):
     assert all(len(line) <= 80 for line in text.splitlines())
     assert "Left out for lack of time" in text
     assert re.search(r"^(LSTM|GRU) +[▁-█]{8,} +[\d.]+ → [\d.]+$", text, re.MULTILINE)
-    assert "the frequencies of the classes" in text
+    assert "frequencies of the classes" in text
     wide = found.text(wide=True)
     assert "one step, ms" in wide
     assert "one step, ms" not in text

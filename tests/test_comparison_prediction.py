@@ -175,7 +175,7 @@ def test_what_cannot_be_predicted(header, rows, says, tmp_path):
 
 def test_other_kinds_of_files_are_refused(tmp_path):
     card = card_of(read(write(tmp_path / "old.csv", HEADER, table(200)), **OPTIONS))
-    with pytest.raises(ValueError, match="must be of the kind that was compared on: .csv, .tsv, .parquet"):
+    with pytest.raises(ValueError, match=r"must be of the kind that was compared on: \.csv, \.tsv, \.parquet"):
         prediction.predictions(Watched(), card, write(tmp_path / "new.npz", HEADER, []))
     with pytest.raises(ValueError, match=r"there is no file .*none.csv"):
         prediction.predictions(Watched(), card, tmp_path / "none.csv")

@@ -206,9 +206,10 @@ class NewTable(Table):
             goals = windows[:, -1:] + np.arange(1, self.ahead + 1)
             lacking = np.isnan(values[name][goals]) & ((rows.places[goals] < 0) | (self.missing != "mask"))
             if lacking.any():
+                first = counted(int(lacking[0].argmax()) + 1, "row")
                 raise ValueError(
-                    f"column {name!r} is known in advance, and has no value {counted(int(lacking[0].argmax()) + 1, 'row')} after "
-                    f"the last one with a target: add the {counted(self.ahead, 'row')} to come"
+                    f"column {name!r} is known in advance, and has no value {first} after the last one with a target: "
+                    f"add the {counted(self.ahead, 'row')} to come"
                 )
         for name in self.reads.observed if self.missing in ("refuse", "interpolate") else ():
             lacking = np.isnan(values[name][windows])
