@@ -5,13 +5,13 @@ import sys
 
 from keras_adaptive_rnn import _commands
 
-ROOMS = {"compare": "comparison", "probe": "probing"}
+MODULES = {"compare": "comparison.command_line", "predict": "comparison.prediction", "probe": "probing.command_line"}
 
 
 def main(argv=None):
     argv = sys.argv[1:] if argv is None else argv
     _commands.chosen(argv)
-    importlib.import_module(f"keras_adaptive_rnn.{ROOMS[argv[0]]}.command_line").main(argv[1:])
+    importlib.import_module(f"keras_adaptive_rnn.{MODULES[argv[0]]}").main(argv[1:])
 
 
 if __name__ == "__main__":

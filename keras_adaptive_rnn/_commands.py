@@ -4,13 +4,17 @@ import importlib
 import os
 import sys
 
-from keras_adaptive_rnn import _command_line, _compare_options, _hub_options, _probe_options
+from keras_adaptive_rnn import _command_line, _compare_options, _hub_options, _predict_options, _probe_options
 
-OPTIONS = {"compare": _compare_options, "probe": _probe_options}
+OPTIONS = {"compare": _compare_options, "predict": _predict_options, "probe": _probe_options}
 TEXT = """\
 usage: python -m keras_adaptive_rnn compare DATA ...
 
 Which cell for your data, a text, a table of series or arrays: `python -m keras_adaptive_rnn compare --help`.
+
+usage: python -m keras_adaptive_rnn predict FOLDER DATA
+
+What the best model of a comparison predicts for new rows: `python -m keras_adaptive_rnn predict --help`.
 
 usage: python -m keras_adaptive_rnn probe [CELL ...]
 

@@ -5,9 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from keras_adaptive_rnn.comparison import prediction
+from keras_adaptive_rnn.__main__ import main
+from keras_adaptive_rnn.comparison import Comparison, prediction
 from keras_adaptive_rnn.comparison.data import beside_the_model
 from keras_adaptive_rnn.comparison.files import read
+from keras_adaptive_rnn.comparison.statistics import conformal
 from tests.backends import in_turns
 
 pytestmark = in_turns
@@ -179,3 +181,38 @@ def test_other_kinds_of_files_are_refused(tmp_path):
         prediction.predictions(Watched(), card, write(tmp_path / "new.npz", HEADER, []))
     with pytest.raises(ValueError, match=r"there is no file .*none.csv"):
         prediction.predictions(Watched(), card, tmp_path / "none.csv")
+
+
+def test_intervals_hold_what_they_say():
+    rng = np.random.default_rng(0)
+    validation, test = np.abs(rng.normal(size=(2, 4000)))
+    found = conformal(validation, test)
+    np.testing.assert_allclose([found["80"]["width"], found["95"]["width"]], [1.2816, 1.96], rtol=0.05)
+    np.testing.assert_allclose([found["80"]["coverage"], found["95"]["coverage"]], [0.8, 0.95], atol=0.02)
+    # Of nine errors, the largest is exceeded by a tenth of all others.
+    assert conformal(np.arange(9.0), test) == {"80": {"width": 7.0, "coverage": float(np.mean(test <= 7))}}
+    assert conformal(np.arange(3.0), test) == {}
+
+
+def test_the_command_goes_from_a_file_to_forecasts(tmp_path, capsys):
+    rows = [[time, f"{10 + 5 * np.sin(k / 4):.3f}"] for k, time in enumerate(hours(300))]
+    old = write(tmp_path / "old.csv", ["time", "load"], rows)
+    out = str(tmp_path / "out")
+    options = "--target load --time time --steps 6 --horizon 2 --cells lstm,gru --weights 300 --trials 1 --seeds 1"
+    main(["compare", str(old), *options.split(), "--minutes", "0.02", "--no-memory", "--output", out])
+    assert "Of the saved model's forecasts, 80 % lie within ± " in capsys.readouterr().out
+    new = write(tmp_path / "new.csv", ["time", "load"], rows[-8:])
+    main(["predict", out, str(new)])
+    header, line = capsys.readouterr().out.splitlines()
+    assert header == "time,load,lower 80 %,upper 80 %,lower 95 %,upper 95 %"
+    time, load, low, high, lower, higher = line.split(",")
+    assert time == "2024-03-13T13:00"
+    assert float(lower) < float(low) < float(load) < float(high) < float(higher)
+    found = Comparison(out)
+    assert found.predict(new)[0]["load"] == float(load)
+    assert found.results["intervals"]["80"]["width"] == pytest.approx(float(load) - float(low))
+    main(["predict", out, str(new), "--output", str(tmp_path / "new_forecasts.csv")])
+    assert (tmp_path / "new_forecasts.csv").read_text() == f"{header}\n{line}\n"
+    for wrong, says in ((["--output", "x.txt"], "must end in .csv or .parquet"), ([], "holds no finished comparison")):
+        with pytest.raises(SystemExit, match=says):
+            main(["predict", out if wrong else str(tmp_path), str(new), *wrong])

@@ -455,9 +455,13 @@ def last_layers(data):
     return [keras.layers.Normalization(mean=data.mean.tolist(), variance=(data.deviation**2).tolist(), invert=True)]
 
 
-def beside_the_model(data):
+def beside_the_model(data, intervals=None):
     """Returns what the model file cannot hold, as JSON."""
-    description = {**data.card, "outputs": "probabilities of the classes" if data.classes is not None else "numbers"}
+    description = {
+        **data.card,
+        "intervals": intervals or {},
+        "outputs": "probabilities of the classes" if data.classes is not None else "numbers",
+    }
     if data.classes is not None and not data.is_text:
         description["classes"] = data.classes.tolist()
     return json.dumps(description, ensure_ascii=False, indent=1)

@@ -36,7 +36,7 @@ from keras_adaptive_rnn.comparison.schedule import (
     seconds_needed,
     trial_seconds,
 )
-from keras_adaptive_rnn.comparison.statistics import mean_and_error, recommend
+from keras_adaptive_rnn.comparison.statistics import conformal, mean_and_error, recommend
 from keras_adaptive_rnn.comparison.trials import Learner
 from keras_adaptive_rnn.one_step import step_model
 
@@ -178,7 +178,7 @@ def run(data, settings, output=None, verbose=True, begun=None):
     shape = ModelShape(data.x["train"].shape[-1], data.vocabulary, data.outputs, settings["depth"])
     units, note_of_sizes = equal_sizes(shape, candidates, settings["weights"])
     # Before anything is trained: what cannot be written, cannot be written now either.
-    beside = beside_the_model(data)
+    beside_the_model(data)
     path = pathlib.Path(tempfile.mkdtemp(prefix="comparison_") if output is None else output)
     progress = Progress(verbose)
     folder = Folder(
@@ -204,7 +204,7 @@ def run(data, settings, output=None, verbose=True, begun=None):
     if not done:
         Experiment(data, settings, candidates, shape, units, note_of_sizes, size, folder, progress, begun).execute()
     comparison = Comparison(path)
-    folder.write_text("best.json", beside)
+    folder.write_text("best.json", beside_the_model(data, comparison.results["intervals"]))
     folder.write_text("report.html", html(comparison))
     return comparison
 
@@ -562,6 +562,8 @@ class Experiment:
         learner = self.learner(winner["name"])
         best = min(range(len(winner["validation"])), key=lambda k: or_inf(winner["validation"][k]))
         learner.model.load_weights(self.folder.path / "trials" / f"{winner['name']}-seed{best}.weights.h5")
+        errors = {} if data.series is None else {part: learner.errors(part) for part in ("validation", "test")}
+        intervals = conformal(**errors) if errors else {}
         model = keras.Sequential([keras.Input(learner.model.input_shape[1:], dtype=learner.model.inputs[0].dtype)])
         for layer in (*learner.model.layers, *last_layers(data)):
             model.add(layer)
@@ -582,7 +584,8 @@ class Experiment:
             "search": {name: each["trials"] for name, each in searched.items()},
             **{name: advice[name] for name in ADVICE},
             "recommendation": advice["sentence"],
-            "notes": [*self.notes(), *filter(None, [curves.note(rows)])],
+            "intervals": intervals,
+            "notes": [*self.notes(), *filter(None, [curves.note(rows), about(intervals)])],
             "code": lines(learner, winner["rate"], final["steps"]),
         }
         self.folder.write("results", result)
@@ -597,6 +600,17 @@ def minutes_needed(times, *given):
     """Returns the minutes in which cells can be built and trained decently."""
     build = sum(each["build"] for each in times.values())
     return max(build / BUILD, build + FINISH + seconds_needed(times, *given)) / 60
+
+
+def about(intervals):
+    """Returns a sentence about the intervals of forecasts, or `None`."""
+    if not intervals:
+        return None
+    widths = " and ".join(f"{level} % lie within ± {each['width']:.3g}" for level, each in intervals.items())
+    held = " and ".join(f"{each['coverage']:.0%}" for each in intervals.values())
+    return (
+        f"Of the saved model's forecasts, {widths} of the truth, by the validation part; of the test part, {held} did."
+    )
 
 
 def or_inf(score):

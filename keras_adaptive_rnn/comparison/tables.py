@@ -408,15 +408,17 @@ def parse_rows(text, delimiter):
     return rows, lines
 
 
-def read_parquet(path):
-    """Returns the columns of a table, by name."""
+def imported_pyarrow():
     try:
-        import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise ImportError(
-            'reading Parquet needs pyarrow. Install it with: pip install "keras_adaptive_rnn[compare]"'
-        ) from None
+        raise ImportError('Parquet needs pyarrow. Install it with: pip install "keras_adaptive_rnn[compare]"') from None
+    return pyarrow
+
+
+def read_parquet(path):
+    """Returns the columns of a table, by name."""
+    pyarrow = imported_pyarrow()
     try:
         # `read_table` would make columns of the names of folders.
         table = pyarrow.parquet.ParquetFile(path).read()
