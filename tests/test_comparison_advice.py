@@ -319,6 +319,8 @@ def test_the_slowest_cells_are_left_out_where_the_time_is_short_but_never_the_fi
     times = {name: {**TIMES, "step": step} for name, step in (("a", 0.5), ("b", 0.01), ("c", 0.3), ("d", 0.02))}
     names, _ = schedule.affordable(times, 200, 10_000, 1, 2, SAMPLES)
     assert names == ["a", "b"]
+    alike = {name: {**TIMES, "step": step} for name, step in (("a", 0.5), ("b", 0.4), ("c", 0.3), ("d", 2.0))}
+    assert schedule.affordable(alike, 500, 10_000, 1, 2, SAMPLES)[0] == ["a", "b"]
     seconds = schedule.seconds_needed(times, 10_000, 1, 2, SAMPLES)
     assert schedule.affordable(times, seconds, 10_000, 1, 2, SAMPLES)[0] == list("abcd")
     assert schedule.affordable(times, seconds / 1.5, 10_000, 1, 2, SAMPLES)[0] != list("abcd")
