@@ -399,6 +399,17 @@ def test_a_cell_that_starts_slowly_and_wins_in_the_end_is_found(tmp_path, monkey
     assert len(found.results["behind"]) == 1
 
 
+def test_what_needs_no_network_is_scored_by_the_same_samples(monkeypatch):
+    data = from_arrays(*task())
+    monkeypatch.setattr(experiment.Experiment, "schedule", {"final": {"scored": {"validation": 2}}}, raising=False)
+    one = experiment.Experiment(data, {"equal": "weights"}, {}, None, {}, None, 32, None, None, 0.0)
+    given_row = reference(9.0, contributions=[list(range(len(data.x["validation"])))])
+    found = one.as_scored(given_row)
+    last = len(data.x["validation"]) - 1
+    assert (found["validation"], found["contributions"]) == ([last / 2], [[0, last]])
+    assert one.as_scored(reference(9.0)) == reference(9.0)
+
+
 def test_cells_that_there_is_no_time_for_are_named(tmp_path):
     x, y = task()
     found = kar.compare(x, y, cells=["lstm", "gru", "min_gru"], seeds=1, output=tmp_path, **SMALL)

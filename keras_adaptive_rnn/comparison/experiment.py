@@ -36,7 +36,7 @@ from keras_adaptive_rnn.comparison.schedule import (
     trial_seconds,
 )
 from keras_adaptive_rnn.comparison.statistics import mean_and_error, recommend
-from keras_adaptive_rnn.comparison.trials import Learner
+from keras_adaptive_rnn.comparison.trials import Learner, spread
 from keras_adaptive_rnn.one_step import step_model
 
 # Times of a step are equal if their logarithms differ by less, and no model gets more weights than so many times those
@@ -533,6 +533,14 @@ class Experiment:
 
     # The result.
 
+    def as_scored(self, row):
+        """Returns a row that needs no network as the cells are scored: by the same validation samples."""
+        scored, size = self.schedule["final"]["scored"]["validation"], len(self.data.x["validation"])
+        if scored == size or row.get("contributions") is None:
+            return row
+        chosen = np.array(row["contributions"][0])[spread(size, scored)]
+        return {**row, "validation": [float(np.mean(chosen))], "contributions": [chosen.tolist()]}
+
     def finish(self, searched, rows, behind):
         data, final = self.data, self.schedule["final"]
         count = -(-len(data.x["train"]) // self.size)
@@ -540,7 +548,7 @@ class Experiment:
         advice = recommend(
             rows,
             data.measure,
-            references,
+            [self.as_scored(row) for row in references],
             minutes=self.settings["minutes"],
             more_training=final["steps"] < PASSES * count,
             needed=self.plan["minutes"]["these cells"],
@@ -555,6 +563,8 @@ class Experiment:
             model.add(layer)
         with self.folder.replaced("best.keras") as path:
             model.save(path)
+        for row in references:
+            row.pop("contributions", None)
         for row in (*rows, *behind):
             del row["contributions"]
             row["validation_mean"], row["validation_error"] = mean_and_error(row["validation"])

@@ -158,7 +158,11 @@ class Comparison:
 
 
 def _of_reference(row):
-    return {"cell": row["title"], "validation": row["validation"][0], "test": row["test"][0]}
+    figures = {"cell": row["title"], "validation": row["validation"][0], "test": row["test"][0]}
+    figures |= {"test accuracy": _mean(row["accuracy"])} if "accuracy" in row else {}
+    figures |= {"training, s": row["seconds"]} if "seconds" in row else {}
+    figures |= {"prediction, ms a sequence": 1000 * row["predict"]} if "predict" in row else {}
+    return figures
 
 
 def _mean(values):
