@@ -319,6 +319,8 @@ def test_the_slowest_cells_are_left_out_where_the_time_is_short_but_never_the_fi
     times = {name: {**TIMES, "step": step} for name, step in (("a", 0.5), ("b", 0.01), ("c", 0.3), ("d", 0.02))}
     names, _ = schedule.affordable(times, 200, 10_000, 1, 2, SAMPLES)
     assert names == ["a", "b"]
+    alike = {name: {**TIMES, "step": step} for name, step in (("a", 0.5), ("b", 0.4), ("c", 0.3), ("d", 2.0))}
+    assert schedule.affordable(alike, 500, 10_000, 1, 2, SAMPLES)[0] == ["a", "b"]
     seconds = schedule.seconds_needed(times, 10_000, 1, 2, SAMPLES)
     assert schedule.affordable(times, seconds, 10_000, 1, 2, SAMPLES)[0] == list("abcd")
     assert schedule.affordable(times, seconds / 1.5, 10_000, 1, 2, SAMPLES)[0] != list("abcd")
@@ -395,6 +397,17 @@ def test_a_cell_that_starts_slowly_and_wins_in_the_end_is_found(tmp_path, monkey
     assert found.winner == "min_gru"
     assert {"lstm", "min_gru"} < {row["name"] for row in found.results["rows"]}
     assert len(found.results["behind"]) == 1
+
+
+def test_what_needs_no_network_is_scored_by_the_same_samples(monkeypatch):
+    data = from_arrays(*task())
+    monkeypatch.setattr(experiment.Experiment, "schedule", {"final": {"scored": {"validation": 2}}}, raising=False)
+    one = experiment.Experiment(data, {"equal": "weights"}, {}, None, {}, None, 32, None, None, 0.0)
+    given_row = reference(9.0, contributions=[list(range(len(data.x["validation"])))])
+    found = one.as_scored(given_row)
+    last = len(data.x["validation"]) - 1
+    assert (found["validation"], found["contributions"]) == ([last / 2], [[0, last]])
+    assert one.as_scored(reference(9.0)) == reference(9.0)
 
 
 def test_cells_that_there_is_no_time_for_are_named(tmp_path):

@@ -61,3 +61,5 @@ def show(comparison, wide):
         comparison.path,
         {"the report": "report.html", "the best model": "best.keras", "all figures": "results.json"},
     )
+    if comparison.results["data"]["kind"] != "text":
+        print(f"\nFor new data:   python -m keras_adaptive_rnn predict {comparison.path} DATA")

@@ -47,7 +47,8 @@ def finalists(count):
 def affordable(times, seconds, count, seeds, trials, samples):
     """Returns the names of the cells that there is time for, in their order, and their schedule.
 
-    The slowest ones are left out, but never the first, and two stay.
+    Where it is short, those are left out, the slowest first, whose step takes more than twice as long as the fastest
+    one, then the last ones; but never the first, and two stay.
 
     Args:
         times: What a step, the start of a piece, a judgement and the building of the model take, in seconds, by cell.
@@ -56,13 +57,15 @@ def affordable(times, seconds, count, seeds, trials, samples):
         seeds, trials: Number of seeds, and of learning rates.
         samples: Number of samples of the parts `validation` and `test`.
     """
-    first, names = next(iter(times)), list(times)
+    names = list(times)
     while True:
         chosen = {name: times[name] for name in names}
         plan = schedule(seconds, chosen, count, seeds, trials, samples)
         if len(names) <= 2 or plan["final"]["steps"] >= decent(count):
             return names, plan
-        names.remove(max(names, key=lambda name: (name != first, times[name]["step"])))
+        slowest = max(names[1:], key=lambda name: times[name]["step"])
+        fastest = min(times[name]["step"] for name in names)
+        names.remove(slowest if times[slowest]["step"] > 2 * fastest else names[-1])
 
 
 def decent(count):
