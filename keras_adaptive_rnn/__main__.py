@@ -5,7 +5,11 @@ import sys
 
 from keras_adaptive_rnn import _commands
 
-MODULES = {"compare": "comparison.command_line", "predict": "comparison.prediction", "probe": "probing.command_line"}
+MODULES = {
+    "compare": "comparison.command_line",
+    "predict": "comparison.predict_command",
+    "probe": "probing.command_line",
+}
 
 
 def main(argv=None):

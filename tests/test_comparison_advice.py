@@ -14,6 +14,7 @@ import keras_adaptive_rnn as kar
 from keras_adaptive_rnn._command_line import without_logs
 from keras_adaptive_rnn.comparison import candidates, curves, experiment, schedule, statistics, trials
 from keras_adaptive_rnn.comparison.data import from_arrays
+from keras_adaptive_rnn.comparison.references import references as without_network
 from tests.backends import in_turns
 
 pytestmark = in_turns
@@ -399,15 +400,12 @@ def test_a_cell_that_starts_slowly_and_wins_in_the_end_is_found(tmp_path, monkey
     assert len(found.results["behind"]) == 1
 
 
-def test_what_needs_no_network_is_scored_by_the_same_samples(monkeypatch):
+def test_what_needs_no_network_is_scored_by_the_same_samples():
     data = from_arrays(*task())
-    monkeypatch.setattr(experiment.Experiment, "schedule", {"final": {"scored": {"validation": 2}}}, raising=False)
-    one = experiment.Experiment(data, {"equal": "weights"}, {}, None, {}, None, 32, None, None, 0.0)
-    given_row = reference(9.0, contributions=[list(range(len(data.x["validation"])))])
-    found = one.as_scored(given_row)
-    last = len(data.x["validation"]) - 1
-    assert (found["validation"], found["contributions"]) == ([last / 2], [[0, last]])
-    assert one.as_scored(reference(9.0)) == reference(9.0)
+    (whole, *_), (part, *_) = without_network(data), without_network(data, {"validation": 2, "test": 3})
+    (all_of_it,), (two,) = whole["contributions"], part["contributions"]
+    assert two == [all_of_it[0], all_of_it[-1]]
+    np.testing.assert_allclose(part["validation"], np.mean(two), rtol=1e-4)
 
 
 def test_cells_that_there_is_no_time_for_are_named(tmp_path):

@@ -552,7 +552,7 @@ class Experiment:
         advice = recommend(
             rows,
             data.measure,
-            [self.as_scored(row) for row in references],
+            references,
             minutes=self.settings["minutes"],
             more_training=final["steps"] < PASSES * count,
             needed=self.plan["minutes"]["these cells"],

@@ -10,6 +10,7 @@ import keras
 
 from keras_adaptive_rnn.comparison import curves
 from keras_adaptive_rnn.comparison.folder import fault_of_zip, finished
+from keras_adaptive_rnn.comparison.prediction import predictions
 from keras_adaptive_rnn.comparison.report import body
 
 NEEDS = (
@@ -143,8 +144,6 @@ class Comparison:
         Raises:
             ValueError: The file cannot be read, or lacks what the model reads.
         """
-        from keras_adaptive_rnn.comparison.prediction import predictions
-
         return predictions(self.best_model(), json.loads((self.path / "best.json").read_text("utf-8")), path, decimal)
 
     def cells(self, wide: bool = True) -> tuple[list[str], list[list[str]]]:
