@@ -51,26 +51,30 @@ DATA = {
 
 def figures(found):
     """Returns what is kept of a comparison: all but the curves."""
-    without = {"curve", "curves"}
-    rows = [{name: value for name, value in row.items() if name not in without} for row in found.results["rows"]]
-    search = {
-        cell: [{name: value for name, value in trial.items() if name not in without} for trial in trials]
-        for cell, trials in found.results["search"].items()
-    }
-    return {**found.results, "rows": rows, "search": search}
+
+    def kept(rows):
+        without = {"curve", "curves", "band"}
+        return [{name: value for name, value in row.items() if name not in without} for row in rows]
+
+    search = {cell: kept(trials) for cell, trials in found.results["search"].items()}
+    rows, behind = kept(found.results["rows"]), kept(found.results["behind"])
+    return {**found.results, "rows": rows, "behind": behind, "search": search}
 
 
 def line(name, results):
     """Returns the line of a comparison in the table."""
     rows = {row["name"]: row for row in results["rows"]}
-    lstm, winner = rows["lstm"], rows[results["winner"]]
+    # The first files call the cell with the best mean the winner, and know one forecast without a network.
+    lstm, ahead = rows["lstm"], rows[results.get("ahead", results["winner"])]
 
     def score(row):
         return f"{row['test_mean']:.3g} ± {row['test_error']:.1g}"
 
     tied = ", ".join(rows[cell]["title"] for cell in results["tied"]) or "none"
-    naive = f"{results['data']['naive']['test']:.3g}"
-    return f"| {name} | {winner['title']} | {tied} | {score(winner)} | {score(lstm)} | {naive} |"
+    of_reference = (
+        results["references"][0]["test_mean"] if "references" in results else results["data"]["naive"]["test"]
+    )
+    return f"| {name} | {ahead['title']} | {tied} | {score(ahead)} | {score(lstm)} | {of_reference:.3g} |"
 
 
 def both(name, comparisons):

@@ -2,10 +2,11 @@
 
 import importlib
 
-from keras_adaptive_rnn import _backend, _hub_options
+from keras_adaptive_rnn import _backend, _commands
 
-_hub_options.check_before_keras()
+_commands.check_before_keras()
 _backend.check()
+_commands.import_keras()
 
 from keras_adaptive_rnn import (
     activations,

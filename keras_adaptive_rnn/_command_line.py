@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import os
 import re
 import sys
 
@@ -64,3 +65,20 @@ def in_utf8(path):
         yield
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is not UTF-8: {error.reason} at byte {error.start}") from None
+
+
+@contextlib.contextmanager
+def without_logs():
+    """Keeps off the terminal what libraries in C++ log while they are imported, before anything can tell them not to.
+
+    Errors in Python are raised as ever.
+    """
+    sys.stderr.flush()
+    kept = os.dup(2)
+    try:
+        with open(os.devnull, "w") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)

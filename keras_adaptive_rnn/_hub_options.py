@@ -160,14 +160,9 @@ def check_text(path):
         raise ValueError(f"{path} is not a text: it has a byte of zero")
 
 
-def check_before_keras():
-    """Ends the process if it runs a command that cannot begin, before the import of Keras and its backend.
-
-    That takes seconds, and `python -m` imports this package before it runs a module of it.
-    """
-    # What `sys.argv` is while `python -m` looks for its module, whose name is only here.
-    if sys.argv[:1] == ["-m"] and sys.orig_argv[-len(sys.argv)] == "keras_adaptive_rnn.hub":
-        try:
-            check(parse(sys.argv[1:]))
-        except ValueError as error:
-            sys.exit(f"error: {error}")
+def check_command(argv):
+    """Ends the process if a command cannot begin."""
+    try:
+        check(parse(argv))
+    except ValueError as error:
+        sys.exit(f"error: {error}")

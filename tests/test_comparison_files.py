@@ -323,9 +323,9 @@ def test_an_index_is_not_learnt_from(tmp_path, name):
     path = table(tmp_path, **{name: lambda row: row, "temp": lambda row: row % 7, "sold": wave})
     card = files.read(path, target="sold", steps=4).card
     assert card["columns"] == ["temp", "sold"]
-    assert "left out" in card["notes"][0]
+    assert card["read"]["columns"][name].startswith("left out")
     # Its name is enough to use it.
-    assert files.read(path, target="sold", time=name, steps=4).card["notes"] == []
+    assert files.read(path, target="sold", time=name, steps=4).card["read"]["columns"][name] == "time"
 
 
 BROKEN = {
@@ -385,7 +385,7 @@ def test_names_with_newlines_are_told_in_one_line(tmp_path):
     path.write_text('day,"a\nb",sold\n' + '1,"x\ny",2\n' * ROWS)
     refused(path, "day, 'a\\nb', sold", target="price")
     refused(path, "--group has both in 'x\\ny'", target="sold", time="day", group="a\nb")
-    rows = [f'{row},"x\ny",{row}\n' for row in range(9)] + [f"{row},z,{row}\n" for row in range(10)]
+    rows = [f'{row % 3},"x\ny",{row}\n' for row in range(9)] + [f"{row % 3},z,{row}\n" for row in range(10)]
     path.write_text('other,"a\nb",kind\n' + "".join(rows))
     refused(path, "from 9 ('x\\ny') to 10 rows (z)", target="kind", group="a\nb", task="classify", steps=None)
 
@@ -447,7 +447,6 @@ def test_types_of_parquet_that_are_refused(tmp_path):
         ([{"a": row} for row in range(ROWS)], "struct"),
         ([b"x"] * ROWS, "binary"),
         ([datetime.timedelta(row) for row in range(ROWS)], "duration"),
-        ([datetime.date(2024, 1, 1)] * ROWS, "'2024-01-01'"),
         ([None if row == 3 else 1.0 for row in range(ROWS)], "no number in row 4"),
         ([math.nan if row == 3 else 1.0 for row in range(ROWS)], "row 4"),
         ([2**53 + 1] * ROWS, "more digits"),

@@ -161,14 +161,14 @@ def test_a_command_runs_on_the_backend_that_is_installed(command, tmp_path):
 def test_a_command_runs_on_another_backend_than_a_file_names(tmp_path):
     missing = next(name for name in BACKENDS if name != HERE)
     config = json.dumps({"backend": missing})
-    done = run_without(tmp_path, OTHERS[HERE], ["-m", "keras_adaptive_rnn"], config=config)
-    assert done.returncode == 0
+    done = run_without(tmp_path, OTHERS[HERE], COMMANDS["compare"][0], config=config)
+    assert done.returncode == 1
     assert "keras.json, is not installed: running on" in done.stderr
 
 
 def test_a_command_does_not_run_on_another_backend_than_the_variable_names(tmp_path):
     missing = next(name for name in BACKENDS if name != HERE)
-    done = run_without(tmp_path, [missing], ["-m", "keras_adaptive_rnn"], backend=missing)
+    done = run_without(tmp_path, [missing], COMMANDS["compare"][0], backend=missing)
     assert done.returncode == 1
     assert done.stderr.startswith("error: ")
     assert "which KERAS_BACKEND names, is not installed. Choose one that is" in done.stderr
@@ -198,6 +198,23 @@ def test_an_import_says_that_the_backend_is_missing(config, tmp_path):
 def test_an_import_leaves_an_installed_backend_alone(tmp_path):
     done = run_without(tmp_path, OTHERS[HERE], SHOW, backend=HERE)
     assert (done.stdout, done.returncode) == (f"{HERE}\n", 0)
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["compare", "--help"], ["probe", "--help"], ["train"], ["compare", "--minutes"]]
+)
+@in_turns
+def test_what_a_command_can_say_without_keras_needs_no_backend(arguments, tmp_path):
+    done = run_without(tmp_path, BACKENDS, ["-m", "keras_adaptive_rnn", *arguments])
+    says = {
+        "--help": (0, "usage: "),
+        "train": (1, "there is no command train"),
+        "--minutes": (2, "expected one argument"),
+    }
+    code, text = says.get(arguments[-1] if arguments else "--help")
+    assert done.returncode == code
+    assert text in done.stdout + done.stderr
+    assert "Warning" not in done.stderr
 
 
 # Public names.

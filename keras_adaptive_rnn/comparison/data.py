@@ -8,6 +8,8 @@ from typing import Any
 import keras
 import numpy as np
 
+from keras_adaptive_rnn.comparison.tables import listed
+
 PARTS = ("train", "validation", "test")
 SHARES = (0.7, 0.15, 0.15)
 # Fewer samples in a part than this, and its score says nothing.
@@ -15,6 +17,29 @@ FEWEST = 8
 # Models compute in float32. Beyond these, its variance, or Keras's `Normalization` with it, is not a number's own; and
 # a standard deviation must be so many times the distance of neighboring numbers in float32.
 LARGEST, SMALLEST, STEPS_OF_FLOAT32 = 1e18, 1e-6, 100
+
+
+@dataclasses.dataclass
+class Series:
+    """The series that the windows of a forecast are cut from: some forecasts look further back than a window.
+
+    Args:
+        values: Array [rows], the target of one series after the other, in order of time; NaN where it is missing.
+        owners: Array [rows], the series of each row, ascending.
+        ticks: Array [rows], the place of each row in time, within its series.
+        ends: Dict of the parts; the last row of each window.
+        horizon: How many rows after it the forecast is for.
+        season: After how many ticks the series repeat themselves, or `None`.
+        known: Number of the last features of a window that are known in advance, each at the time of the forecast.
+    """
+
+    values: np.ndarray
+    owners: np.ndarray
+    ticks: np.ndarray
+    ends: dict[str, np.ndarray]
+    horizon: int
+    season: int | None = None
+    known: int = 0
 
 
 @dataclasses.dataclass
@@ -27,9 +52,9 @@ class Data:
         classes: The classes as they were given, or `None` for numbers.
         vocabulary: Number of tokens, or `None` for features.
         mean, deviation: Those of the numbers to predict, in training.
-        naive: Score of a prediction that needs no model, on validation and test, with its description.
         card: What is known about the data, for the report and for whoever uses the model.
         is_text: Whether the tokens are characters, and the score is in bits.
+        series: The `Series` of a forecast, or `None`.
     """
 
     x: dict[str, np.ndarray]
@@ -38,9 +63,9 @@ class Data:
     vocabulary: int | None = None
     mean: np.ndarray | None = None
     deviation: np.ndarray | None = None
-    naive: dict[str, Any] = dataclasses.field(default_factory=dict)
     card: dict[str, Any] = dataclasses.field(default_factory=dict)
     is_text: bool = False
+    series: Series | None = None
 
     @property
     def per_step(self):
@@ -62,7 +87,9 @@ class Data:
         """Returns a text that differs if the data do."""
         digest = hashlib.sha256()
         for part in PARTS:
-            for array in (self.x[part], self.y[part]):
+            arrays = [self.x[part], self.y[part]]
+            arrays += [] if self.series is None else [self.series.values, self.series.ticks, self.series.ends[part]]
+            for array in arrays:
                 digest.update(f"{array.shape}{array.dtype}".encode())
                 digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()[:16]
@@ -254,7 +281,7 @@ def split_rows(count, split, seed, groups=None):
     return dict(zip(PARTS, (np.sort(rows) for rows in np.split(order, ends)), strict=True))
 
 
-def prepare(parts, kind, card=None, classes=None, persistence=None, text=False):
+def prepare(parts, kind, card=None, classes=None, text=False):
     """Returns the `Data` of three parts `{part: (x, y)}`: enough of each, classes counted, numbers normalised.
 
     Args:
@@ -262,15 +289,10 @@ def prepare(parts, kind, card=None, classes=None, persistence=None, text=False):
         kind: What the data is, for the report.
         card: Dict of what else to keep about it.
         classes: The classes, if `y` holds their places already.
-        persistence: Dict of the forecasts that repeat the last value, for numbers.
         text: Whether the tokens are characters.
     """
     sizes = {part: len(x) for part, (x, _) in parts.items()}
-    if min(sizes.values()) < FEWEST:
-        raise ValueError(
-            f"The data must give each part {FEWEST} samples at least. Received: "
-            + ", ".join(f"{size} for {part}" for part, size in sizes.items())
-        )
+    check_sizes(sizes)
     x, y = ({part: pair[k] for part, pair in parts.items()} for k in (0, 1))
     data = Data(x, y, card={"kind": kind, "samples": sizes, **(card or {})}, is_text=text)
     if x["train"].ndim == 2:
@@ -278,13 +300,22 @@ def prepare(parts, kind, card=None, classes=None, persistence=None, text=False):
         data.x = {part: array.astype("int32") for part, array in x.items()}
     else:
         check_scales(x, data.card.get("columns"), "x")
-        data.x = {part: array.astype("float32") for part, array in x.items()}
-    data.card["steps"], data.card["features"] = x["train"].shape[1], x["train"].shape[2:]
+        data.x = {part: array.astype("float32", copy=False) for part, array in x.items()}
+    data.card |= {"steps": x["train"].shape[1], "features": x["train"].shape[2:], "vocabulary": data.vocabulary}
     if y["train"].dtype.kind == "f":
-        _numbers(data, persistence)
+        _numbers(data)
     else:
         _classes(data, classes)
     return data
+
+
+def check_sizes(sizes):
+    """Raises an error if a part has too few samples."""
+    if min(sizes.values()) < FEWEST:
+        raise ValueError(
+            f"The data must give each part {FEWEST} samples at least. Received: "
+            + ", ".join(f"{size} for {part}" for part, size in sizes.items())
+        )
 
 
 def check_scales(parts, columns, argument):
@@ -319,7 +350,7 @@ def check_scales(parts, columns, argument):
             )
 
 
-def _numbers(data, persistence):
+def _numbers(data):
     data.y = {part: array.astype("float64") for part, array in data.y.items()}
     if data.y["train"].ndim == 1:
         data.y = {part: array[:, None] for part, array in data.y.items()}
@@ -335,12 +366,6 @@ def _numbers(data, persistence):
             f"{data.mean[data.deviation == 0][0]:g} in each"
         )
     data.y = {part: ((array - data.mean) / data.deviation).astype("float32") for part, array in data.y.items()}
-    constant = {part: data.score(data.losses(part, np.zeros_like(data.y[part]))[0]) for part in PARTS}
-    data.naive = {"how": "the mean of the training part", **constant}
-    if persistence is not None:
-        scaled = {part: (array - data.mean) / data.deviation for part, array in persistence.items()}
-        last = {part: data.score(data.losses(part, scaled[part])[0]) for part in PARTS}
-        data.naive = {"how": "the last value", **last}
 
 
 def _classes(data, classes):
@@ -362,12 +387,6 @@ def _classes(data, classes):
             "The targets to train on must have two classes at least. "
             f"Received: {data.classes[present[0]].item()!r} in every sample"
         )
-    counts = np.bincount(data.y["train"].ravel(), minlength=len(data.classes)) + 1
-    logits = np.log(counts / counts.sum())
-    data.naive = {"how": "the frequencies of the classes" if not data.is_text else "the frequencies of the characters"}
-    for part in PARTS:
-        outputs = np.broadcast_to(logits, (*data.y[part].shape, len(logits)))
-        data.naive[part] = data.score(data.losses(part, outputs)[0])
 
 
 def from_arrays(x, y, groups=None, split=None, seed=0):
@@ -378,7 +397,37 @@ def from_arrays(x, y, groups=None, split=None, seed=0):
         raise ValueError(f"Argument `split` must be one of 'random', 'time', 'group'. Received: split={split!r}")
     rows = split_rows(len(x), split, seed, groups)
     parts = {part: (x[chosen], y[chosen]) for part, chosen in rows.items()}
-    return prepare(parts, "arrays", {"split": split})
+    data = prepare(parts, "arrays", {"split": split})
+    what = f"{data.outputs:,} numbers" if data.classes is None else f"{data.outputs:,} classes"
+    how = {"random": "drawn at random", "time": "in order", "group": "in groups of their own"}[split]
+    data.card["read"] = {
+        "x": f"{x.shape[0]:,} samples of {x.shape[1]:,} steps, "
+        + (f"{x.shape[2]:,} features" if x.ndim == 3 else "tokens"),
+        "y": f"{what}, for each {'step' if data.per_step else 'sample'}",
+        **{part: f"{len(chosen):,} samples, {how}" for part, chosen in rows.items()},
+    }
+    return data
+
+
+def spread(total, count):
+    """Returns the places of `count` of `total` rows, evenly spread, or of all."""
+    return slice(None) if count is None or count >= total else np.linspace(0, total - 1, count).round().astype(int)
+
+
+def carried(values, owners):
+    """Returns each value, or the last one before it in its series where it is missing; NaN before the first one."""
+    rows = np.arange(len(values))
+    last = np.maximum.accumulate(np.where(np.isnan(values), -1, rows))
+    return np.where(last >= np.searchsorted(owners, owners), values[last], np.nan)
+
+
+def told(read):
+    """Returns lines that tell what was read: columns of the same role in one."""
+    by_role = {}
+    for name, role in read.get("columns", {}).items():
+        by_role.setdefault(role, []).append(name or "''")
+    lines = [f"{name}: {text}" for name, text in read.items() if name != "columns"]
+    return [*lines[:1], *(f"{listed(names)}: {role}" for role, names in by_role.items()), *lines[1:]]
 
 
 # Preprocessing, inside the model.
@@ -406,9 +455,13 @@ def last_layers(data):
     return [keras.layers.Normalization(mean=data.mean.tolist(), variance=(data.deviation**2).tolist(), invert=True)]
 
 
-def beside_the_model(data):
+def beside_the_model(data, intervals=None):
     """Returns what the model file cannot hold, as JSON."""
-    description = {**data.card, "outputs": "probabilities of the classes" if data.classes is not None else "numbers"}
+    description = {
+        **data.card,
+        "intervals": intervals or {},
+        "outputs": "probabilities of the classes" if data.classes is not None else "numbers",
+    }
     if data.classes is not None and not data.is_text:
         description["classes"] = data.classes.tolist()
     return json.dumps(description, ensure_ascii=False, indent=1)

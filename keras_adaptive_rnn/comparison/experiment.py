@@ -1,5 +1,6 @@
 """The comparison: sizes, measured times, a search for learning rates, several seeds, a result."""
 
+import math
 import os
 import pathlib
 import tempfile
@@ -12,22 +13,39 @@ import numpy as np
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._seeds import fold_in
+from keras_adaptive_rnn.comparison import curves
 from keras_adaptive_rnn.comparison.candidates import ModelShape, equal_sizes, resolve_candidates
 from keras_adaptive_rnn.comparison.code import lines
-from keras_adaptive_rnn.comparison.data import beside_the_model, from_arrays, last_layers
+from keras_adaptive_rnn.comparison.data import beside_the_model, from_arrays, last_layers, told
 from keras_adaptive_rnn.comparison.folder import Damaged, Folder, digest, fault_of_zip, origin
 from keras_adaptive_rnn.comparison.measures import latency, peak_megabytes, predict_seconds
 from keras_adaptive_rnn.comparison.progress import Progress
+from keras_adaptive_rnn.comparison.references import references, to_install
 from keras_adaptive_rnn.comparison.report import html
 from keras_adaptive_rnn.comparison.result import NEEDS, Comparison
-from keras_adaptive_rnn.comparison.schedule import estimated, finalists, rates, schedule, trial_seconds
-from keras_adaptive_rnn.comparison.statistics import mean_and_error, recommend
+from keras_adaptive_rnn.comparison.schedule import (
+    BUILD,
+    MEMORY,
+    PASSES,
+    affordable,
+    cost_seconds,
+    decent,
+    estimated,
+    memory_seconds,
+    schedule,
+    seconds_needed,
+    trial_seconds,
+)
+from keras_adaptive_rnn.comparison.statistics import conformal, mean_and_error, recommend
 from keras_adaptive_rnn.comparison.trials import Learner
 from keras_adaptive_rnn.one_step import step_model
 
 # Times of a step are equal if their logarithms differ by less, and no model gets more weights than so many times those
 # of the first cell.
 CLOSE, LARGEST = 0.1, 4
+ADVICE = ("verdict", "winner", "ahead", "tied", "differences", "reference")
+# Seconds to save the best model and to write the report, whose pictures need matplotlib.
+FINISH = 3
 
 
 def compare(
@@ -53,11 +71,11 @@ def compare(
 
     Every cell gets a model of the same form: normalised numbers or embedded tokens, `depth` recurrent layers, a dense
     layer. Adam trains it, with the norm of the gradient clipped at one, and with a learning rate that falls to a tenth
-    in the second half. Each cell gets the same number of trials with different learning rates. The better half of them
-    goes on with twice as many steps, and so on (successive halving). Then the better half of the cells, and always the
-    first one, is trained from new weights with its best rate and several seeds. All choices are made on the validation
-    part; the test part is only reported. A difference is noise if a t-test at 95 %, paired over the seeds and over the
-    validation samples, does not tell it from zero.
+    in the second half. Each cell gets the same number of short trials with different learning rates. The better half of
+    them goes on with twice as many steps, and so on (successive halving). Then every cell is trained in full, from new
+    weights with its best rate, and the better ones, and always the first one, with the other seeds as well. All choices
+    are made on the validation part; the test part is only reported. A difference is noise if a t-test at 95 %, paired
+    over the seeds and over the validation samples, does not tell it from zero.
 
     A trial depends on its cell, rate, seed and number of steps alone. The numbers of steps are decided once, from
     measured times, and kept in `output`: the same call goes on where an earlier one was stopped, to the same numbers.
@@ -80,15 +98,17 @@ def compare(
             which means 20,000.
         equal: What is equal: `"weights"` (default), or `"time"`, which gives every cell the units with which a training
             step takes as long as one of the first cell at `weights`, up to 10 %, and four times the weights at most.
-        minutes: Positive number, the time for everything. Little data takes less, and the smallest comparison may take
-            more. Defaults to `10`.
+        minutes: Positive number, the time for everything. Where it does not suffice, fewer rates are tried, then cells
+            are left out, the slow ones first, and a note says which; two are always compared, which may take longer.
+            Little data takes less. Defaults to `10`.
         trials: Positive integer, number of learning rates between 0.001 and 0.03 that each cell tries. Defaults to `4`;
             1 means no search, and a rate of 0.003.
         seeds: Positive integer, how often each of the better cells is trained in the end. Defaults to `3`; 1 cannot
             tell a difference from noise.
         depth: Positive integer, number of recurrent layers. Defaults to `1`.
         batch_size: Positive integer. Defaults to `32`.
-        memory: Whether to measure the memory of training, which starts a process per cell. Defaults to `True`.
+        memory: Whether to measure the memory of training, if there is time to start a process per cell. Defaults to
+            `True`.
         seed: Integer, which decides how the data is divided, and all weights and orders. Defaults to `0`.
         output: Path of a folder for the results, which may be one of an unfinished comparison. Defaults to `None`, a
             temporary folder.
@@ -116,6 +136,7 @@ def compare(
     section 3: equal weights, tuned alike; and Jamieson and Talwalkar, Non-stochastic Best Arm Identification (2016):
     successive halving.
     """
+    begun = time.perf_counter()
     settings = validate_settings(
         cells=cells,
         weights=weights,
@@ -129,7 +150,7 @@ def compare(
         seed=seed,
     )
     data = from_arrays(x, y, groups, split, settings["seed"])
-    return run(data, settings, output, _arguments.boolean("verbose", verbose))
+    return run(data, settings, output, _arguments.boolean("verbose", verbose), begun)
 
 
 def validate_settings(cells, weights, equal, minutes, trials, seeds, depth, batch_size, memory, seed):
@@ -148,15 +169,16 @@ def validate_settings(cells, weights, equal, minutes, trials, seeds, depth, batc
     }
 
 
-def run(data, settings, output=None, verbose=True):
-    """Compares the cells on `Data`, in a folder, and returns the `Comparison`."""
+def run(data, settings, output=None, verbose=True, begun=None):
+    """Compares the cells on `Data`, in a folder, and returns the `Comparison`; the time runs from `begun` on."""
+    begun = time.perf_counter() if begun is None else begun
     candidates = settings["cells"]
     settings = {**settings, "weights": settings["weights"] or (100_000 if data.is_text else 20_000)}
     size = min(settings["batch_size"], len(data.x["train"]))
     shape = ModelShape(data.x["train"].shape[-1], data.vocabulary, data.outputs, settings["depth"])
     units, note_of_sizes = equal_sizes(shape, candidates, settings["weights"])
     # Before anything is trained: what cannot be written, cannot be written now either.
-    beside = beside_the_model(data)
+    beside_the_model(data)
     path = pathlib.Path(tempfile.mkdtemp(prefix="comparison_") if output is None else output)
     progress = Progress(verbose)
     folder = Folder(
@@ -169,8 +191,8 @@ def run(data, settings, output=None, verbose=True):
         },
         progress.warn,
     )
-    for note in data.card.get("notes", ()):
-        progress.line(note)
+    for line in (*told(data.card["read"]), *data.card.get("notes", ()), *to_install(data)):
+        progress.line(line)
     try:
         done = folder.read("results", NEEDS) is not None
         fault = fault_of_zip(path / "best.keras") if done else None
@@ -180,9 +202,9 @@ def run(data, settings, output=None, verbose=True):
         progress.warn(f"{error}: it is made again, from the trials")
         done = False
     if not done:
-        Experiment(data, settings, candidates, shape, units, note_of_sizes, size, folder, progress).execute()
+        Experiment(data, settings, candidates, shape, units, note_of_sizes, size, folder, progress, begun).execute()
     comparison = Comparison(path)
-    folder.write_text("best.json", beside)
+    folder.write_text("best.json", beside_the_model(data, comparison.results["intervals"]))
     folder.write_text("report.html", html(comparison))
     return comparison
 
@@ -190,25 +212,29 @@ def run(data, settings, output=None, verbose=True):
 class Experiment:
     """One comparison, from where its folder says it is."""
 
-    def __init__(self, data, settings, candidates, shape, units, note, size, folder, progress):
+    def __init__(self, data, settings, candidates, shape, units, note, size, folder, progress, begun):
         self.data, self.settings, self.candidates, self.shape = data, settings, candidates, shape
         self.units, self.size, self.folder, self.progress = units, size, folder, progress
+        self.begun = begun
         self.note = note if settings["equal"] == "weights" else None
         self.learners = {}
 
     def execute(self):
         try:
             self.plan = self.plan_of_folder()
-            self.units = self.plan["units"]
-            self.times = self.plan["times"]
-            seconds = estimated(self.plan["schedule"], self.times, self.settings["seeds"])
+            self.units, self.times, self.cells = (self.plan[name] for name in ("units", "times", "cells"))
+            self.schedule = self.plan["schedule"]
+            seconds = estimated(self.schedule, self.times, self.settings["seeds"])
+            seconds += memory_seconds(self.times, self.schedule["final"]["kept"]) if self.plan["memory"] else 0
             done = self.done()
             doing = f"Going on after {done} trials" if done else f"Training for about {seconds:.0f} seconds"
             self.progress.line(f"{doing}, on {keras.backend.backend()}; all results go to {self.folder.path}")
+            for note in self.notes():
+                self.progress.line(note)
             with self.progress.shown("", seconds):
                 searched = self.search()
-                rows = self.train_finalists(searched)
-            self.finish(searched, rows)
+                rows, behind = self.train(searched)
+            self.finish(searched, rows, behind)
         except KeyboardInterrupt as stop:
             stop.add_note(f"{self.done()} trials are kept in {self.folder.path}: the same call goes on from there.")
             raise
@@ -227,7 +253,7 @@ class Experiment:
 
     def plan_of_folder(self):
         """Returns the plan, which is made if there is none: without it, trials that are done fit to nothing."""
-        needs = ("units", "times", "rates", "schedule", "versions", "machine", "date")
+        needs = ("units", "times", "cells", "left_out", "minutes", "memory", "schedule", "versions", "machine", "date")
         path = self.folder.path / "plan.json"
         try:
             plan = self.folder.read("plan", needs)
@@ -242,34 +268,90 @@ class Experiment:
         return self.folder.once("plan", self.make_plan, needs)
 
     def make_plan(self):
-        """Measures, and decides what every trial will take."""
-        begin, settings = time.perf_counter(), self.settings
+        """Builds and measures as many models as there is time for, and decides what every trial will take."""
+        settings, total = self.settings, 60 * self.settings["minutes"]
         times = {}
         with self.progress.shown("", len(self.candidates)):
             for name in self.candidates:
-                self.progress.says(f"measuring {self.candidates[name].title}")
-                if self.candidates[name].key:
-                    # A cell of the user's: what cannot be measured in the end is told in the beginning.
-                    step_model(self.learner(name).model)
-                times[name] = self.learner(name).measure()
-                if settings["equal"] == "time" and len(times) > 1:
-                    times[name] = self.fit_time(name, times[name], next(iter(times.values()))["step"])
+                if len(times) >= 2 and self.elapsed() + mean_of(times)["build"] > BUILD * total:
+                    break
+                self.progress.says(f"building {self.candidates[name].title}")
+                times[name] = self.build(name, times)
                 self.progress.advance(1)
-                self.progress.line(
-                    f"{self.candidates[name].title}: {self.units[name]} units, "
-                    f"{self.learner(name).model.count_params():,} weights, {1000 * times[name]['step']:.1f} ms a step"
-                )
-        total = 60 * settings["minutes"]
-        left = max(0.3 * total, total - (time.perf_counter() - begin))
+        self.progress.line(self.says_steps(times))
         count = -(-len(self.data.x["train"]) // self.size)
-        kept = finalists(len(self.candidates))
+        samples = {part: len(self.data.x[part]) for part in ("validation", "test")}
+        given = (count, settings["seeds"], settings["trials"], samples)
+        left = total - self.elapsed() - FINISH
+        names, chosen = affordable(times, left, *given)
+        memory = settings["memory"]
+        if memory:
+            of_chosen = {name: times[name] for name in names}
+            of_memory = memory_seconds(of_chosen, chosen["final"]["kept"])
+            shorter = schedule(left - of_memory, of_chosen, *given)
+            # Not at the expense of what matters more.
+            memory = of_memory <= MEMORY * total and shorter["final"]["steps"] >= decent(count)
+            chosen = shorter if memory else chosen
+        every = {name: times.get(name, mean_of(times)) for name in self.candidates}
+        left_out = [name for name in self.candidates if name not in names]
+        is_short = chosen["final"]["steps"] < decent(count)
         return {
             "units": self.units,
-            "times": times,
-            "rates": rates(settings["trials"]),
-            "schedule": schedule(left, times, count, settings["seeds"], settings["trials"], kept),
+            "times": {name: times[name] for name in names},
+            "cells": names,
+            "left_out": left_out,
+            "minutes": {
+                "all cells": minutes_needed(every, *given) if left_out else None,
+                "these cells": minutes_needed({name: every[name] for name in names}, *given) if is_short else None,
+            },
+            "memory": memory,
+            "schedule": chosen,
             **origin(),
         }
+
+    def elapsed(self):
+        return time.perf_counter() - self.begun
+
+    def build(self, name, times):
+        """Returns what the model of a cell takes: to be built, and what its `Learner` measures."""
+        before = time.perf_counter()
+        if self.candidates[name].key:
+            # A cell of the user's: what cannot be measured in the end is told in the beginning.
+            step_model(self.learner(name).model)
+        found = self.learner(name).measure()
+        if self.settings["equal"] == "time" and times:
+            found = self.fit_time(name, found, next(iter(times.values()))["step"])
+        return {**found, "build": time.perf_counter() - before}
+
+    def says_steps(self, times):
+        fastest, *_, slowest = sorted(times, key=lambda name: times[name]["step"])
+        weights = [self.shape.size(self.candidates[name], self.units[name]) for name in times]
+        return (
+            f"{len(times)} models of {min(weights):,} to {max(weights):,} weights; a step takes "
+            f"{1000 * times[fastest]['step']:.3g} ms ({self.candidates[fastest].title}) to "
+            f"{1000 * times[slowest]['step']:.3g} ms ({self.candidates[slowest].title})"
+        )
+
+    def notes(self):
+        """Returns what the time did not suffice for, and what else limits the result, a sentence each."""
+        notes = [self.note] if self.note else []
+        final = self.schedule["final"]
+        if self.plan["left_out"]:
+            titles = ", ".join(self.candidates[name].title for name in self.plan["left_out"])
+            minutes = math.ceil(self.plan["minutes"]["all cells"])
+            notes.append(f"Left out for lack of time: {titles}. About {minutes} minutes or more do for all.")
+        if len(self.schedule["rates"]) < self.settings["trials"]:
+            notes.append(f"Only {len(self.schedule['rates'])} learning rates are tried, for lack of time.")
+        if self.settings["memory"] and not self.plan["memory"]:
+            notes.append("Memory is not measured, for lack of time.")
+        read, count = final["steps"] * self.size, len(self.data.x["train"])
+        if read < count:
+            notes.append(f"A training reads {read:,} of the {count:,} sequences.")
+        sizes = {part: (scored, len(self.data.x[part])) for part, scored in final["scored"].items()}
+        in_part = [f"{scored:,} of {size:,} for {part}" for part, (scored, size) in sizes.items() if scored < size]
+        if in_part:
+            notes.append(f"Scores are of samples that are evenly spread: {', '.join(in_part)}.")
+        return notes
 
     def fit_time(self, name, times, goal):
         """Changes the units of a cell until its step takes as long as `goal`; returns its times."""
@@ -310,8 +392,7 @@ class Experiment:
             "units": self.units[name],
             "rate": rate,
             "seed": seed,
-            "steps": plan["steps"],
-            "validations": plan["validations"],
+            **{key: value for key, value in plan.items() if key != "kept"},
         }
         needs = ("score", "accuracy", "curve", "seconds", *made_by)
         needs += ("test", "test_accuracy", "contributions", "weights") if more is not None else ()
@@ -330,14 +411,10 @@ class Experiment:
         def record():
             trained.append(name)
             self.progress.says(f"{self.candidates[name].title}, {title}")
-            outcome = self.learner(name).train(
-                rate, seed, plan["steps"], plan["validations"], lambda share: self.progress.advance(share * seconds)
-            )
+            outcome = self.learner(name).train(rate, seed, plan, lambda share: self.progress.advance(share * seconds))
             outcome = {**made_by, **outcome}
             if more is not None:
                 outcome |= more(self.learner(name))
-            score = "diverged" if outcome["score"] is None else f"{self.data.measure} {outcome['score']:.4g}"
-            self.progress.line(f"{self.candidates[name].title}, {title}: {score}")
             return outcome
 
         outcome = self.folder.once(f"trials/{name}-{key}", record, needs, fault)
@@ -346,139 +423,194 @@ class Experiment:
         return outcome
 
     def search(self):
-        """Returns `{name: {"rate": ..., "score": ..., "trials": [...]}}`."""
-        searched = {}
+        """Returns `{name: {"rate": ..., "trials": [...]}}`."""
         seed = fold_in(self.settings["seed"], "search")
-        for name in self.candidates:
-            left, history = self.plan["rates"], []
-            for k, rung in enumerate(self.plan["schedule"]["rungs"]):
+        searched = {name: {"rates": self.schedule["rates"], "trials": []} for name in self.cells}
+        for k, rung in enumerate(self.schedule["rungs"]):
+            for name, found in searched.items():
                 records = [
-                    self.trial(
-                        name,
-                        rate,
-                        seed,
-                        rung,
-                        f"rung{k}-rate{rate:g}",
-                        f"learning rate {rate:g}, {rung['steps']:,} steps",
-                    )
-                    for rate in left[: rung["kept"]]
+                    self.trial(name, rate, seed, rung, f"rung{k}-rate{rate:g}", f"learning rate {rate:g}")
+                    for rate in found["rates"][: rung["kept"]]
                 ]
                 records.sort(key=lambda record: or_inf(record["score"]))
-                left, history = [record["rate"] for record in records], [*history, *records]
-            last = history[-len(left) :] if history else [{"rate": left[0], "score": None}]
-            searched[name] = {"rate": last[0]["rate"], "score": last[0]["score"], "trials": history}
-        return searched
+                found["rates"] = [record["rate"] for record in records]
+                found["trials"] += records
+            best = {name: found["trials"][-rung["kept"]]["score"] for name, found in searched.items()}
+            self.says_scores(f"Best of {rung['kept']} learning rates, {rung['steps']:,} steps each", best)
+        return {name: {"rate": found["rates"][0], "trials": found["trials"]} for name, found in searched.items()}
 
-    def train_finalists(self, searched):
-        """Returns a row of figures for each of the better cells."""
-        plan = self.plan["schedule"]["final"]
-        names = list(self.candidates)
-        if self.plan["schedule"]["rungs"]:
-            ranked = sorted(names, key=lambda name: or_inf(searched[name]["score"]))
-            better = set(ranked[: plan["kept"]])
-            # The first cell is what the others are compared with, in place of the last of the better ones.
-            if names[0] not in better:
-                better = {names[0], *ranked[: plan["kept"] - 1]}
-        else:
-            better = set(names)
-        return [self.row(name, searched[name]["rate"], plan) for name in names if name in better]
+    def says_scores(self, title, scores):
+        shown = (
+            f"{self.candidates[name].title} {'diverged' if score is None else f'{score:.4g}'}"
+            for name, score in scores.items()
+        )
+        self.progress.line(f"{title}, {self.data.measure}: {', '.join(shown)}")
 
-    def row(self, name, rate, plan):
-        candidate = self.candidates[name]
-        records = []
-        for k in range(self.settings["seeds"]):
-            seed = fold_in(self.settings["seed"], "final", k)
+    def train(self, searched):
+        """Returns a row of figures for each of the better cells, and one for each cell behind them."""
+        plan, seeds = self.schedule["final"], self.settings["seeds"]
+        records, names = {name: [] for name in self.cells}, self.cells
+        for k in range(seeds):
+            for name in names:
+                records[name].append(self.full_trial(name, searched[name]["rate"], k))
+            title = f"Seed {k + 1} of {seeds}, {plan['steps']:,} steps"
+            self.says_scores(title, {name: records[name][k]["score"] for name in names})
+            if k == 0:
+                names = self.better(records)
+        rows = [{**self.row(name, searched[name], records[name]), **self.costs(name)} for name in names]
+        behind = [self.row(name, searched[name], records[name]) for name in self.cells if name not in names]
+        return rows, behind
 
-            def more(learner, k=k):
-                score, accuracy = learner.judge("test")
-                with self.folder.replaced(f"trials/{name}-seed{k}.weights.h5") as path:
-                    learner.model.save_weights(path)
-                    weights = digest(path)
-                contributions = [float(f"{value:.5g}") for value in learner.contributions()]
-                return {"test": score, "test_accuracy": accuracy, "contributions": contributions, "weights": weights}
+    def better(self, records):
+        """Returns the cells that the other seeds are for.
 
-            records.append(
-                self.trial(
-                    name,
-                    rate,
-                    seed,
-                    plan,
-                    f"seed{k}",
-                    f"seed {k + 1} of {self.settings['seeds']}",
-                    more,
-                )
-            )
+        A whole training decides, not a short one, in which cells that learn slowly at first would look bad.
+        """
+        kept, first = self.schedule["final"]["kept"], self.cells[0]
+        ranked = sorted(self.cells, key=lambda name: or_inf(records[name][0]["score"]))
+        # The first cell is what the others are compared with, in place of the last of the better ones.
+        better = ranked[:kept] if first in ranked[:kept] else [*ranked[: kept - 1], first]
+        return [name for name in self.cells if name in better]
 
-        def costs():
-            learner = self.learner(name)
-            return {
-                "predict": predict_seconds(learner),
-                "latency": latency(learner.model),
-                "memory": peak_megabytes(learner) if self.settings["memory"] else None,
-            }
+    def full_trial(self, name, rate, k):
+        """Returns the record of a whole training with seed `k`, with all that the result needs of it."""
+        plan = self.schedule["final"]
 
-        self.progress.says(f"{candidate.title}, latency and memory")
+        def more(learner):
+            losses, accuracies = learner.losses("validation", plan["scored"]["validation"])
+            score, accuracy = learner.summary(losses, accuracies)
+            test, test_accuracy = learner.judge("test", plan["scored"]["test"])
+            with self.folder.replaced(f"trials/{name}-seed{k}.weights.h5") as path:
+                learner.model.save_weights(path)
+                weights = digest(path)
+            contributions = [float(f"{value:.5g}") for value in self.data.contributions(losses)]
+            found = {"test": test, "test_accuracy": test_accuracy, "contributions": contributions, "weights": weights}
+            # Judgements during the training may have read fewer rows.
+            return {**found, "score": score, "accuracy": accuracy}
+
+        seed = fold_in(self.settings["seed"], "final", k)
+        title = f"seed {k + 1} of {self.settings['seeds']}"
+        return self.trial(name, rate, seed, plan, f"seed{k}", title, more)
+
+    def row(self, name, searched, records):
         learner = self.learner(name)
+        # The longest training in the search with this rate, if it was clearly shorter.
+        most = self.schedule["final"]["steps"] / 1.4
+        same = [trial for trial in searched["trials"] if trial["rate"] == searched["rate"]]
+        short = [(trial["steps"], trial["score"]) for trial in same if trial["score"] is not None]
         return {
             "name": name,
-            "title": candidate.title,
+            "title": self.candidates[name].title,
             "units": self.units[name],
             "weights": learner.model.count_params(),
             "layer": repr(learner.recurrent[0]),
-            "rate": rate,
+            "rate": searched["rate"],
+            "shorter": max((each for each in short if each[0] <= most), default=None),
             "step": self.times[name]["step"],
             "validation": [record["score"] for record in records],
             "test": [record["test"] for record in records],
             "accuracy": [record["test_accuracy"] for record in records],
             "contributions": [record["contributions"] for record in records],
             "curves": [record["curve"] for record in records],
+            "band": curves.band([record["curve"] for record in records]),
             "seconds": float(np.mean([record["seconds"] for record in records])),
-            **self.folder.once(f"costs-{name}", costs, ("predict", "latency", "memory")),
         }
+
+    def costs(self, name):
+        """Returns what the model of a cell costs besides its training."""
+
+        def measured():
+            learner = self.learner(name)
+            return {
+                "predict": predict_seconds(learner),
+                "latency": latency(learner.model),
+                "memory": peak_megabytes(learner) if self.plan["memory"] else None,
+            }
+
+        self.progress.says(f"{self.candidates[name].title}, latency and memory")
+        found = self.folder.once(f"costs-{name}", measured, ("predict", "latency", "memory"))
+        self.progress.advance(cost_seconds(self.times[name]))
+        return found
 
     # The result.
 
-    def finish(self, searched, rows):
-        data = self.data
-        advice = recommend(rows, data.measure, data.naive)
+    def references(self):
+        """Returns the rows that need no network."""
+        self.progress.says("what needs no network")
+        scored = self.schedule["final"]["scored"]
+        made = self.folder.once("references", lambda: {"rows": references(self.data, scored)}, ("rows",))["rows"]
+        # JSON has no infinity: a score that is none is `None` there.
+        for row in [row for row in made if None in (*row["validation"], *row["test"])]:
+            self.progress.warn(f"left out: {row['title']}, whose score is not finite")
+            made.remove(row)
+        return made
+
+    def finish(self, searched, rows, behind):
+        data, final = self.data, self.schedule["final"]
+        count = -(-len(data.x["train"]) // self.size)
+        references = self.references()
+        advice = recommend(
+            rows,
+            data.measure,
+            references,
+            minutes=self.settings["minutes"],
+            more_training=final["steps"] < PASSES * count,
+            needed=self.plan["minutes"]["these cells"],
+            behind=behind,
+        )
         winner = next(row for row in rows if row["name"] == advice["winner"])
         learner = self.learner(winner["name"])
-        best = min(range(len(rows[0]["validation"])), key=lambda k: or_inf(winner["validation"][k]))
+        best = min(range(len(winner["validation"])), key=lambda k: or_inf(winner["validation"][k]))
         learner.model.load_weights(self.folder.path / "trials" / f"{winner['name']}-seed{best}.weights.h5")
+        errors = {} if data.series is None else {part: learner.errors(part) for part in ("validation", "test")}
+        intervals = conformal(**errors) if errors else {}
         model = keras.Sequential([keras.Input(learner.model.input_shape[1:], dtype=learner.model.inputs[0].dtype)])
         for layer in (*learner.model.layers, *last_layers(data)):
             model.add(layer)
         with self.folder.replaced("best.keras") as path:
             model.save(path)
-        dropped = [
-            {
-                "name": name,
-                "title": self.candidates[name].title,
-                "units": self.units[name],
-                "weights": self.shape.size(self.candidates[name], self.units[name]),
-                "rate": searched[name]["rate"],
-                "search": searched[name]["score"],
-            }
-            for name in self.candidates
-            if name not in {row["name"] for row in rows}
-        ]
-        for row in rows:
+        for row in (*rows, *behind, *references):
             del row["contributions"]
             row["validation_mean"], row["validation_error"] = mean_and_error(row["validation"])
             row["test_mean"], row["test_error"] = mean_and_error(row["test"])
         result = {
             "measure": data.measure,
-            "data": {**data.card, "naive": data.naive},
+            "data": data.card,
             "settings": self.folder.read("settings"),
             "plan": self.plan,
             "rows": sorted(rows, key=lambda row: or_inf(row["validation_mean"])),
-            "dropped": sorted(dropped, key=lambda row: or_inf(row["search"])),
+            "behind": sorted(behind, key=lambda row: or_inf(row["validation_mean"])),
+            "references": sorted(references, key=lambda row: or_inf(row["validation_mean"])),
             "search": {name: each["trials"] for name, each in searched.items()},
-            **{name: advice[name] for name in ("winner", "tied", "differences")},
-            "recommendation": advice["sentence"] + (f" {self.note}" if self.note else ""),
-            "code": lines(learner, winner["rate"], self.plan["schedule"]["final"]["steps"]),
+            **{name: advice[name] for name in ADVICE},
+            "recommendation": advice["sentence"],
+            "intervals": intervals,
+            "notes": [*self.notes(), *filter(None, [curves.note(rows), about(intervals)])],
+            "code": lines(learner, winner["rate"], final["steps"]),
         }
         self.folder.write("results", result)
+
+
+def mean_of(times):
+    """Returns the mean of each time over the cells."""
+    return {key: float(np.mean([each[key] for each in times.values()])) for key in next(iter(times.values()))}
+
+
+def minutes_needed(times, *given):
+    """Returns the minutes in which cells can be built and trained decently."""
+    build = sum(each["build"] for each in times.values())
+    return max(build / BUILD, build + FINISH + seconds_needed(times, *given)) / 60
+
+
+def about(intervals):
+    """Returns a sentence about the intervals of forecasts, or `None`."""
+    if not intervals:
+        return None
+    widths = " and ".join(f"{level} % lie within ± {each['width']:.3g}" for level, each in intervals.items())
+    held = " and ".join(f"{each['coverage']:.0%}" for each in intervals.values())
+    return (
+        f"Of the saved model's forecasts, {widths} of the truth, by the validation part; of the test part, {held} did."
+    )
 
 
 def or_inf(score):

@@ -6,7 +6,7 @@ import warnings
 
 
 class Progress:
-    """A bar in a terminal or a notebook, and a line for each trial elsewhere.
+    """A bar in a terminal or a notebook, and lines that stay to be read, there and elsewhere.
 
     Args:
         verbose: Whether to show anything.

@@ -3,6 +3,8 @@
 import html as escaping
 import io
 
+from keras_adaptive_rnn.comparison.data import told
+
 STYLE = """\
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; color: #1c2024; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2rem; }
@@ -13,7 +15,9 @@ th, td { padding: .35rem .55rem; text-align: right; border-bottom: 1px solid #dd
 th { white-space: normal; vertical-align: bottom; }
 th:first-child, td:first-child { text-align: left; }
 tr.winner td { background: #f2f6fd; font-weight: 600; }
-tr.dropped td { color: #6b7480; }
+tr.reference td { font-style: italic; }
+tr.behind td { color: #6b7480; }
+.facts td { text-align: left; white-space: normal; vertical-align: top; }
 pre { background: #f6f7f9; padding: 1rem; overflow-x: auto; font-size: .9rem; }
 svg { max-width: 100%; height: auto; }
 """
@@ -27,12 +31,9 @@ def html(comparison):
     facts = {
         "data": data.get("file", "arrays"),
         "kind": data["kind"],
-        **({"learns from": ", ".join(data["columns"])} if "columns" in data else {}),
+        **({"a model reads": ", ".join(data["columns"])} if "columns" in data else {}),
         "samples": ", ".join(f"{count:,} for {part}" for part, count in data["samples"].items()),
         "steps of a sequence": f"{data['steps']:,}",
-        f"{results['measure']} without a model ({data['naive']['how']})": (
-            f"{data['naive']['validation']:.4g} on validation, {data['naive']['test']:.4g} on test"
-        ),
         "made equal": settings["equal"],
         "search": rungs or "none",
         "final training": f"{plan['schedule']['final']['steps']:,} steps of {settings['batch_size']} sequences, "
@@ -40,35 +41,40 @@ def html(comparison):
         "budget": f"{settings['minutes']:g} minutes",
         "machine": f"{plan['machine']}; {', '.join(f'{k} {v}' for k, v in plan['versions'].items())}; {plan['date']}",
     }
+    read = "".join(f"<li>{text(line)}</li>" for line in (*told(data["read"]), *data.get("notes", ())))
     rows = "".join(f"<tr><td>{text(name)}</td><td>{text(value)}</td></tr>" for name, value in facts.items())
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width">\n'
         f"<title>Comparison of recurrent cells</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n"
         f"<h1>Which cell for {text(data.get('file', 'these data'))}</h1>\n{body(comparison)}\n"
-        f"<h2>The winner in Python</h2>\n<pre>{text(comparison.code)}</pre>\n"
-        f'<h2>How it was found</h2>\n<div class="wide"><table>{rows}</table></div>\n'
+        f"<h2>The saved model in Python</h2>\n<pre>{text(comparison.code)}</pre>\n"
+        f"<h2>What was read</h2>\n<ul>{read}</ul>\n"
+        f'<h2>How it was found</h2>\n<table class="facts">{rows}</table>\n'
         "<p>All choices, of learning rates, of cells and of the moment to stop, were made on the validation part. A "
         "difference is noise if a t-test, paired over the seeds and over the validation samples, does not tell it from "
-        "zero at 95 %. Errors in the table are standard errors over the seeds. Prediction time is per sequence, in "
-        "batches; one step is the latency of a single sequence; memory is the most that a training step holds beyond "
-        "the libraries.</p>\n</body>\n</html>\n"
+        "zero at 95 %. Errors in the table are standard errors over the seeds; cells without one had the first seed "
+        "only. Points of a curve may be of fewer validation samples than the final score. Prediction time is per "
+        "sequence, in batches; one step is the latency of a single sequence; memory is the most that a training step "
+        "holds beyond the libraries.</p>\n</body>\n</html>\n"
     )
 
 
 def body(comparison):
     """Returns the recommendation, the table and the curves as HTML."""
     headings, rows = comparison.cells()
-    titles = {row["title"]: row["name"] for row in comparison.results["rows"]}
+    names = [row["name"] for row in comparison.results["rows"]]
+    first = len(rows) - len(comparison.results["references"])
     lines = []
-    for row in rows:
-        name = titles.get(row[0])
-        kind = "dropped" if name is None else "winner" if name == comparison.winner else ""
+    for k, row in enumerate(rows):
+        winner = k < len(names) and names[k] == comparison.winner
+        kind = "reference" if k >= first else "behind" if k >= len(names) else "winner" if winner else ""
         lines.append(f'<tr class="{kind}">' + "".join(f"<td>{text(value)}</td>" for value in row) + "</tr>")
     head = "".join(f"<th>{text(heading)}</th>" for heading in headings)
     curves = picture(comparison.results)
+    notes = "".join(f"<p>{text(note)}</p>\n" for note in comparison.notes)
     return (
-        f'<p class="advice">{text(comparison.recommendation)}</p>\n'
+        f'<p class="advice">{text(comparison.recommendation)}</p>\n{notes}'
         f'<div class="wide"><table><tr>{head}</tr>\n'
         + "\n".join(lines)
         + "</table></div>\n"
@@ -81,26 +87,23 @@ def text(value):
 
 
 def figure(results):
-    """Returns the learning curves as a figure of matplotlib: the mean over the seeds, and their range."""
+    """Returns the learning curves as a figure of matplotlib: the mean over the seeds, and a band from least to most."""
     import matplotlib
     from matplotlib.figure import Figure
 
     drawn = Figure(figsize=(8, 4.5), layout="constrained")
     axes = drawn.subplots()
     colors = matplotlib.colormaps["tab10"].colors
-    for k, row in enumerate(results["rows"]):
-        length = min(len(curve) for curve in row["curves"])
-        points = [[score for _, score in curve[:length]] for curve in row["curves"]]
-        columns = [column for column in zip(*points, strict=True) if None not in column]
-        steps = [step for step, _ in row["curves"][0][: len(columns)]]
-        color = colors[k % len(colors)]
-        means = [sum(column) / len(column) for column in columns]
-        axes.plot(steps, means, "o-", markersize=3, color=color, label=row["title"])
-        axes.fill_between(steps, [min(c) for c in columns], [max(c) for c in columns], color=color, alpha=0.15, lw=0)
-    naive, (low, high) = results["data"]["naive"], axes.get_ylim()
-    if low < naive["validation"] < 2 * high - low:
+    for k, row in enumerate([*results["rows"], *results["behind"]]):
+        color, seeds = colors[k % len(colors)], len(row["curves"])
+        steps, means, lowest, highest = zip(*row["band"], strict=True) if row["band"] else ((), (), (), ())
+        label = row["title"] if seeds > 1 else f"{row['title']} (one seed)"
+        axes.plot(steps, means, "-" if k < len(colors) else "--", color=color, label=label)
+        axes.fill_between(steps, lowest, highest, color=color, alpha=0.15, lw=0)
+    best, (low, high) = results["references"][0], axes.get_ylim()
+    if 2 * low - high < best["validation_mean"] < 2 * high - low:
         # Farther away, it would press the curves together.
-        axes.axhline(naive["validation"], color="0.5", ls=":", label=naive["how"])
+        axes.axhline(best["validation_mean"], color="0.5", ls=":", label=best["title"])
     axes.set(xlabel="training steps", ylabel=f"validation {results['measure']}")
     axes.grid(alpha=0.3)
     for label in axes.legend(fontsize=9).get_texts():

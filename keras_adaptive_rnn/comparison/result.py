@@ -1,15 +1,41 @@
 """What a comparison has found."""
 
+import json
 import os
 import pathlib
+import textwrap
 from typing import Any
 
 import keras
 
+from keras_adaptive_rnn.comparison import curves
 from keras_adaptive_rnn.comparison.folder import fault_of_zip, finished
+from keras_adaptive_rnn.comparison.prediction import predictions
 from keras_adaptive_rnn.comparison.report import body
 
-NEEDS = ("measure", "data", "settings", "plan", "rows", "dropped", "search", "winner", "recommendation", "code")
+NEEDS = (
+    *("measure", "data", "settings", "plan", "rows", "behind", "references", "search"),
+    *("winner", "recommendation", "notes", "intervals", "code"),
+)
+
+# The columns of the table: what it calls a figure of `table`, and its format; some of them fit 80 characters.
+COLUMNS = {
+    "cell": ("cell", ""),
+    "units": ("units", ""),
+    "weights": ("weights", ","),
+    "rate": ("learning rate", "g"),
+    "seeds": ("seeds", ""),
+    "validation": ("validation", ".4g"),
+    "test": ("test", ".4g"),
+    "test accuracy": ("test accuracy", ".2%"),
+    "training, s": ("training, s", ".1f"),
+    "step, ms": ("step, ms", ".3g"),
+    "predict, ms": ("prediction, ms a sequence", ".2f"),
+    "one step, ms": ("one step, ms", ".2f"),
+    "memory, MB": ("training memory, MB", ".0f"),
+}
+NARROW = ["cell", "validation", "test", "training, s", "step, ms"]
+WIDTH = 80
 
 
 class Comparison:
@@ -23,8 +49,10 @@ class Comparison:
     Attributes:
         path: The folder. It holds `results.json`, `report.html`, `best.keras` and, with the names of the classes or
             the characters, `best.json`.
-        winner: Name of the cell with the best mean on validation.
-        recommendation: A sentence: what to take, and why, or that the differences are noise.
+        winner: Name of the cell to take, whose model is saved: the one that is ahead, or, of several that are not told
+            apart, the simplest.
+        recommendation: What to take and why, or what it takes to find out.
+        notes: List of sentences: what there was no time for, and the like.
         code: Python lines that make and train the model of the winner.
         results: Dict of everything that was measured.
 
@@ -44,42 +72,50 @@ class Comparison:
         self.results: dict[str, Any] = finished(path, NEEDS)
         self.winner: str = self.results["winner"]
         self.recommendation: str = self.results["recommendation"]
+        self.notes: list[str] = self.results["notes"]
         self.code: str = self.results["code"]
 
     def table(self) -> list[dict[str, Any]]:
         """Returns a dict per cell, the best first; `pandas.DataFrame(found.table())` makes a table of them.
 
-        The cells that the search dropped come last, with what they had reached in it.
+        The cells that were trained with the first seed only come after the others, and then what needs no network.
         """
-        rows = [
+        cells = [self._figures(row) for row in (*self.results["rows"], *self.results["behind"])]
+        return cells + [
             {
                 "cell": row["title"],
-                "units": row["units"],
-                "weights": row["weights"],
-                "learning rate": row["rate"],
                 "validation": row["validation_mean"],
-                "validation error": row["validation_error"],
                 "test": row["test_mean"],
-                "test error": row["test_error"],
                 "test accuracy": _mean(row["accuracy"]),
                 "training, s": row["seconds"],
-                "step, ms": 1000 * row["step"],
+                "prediction, ms a sequence": 1000 * row["predict"],
+            }
+            for row in self.results["references"]
+        ]
+
+    @staticmethod
+    def _figures(row):
+        figures = {
+            "cell": row["title"],
+            "units": row["units"],
+            "weights": row["weights"],
+            "learning rate": row["rate"],
+            "seeds": len(row["validation"]),
+            "validation": row["validation_mean"],
+            "validation error": row["validation_error"],
+            "test": row["test_mean"],
+            "test error": row["test_error"],
+            "test accuracy": _mean(row["accuracy"]),
+            "training, s": row["seconds"],
+            "step, ms": 1000 * row["step"],
+        }
+        if "latency" in row:
+            figures |= {
                 "prediction, ms a sequence": 1000 * row["predict"],
                 "one step, ms": 1000 * row["latency"],
                 "training memory, MB": row["memory"],
             }
-            for row in self.results["rows"]
-        ]
-        return rows + [
-            {
-                "cell": row["title"],
-                "units": row["units"],
-                "weights": row["weights"],
-                "learning rate": row["rate"],
-                "search": row["search"],
-            }
-            for row in self.results["dropped"]
-        ]
+        return figures
 
     def best_model(self) -> keras.Model:
         """Returns the best model of the winner, by validation; it reads the data as it was given.
@@ -93,40 +129,55 @@ class Comparison:
             raise ValueError(f"{path} {fault}: the call that made it makes it again, from its trials")
         return keras.saving.load_model(path)
 
-    def cells(self) -> tuple[list[str], list[list[str]]]:
-        """Returns the headings and the rows of the table as text: of what was measured, and formatted."""
-        rows = self.results["rows"]
-        has_accuracy = rows[0]["accuracy"][0] is not None
-        has_memory = any(row["memory"] is not None for row in rows)
-        measure = self.results["measure"]
-        headings = ["cell", "units", "weights", "rate", f"validation {measure}", f"test {measure}"]
-        headings += ["test accuracy"] if has_accuracy else []
-        headings += ["training, s", "step, ms", "predict, ms", "one step, ms"]
-        headings += ["memory, MB"] if has_memory else []
-        lines = []
-        for row in rows:
-            line = [row["title"], str(row["units"]), f"{row['weights']:,}", f"{row['rate']:g}"]
-            line += [_with_error(row["validation_mean"], row["validation_error"])]
-            line += [_with_error(row["test_mean"], row["test_error"])]
-            line += [f"{_mean(row['accuracy']):.2%}"] if has_accuracy else []
-            line += [f"{row['seconds']:.1f}"]
-            line += [f"{1000 * row[name]:.2f}" for name in ("step", "predict", "latency")]
-            line += ["" if row["memory"] is None else f"{row['memory']:.0f}"] if has_memory else []
-            lines.append(line)
-        for row in self.results["dropped"]:
-            score = "diverged" if row["search"] is None else f"{row['search']:.4g}, dropped"
-            line = [row["title"], str(row["units"]), f"{row['weights']:,}", f"{row['rate']:g}", score]
-            lines.append(line + [""] * (len(headings) - len(line)))
-        return headings, lines
+    def predict(self, path: str | os.PathLike, decimal: str = ".") -> list[dict[str, Any]]:
+        """Returns what the best model predicts for a file like the one that was compared on.
+
+        Of a table to forecast, each series gets a dict: its name, the time, the forecast, and `lower` and `upper` ends
+        of intervals; the last row with a target is what is forecast from. Of what is known in advance, the file must
+        hold the rows to come, without a target. Of a table to classify, each series, or each row that ends a window,
+        gets a class and the probabilities of all; of arrays, each sample.
+
+        Args:
+            path: Path of the file.
+            decimal: What precedes the decimals of a number in a `.csv` file: `"."` (default) or `","`.
+
+        Raises:
+            ValueError: The file cannot be read, or lacks what the model reads.
+        """
+        return predictions(self.best_model(), json.loads((self.path / "best.json").read_text("utf-8")), path, decimal)
+
+    def cells(self, wide: bool = True) -> tuple[list[str], list[list[str]]]:
+        """Returns the headings and the rows of the table as text: all that was measured, or what fits 80 characters."""
+        names = list(COLUMNS) if wide else NARROW
+        lines = [[_shown(row, *COLUMNS[name]) for name in names] for row in self.table()]
+        # Columns that no row has are left out, such as the accuracy of a forecast.
+        shown = [k for k in range(len(names)) if any(line[k] for line in lines)]
+        measure = f" {self.results['measure']}" if wide else ""
+        headings = [names[k] + (measure if names[k] in ("validation", "test") else "") for k in shown]
+        return headings, [[line[k] for k in shown] for line in lines]
+
+    def text(self, wide: bool = False) -> str:
+        """Returns the table, the learning curves, the recommendation and the notes; `print` shows it."""
+        headings, rows = self.cells(wide)
+        widths = [max(len(line[k]) for line in (headings, *rows)) for k in range(len(headings))]
+        if not wide:
+            # Long titles go on in the next line.
+            widths[0] = min(widths[0], WIDTH - sum(2 + width for width in widths[1:]))
+        table = []
+        for title, *values in (headings, *rows):
+            first, *rest = textwrap.wrap(title, widths[0], subsequent_indent="  ")
+            shown = (value.rjust(width) for value, width in zip(values, widths[1:], strict=True))
+            table += ["  ".join([first.ljust(widths[0]), *shown]).rstrip(), *rest]
+        parts = [
+            [f"{self.results['measure']}, lower is better", *table],
+            ["learning curves", *curves.lines([*self.results["rows"], *self.results["behind"]])],
+            textwrap.wrap(self.recommendation, WIDTH, break_on_hyphens=False),
+            [line for note in self.notes for line in textwrap.wrap(note, WIDTH, break_on_hyphens=False)],
+        ]
+        return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
     def __str__(self):
-        headings, rows = self.cells()
-        widths = [max(len(line[k]) for line in (headings, *rows)) for k in range(len(headings))]
-        lines = [[value.rjust(width) for value, width in zip(line, widths, strict=True)] for line in (headings, *rows)]
-        for line in lines:
-            line[0] = line[0].strip().ljust(widths[0])
-        text = "\n".join("  ".join(line).rstrip() for line in lines)
-        return f"{text}\n\n{self.recommendation}\n"
+        return self.text()
 
     def __repr__(self):
         return f"Comparison({str(self.path)!r}): {self.recommendation}"
@@ -136,10 +187,12 @@ class Comparison:
 
 
 def _mean(values):
-    return None if values[0] is None else sum(values) / len(values)
+    return None if None in values else sum(values) / len(values)
 
 
-def _with_error(mean, error):
-    if mean is None:
-        return "diverged"
-    return f"{mean:.4g}" if error is None else f"{mean:.4g} ± {error:.1g}"
+def _shown(row, name, form):
+    """Returns a figure of a row as text, with its error if it has one; an empty one where the row lacks it."""
+    value, error = row.get(name), row.get(f"{name} error")
+    if value is None:
+        return "diverged" if name in ("validation", "test") else ""
+    return f"{value:{form}}" + ("" if error is None else f" ± {error:.1g}")

@@ -1,14 +1,25 @@
-"""How many steps each trial takes: decided once, from measured times, and then kept."""
+"""Which cells there is time for, and how many steps each trial takes: decided once, from measured times, and kept."""
 
 import math
 
 import numpy as np
 
-from keras_adaptive_rnn.comparison.trials import PIECES
+from keras_adaptive_rnn.comparison.curves import FEW
 
-SEARCH, FINAL = 0.35, 0.55
+# Shares of the time: to build and compile the models, and of what is left after that, to search and to train.
+BUILD, SEARCH, FINAL = 0.4, 0.3, 0.55
+# Share of a training that its judgements take, and of the time that measuring memory may take.
+JUDGED, MEMORY = 0.2, 0.15
+# Pieces of a trial, at most: between them the learning rate falls, and the model may be judged.
+PIECES = 20
 # Steps of the shortest trial, and passes over the data of the longest.
 FEWEST, PASSES = 10, 40
+# Steps below which trainings tell little: before they get shorter, the slowest cells are left out.
+DECENT = 200
+# Rows that a judgement reads at least, and those of a final score.
+GLANCE, SCORED = 256, 1024
+# Seconds that a new process takes to import all, to measure memory.
+PROCESS = 6
 LOWEST, HIGHEST = 1e-3, 3e-2
 
 
@@ -29,57 +40,153 @@ def rungs(trials):
 
 
 def finalists(count):
-    """Returns how many cells are trained with several seeds."""
-    return max(2, math.ceil(count / 2))
+    """Returns how many cells are trained with all seeds."""
+    return min(count, max(3, math.ceil(count / 3)))
 
 
-def schedule(seconds, times, count, seeds, trials, kept):
-    """Returns the steps of each rung and of the final trials, and how often they are judged.
+def affordable(times, seconds, count, seeds, trials, samples):
+    """Returns the names of the cells that there is time for, in their order, and their schedule.
+
+    Where it is short, those are left out, the slowest first, whose step takes more than twice as long as the fastest
+    one, then the last ones; but never the first, and two stay.
 
     Args:
+        times: What a step, the start of a piece, a judgement and the building of the model take, in seconds, by cell.
         seconds: The time that is left.
-        times: What a step, the start of a piece and a judgement take, in seconds, by cell.
         count: Steps in a pass over the data.
         seeds, trials: Number of seeds, and of learning rates.
-        kept: Number of cells that are trained with several seeds.
+        samples: Number of samples of the parts `validation` and `test`.
     """
-    # A trial spends at most a fifth of its time on being judged.
-    judged = sum(each["validation"] for each in times.values()) / sum(each["step"] for each in times.values())
-    sizes, slowest = rungs(trials), slowest_of(times, kept)
-    # In each rung half as many trials take twice as many steps.
-    per_cell = sum(size * 2**k for k, size in enumerate(sizes))
-    starts = PIECES * sum(each["start"] for each in times.values()) * sum(sizes)
-    shortest = _steps(SEARCH * seconds, starts, per_cell * sum(each["step"] for each in times.values()))
-    starts = PIECES * sum(each["start"] for each in slowest) * seeds
-    longest = _steps(FINAL * seconds, starts, seeds * sum(each["step"] for each in slowest))
-    longest = max(2 * FEWEST, min(longest, PASSES * count))
+    names = list(times)
+    while True:
+        chosen = {name: times[name] for name in names}
+        plan = schedule(seconds, chosen, count, seeds, trials, samples)
+        if len(names) <= 2 or plan["final"]["steps"] >= decent(count):
+            return names, plan
+        slowest = max(names[1:], key=lambda name: times[name]["step"])
+        fastest = min(times[name]["step"] for name in names)
+        names.remove(slowest if times[slowest]["step"] > 2 * fastest else names[-1])
+
+
+def decent(count):
+    """Returns the fewest steps of a training that tells something; forty passes over little data are enough."""
+    return min(DECENT, PASSES * count)
+
+
+def seconds_needed(times, count, seeds, trials, samples):
+    """Returns the seconds in which all cells can be trained decently."""
+    seconds = 1.0
+    while schedule(seconds, times, count, seeds, trials, samples)["final"]["steps"] < decent(count):
+        seconds *= 1.25
+    return seconds
+
+
+def schedule(seconds, times, count, seeds, trials, samples):
+    """Returns the rates, the rungs and the final training; the arguments are those of `affordable`."""
+    kept = finalists(len(times))
+    seconds -= sum(cost_seconds(each) for each in slowest_of(times, kept))
+    all_cells = list(times.values())
+    # Every cell is trained in full with the first seed, and the better ones with the others.
+    full = [*all_cells, *(seeds - 1) * slowest_of(times, kept)]
+    longest = max(2 * FEWEST, min(steps_in(FINAL * seconds, full, full, FEW), PASSES * count))
+    final = trial(kept, longest, full, FEW, samples["validation"])
+    final["scored"] = {part: scored(final, full, size) for part, size in samples.items()}
+    # Rates are tried in shorter trainings: fewer of them, where these would be too short.
+    while True:
+        sizes = rungs(trials)
+        # In each rung half as many trials take twice as many steps.
+        weighed = sum(size * 2**k for k, size in enumerate(sizes)) * all_cells
+        shortest = steps_in(SEARCH * seconds, weighed, sum(sizes) * all_cells, 1) if sizes else 0
+        if trials <= 2 or shortest >= FEWEST:
+            break
+        trials -= 1
     shortest = max(FEWEST, min(shortest, longest // 2))
-
-    def trial(size, steps):
-        return {"kept": size, "steps": steps, "validations": int(min(PIECES, max(1, 0.2 * steps / judged)))}
-
+    tried = [trial(size, shortest * 2**k, all_cells, 1, samples["validation"]) for k, size in enumerate(sizes)]
+    # All are judged by the same rows, so that longer trainings can be compared with shorter ones.
+    rows = min(plan["rows"] for plan in (*tried, final))
     return {
-        "rungs": [trial(size, shortest * 2**k) for k, size in enumerate(sizes)],
-        "final": trial(kept, longest),
+        "rates": rates(trials),
+        "rungs": [{**plan, "rows": rows} for plan in tried],
+        "final": {**final, "rows": rows},
     }
 
 
-def _steps(seconds, starts, step):
-    return int((0.8 * seconds - starts) / step) if step else FEWEST
+def steps_in(seconds, weighed, started, fewest):
+    """Returns the steps that trainings may have in the time that is left for them, beside judgements.
+
+    Args:
+        seconds: The time for all of them.
+        weighed: Times of a cell for each training, as often as its steps are multiplied.
+        started: Times of a cell for each training.
+        fewest: Judgements in a training, at least.
+    """
+    starts = pieces_of(fewest) * sum(each["start"] for each in started) + fewest * sum(map(glance, started))
+    return int(((1 - JUDGED) * seconds - starts) / sum(each["step"] for each in weighed))
+
+
+def glance(times):
+    """Returns the seconds of the smallest judgement."""
+    return times["judgement"] + GLANCE * times["row"]
+
+
+def pieces_of(validations):
+    """Returns the fewest pieces of a training: the learning rate falls in some steps at least."""
+    return max(4, validations)
+
+
+def trial(kept, steps, cells, fewest, size):
+    """Returns the plan of a training: its steps, in how many pieces, how often and by how many rows it is judged.
+
+    A training spends at most a fifth of its time on that, unless fewer judgements than `fewest` were left. `size` is
+    the number of rows that there are.
+    """
+
+    def total(name):
+        return sum(each[name] for each in cells)
+
+    # To start a piece takes its time as well.
+    pieces = int(0.1 * steps * total("step") / total("start")) if total("start") else PIECES
+    pieces = min(PIECES, steps, max(pieces_of(fewest), pieces))
+    share = JUDGED * steps * total("step")
+    validations = int(min(pieces, max(fewest, share / sum(map(glance, cells)))))
+    # The last piece is judged, and every so many before it.
+    pieces -= pieces % validations
+    rows = (share / validations - total("judgement")) / total("row") if total("row") else size
+    rows = int(min(size, max(GLANCE, rows)))
+    return {"kept": kept, "steps": steps, "pieces": pieces, "validations": validations, "rows": rows}
+
+
+def scored(final, cells, size):
+    """Returns how many of a part's rows a final score uses: all, unless that takes as long as half the training."""
+    row = sum(each["row"] for each in cells)
+    rows = 0.25 * final["steps"] * sum(each["step"] for each in cells) / row if row else size
+    return int(min(size, max(SCORED, rows)))
 
 
 def slowest_of(times, count):
     return sorted(times.values(), key=lambda each: each["step"])[-count:]
 
 
-def trial_seconds(trial, times):
+def trial_seconds(plan, times):
     """Returns what a trial takes."""
-    pieces = min(PIECES, trial["steps"]) * times["start"]
-    return pieces + trial["steps"] * times["step"] + trial["validations"] * times["validation"]
+    rows = plan["validations"] * plan["rows"] + sum(plan.get("scored", {}).values())
+    judged = plan["validations"] * times["judgement"] + rows * times["row"]
+    return plan["pieces"] * times["start"] + plan["steps"] * times["step"] + judged
+
+
+def cost_seconds(times):
+    """Returns what it takes to measure predictions and single steps, for which a model is compiled once more."""
+    return 0.2 * times["build"]
+
+
+def memory_seconds(times, kept):
+    """Returns what it takes to measure the memory of the finalists."""
+    return sum(PROCESS + each["build"] for each in slowest_of(times, kept))
 
 
 def estimated(plan, times, seeds):
     """Returns the seconds that a schedule takes."""
+    slowest = slowest_of(times, plan["final"]["kept"])
     search = sum(rung["kept"] * trial_seconds(rung, each) for rung in plan["rungs"] for each in times.values())
-    final = plan["final"]
-    return search + seeds * sum(trial_seconds(final, each) for each in slowest_of(times, final["kept"]))
+    full = [*times.values(), *(seeds - 1) * slowest]
+    return search + sum(trial_seconds(plan["final"], each) for each in full) + sum(map(cost_seconds, slowest))

@@ -12,6 +12,8 @@ import re
 
 import numpy as np
 
+from keras_adaptive_rnn.comparison.calendar import Moments, dates_of
+
 # With nothing but these, `float` accepts what a number looks like everywhere; it also accepts 1_000, nan and ١٢.
 OF_NUMBERS = frozenset("0123456789+-.eE")
 # What stands for no value, in pandas, SQL, R and spreadsheets.
@@ -52,18 +54,32 @@ class Column:
         lines: List of the line of each row in the file, or `None` where there are no lines.
         decimal: What precedes the decimals of a number: `"."` or `","`.
         is_text: Whether the file declares it to be text.
+        rows: List of the rows of the file that these are, or `None` for all.
     """
 
-    def __init__(self, name, texts, lines=None, decimal=".", is_text=False):
+    rows = None
+
+    def __init__(self, name, texts, lines=None, decimal=".", is_text=False, rows=None):
         self.name, self.lines, self.decimal, self.is_text = name, lines, decimal, is_text
-        self.texts = texts
+        self.texts, self.rows = texts, rows
 
     def __len__(self):
         return len(self.texts)
 
     def row(self, row):
         """Returns how messages name a row."""
+        row = row if self.rows is None else self.rows[row]
         return f"row {row + 1}" + (f" (line {self.lines[row]})" if self.lines is not None else "")
+
+    def missing(self):
+        """Returns which rows say that they have no value."""
+        marks = {text for text in set(self.texts) if text.lower() in MISSING}
+        return np.array([text in marks for text in self.texts])
+
+    def without_missing(self):
+        """Returns the column of the rows that have a value."""
+        rows = np.flatnonzero(~self.missing()).tolist()
+        return Column(self.name, [self.texts[row] for row in rows], self.lines, self.decimal, self.is_text, rows)
 
     def at(self, row):
         return f"{shown(self.texts[row])} in {self.row(row)}"
@@ -77,6 +93,11 @@ class Column:
         if self.decimal == "," or not re.fullmatch(r"[+-]?\d+,\d+", text) or re.fullmatch(r"\D?\d{1,3},\d{3}", text):
             return hint
         return f"if these are decimal commas, --decimal , reads them; else {hint}"
+
+    def or_missing(self, row, hint):
+        if self.texts[row].lower() not in MISSING:
+            return self.or_commas(row, hint)
+        return f"if that means no value, --missing interpolate, drop or mask reads it so; else {hint}"
 
     def plain(self, text):
         """Returns a number with a decimal point, whatever the file has in its place."""
@@ -122,8 +143,14 @@ class Column:
         rows = [row for row, text in enumerate(self.texts) if faults[text]]
         more = f", and {len(rows) - 1:,} more such rows" if len(rows) > 1 else ""
         raise self.error(
-            f"has {faults[self.texts[rows[0]]]} in {self.row(rows[0])}{more}", self.or_commas(rows[0], hint)
+            f"has {faults[self.texts[rows[0]]]} in {self.row(rows[0])}{more}", self.or_missing(rows[0], hint)
         )
+
+    def numbers_and_gaps(self, hint):
+        """Returns the column in float64, NaN where it says that it has no value."""
+        values = np.full(len(self), np.nan)
+        values[~self.missing()] = self.without_missing().numbers(hint)
+        return values
 
     def check_thousands(self, texts):
         """Raises an error if points seem to divide thousands: 850, 1.020."""
@@ -156,7 +183,7 @@ class Column:
             if not doubtful:
                 return True
         row = next(row for row, text in enumerate(self.texts) if text in doubtful)
-        raise self.error(f"has {self.at(row)}, which is {what}", self.or_commas(row, hint))
+        raise self.error(f"has {self.at(row)}, which is {what}", self.or_missing(row, hint))
 
     def labels(self, what):
         """Returns the column as names: integers if all are, else the texts as they are; no two fall together."""
@@ -169,7 +196,8 @@ class Column:
             if text.lower() in MISSING or text == "None" or SPREADSHEET_ERRORS.fullmatch(text):
                 raise self.error(
                     f"has {self.at(row)}, which usually stands for no value",
-                    f"delete the row, or write the {what} otherwise if it is one",
+                    f"delete the row, or write the {what} otherwise if it is one"
+                    + ("; --missing drop leaves such rows out" if what == "class" and text.lower() in MISSING else ""),
                 )
         if all(INTEGER.fullmatch(text) for text in first):
             return np.array([int(text) for text in self.texts], "int64")
@@ -190,8 +218,8 @@ class Column:
                 )
         return np.array(self.texts)
 
-    def times(self):
-        """Returns the place of each row in time, from zero on; rows of one time have one place."""
+    def moments(self):
+        """Returns the `Moments` of the rows, or raises an error that says which row has no time."""
         distinct = list(dict.fromkeys(self.texts))
         hint = "write all times of --time as numbers, or all as dates such as 2024-01-31 or 2024-01-31T23:59:00+01:00"
         if "" in distinct:
@@ -214,13 +242,28 @@ class Column:
             raise self.error(
                 f"has {one}, {self.at(self.texts.index(first))}, and {other}, {self.at(self.texts.index(second))}", hint
             )
-        if "a number" in kinds:
+        is_number = "a number" in kinds
+        if is_number:
             self.check_epochs(parsed, hint)
-        order = {key: place for place, key in enumerate(sorted(set(parsed.values())))}
-        return np.array([order[parsed[text]] for text in self.texts])
+        keys = sorted(set(parsed.values()))
+        place, first = {key: place for place, key in enumerate(keys)}, keys[0]
+        since = [key - first if is_number else key[0] - first[0] + (key[1] - first[1]) * 1e-18 for key in keys]
+        places = np.array([place[parsed[text]] for text in self.texts])
+        dates = None
+        if not is_number:
+            # A clock on the wall shows the hours that people live by, not those of UTC.
+            on_the_wall = {text: parsed[text][0] + offset_of(text) for text in distinct}
+            dates = dates_of([on_the_wall[text] for text in self.texts])
+        return Moments(places, np.array(since, float)[places], dates)
+
+    def holds_dates(self):
+        """Returns whether every row is a date in ISO 8601."""
+        return bool(self.texts) and all(
+            DATE.fullmatch(text) and self.time(text)[0] for text in dict.fromkeys(self.texts)
+        )
 
     def time(self, text):
-        """Returns what a time is written as, or `None`, and its key for sorting."""
+        """Returns what a time is written as, or `None`, and its key for sorting: dates in UTC."""
         if self.is_number(text) and not re.match(r"[+-]?0\d", text):
             return "a number", decimal.Decimal(self.plain(text))
         match = DATE.fullmatch(text)
@@ -232,10 +275,7 @@ class Column:
         except ValueError:
             return None, None
         _, _, day, hour, *_ = parts
-        seconds = (date - EPOCH) // datetime.timedelta(seconds=1)
-        if zone not in (None, "Z"):
-            offset = 60 * int(zone[1:3]) + int(zone[3:].strip(":") or 0)
-            seconds -= 60 * offset * (-1 if zone[0] == "-" else 1)
+        seconds = (date - EPOCH) // datetime.timedelta(seconds=1) - offset_of(text)
         kind = "a month" if day is None else "a day" if hour is None else "a time with a time zone"
         if hour is not None and zone is None:
             kind = "a time without a time zone"
@@ -251,6 +291,14 @@ class Column:
             re.fullmatch(r"(19|20)\d\d(0[1-9]|1[0-2])([0-2]\d|3[01])", text) for text in parsed
         ):
             raise self.error(f"has {self.at(0)}, which seems to be a date that ends in its year", hint)
+
+
+def offset_of(text):
+    """Returns how many seconds the time zone of a date is ahead of UTC; 0 without one."""
+    zone = DATE.fullmatch(text).groups()[-1]
+    if zone in (None, "Z"):
+        return 0
+    return 60 * (60 * int(zone[1:3]) + int(zone[3:].strip(":") or 0)) * (-1 if zone[0] == "-" else 1)
 
 
 def decoded(path):
@@ -360,15 +408,17 @@ def parse_rows(text, delimiter):
     return rows, lines
 
 
-def read_parquet(path):
-    """Returns the columns of a table, by name."""
+def imported_pyarrow():
     try:
-        import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise ImportError(
-            'reading Parquet needs pyarrow. Install it with: pip install "keras_adaptive_rnn[compare]"'
-        ) from None
+        raise ImportError('Parquet needs pyarrow. Install it with: pip install "keras_adaptive_rnn[compare]"') from None
+    return pyarrow
+
+
+def read_parquet(path):
+    """Returns the columns of a table, by name."""
+    pyarrow = imported_pyarrow()
     try:
         # `read_table` would make columns of the names of folders.
         table = pyarrow.parquet.ParquetFile(path).read()

@@ -6,17 +6,18 @@ and compile a model for each trial, which takes longer than most trials here, an
 random, where each cell must get equally many.
 """
 
+import dataclasses
 import itertools
 import time
 
 import keras
 import numpy as np
 
-from keras_adaptive_rnn.comparison.data import first_layers
+from keras_adaptive_rnn.comparison.data import first_layers, spread
 from keras_adaptive_rnn.optimizers.falling import falling
 
-# Pieces of a trial: between them the learning rate falls.
-PIECES = 10
+# The most bytes that are gathered for a call of `fit`, and the most rows that tell means and deviations.
+GATHERED, MOMENTS = 2**25, 50_000
 
 
 def compile_for(model, classes):
@@ -53,6 +54,9 @@ class Learner:
     def __init__(self, data, shape, candidate, units, batch_size):
         self.data, self.shape, self.candidate, self.units = data, shape, candidate, units
         self.batch_size = batch_size
+        # A copy in float64 is made of what tells the means, for every model: that of a large file would not fit.
+        few = data.x["train"][spread(len(data.x["train"]), MOMENTS)]
+        self.told = dataclasses.replace(data, x={"train": few})
         self.model = self.make()
         compile_for(self.model, data.classes)
 
@@ -70,7 +74,7 @@ class Learner:
         return keras.Sequential(
             [
                 inputs,
-                *first_layers(self.data, self.shape.inputs),
+                *first_layers(self.told, self.shape.inputs),
                 *recurrent,
                 keras.layers.Dense(self.shape.outputs),
             ]
@@ -94,25 +98,32 @@ class Learner:
         return np.concatenate(rows)[: steps * self.batch_size]
 
     def fit(self, rows):
-        x, y = self.data.x["train"][rows], self.data.y["train"][rows]
-        self.model.fit(x, y, batch_size=self.batch_size, shuffle=False, verbose=0)
+        """Trains on rows, of which so many are gathered at once as take little memory."""
+        x, y = self.data.x["train"], self.data.y["train"]
+        batches = max(1, GATHERED // (self.batch_size * (x[:1].nbytes + y[:1].nbytes)))
+        for start in range(0, len(rows), batches * self.batch_size):
+            block = rows[start : start + batches * self.batch_size]
+            self.model.fit(x[block], y[block], batch_size=self.batch_size, shuffle=False, verbose=0)
 
-    def losses(self, part):
-        """Returns the loss of each row of a part, and its accuracy where there are classes."""
+    def losses(self, part, count=None):
+        """Returns the loss of each row of a part, or of `count` rows, and its accuracy where there are classes."""
         x, size = self.data.x[part], 16 * self.batch_size
-        blocks = [slice(start, start + size) for start in range(0, len(x), size)]
-        judged = [self.data.losses(part, self.predict(x[rows]), rows) for rows in blocks]
+        rows = np.arange(len(x))[spread(len(x), count)]
+        blocks = [rows[start : start + size] for start in range(0, len(rows), size)]
+        judged = [self.data.losses(part, self.predict(x[block]), block) for block in blocks]
         losses, accuracies = zip(*judged, strict=True)
         return np.concatenate(losses), None if self.data.classes is None else np.concatenate(accuracies)
 
-    def judge(self, part):
-        """Returns the score on a part, and the accuracy where there are classes."""
-        losses, accuracies = self.losses(part)
+    def judge(self, part, count=None):
+        """Returns the score on a part, or on `count` rows of it, and the accuracy where there are classes."""
+        return self.summary(*self.losses(part, count))
+
+    def summary(self, losses, accuracies):
         return self.data.score(losses), None if accuracies is None else float(np.mean(accuracies))
 
-    def contributions(self):
-        """Returns what each validation row contributes to the score."""
-        return self.data.contributions(self.losses("validation")[0])
+    def errors(self, part):
+        """Returns the absolute error of each forecast of a part, in the unit of the target."""
+        return np.sqrt(self.losses(part)[0]) * self.data.deviation[0]
 
     def predict(self, x):
         """Returns the outputs, computed in whole batches: another size would be compiled once more."""
@@ -120,18 +131,23 @@ class Learner:
         padded = np.concatenate([x, np.repeat(x[:1], missing, axis=0)]) if missing else x
         return self.model.predict(padded, batch_size=self.batch_size, verbose=0)[: len(x)]
 
-    def train(self, rate, seed, steps, validations, on_progress=None):
+    def train(self, rate, seed, plan, on_progress=None):
         """Trains from a fresh initialization and restores the best validation weights.
 
         The learning rate falls as in `callbacks.TimeLimit`. `on_progress` is called with the share of the steps that a
         piece was.
 
+        Args:
+            rate, seed: Learning rate, and what decides about weights and order.
+            plan: Dict of `steps`, in how many `pieces`, how many `validations`, and by how many `rows` each.
+
         Returns: A dict of the best `score` on validation, `accuracy`, the `curve` of steps and scores, and `seconds` of
         training.
         """
         self.begin(seed)
-        rows, ends = self.batches(seed, steps), np.linspace(0, steps, min(PIECES, steps) + 1).round().astype(int)
-        judged = {int(end) for end in ends[:0:-1][:: -(-PIECES // validations)]}
+        steps, pieces = plan["steps"], plan["pieces"]
+        rows, ends = self.batches(seed, steps), np.linspace(0, steps, pieces + 1).round().astype(int)
+        judged = {int(end) for end in ends[:0:-1][:: pieces // plan["validations"]]}
         curve, best, best_weights, seconds = [], (float("inf"), None), None, 0.0
         for start, end in itertools.pairwise(ends):
             self.model.optimizer.learning_rate = falling(rate, start / steps)
@@ -141,7 +157,7 @@ class Learner:
             if on_progress is not None:
                 on_progress((end - start) / steps)
             if int(end) in judged:
-                judgement = self.judge("validation")
+                judgement = self.judge("validation", plan["rows"])
                 curve.append([int(end), judgement[0] if np.isfinite(judgement[0]) else None])
                 if not np.isfinite(judgement[0]):  # It has diverged, and would not come back.
                     break
@@ -157,24 +173,34 @@ class Learner:
             "seconds": seconds,
         }
 
-    def measure(self, seconds=0.5):
-        """Returns the seconds of a training step, of the start of a piece, and of a judgement, all compiled."""
+    def measure(self, seconds=0.3):
+        """Returns the seconds of a training step, of the start of a piece, of a judgement, and of a row in it."""
         self.begin(0)
         rows = self.batches(0, 64)
-
-        def taken(steps):
-            return min(self.timed(lambda: self.fit(rows[: steps * self.batch_size])) for _ in range(3))
-
         self.fit(rows[: self.batch_size])
-        one = taken(1)
+        one = self.fastest(lambda: self.fit(rows[: self.batch_size]), seconds)
         steps = int(min(64, max(4, seconds / one)))
-        step = max((taken(steps) - one) / (steps - 1), one / steps / 10)
-        self.judge("validation")
+        many = self.fastest(lambda: self.fit(rows[: steps * self.batch_size]), seconds)
+        step = max((many - one) / (steps - 1), one / steps / 10)
+        few = min(self.batch_size, len(self.data.x["validation"]))
+        more = min(8 * few, len(self.data.x["validation"]))
+        self.judge("validation", few)
+        judgement = self.fastest(lambda: self.judge("validation", few), seconds)
+        longer = self.fastest(lambda: self.judge("validation", more), seconds)
+        row = max(0.0, longer - judgement) / (more - few) if more > few else judgement / few
         return {
             "step": step,
             "start": max(0.0, one - step),
-            "validation": self.timed(lambda: self.judge("validation")),
+            "judgement": max(0.0, judgement - few * row),
+            "row": row,
         }
+
+    def fastest(self, function, seconds):
+        """Returns the seconds of the fastest of up to three calls, fewer if they take long."""
+        taken = [self.timed(function)]
+        while len(taken) < 3 and sum(taken) < seconds:
+            taken.append(self.timed(function))
+        return min(taken)
 
     @staticmethod
     def timed(function):

@@ -1,12 +1,9 @@
 """Language models from the command line: `python -m keras_adaptive_rnn.hub train|write|score|tokens`."""
 
 import ast
-import os
 import sys
 
 from keras_adaptive_rnn._hub_options import check, parse
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Silences TensorFlow's list of missing devices.
 
 
 def options(pairs):

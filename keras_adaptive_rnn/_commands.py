@@ -1,0 +1,75 @@
+"""The commands of `python -m`, and what they say before Keras and its backend are imported, which takes seconds."""
+
+import importlib
+import os
+import sys
+
+from keras_adaptive_rnn import _command_line, _compare_options, _hub_options, _predict_options, _probe_options
+
+OPTIONS = {"compare": _compare_options, "predict": _predict_options, "probe": _probe_options}
+TEXT = """\
+usage: python -m keras_adaptive_rnn compare DATA ...
+
+Which cell for your data, a text, a table of series or arrays: `python -m keras_adaptive_rnn compare --help`.
+
+usage: python -m keras_adaptive_rnn predict FOLDER DATA
+
+What the best model of a comparison predicts for new rows: `python -m keras_adaptive_rnn predict --help`.
+
+usage: python -m keras_adaptive_rnn probe [CELL ...]
+
+What a cell can do, on small tasks such as parity, recall and copying: `python -m keras_adaptive_rnn probe --help`.
+
+usage: python -m keras_adaptive_rnn.hub COMMAND ...
+
+Language models, from a text file to a preset of KerasHub (needs `pip install "keras_adaptive_rnn[hub]"`):
+
+  train TEXT    train a model on a text for some minutes, and save it as a preset
+  write PRESET  let it write
+  score PRESET  judge it by another text
+  tokens TEXT   tokenize a large text once, into a file that training reads from the disk
+
+`python -m keras_adaptive_rnn.hub COMMAND --help` lists the options. The variable KERAS_BACKEND chooses jax, tensorflow
+or torch.
+"""
+
+
+def command():
+    """Returns the module of this package that `python -m` runs, and its arguments, or `None`.
+
+    `python -m` imports this package before it runs a module of it. Until then, `sys.argv` begins with `-m`, and the
+    name of the module is only in the other list.
+    """
+    if sys.argv[:1] != ["-m"]:
+        return None
+    module = sys.orig_argv[-len(sys.argv)]
+    return (module, sys.argv[1:]) if module in ("keras_adaptive_rnn", "keras_adaptive_rnn.hub") else None
+
+
+def check_before_keras():
+    """Ends the process if it runs a command that only shows a text, or that cannot begin."""
+    if found := command():
+        module, arguments = found
+        if module == "keras_adaptive_rnn.hub":
+            _hub_options.check_command(arguments)
+        else:
+            chosen(arguments).parse(arguments[1:])
+
+
+def import_keras():
+    """Imports Keras for a command, without what TensorFlow logs meanwhile."""
+    if command():
+        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+        with _command_line.without_logs():
+            # On every backend, Keras imports TensorFlow to seed it, if it is there.
+            importlib.import_module("keras").utils.set_random_seed(0)
+
+
+def chosen(arguments):
+    """Returns the options of the command that is named, or shows the commands and ends the process."""
+    if arguments and arguments[0] in OPTIONS:
+        return OPTIONS[arguments[0]]
+    print(TEXT, end="")
+    if arguments and arguments[0] not in ("-h", "--help"):
+        sys.exit(f"\nerror: there is no command {arguments[0]}")
+    sys.exit()

@@ -1,0 +1,53 @@
+"""Predict with the best model of a comparison: `python -m keras_adaptive_rnn predict FOLDER DATA`."""
+
+import csv
+import os
+import pathlib
+import sys
+
+from keras_adaptive_rnn._command_line import ending
+from keras_adaptive_rnn._predict_options import parse
+from keras_adaptive_rnn.comparison.result import Comparison
+from keras_adaptive_rnn.comparison.tables import imported_pyarrow
+
+
+def main(argv=None):
+    args = parse(argv)
+    output = None if args.output is None else pathlib.Path(args.output)
+    with ending(output):
+        check_output(output)
+        rows = Comparison(args.folder).predict(args.data, args.decimal)
+        write(rows, output)
+
+
+def check_output(output):
+    """Raises an error if predictions cannot be written to a file."""
+    if output is None:
+        return
+    if output.suffix.lower() not in (".csv", ".parquet"):
+        raise ValueError(f"--output must end in .csv or .parquet, and is {output}")
+    if not output.parent.is_dir():
+        raise ValueError(f"--output must be in a folder that exists, and is {output}")
+    if output.suffix.lower() == ".parquet":
+        imported_pyarrow()
+
+
+def write(rows, output):
+    """Writes predictions to a file, put in place as a whole, or prints them."""
+    if output is None:
+        write_csv(rows, sys.stdout)
+        return
+    new = output.with_name(f".new.{output.name}")
+    if output.suffix.lower() == ".parquet":
+        pyarrow = imported_pyarrow()
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), new)
+    else:
+        with new.open("w", encoding="utf-8", newline="") as file:
+            write_csv(rows, file)
+    os.replace(new, output)
+
+
+def write_csv(rows, file):
+    writer = csv.DictWriter(file, list(rows[0]) if rows else [], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)

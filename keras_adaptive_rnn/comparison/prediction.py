@@ -1,0 +1,253 @@
+"""What the best model of a comparison predicts for new data: forecasts with intervals, or classes."""
+
+import decimal
+import pathlib
+
+import numpy as np
+
+from keras_adaptive_rnn.comparison.calendar import cycles, frequency_again
+from keras_adaptive_rnn.comparison.files import TABLES, read_npz
+from keras_adaptive_rnn.comparison.series import Features, Rows, Table, counted
+from keras_adaptive_rnn.comparison.tables import DATE, Column, listed
+
+
+def predictions(model, card, path, decimal="."):
+    """Returns a dict for each prediction, from a file like the one that was compared on.
+
+    Args:
+        model: The best model.
+        card: Dict of what is known of the data, that of `best.json`.
+        path: Path of the file.
+        decimal: What precedes the decimals of a number in a table: `"."` or `","`.
+
+    Raises:
+        ValueError: The file cannot be read, or lacks what the model reads.
+    """
+    path = pathlib.Path(path)
+    if card["kind"] == "text":
+        raise ValueError(
+            "the best model predicts the next character of a text, not rows: best.keras returns its probabilities"
+        )
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}")
+    suffixes = TABLES if card["kind"] == "series" else (".npz",)
+    if path.suffix.lower() not in suffixes:
+        raise ValueError(f"{path} must be of the kind that was compared on: {', '.join(suffixes)}")
+    try:
+        if card["kind"] == "arrays":
+            return of_arrays(model, card, path)
+        return NewTable(card, path, decimal).predictions(model)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def of_arrays(model, card, path):
+    x, features = read_npz(path, ("x",))["x"], tuple(card["features"])
+    form = "[samples, steps" + "".join(f", {size}" for size in features) + "]"
+    if x.ndim != 2 + len(features) or x.shape[2:] != features:
+        raise ValueError(f"the array x must be {form}, and is of shape {x.shape}")
+    if x.dtype.kind not in ("fiub" if features else "iu") or not np.isfinite(x).all():
+        raise ValueError(f"the array x must hold {'finite numbers' if features else 'integers'} only")
+    if not features and x.size and not 0 <= x.min() <= x.max() < card["vocabulary"]:
+        raise ValueError(f"the array x must hold tokens from 0 to {card['vocabulary'] - 1:,}")
+    outputs = model.predict(x.astype("float32" if features else "int32"), verbose=0)
+    if outputs.ndim == 2:
+        return [{"sample": k, **told(card, each)} for k, each in enumerate(outputs)]
+    return [
+        {"sample": k, "step": t, **told(card, each)}
+        for k, sample in enumerate(outputs)
+        for t, each in enumerate(sample)
+    ]
+
+
+def told(card, outputs):
+    """Returns what the outputs of a model say: a class and the probabilities of all, or numbers with intervals."""
+    if "classes" in card:
+        probabilities = {f"probability of {name}": float(p) for name, p in zip(card["classes"], outputs, strict=True)}
+        return {card.get("target") or "class": card["classes"][int(outputs.argmax())], **probabilities}
+    if len(outputs) > 1:
+        return {f"y[{k}]": float(value) for k, value in enumerate(outputs)}
+    value = float(outputs[0])
+    found = {card.get("target") or "y": value}
+    for level, interval in card.get("intervals", {}).items():
+        found |= {f"lower {level} %": value - interval["width"], f"upper {level} %": value + interval["width"]}
+    return found
+
+
+class NewTable(Table):
+    """A table of new rows, in which what is to be predicted need not be there.
+
+    Arguments: As in `predictions`.
+    """
+
+    def __init__(self, card, path, decimal):
+        self.card, self.reads = card, Features(**card["reads"])
+        super().__init__(
+            path,
+            card["target"],
+            card["time"],
+            card["group"],
+            card["task"],
+            [name for name in self.reads.observed if name != card["target"]],
+            card["steps"],
+            card.get("horizon") or 1,
+            None,
+            0,
+            decimal,
+            card["missing"],
+            bool(self.reads.cycles),
+            self.reads.known,
+        )
+        self.ahead = self.horizon if self.is_forecast else 0
+
+    def check(self, argument, name):
+        if argument == "target" and name not in self.columns and self.card["task"] == "classify":
+            count = len(next(iter(self.columns.values())))
+            self.columns[name] = Column(name, [""] * count)
+        if name not in self.columns:
+            raise ValueError(f"has no column {name!r}, which the model reads; its columns are {listed(self.columns)}")
+
+    def frequency_of(self, series):
+        known = self.card.get("frequency")
+        if known is None:
+            return super().frequency_of(series)
+        return frequency_again(**known, moments=self.moments, series=series)
+
+    def predictions(self, model):
+        series = self.series()
+        names = list(series)
+        numbers = {name: self.numbers(name) for name in (*self.reads.observed, *self.reads.known)}
+        to_come = self.rows_to_come(numbers, series)
+        rows = self.arranged(series, {n: np.where(to_come, 0, column) for n, column in numbers.items()}, True)
+        ends = self.ends(rows, to_come, names)
+        if self.is_forecast:
+            rows, ends = self.continued(rows, ends)
+        windows = self.windows_that_end(rows, ends, names)
+        values = {name: rows.take(column) for name, column in numbers.items()}
+        if self.missing == "interpolate":
+            edges = "horizon" not in self.card
+            values = {n: self.interpolated(each, rows, edges or n in self.reads.known) for n, each in values.items()}
+        self.check_values(rows, values, windows)
+        x = self.reads.matrix(values, rows.owners, self.calendar_of_new(rows), self.ahead)[windows]
+        outputs = model.predict(x.astype("float32"), verbose=0)
+        if outputs.ndim == 3:
+            windows, outputs = windows.reshape(-1, 1), outputs.reshape(-1, outputs.shape[-1])
+        return [
+            {**self.place(rows, window[-1] + self.ahead, names, outputs.shape), **told(self.card, each)}
+            for window, each in zip(windows, outputs, strict=True)
+        ]
+
+    def numbers(self, name):
+        hint = "turn it into numbers, as it was in the file that the model has learned from"
+        # Rows to come are empty, and those that no window reaches are not read.
+        return self.columns[name].numbers_and_gaps(hint)
+
+    def rows_to_come(self, numbers, series):
+        """Returns which rows are later than the last one with a target."""
+        to_come = np.zeros(len(self.columns[self.target]), bool)
+        for name, rows in series.items() if self.is_forecast else ():
+            known = np.flatnonzero(~np.isnan(numbers[self.target][rows]))
+            if not len(known):
+                raise ValueError(f"column {self.target!r} has no number{in_series(name)}, from which to forecast")
+            to_come[rows[known[-1] + 1 :]] = True
+        return to_come
+
+    def ends(self, rows, to_come, names):
+        """Returns the last row of each window: for a forecast, the last one of each series with a target."""
+        present = (rows.places >= 0) & ~to_come[rows.places]
+        last = [int(np.flatnonzero(present & (rows.owners == owner))[-1]) for owner in range(len(names))]
+        if self.is_forecast or "horizon" not in self.card:
+            return np.array(last)
+        return np.flatnonzero(present & (np.arange(len(rows)) - rows.first() >= self.steps - 1))
+
+    def continued(self, rows, ends):
+        """Returns the rows up to the ones to forecast, which may not be in the file, and the ends among them."""
+        pieces, new_ends, count = [], [], 0
+        for owner, end in enumerate(ends):
+            of_series = rows.of(owner)
+            kept = of_series[of_series <= end + self.ahead]
+            more = end + self.ahead - kept[-1]
+            ticks = np.concatenate([rows.ticks[kept], rows.ticks[kept[-1]] + 1 + np.arange(more)])
+            places = np.concatenate([rows.places[kept], np.full(more, -1)])
+            pieces.append((places, np.full(len(places), owner), ticks))
+            new_ends.append(count + end - of_series[0])
+            count += len(places)
+        return Rows(*(np.concatenate(each) for each in zip(*pieces, strict=True))), np.array(new_ends)
+
+    def windows_that_end(self, rows, ends, names):
+        """Returns the rows of windows, `[windows, steps]`."""
+        for owner, name in enumerate(names):
+            of_series, own = rows.of(owner), ends[rows.owners[ends] == owner]
+            count = len(of_series) if not len(own) else own[0] - of_series[0] + 1
+            exact = "horizon" not in self.card
+            if count < self.steps or (exact and count > self.steps):
+                raise ValueError(
+                    f"has {counted(count, 'row')}{in_series(name)}"
+                    f"{' up to the last one with a target' if self.is_forecast else ''}, and the model reads "
+                    f"{self.steps}{'' if exact else ' at least'}"
+                )
+        return ends[:, None] + np.arange(1 - self.steps, 1)
+
+    def calendar_of_new(self, rows):
+        """Returns the features of the calendar, by name."""
+        if not self.reads.cycles:
+            return {}
+        dates = self.dates(rows)
+        if self.frequency.ticks is None and (rows.places < 0).any():
+            raise ValueError(
+                f"the times follow no rule: give {counted(self.ahead, 'row')} more, with the times to come"
+            )
+        found, _ = cycles(dates, self.frequency.seconds, np.inf)
+        return {name: found[name.rstrip("_")] for name in self.reads.cycles}
+
+    def check_values(self, rows, values, windows):
+        """Raises an error if a window lacks what the model has learned to find in each."""
+        for name in self.reads.known:
+            goals = windows[:, -1:] + np.arange(1, self.ahead + 1)
+            lacking = np.isnan(values[name][goals]) & ((rows.places[goals] < 0) | (self.missing != "mask"))
+            if lacking.any():
+                first = counted(int(lacking[0].argmax()) + 1, "row")
+                raise ValueError(
+                    f"column {name!r} is known in advance, and has no value {first} after the last one with a target: "
+                    f"add the {counted(self.ahead, 'row')} to come"
+                )
+        for name in self.reads.observed if self.missing in ("refuse", "interpolate") else ():
+            lacking = np.isnan(values[name][windows])
+            if lacking.any():
+                at = windows[lacking][0]
+                where = self.columns[name].row(rows.places[at]) if rows.places[at] >= 0 else "a row that is missing"
+                between = "" if self.missing == "refuse" else ", and not on both sides of it, to interpolate"
+                raise ValueError(f"column {name!r} has no number in {where}{between}; the model has learned from all")
+
+    def place(self, rows, at, names, shape):
+        """Returns which row is predicted."""
+        found = {} if self.group is None else {self.group: names[rows.owners[at]]}
+        row = rows.places[at]
+        if "horizon" not in self.card and shape[0] == len(names):
+            return found
+        if self.time is None:
+            return found | ({"rows ahead": self.ahead} if self.is_forecast else {"row": int(row) + 1})
+        column = self.columns[self.time]
+        if row >= 0:
+            return found | {self.time: column.texts[row]}
+        last = np.flatnonzero((rows.places >= 0) & (rows.owners == rows.owners[at]))[-1]
+        text = column.texts[rows.places[last]]
+        if self.moments.dates is None:
+            number = decimal.Decimal(column.plain(text)) + int(at - last) * decimal.Decimal(repr(self.frequency.step))
+            return found | {self.time: f"{number.normalize():f}"}
+        if self.frequency.ticks is None:
+            return found | {self.time: "", "rows ahead": self.ahead}
+        return found | {self.time: written_like(text, self.dates(rows)[at])}
+
+
+def written_like(text, date):
+    """Returns a date in the form of another one."""
+    _, _, day, hour, _, seconds, _, zone = DATE.fullmatch(text).groups()
+    if hour is None:
+        return str(date.astype("datetime64[M]" if day is None else "datetime64[D]"))
+    digits = str(date.astype("datetime64[s]" if seconds else "datetime64[m]"))
+    return digits.replace("T", text[10]) + (zone or "")
+
+
+def in_series(name):
+    return "" if name is None else f" in the series {listed([name])}"

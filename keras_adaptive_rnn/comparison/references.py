@@ -1,0 +1,461 @@
+"""Rows of the table that need no network: what a cell must beat to be worth its training."""
+
+import importlib.util
+import time
+import warnings
+
+import numpy as np
+
+from keras_adaptive_rnn.comparison.data import PARTS, carried, spread
+
+JUDGED = PARTS[1:]
+# A window has at most so many inputs for linear models and trees: of a longer one, the last steps.
+MOST_INPUTS = 400
+# Trees learn from at most so many windows, evenly spread: more take minutes, and change little.
+MOST_WINDOWS = 20_000
+# Rows of a window that are turned into inputs at once.
+BLOCK = 10_000
+# Penalties of the ridge, for each window and for inputs of unit variance; of the logistic regression, for all.
+PENALTIES = tuple(10.0**k for k in range(-6, 2))
+LOGISTIC_PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0)
+# The longest context of an n-gram, in characters.
+LONGEST_CONTEXT = 10
+FEWEST_PROBABLE = 1e-12
+# The longest season of exponential smoothing: it has a state for each row of it.
+LONGEST_SEASON = 400
+# What statsmodels needs to begin with.
+FEWEST_ROWS = 10
+
+
+def references(data, scored=None):
+    """Returns a row for each forecast or classifier without a network, on the samples that the cells are judged on.
+
+    Args:
+        data: The `Data`.
+        scored: Dict of validation and test; how many samples, evenly spread, are scored. `None` means all.
+
+    Returns: A list of dicts with `name`, `title`, `validation` and `test` (a list of one score each, lower is better),
+        `accuracy` (a list of one, on test; `None` without classes), `contributions` (a list of one list: a number per
+        validation sample, whose mean is the score), `seconds` that it took, and `predict`, the seconds per sample.
+    """
+    if data.is_text:
+        makers = [frequencies, n_gram]
+    elif data.classes is not None:
+        makers = [frequencies]
+        if not data.per_step and data.vocabulary is None and installed("sklearn"):
+            makers.append(logistic)
+    elif data.series is not None:
+        makers = [last_value, drift, linear]
+        makers[1:1] = [seasonal] if data.series.season else []
+        makers += [trees] if installed("sklearn") else []
+        makers += [exponential_smoothing] if installed("statsmodels") and smooths(data) else []
+    else:
+        makers = [mean]
+        if not data.per_step and data.vocabulary is None:
+            makers += [linear, *([trees] if installed("sklearn") else [])]
+    with warnings.catch_warnings():
+        # Of minima that were not reached, say: the scores tell what that is worth.
+        warnings.simplefilter("ignore")
+        return [row(maker, data, scored or {}) for maker in makers]
+
+
+def to_install(data):
+    """Returns a line for each row that an installed package would add."""
+    lines = []
+    sequences = data.vocabulary is None and not data.per_step
+    if sequences and not installed("sklearn"):
+        what = "a logistic regression" if data.classes is not None else "gradient-boosted trees"
+        lines.append(f"not compared with {what}: pip install scikit-learn")
+    if data.series is not None and smooths(data) and not installed("statsmodels"):
+        lines.append("not compared with exponential smoothing (ETS): pip install statsmodels")
+    return lines
+
+
+def installed(package):
+    return importlib.util.find_spec(package) is not None
+
+
+def smooths(data):
+    """Returns whether exponential smoothing applies: to a single series, with ten rows to begin with."""
+    return data.series.owners[0] == data.series.owners[-1] and data.series.ends["train"].max() >= FEWEST_ROWS
+
+
+def row(maker, data, scored):
+    """Returns the row of a reference; a maker returns its title and a function `part -> outputs, or losses`."""
+    begin = time.perf_counter()
+    title, forecast = maker(data)
+    seconds = time.perf_counter() - begin
+    begin = time.perf_counter()
+    judged = {"validation": forecast("validation")}
+    predict = (time.perf_counter() - begin) / len(data.x["validation"])
+    judged["test"] = forecast("test")
+    losses = {
+        part: judged[part] if isinstance(judged[part], tuple) else data.losses(part, judged[part]) for part in JUDGED
+    }
+    chosen = {part: spread(len(data.x[part]), scored.get(part)) for part in JUDGED}
+    losses, accuracies = ({part: pair[k] for part, pair in losses.items()} for k in (0, 1))
+    losses = {part: each[chosen[part]] for part, each in losses.items()}
+    contributions = [float(f"{value:.5g}") for value in data.contributions(losses["validation"])]
+    accuracy = accuracies["test"]
+    return {
+        "name": maker.__name__,
+        "title": title,
+        **{part: [data.score(losses[part])] for part in JUDGED},
+        "accuracy": [None if accuracy is None else float(np.mean(accuracy[chosen["test"]]))],
+        "contributions": [contributions],
+        "seconds": seconds,
+        "predict": predict,
+    }
+
+
+# Forecasts by a formula.
+
+
+def mean(data):
+    return "mean of the training part", lambda part: np.zeros_like(data.y[part])
+
+
+class Past:
+    """What has been known of a series, at the last row of each window.
+
+    Args:
+        data: The `Data` of a forecast.
+    """
+
+    def __init__(self, data):
+        self.series = series = data.series
+        self.mean, self.deviation = data.mean[0], data.deviation[0]
+        # Before its first value, nothing is known of a series but what is known of all.
+        last = carried(series.values, series.owners)
+        self.last = np.where(np.isnan(last), self.mean, last)
+        rows = np.arange(len(last))
+        first = np.minimum.accumulate(np.where(np.isnan(series.values), len(rows) - 1, rows)[::-1])[::-1]
+        self.first = first[np.searchsorted(series.owners, series.owners)]
+        self.lowest, self.span = series.ticks.min(), np.ptp(series.ticks) + 1
+        self.keys = series.owners * self.span + series.ticks - self.lowest
+
+    def outputs(self, forecast):
+        """Returns a function `part -> outputs` of one of the last rows of windows `-> numbers`."""
+        return lambda part: ((forecast(self.series.ends[part]) - self.mean) / self.deviation)[:, None]
+
+    def ahead(self, ends):
+        """Returns how many ticks the goal is after the end of each window."""
+        return self.series.ticks[ends + self.series.horizon] - self.series.ticks[ends]
+
+    def a_season_ago(self, ends, back=1):
+        """Returns the value that is the least number of seasons before the goal and not after the end of the window.
+
+        Where there is none, because a series has just begun or has a gap, it is the last value.
+
+        Args:
+            ends: Array of the last rows of windows.
+            back: `1`; or `2` for a season earlier, and so on.
+        """
+        series = self.series
+        seasons = -(-self.ahead(ends) // series.season) + back - 1
+        place = series.ticks[ends + series.horizon] - seasons * series.season - self.lowest
+        wanted = series.owners[ends] * self.span + place
+        found = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
+        values = np.where((self.keys[found] == wanted) & (place >= 0), series.values[found], np.nan)
+        return np.where(np.isnan(values), self.last[ends], values)
+
+
+def last_value(data):
+    past = Past(data)
+    return "last value", past.outputs(lambda ends: past.last[ends])
+
+
+def seasonal(data):
+    past = Past(data)
+    return f"value a season ago ({data.series.season} rows)", past.outputs(past.a_season_ago)
+
+
+def drift(data):
+    """The last value, and the mean change since the beginning of the series for each row of the horizon."""
+    past, ticks = Past(data), data.series.ticks
+
+    def forecast(ends):
+        first = past.first[ends]
+        passed = ticks[ends] - ticks[first]
+        change = (past.last[ends] - data.series.values[first]) / np.maximum(passed, 1)
+        return past.last[ends] + np.where(passed > 0, past.ahead(ends) * change, 0)
+
+    return "drift", past.outputs(forecast)
+
+
+# Forecasts that are learnt.
+
+
+class Inputs:
+    """What linear models and trees read of a window, as one vector.
+
+    These are the last steps of the window; what is known in advance, at the time of the forecast; and, where series
+    have a season, the last two values at its place.
+
+    Args:
+        data: The `Data`.
+    """
+
+    def __init__(self, data):
+        self.data = data
+        known = data.series.known if data.series is not None else 0
+        _, steps, features = data.x["train"].shape
+        self.observed = features - known
+        self.steps = min(steps, max(1, MOST_INPUTS // self.observed))
+        self.past = None if data.series is None else Past(data)
+
+    def __call__(self, part, rows):
+        x = self.data.x[part][rows]
+        inputs = [x[:, -self.steps :, : self.observed].reshape(len(x), -1), x[:, -1, self.observed :]]
+        if self.past is not None and self.past.series.season:
+            ends = self.past.series.ends[part][rows]
+            inputs += [self.past.a_season_ago(ends, back)[:, None] for back in (1, 2)]
+        return np.concatenate(inputs, axis=1, dtype="float64")
+
+    def blocks(self, part):
+        count = len(self.data.x[part])
+        for start in range(0, count, BLOCK):
+            yield slice(start, min(count, start + BLOCK))
+
+    def apply(self, part, function):
+        return np.concatenate([function(self(part, rows)) for rows in self.blocks(part)])
+
+    @property
+    def used(self):
+        """How many of the steps are read, for titles."""
+        steps = self.data.x["train"].shape[1]
+        return f"{self.steps} of {steps} steps" if self.steps < steps else f"{steps} steps"
+
+
+def ridge(moments, penalty):
+    """Returns coefficients and intercept of a linear model with inputs of unit variance and a penalty on their squares.
+
+    Args:
+        moments: Tuple of the number of samples, the sums of inputs and of targets, and the sums of the products of
+            inputs with inputs and with targets.
+        penalty: Of the squared coefficients, for each sample.
+    """
+    count, of_inputs, of_targets, squares, products = moments
+    center, level = of_inputs / count, of_targets / count
+    covariance = squares / count - np.outer(center, center)
+    variance = covariance.diagonal()
+    # A constant tells nothing, and may have a variance by rounding.
+    varies = variance > 1e-12 * (center**2 + 1e-300)
+    scale = np.where(varies, np.sqrt(np.maximum(variance, 0)), np.inf)
+    correlation = covariance / np.outer(scale, scale)
+    shared = (products / count - np.outer(center, level)) / scale[:, None]
+    coefficients = np.linalg.solve(correlation + penalty * np.eye(len(scale)), shared) / scale[:, None]
+    return coefficients, level - center @ coefficients
+
+
+def moments_of(data, inputs):
+    # Sums of deviations from one sample: those of large numbers would lose their digits.
+    origin = inputs("train", slice(0, 1))[0]
+    total = None
+    for rows in inputs.blocks("train"):
+        x, y = inputs("train", rows) - origin, data.y["train"][rows].astype("float64")
+        block = (len(x), x.sum(0), y.sum(0), x.T @ x, x.T @ y)
+        total = block if total is None else tuple(one + other for one, other in zip(total, block, strict=True))
+    return origin, total
+
+
+def best_of(data, forecasts):
+    """Returns the function `part -> outputs` with the best score on validation."""
+    return min(forecasts, key=lambda forecast: data.score(data.losses("validation", forecast("validation"))[0]))
+
+
+def linear(data):
+    """A ridge regression, with the penalty that is best on validation."""
+    inputs = Inputs(data)
+    origin, moments = moments_of(data, inputs)
+
+    def model(penalty):
+        coefficients, intercept = ridge(moments, penalty)
+        return lambda part: inputs.apply(part, lambda x: (x - origin) @ coefficients + intercept)
+
+    return f"linear (ridge, {inputs.used})", best_of(data, [model(penalty) for penalty in PENALTIES])
+
+
+def trees(data):
+    """Gradient-boosted trees, of the target or of its change, whichever is better on validation."""
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    inputs = Inputs(data)
+    count = len(data.x["train"])
+    chosen = np.linspace(0, count - 1, min(count, MOST_WINDOWS)).astype(int)
+    x, y = inputs("train", chosen), data.y["train"][chosen].astype("float64")
+
+    def last(part, rows):
+        # Trees do not reach beyond the targets that they have seen; changes may stay the same where levels do not.
+        return inputs.past.outputs(lambda ends: inputs.past.last[ends])(part)[rows]
+
+    def model(level):
+        targets = y - level("train", chosen)
+        fitted = [HistGradientBoostingRegressor(random_state=0).fit(x, column) for column in targets.T]
+
+        def forecast(part):
+            outputs = inputs.apply(part, lambda x: np.stack([tree.predict(x) for tree in fitted], axis=1))
+            return outputs + level(part, slice(None))
+
+        return forecast
+
+    models = [model(lambda part, rows: 0.0)]
+    models += [model(last)] if data.series is not None else []
+    of = f", {len(chosen):,} of {count:,} windows" if len(chosen) < count else ""
+    return f"gradient-boosted trees ({inputs.used}{of})", best_of(data, models)
+
+
+def exponential_smoothing(data):
+    """ETS with or without a trend, damped or not, and a season, by Akaike's criterion on the training part."""
+    from statsmodels.tsa.exponential_smoothing.ets import ETSModel
+
+    series, past = data.series, Past(data)
+    begin = past.first[0]
+    values = past.last[begin:]
+    until = series.ends["train"].max() + series.horizon + 1 - begin
+    season = series.season if series.season and series.season <= LONGEST_SEASON else None
+    fitted = []
+    for trend, damped in ((None, False), ("add", False), ("add", True)):
+        for seasonal in (None, "add") if season else (None,):
+            options = {"trend": trend, "damped_trend": damped, "seasonal": seasonal}
+            options |= {"seasonal_periods": season if seasonal else None, "initialization_method": "heuristic"}
+            fitted.append((ETSModel(values[:until], **options).fit(disp=False), options))
+    best, options = min(fitted, key=lambda each: each[0].aicc)
+    # The states after each row follow from the rows up to it.
+    states = ETSModel(values, **options).smooth(best.params)
+    damping = best.damping_trend if options["damped_trend"] else 1.0
+    slopes = np.sum(damping ** np.arange(1, series.horizon + 1))
+
+    def forecast(ends):
+        at = ends - begin
+        outputs = states.level[at] + (slopes * states.slope[at] if options["trend"] else 0)
+        if options["seasonal"]:
+            outputs = outputs + states.season[at + series.horizon - season * -(-series.horizon // season)]
+        return outputs
+
+    kinds = ["level"]
+    kinds += ["damped trend" if options["damped_trend"] else "trend"] if options["trend"] else []
+    kinds += [f"season of {season}"] if options["seasonal"] else []
+    return f"exponential smoothing (ETS: {', '.join(kinds)})", past.outputs(forecast)
+
+
+# Classes.
+
+
+def frequencies(data):
+    counts = np.bincount(data.y["train"].ravel(), minlength=len(data.classes)) + 1
+    logits = np.log(counts / counts.sum())
+    what = "characters" if data.is_text else "classes"
+    return f"frequencies of the {what}", lambda part: np.broadcast_to(logits, (*data.y[part].shape, len(logits)))
+
+
+def summaries(x):
+    """Returns mean, deviation, first, last, least and greatest value of each feature."""
+    x = x.astype("float64")
+    return np.concatenate([x.mean(1), x.std(1), x[:, 0], x[:, -1], x.min(1), x.max(1)], axis=1)
+
+
+def logistic(data):
+    """A logistic regression on summaries, with the penalty that is best on validation."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    x = {part: summaries(data.x[part]) for part in PARTS}
+    y = data.y["train"]
+    count, classes = len(y), len(data.classes)
+
+    def model(inverse):
+        fitted = make_pipeline(StandardScaler(), LogisticRegression(C=inverse, max_iter=1000)).fit(x["train"], y)
+
+        def forecast(part):
+            # A class that the training part lacks is as probable as one that it has once too few.
+            probabilities = np.full((len(x[part]), classes), 1 / (count + classes))
+            found = fitted.predict_proba(x[part])
+            probabilities[:, fitted.classes_] = found * (1 - (classes - found.shape[1]) / (count + classes))
+            return np.log(np.maximum(probabilities, FEWEST_PROBABLE))
+
+        return forecast
+
+    return "logistic regression on summaries", best_of(data, [model(inverse) for inverse in LOGISTIC_PENALTIES])
+
+
+# Texts.
+
+
+class NGrams:
+    """Probabilities of the next character by the last ones, interpolated after Witten and Bell.
+
+    With $c$ for the counts in the training part and $t(h)$ for how many different characters follow the context $h$,
+    $p(y \\mid h) = (c(h, y) + t(h)\\, p(y \\mid h')) / (c(h) + t(h))$, where $h'$ is $h$ without its first character.
+    The shortest context is none, below which all characters are equally probable.
+
+    Args:
+        x, y: Arrays `[sequences, steps]` to learn from: characters and the next ones, as integers.
+        vocabulary: How many characters there are.
+    """
+
+    def __init__(self, x, y, vocabulary):
+        self.x, self.y, self.vocabulary = x, y.ravel().astype("int64"), vocabulary
+        self.contexts, self.levels = np.zeros(x.size, "int64"), []
+        self.lengthen()
+
+    def lengthen(self):
+        """Counts what follows contexts that are longer by one character, at first those of none."""
+        known = None
+        if self.levels:
+            contexts = self.longer(self.contexts, self.x, len(self.levels))
+            read = contexts >= 0
+            known, places = np.unique(contexts[read], return_inverse=True)
+            self.contexts = np.full(len(contexts), -1)
+            self.contexts[read] = places
+        read = self.contexts >= 0
+        pairs, counts = np.unique(self.contexts[read] * self.vocabulary + self.y[read], return_counts=True)
+        different = np.bincount(pairs // self.vocabulary)
+        self.levels.append((known, pairs, counts, different, np.bincount(self.contexts[read])))
+
+    def longer(self, contexts, x, length):
+        """Returns the number of each context with one more character; -1 where a sequence is not that long yet."""
+        before = np.full(x.shape, -1)
+        before[:, 1:] = contexts.reshape(x.shape)[:, :-1]
+        if length == 1:
+            before[:] = 0
+        return np.where(before < 0, -1, before * self.vocabulary + x).ravel()
+
+    def probabilities(self, x, y):
+        """Yields the probabilities of `y` by contexts of 0, 1, 2, ... characters."""
+        contexts, found, of = np.zeros(x.size, "int64"), np.full(x.size, 1 / self.vocabulary), y.ravel()
+        for length, (known, pairs, counts, different, total) in enumerate(self.levels):
+            if length:
+                contexts = find(known, self.longer(contexts, x, length))
+            read = np.flatnonzero(contexts >= 0)
+            at = contexts[read]
+            place = find(pairs, at * self.vocabulary + of[read])
+            seen = np.where(place >= 0, counts[place], 0)
+            found[read] = (seen + different[at] * found[read]) / (total[at] + different[at])
+            yield found.reshape(y.shape).copy()
+
+
+def find(values, wanted):
+    """Returns the places of numbers in a sorted array, -1 where they are not in it."""
+    places = np.minimum(np.searchsorted(values, wanted), len(values) - 1)
+    return np.where(values[places] == wanted, places, -1)
+
+
+def n_gram(data):
+    """An n-gram with back-off, of the length that is best on validation."""
+    model = NGrams(data.x["train"], data.y["train"], data.vocabulary)
+
+    def bits(part):
+        *_, probabilities = model.probabilities(data.x[part], data.y[part])
+        return -np.log2(probabilities).mean(axis=1)
+
+    best = bits("validation").mean()
+    while len(model.levels) <= min(LONGEST_CONTEXT, data.x["train"].shape[1]):
+        model.lengthen()
+        score = bits("validation").mean()
+        if score >= best:
+            model.levels.pop()
+            break
+        best = score
+    return f"{len(model.levels)}-gram with back-off", lambda part: (bits(part), None)

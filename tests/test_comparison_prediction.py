@@ -1,0 +1,218 @@
+"""What a comparison predicts for new rows: its model reads them as it read those that it has learned from."""
+
+import json
+
+import numpy as np
+import pytest
+
+from keras_adaptive_rnn.__main__ import main
+from keras_adaptive_rnn.comparison import Comparison, prediction
+from keras_adaptive_rnn.comparison.data import beside_the_model
+from keras_adaptive_rnn.comparison.files import read
+from keras_adaptive_rnn.comparison.statistics import conformal
+from tests.backends import in_turns
+
+pytestmark = in_turns
+
+
+class Watched:
+    """A model that keeps what it reads, and returns the last value of a feature."""
+
+    def __init__(self, feature=0, outputs=1):
+        self.feature, self.outputs = feature, outputs
+
+    def predict(self, x, verbose):
+        self.read = x
+        return np.repeat(x[:, -1, self.feature, None], self.outputs, axis=1)
+
+
+def write(path, header, rows):
+    path.write_text("\n".join([",".join(header), *(",".join(map(str, row)) for row in rows)]) + "\n")
+    return path
+
+
+def card_of(data, **more):
+    return {**json.loads(beside_the_model(data)), **more}
+
+
+def hours(count, start="2024-03-01T00"):
+    return [f"{time}:00" for time in np.datetime64(start, "h") + np.arange(count)]
+
+
+def table(count, gaps=(), group=None):
+    rng = np.random.default_rng(len(group or ""))
+    rows = []
+    for k, time in enumerate(hours(count)):
+        cell = "" if k in gaps else f"{rng.normal():.3f}"
+        rows.append([*([group] if group else []), time, f"{rng.normal():.3f}", cell, k % 7, f"{rng.normal():.3f}"])
+    return rows
+
+
+HEADER = ["time", "a", "b", "open", "load"]
+OPTIONS = {"target": "load", "time": "time", "known": ["open"], "steps": 5, "horizon": 3}
+
+
+@pytest.mark.parametrize("missing", ["refuse", "interpolate", "drop", "mask"])
+@pytest.mark.parametrize("groups", [None, ["north", "south"]])
+def test_new_rows_are_read_like_old_ones(missing, groups, tmp_path):
+    gaps = () if missing == "refuse" else (0, 60, 61, 130, 150)
+    header = ["site", *HEADER] if groups else HEADER
+    rows = [row for group in groups or [None] for row in table(200, gaps, group)]
+    options = {**OPTIONS, "missing": missing, "group": "site" if groups else None}
+    data = read(write(tmp_path / "old.csv", header, rows), **options)
+    card = card_of(data)
+    count, offset = 160 if missing != "drop" else 165, len(header) - 1
+    # A file that ends `horizon` rows after the forecast begins, whose load and others are not known yet.
+    new = []
+    for group in range(len(groups or [None])):
+        of_group = [list(row) for row in rows[200 * group : 200 * group + count]]
+        for row in of_group[-3:]:
+            row[offset] = row[offset - 2] = row[offset - 3] = ""
+        new += of_group
+    model = Watched()
+    found = prediction.predictions(model, card, write(tmp_path / "new.csv", header, new))
+    assert [row.get("site") for row in found] == (groups or [None])
+    assert {row["time"] for row in found} == {rows[count - 1][offset - 4]}
+    windows = np.concatenate([data.x[part] for part in ("train", "validation", "test")])
+    for read_now in model.read:
+        assert (np.abs(windows - read_now).max(axis=(1, 2)) < 1e-6).any()
+
+
+def test_the_time_of_a_forecast_and_its_intervals(tmp_path):
+    def forecast(times, **options):
+        rows = [[time, k % 5 + 0.5] for k, time in enumerate(times)]
+        options = {"target": "y", "time": "t", "steps": 4, "horizon": 2, "split": "time", **options}
+        data = read(write(tmp_path / "old.csv", ["t", "y"], rows), **options)
+        card = card_of(data, intervals={"80": {"width": 1.5, "coverage": 0.8}})
+        new = write(tmp_path / "new.csv", ["t", "y"], rows[-6:])
+        return prediction.predictions(Watched(), card, new)
+
+    months = [str(month) for month in np.datetime64("2010-01", "M") + np.arange(100)]
+    assert forecast(months) == [{"t": "2018-06", "y": 4.5, "lower 80 %": 3.0, "upper 80 %": 6.0}]
+    zoned = [f"{time}+02:00" for time in hours(100)]
+    assert forecast(zoned)[0]["t"] == "2024-03-05T05:00+02:00"
+    days = np.arange("2024-01-01", "2024-08-01", dtype="datetime64[D]")
+    # The last one is a Wednesday; two business days later, it is Friday.
+    assert forecast(map(str, days[np.is_busday(days)]))[0]["t"] == "2024-08-02"
+    assert forecast([0.5 * k for k in range(100)])[0]["t"] == "50.5"
+
+
+def test_rows_without_a_time_are_ahead(tmp_path):
+    rows = [[k % 5 + 0.5] for k in range(100)]
+    data = read(write(tmp_path / "old.csv", ["y"], rows), target="y", steps=4, horizon=3)
+    found = prediction.predictions(Watched(), card_of(data), write(tmp_path / "new.csv", ["y"], rows[:9]))
+    assert found == [{"rows ahead": 3, "y": 3.5}]
+
+
+def test_classes_of_series_and_of_rows(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [[f"s{s}", f"{rng.normal():.3f}", "ab"[s % 2]] for s in range(60) for _ in range(6)]
+    options = {"target": "kind", "group": "name"}
+    path = write(tmp_path / "old.csv", ["name", "v", "kind"], rows)
+    new = write(tmp_path / "new.csv", ["v", "name"], [[v, name] for name, v, _ in rows[:12]])
+    found = prediction.predictions(Watched(outputs=2), card_of(read(path, **options)), new)
+    assert [row["name"] for row in found] == ["s0", "s1"]
+    assert [row["kind"] for row in found] == ["a", "a"]
+    assert found[0]["probability of b"] == float(np.float32(rows[5][1]))
+    card = card_of(read(path, **options, steps=4, split="group"))
+    found = prediction.predictions(Watched(outputs=2), card, new)
+    assert [(row["name"], row["row"]) for row in found] == [("s0", k) for k in (4, 5, 6)] + [
+        ("s1", k) for k in (10, 11, 12)
+    ]
+
+
+def test_arrays(tmp_path):
+    x = np.random.default_rng(0).normal(size=(80, 5, 2)).astype("float32")
+    np.savez(tmp_path / "old.npz", x=x, y=x[:, 0, 0] > 0)
+    np.savez(tmp_path / "new.npz", x=x[:3])
+    card = card_of(read(tmp_path / "old.npz"))
+    found = prediction.predictions(Watched(outputs=2), card, tmp_path / "new.npz")
+    assert [row["sample"] for row in found] == [0, 1, 2]
+    assert set(found[0]) == {"sample", "class", "probability of False", "probability of True"}
+    np.savez(tmp_path / "new.npz", x=x[:3, :, :1])
+    with pytest.raises(ValueError, match=r"new.npz: the array x must be \[samples, steps, 2\], and is of shape \(3, 5"):
+        prediction.predictions(Watched(), card, tmp_path / "new.npz")
+
+
+def known_to_come(sixteenth):
+    """Returns rows whose last three have no target, with a change in the sixteenth."""
+    rows = [[*row[:4], "" if k > 16 else row[4]] for k, row in enumerate(table(20))]
+    rows[15] = sixteenth(rows[15])
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("header", "rows", "says"),
+    [
+        (["time", "a", "b", "load"], table(20), "has no column 'open', which the model reads"),
+        (HEADER, table(4), "has 4 rows up to the last one with a target, and the model reads 5 at least"),
+        (HEADER, table(20), "column 'open' is known in advance, and has no value 1 row after the last one"),
+        (HEADER, [*table(20)[:4], *table(20)[10:]], "is hourly, and lacks 6 rows after"),
+        (
+            HEADER,
+            [[row[0].replace(":00", ":30"), *row[1:]] if k == 9 else row for k, row in enumerate(table(20))],
+            "not h",
+        ),
+        (HEADER, [[*row[:4], ""] for row in table(20)], "column 'load' has no number, from which to forecast"),
+        (
+            HEADER,
+            known_to_come(lambda row: [*row[:4], ""]),
+            "column 'load' has no number in row 16 .line 17.; the model has learn",
+        ),
+        (
+            HEADER,
+            known_to_come(lambda row: [row[0], "", *row[2:]]),
+            "column 'a' has no number in row 16 .line 17.; the model",
+        ),
+    ],
+    ids=["column", "short", "known", "gap", "frequency", "no target", "empty target", "empty cell"],
+)
+def test_what_cannot_be_predicted(header, rows, says, tmp_path):
+    card = card_of(read(write(tmp_path / "old.csv", HEADER, table(200)), **OPTIONS))
+    if header != HEADER:
+        rows = [[*row[:3], row[4]] for row in rows]
+    with pytest.raises(ValueError, match=says):
+        prediction.predictions(Watched(), card, write(tmp_path / "new.csv", header, rows))
+
+
+def test_other_kinds_of_files_are_refused(tmp_path):
+    card = card_of(read(write(tmp_path / "old.csv", HEADER, table(200)), **OPTIONS))
+    with pytest.raises(ValueError, match=r"must be of the kind that was compared on: \.csv, \.tsv, \.parquet"):
+        prediction.predictions(Watched(), card, write(tmp_path / "new.npz", HEADER, []))
+    with pytest.raises(ValueError, match=r"there is no file .*none.csv"):
+        prediction.predictions(Watched(), card, tmp_path / "none.csv")
+
+
+def test_intervals_hold_what_they_say():
+    rng = np.random.default_rng(0)
+    validation, test = np.abs(rng.normal(size=(2, 4000)))
+    found = conformal(validation, test)
+    np.testing.assert_allclose([found["80"]["width"], found["95"]["width"]], [1.2816, 1.96], rtol=0.05)
+    np.testing.assert_allclose([found["80"]["coverage"], found["95"]["coverage"]], [0.8, 0.95], atol=0.02)
+    # Of nine errors, the largest is exceeded by a tenth of all others.
+    assert conformal(np.arange(9.0), test) == {"80": {"width": 7.0, "coverage": float(np.mean(test <= 7))}}
+    assert conformal(np.arange(3.0), test) == {}
+
+
+def test_the_command_goes_from_a_file_to_forecasts(tmp_path, capsys):
+    rows = [[time, f"{10 + 5 * np.sin(k / 4):.3f}"] for k, time in enumerate(hours(300))]
+    old = write(tmp_path / "old.csv", ["time", "load"], rows)
+    out = str(tmp_path / "out")
+    options = "--target load --time time --steps 6 --horizon 2 --cells lstm,gru --weights 300 --trials 1 --seeds 1"
+    main(["compare", str(old), *options.split(), "--minutes", "0.02", "--no-memory", "--output", out])
+    assert "Of the saved model's forecasts, 80 % lie within ± " in capsys.readouterr().out
+    new = write(tmp_path / "new.csv", ["time", "load"], rows[-8:])
+    main(["predict", out, str(new)])
+    header, line = capsys.readouterr().out.splitlines()
+    assert header == "time,load,lower 80 %,upper 80 %,lower 95 %,upper 95 %"
+    time, load, low, high, lower, higher = line.split(",")
+    assert time == "2024-03-13T13:00"
+    assert float(lower) < float(low) < float(load) < float(high) < float(higher)
+    found = Comparison(out)
+    assert found.predict(new)[0]["load"] == float(load)
+    assert found.results["intervals"]["80"]["width"] == pytest.approx(float(load) - float(low))
+    main(["predict", out, str(new), "--output", str(tmp_path / "new_forecasts.csv")])
+    assert (tmp_path / "new_forecasts.csv").read_text() == f"{header}\n{line}\n"
+    for wrong, says in ((["--output", "x.txt"], "must end in .csv or .parquet"), ([], "holds no finished comparison")):
+        with pytest.raises(SystemExit, match=says):
+            main(["predict", out if wrong else str(tmp_path), str(new), *wrong])
