@@ -113,7 +113,7 @@ def test_classes_of_series_and_of_rows(tmp_path):
     found = prediction.predictions(Watched(outputs=2), card_of(read(path, **options)), new)
     assert [row["name"] for row in found] == ["s0", "s1"]
     assert [row["kind"] for row in found] == ["a", "a"]
-    assert found[0]["probability of b"] == float(np.float32(rows[5][1]))
+    assert found[0]["probability of b"] == float(rows[5][1])
     card = card_of(read(path, **options, steps=4, split="group"))
     found = prediction.predictions(Watched(outputs=2), card, new)
     assert [(row["name"], row["row"]) for row in found] == [("s0", k) for k in (4, 5, 6)] + [

@@ -63,15 +63,20 @@ def of_arrays(model, card, path):
 def told(card, outputs):
     """Returns what the outputs of a model say: a class and the probabilities of all, or numbers with intervals."""
     if "classes" in card:
-        probabilities = {f"probability of {name}": float(p) for name, p in zip(card["classes"], outputs, strict=True)}
-        return {card.get("target") or "class": card["classes"][int(outputs.argmax())], **probabilities}
+        probabilities = {f"probability of {name}": p for name, p in zip(card["classes"], outputs, strict=True)}
+        return {card.get("target") or "class": card["classes"][int(outputs.argmax())], **rounded(probabilities)}
     if len(outputs) > 1:
-        return {f"y[{k}]": float(value) for k, value in enumerate(outputs)}
+        return rounded({f"y[{k}]": value for k, value in enumerate(outputs)})
     value = float(outputs[0])
     found = {card.get("target") or "y": value}
     for level, interval in card.get("intervals", {}).items():
         found |= {f"lower {level} %": value - interval["width"], f"upper {level} %": value + interval["width"]}
-    return found
+    return rounded(found)
+
+
+def rounded(numbers):
+    """Returns numbers with the seven digits that float32 has."""
+    return {name: float(f"{value:.7g}") for name, value in numbers.items()}
 
 
 class NewTable(Table):

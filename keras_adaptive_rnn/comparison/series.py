@@ -225,9 +225,10 @@ class Table:
 
     def choose_columns(self, columns):
         """Decides which columns are features; those that nobody named may turn out to be clocks."""
-        special = (self.target, self.time, self.group, *self.known)
-        names = list(self.columns) if columns is None else columns
-        self.features = [name for name in names if name not in special]
+        special = {self.target, self.time, self.group, *self.known}
+        names = dict.fromkeys(self.columns if columns is None else columns)
+        # A dict, as it keeps the order, and there may be many.
+        self.features = dict.fromkeys(name for name in names if name not in special)
         self.unasked = set(self.features) if columns is None else set()
         for name in self.columns:
             if name not in names and name not in special:
@@ -245,7 +246,7 @@ class Table:
         return self.task == "forecast"
 
     def leave_out(self, name, why):
-        self.features.remove(name)
+        del self.features[name]
         self.roles[name] = f"left out: {why}"
 
     # Rows.
