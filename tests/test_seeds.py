@@ -13,6 +13,7 @@ from keras_adaptive_rnn._keras import flatten_layers
 from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn.cells.bases.composite import CompositeCell
 from keras_adaptive_rnn.layers.recurrent import CellLayer
+from tests.backends import RUNS_ALL
 
 seeds = st.integers(0, 2**31 - 1)
 paths = st.lists(st.integers(0, 10_000) | st.text(max_size=8), max_size=6).map(tuple)
@@ -102,7 +103,7 @@ def assert_different(make):
 
 
 # What fails is small, and each try builds layers.
-@settings(max_examples=30, deadline=None, phases=set(Phase) - {Phase.shrink, Phase.explain})
+@settings(max_examples=30 if RUNS_ALL else 8, deadline=None, phases=set(Phase) - {Phase.shrink, Phase.explain})
 @given(
     st.sampled_from(sorted(INNERMOST)),
     st.lists(st.sampled_from(["group", "mogrifier", "multiplicative"]), max_size=3),

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from tests.backends import EVERY_ROW
+from tests.backends import EVERY_ROW, one_in
 from tests.conftest import QUICK_TO_COMPILE
 from tests.cross.worker import HAS_HUB, TOLERANCE, layers_of_files
 from tests.table import CELLS, MODELS
@@ -75,7 +75,7 @@ WRONG_ON = {"numpy": set(), "openvino": {"cell_deep_rnn_dropped", "layer_deep_rn
 @pytest.mark.parametrize("backend", WRONG_ON)
 def test_backends_without_an_engine_of_their_own_predict_the_same(read, backend):
     differences = json.loads(read[backend].splitlines()[-1])
-    assert len(differences) == FILES
+    assert len(differences) == len(one_in(2, range(FILES)))
     wrong = {name: difference for name, difference in differences.items() if not difference < TOLERANCE}
     assert set(wrong) == WRONG_ON[backend] & set(differences), wrong
 
