@@ -210,7 +210,7 @@ def test_the_command_goes_from_a_file_to_forecasts(tmp_path, capsys):
     assert float(lower) < float(low) < float(load) < float(high) < float(higher)
     found = Comparison(out)
     assert found.predict(new)[0]["load"] == float(load)
-    assert found.results["intervals"]["80"]["width"] == pytest.approx(float(load) - float(low))
+    assert found.results["intervals"]["80"]["width"] == pytest.approx(float(load) - float(low), rel=1e-4)
     main(["predict", out, str(new), "--output", str(tmp_path / "new_forecasts.csv")])
     assert (tmp_path / "new_forecasts.csv").read_text() == f"{header}\n{line}\n"
     for wrong, says in ((["--output", "x.txt"], "must end in .csv or .parquet"), ([], "holds no finished comparison")):
