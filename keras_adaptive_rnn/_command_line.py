@@ -47,14 +47,15 @@ def option_name(class_name):
 
 
 @contextlib.contextmanager
-def ending(output):
-    """Ends a command that writes to a folder in one line for the user, where it cannot go on or is stopped."""
+def ending(output=None):
+    """Ends a command in one line for the user, where it fails or is stopped; `output` is a folder to go on from."""
     try:
         yield
     except (ValueError, TypeError, OSError, ImportError) as error:
         sys.exit(f"error: {error}")
     except KeyboardInterrupt:
-        print(f"\nStopped. What is done is in {output}; the same command goes on from there.", file=sys.stderr)
+        kept = "" if output is None else f" What is done is in {output}; the same command goes on from there."
+        print(f"\nStopped.{kept}", file=sys.stderr)
         sys.exit(130)
 
 

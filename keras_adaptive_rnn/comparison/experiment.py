@@ -562,8 +562,9 @@ class Experiment:
         learner = self.learner(winner["name"])
         best = min(range(len(winner["validation"])), key=lambda k: or_inf(winner["validation"][k]))
         learner.model.load_weights(self.folder.path / "trials" / f"{winner['name']}-seed{best}.weights.h5")
-        errors = {} if data.series is None else {part: learner.errors(part) for part in ("validation", "test")}
-        intervals = conformal(**errors) if errors else {}
+        intervals = {}
+        if data.series is not None:
+            intervals = conformal(*(learner.errors(part, final["scored"][part]) for part in ("validation", "test")))
         model = keras.Sequential([keras.Input(learner.model.input_shape[1:], dtype=learner.model.inputs[0].dtype)])
         for layer in (*learner.model.layers, *last_layers(data)):
             model.add(layer)

@@ -73,12 +73,9 @@ class Folder:
 
     @contextlib.contextmanager
     def replaced(self, name):
-        """Gives a path to write to, then puts the file in place as a whole: readers see the old one or the new one."""
-        path = self.path / name
-        # The suffixes stay, because Keras insists on them. What a kill leaves behind, the next call overwrites.
-        new = path.with_name(f".new.{path.name}")
-        yield new
-        os.replace(new, path)
+        """Does what the function `replaced` does, for a file of the folder."""
+        with replaced(self.path / name) as path:
+            yield path
 
     def once(self, name, make, needs=(), fits=None):
         """Returns the dict in a JSON file; makes and writes it first if there is none, or a damaged one.
@@ -101,6 +98,15 @@ class Folder:
             self.write(name, make())
             record = self.read(name)
         return record
+
+
+@contextlib.contextmanager
+def replaced(path):
+    """Gives a path to write to, then puts the file in place as a whole: readers see the old one or the new one."""
+    # The suffixes stay, because Keras insists on them. What a kill leaves behind, the next call overwrites.
+    new = path.with_name(f".new.{path.name}")
+    yield new
+    os.replace(new, path)
 
 
 def finished(path, needs, what="comparison"):

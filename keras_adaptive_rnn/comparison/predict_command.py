@@ -1,12 +1,12 @@
 """Predict with the best model of a comparison: `python -m keras_adaptive_rnn predict FOLDER DATA`."""
 
 import csv
-import os
 import pathlib
 import sys
 
 from keras_adaptive_rnn._command_line import ending
 from keras_adaptive_rnn._predict_options import parse
+from keras_adaptive_rnn.comparison.folder import replaced
 from keras_adaptive_rnn.comparison.result import Comparison
 from keras_adaptive_rnn.comparison.tables import imported_pyarrow
 
@@ -14,7 +14,7 @@ from keras_adaptive_rnn.comparison.tables import imported_pyarrow
 def main(argv=None):
     args = parse(argv)
     output = None if args.output is None else pathlib.Path(args.output)
-    with ending(output):
+    with ending():
         check_output(output)
         rows = Comparison(args.folder).predict(args.data, args.decimal)
         write(rows, output)
@@ -37,14 +37,13 @@ def write(rows, output):
     if output is None:
         write_csv(rows, sys.stdout)
         return
-    new = output.with_name(f".new.{output.name}")
-    if output.suffix.lower() == ".parquet":
-        pyarrow = imported_pyarrow()
-        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), new)
-    else:
-        with new.open("w", encoding="utf-8", newline="") as file:
-            write_csv(rows, file)
-    os.replace(new, output)
+    with replaced(output) as path:
+        if output.suffix.lower() == ".parquet":
+            pyarrow = imported_pyarrow()
+            pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path)
+        else:
+            with path.open("w", encoding="utf-8", newline="") as file:
+                write_csv(rows, file)
 
 
 def write_csv(rows, file):

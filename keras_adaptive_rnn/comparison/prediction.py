@@ -52,15 +52,15 @@ def of_arrays(model, card, path):
         raise ValueError(f"the array x must hold tokens from 0 to {card['vocabulary'] - 1:,}")
     outputs = model.predict(x.astype("float32" if features else "int32"), verbose=0)
     if outputs.ndim == 2:
-        return [{"sample": k, **told(card, each)} for k, each in enumerate(outputs)]
+        return [{"sample": k, **described(card, each)} for k, each in enumerate(outputs)]
     return [
-        {"sample": k, "step": t, **told(card, each)}
+        {"sample": k, "step": t, **described(card, each)}
         for k, sample in enumerate(outputs)
         for t, each in enumerate(sample)
     ]
 
 
-def told(card, outputs):
+def described(card, outputs):
     """Returns what the outputs of a model say: a class and the probabilities of all, or numbers with intervals."""
     if "classes" in card:
         probabilities = {f"probability of {name}": p for name, p in zip(card["classes"], outputs, strict=True)}
@@ -89,21 +89,23 @@ class NewTable(Table):
         self.card, self.reads = card, Features(**card["reads"])
         super().__init__(
             path,
-            card["target"],
-            card["time"],
-            card["group"],
-            card["task"],
-            [name for name in self.reads.observed if name != card["target"]],
-            card["steps"],
-            card.get("horizon") or 1,
-            None,
-            0,
-            decimal,
-            card["missing"],
-            bool(self.reads.cycles),
-            self.reads.known,
+            target=card["target"],
+            time=card["time"],
+            group=card["group"],
+            task=card["task"],
+            columns=[name for name in self.reads.observed if name != card["target"]],
+            steps=card["steps"],
+            horizon=card.get("horizon") or 1,
+            split=None,
+            seed=0,
+            decimal=decimal,
+            missing=card["missing"],
+            calendar=bool(self.reads.cycles),
+            known=self.reads.known,
         )
         self.ahead = self.horizon if self.is_forecast else 0
+        # Whether each series is a sequence, and not cut into windows.
+        self.is_whole = "horizon" not in card
 
     def check(self, argument, name):
         if argument == "target" and name not in self.columns and self.card["task"] == "classify":
@@ -124,23 +126,33 @@ class NewTable(Table):
         numbers = {name: self.numbers(name) for name in (*self.reads.observed, *self.reads.known)}
         to_come = self.rows_to_come(numbers, series)
         rows = self.arranged(series, {n: np.where(to_come, 0, column) for n, column in numbers.items()}, True)
-        ends = self.ends(rows, to_come, names)
+        last = self.last_rows(rows, to_come, names)
         if self.is_forecast:
-            rows, ends = self.continued(rows, ends)
-        windows = self.windows_that_end(rows, ends, names)
+            rows, last = self.continued(rows, last)
+        ends = last
+        if not (self.is_forecast or self.is_whole):
+            ends = np.flatnonzero((rows.places >= 0) & (np.arange(len(rows)) - rows.first() >= self.steps - 1))
+        windows = ends[:, None] + np.arange(1 - self.steps, 1)
         values = {name: rows.take(column) for name, column in numbers.items()}
         if self.missing == "interpolate":
-            edges = "horizon" not in self.card
-            values = {n: self.interpolated(each, rows, edges or n in self.reads.known) for n, each in values.items()}
+            inside = set() if self.is_whole else set(self.reads.observed)
+            values = {name: self.interpolated(each, rows, name not in inside) for name, each in values.items()}
         self.check_values(rows, values, windows)
-        x = self.reads.matrix(values, rows.owners, self.calendar_of_new(rows), self.ahead)[windows]
+        dates = self.dates(rows) if self.has_rule or (rows.places >= 0).all() else None
+        x = self.reads.matrix(values, rows.owners, self.calendar_of_new(dates), self.ahead)[windows]
         outputs = model.predict(x.astype("float32"), verbose=0)
         if outputs.ndim == 3:
-            windows, outputs = windows.reshape(-1, 1), outputs.reshape(-1, outputs.shape[-1])
+            ends, outputs = windows.ravel(), outputs.reshape(-1, outputs.shape[-1])
+        by_series = self.is_whole and len(outputs) == len(names)
         return [
-            {**self.place(rows, window[-1] + self.ahead, names, outputs.shape), **told(self.card, each)}
-            for window, each in zip(windows, outputs, strict=True)
+            {**self.place(rows, end, names, last, dates, by_series), **described(self.card, each)}
+            for end, each in zip(ends, outputs, strict=True)
         ]
+
+    @property
+    def has_rule(self):
+        """Whether the times of rows to come follow from those that are there."""
+        return self.frequency is not None and self.frequency.ticks is not None
 
     def numbers(self, name):
         hint = "turn it into numbers, as it was in the file that the model has learned from"
@@ -157,13 +169,20 @@ class NewTable(Table):
             to_come[rows[known[-1] + 1 :]] = True
         return to_come
 
-    def ends(self, rows, to_come, names):
-        """Returns the last row of each window: for a forecast, the last one of each series with a target."""
+    def last_rows(self, rows, to_come, names):
+        """Returns the last row of each series, before those to come, or raises an error if one is too short."""
+        first = np.searchsorted(rows.owners, np.arange(len(names)))
         present = (rows.places >= 0) & ~to_come[rows.places]
-        last = [int(np.flatnonzero(present & (rows.owners == owner))[-1]) for owner in range(len(names))]
-        if self.is_forecast or "horizon" not in self.card:
-            return np.array(last)
-        return np.flatnonzero(present & (np.arange(len(rows)) - rows.first() >= self.steps - 1))
+        last = np.maximum.reduceat(np.where(present, np.arange(len(rows)), -1), first)
+        counts = last - first + 1
+        wrong = np.flatnonzero((counts < self.steps) | (self.is_whole & (counts > self.steps)))
+        if len(wrong):
+            raise ValueError(
+                f"has {counted(int(counts[wrong[0]]), 'row')}{in_series(names[wrong[0]])}"
+                f"{' up to the last one with a target' if self.is_forecast else ''}, and the model reads "
+                f"{self.steps}{'' if self.is_whole else ' at least'}"
+            )
+        return last
 
     def continued(self, rows, ends):
         """Returns the rows up to the ones to forecast, which may not be in the file, and the ends among them."""
@@ -179,26 +198,11 @@ class NewTable(Table):
             count += len(places)
         return Rows(*(np.concatenate(each) for each in zip(*pieces, strict=True))), np.array(new_ends)
 
-    def windows_that_end(self, rows, ends, names):
-        """Returns the rows of windows, `[windows, steps]`."""
-        for owner, name in enumerate(names):
-            of_series, own = rows.of(owner), ends[rows.owners[ends] == owner]
-            count = len(of_series) if not len(own) else own[0] - of_series[0] + 1
-            exact = "horizon" not in self.card
-            if count < self.steps or (exact and count > self.steps):
-                raise ValueError(
-                    f"has {counted(count, 'row')}{in_series(name)}"
-                    f"{' up to the last one with a target' if self.is_forecast else ''}, and the model reads "
-                    f"{self.steps}{'' if exact else ' at least'}"
-                )
-        return ends[:, None] + np.arange(1 - self.steps, 1)
-
-    def calendar_of_new(self, rows):
+    def calendar_of_new(self, dates):
         """Returns the features of the calendar, by name."""
         if not self.reads.cycles:
             return {}
-        dates = self.dates(rows)
-        if self.frequency.ticks is None and (rows.places < 0).any():
+        if dates is None:
             raise ValueError(
                 f"the times follow no rule: give {counted(self.ahead, 'row')} more, with the times to come"
             )
@@ -211,7 +215,7 @@ class NewTable(Table):
             goals = windows[:, -1:] + np.arange(1, self.ahead + 1)
             lacking = np.isnan(values[name][goals]) & ((rows.places[goals] < 0) | (self.missing != "mask"))
             if lacking.any():
-                first = counted(int(lacking[0].argmax()) + 1, "row")
+                first = counted(int(np.argwhere(lacking)[0][1]) + 1, "row")
                 raise ValueError(
                     f"column {name!r} is known in advance, and has no value {first} after the last one with a target: "
                     f"add the {counted(self.ahead, 'row')} to come"
@@ -224,25 +228,26 @@ class NewTable(Table):
                 between = "" if self.missing == "refuse" else ", and not on both sides of it, to interpolate"
                 raise ValueError(f"column {name!r} has no number in {where}{between}; the model has learned from all")
 
-    def place(self, rows, at, names, shape):
-        """Returns which row is predicted."""
-        found = {} if self.group is None else {self.group: names[rows.owners[at]]}
-        row = rows.places[at]
-        if "horizon" not in self.card and shape[0] == len(names):
+    def place(self, rows, end, names, last, dates, by_series):
+        """Returns which series and row is predicted from the window that ends in a row."""
+        owner, at = rows.owners[end], end + self.ahead
+        found = {} if self.group is None else {self.group: names[owner]}
+        if by_series:
             return found
+        row = rows.places[at]
         if self.time is None:
             return found | ({"rows ahead": self.ahead} if self.is_forecast else {"row": int(row) + 1})
         column = self.columns[self.time]
         if row >= 0:
             return found | {self.time: column.texts[row]}
-        last = np.flatnonzero((rows.places >= 0) & (rows.owners == rows.owners[at]))[-1]
-        text = column.texts[rows.places[last]]
-        if self.moments.dates is None:
-            number = decimal.Decimal(column.plain(text)) + int(at - last) * decimal.Decimal(repr(self.frequency.step))
-            return found | {self.time: f"{number.normalize():f}"}
-        if self.frequency.ticks is None:
+        if not self.has_rule:
             return found | {self.time: "", "rows ahead": self.ahead}
-        return found | {self.time: written_like(text, self.dates(rows)[at])}
+        text = column.texts[rows.places[last[owner]]]
+        if self.moments.dates is None:
+            step = decimal.Decimal(repr(self.frequency.step))
+            number = decimal.Decimal(column.plain(text)) + int(at - last[owner]) * step
+            return found | {self.time: f"{number.normalize():f}"}
+        return found | {self.time: written_like(text, dates[at])}
 
 
 def written_like(text, date):

@@ -121,9 +121,9 @@ class Learner:
     def summary(self, losses, accuracies):
         return self.data.score(losses), None if accuracies is None else float(np.mean(accuracies))
 
-    def errors(self, part):
-        """Returns the absolute error of each forecast of a part, in the unit of the target."""
-        return np.sqrt(self.losses(part)[0]) * self.data.deviation[0]
+    def errors(self, part, count=None):
+        """Returns the absolute error of each forecast of a part, or of `count` of them, in the unit of the target."""
+        return np.sqrt(self.losses(part, count)[0]) * self.data.deviation[0]
 
     def predict(self, x):
         """Returns the outputs, computed in whole batches: another size would be compiled once more."""
