@@ -16,6 +16,8 @@ RUNS_ALL = EVERY_ROW or keras.backend.backend() == "torch"
 in_turns = pytest.mark.in_turns
 # PyTorch runs every row, the others a sixteenth each; goldens run everywhere.
 alternating = pytest.mark.alternating
+# Marks what takes long and breaks seldom: it runs with every row, and where it is picked by name.
+nightly = pytest.mark.nightly
 
 
 def one_in(count, rows):

@@ -23,17 +23,13 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 # Test processes run side by side: threads of one would wait for those of another.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import keras
 import numpy as np
 import pytest
 
-from tests.backends import PLACES, RUNS_ALL
+# Keras is imported where it is used: the process that deals the tests out to workers runs none, and starts at once.
 
 # The settings that make a compiled program slow; other processes must not inherit them.
 QUICK_TO_COMPILE = ("JAX_DISABLE_MOST_OPTIMIZATIONS", "XLA_FLAGS")
-# What the libraries keep for ever is gone through less often: it takes longer than most tests.
-gc.set_threshold(100_000, 20, 20)
-gc.freeze()
 
 
 def _memory():
@@ -56,6 +52,8 @@ class _Bound:
     def keep(self):
         if _memory() < self.limit:
             return
+        import keras
+
         if keras.backend.backend() == "jax":
             import jax
 
@@ -67,22 +65,29 @@ class _Bound:
         self.limit = _memory() + self.STEP
 
 
-_bound = _Bound()
-
-
 def pytest_configure(config):
     config.addinivalue_line("markers", "in_turns: JAX and TensorFlow each run a thirty-second of the rows")
     config.addinivalue_line("markers", "alternating: JAX and TensorFlow each run a sixteenth of the rows")
+    config.addinivalue_line("markers", "nightly: takes long and breaks seldom; runs with every row")
     config.addinivalue_line("markers", "requires_trainable_backend: a mark of Keras's own tests; all backends here are")
 
 
 def pytest_collection_modifyitems(config, items):
     """Leaves out the tests that are another backend's (`tests/backends.py`), unless tests were picked by name."""
-    if RUNS_ALL or config.option.keyword or any("::" in argument for argument in config.args):
+    import keras
+
+    from tests.backends import EVERY_ROW, PLACES, RUNS_ALL
+
+    # What the libraries keep for ever is not gone through again: it takes longer than most tests.
+    gc.set_threshold(100_000, 20, 20)
+    gc.freeze()
+    if EVERY_ROW or config.option.keyword or any("::" in argument for argument in config.args):
         return
     backend = keras.backend.backend()
 
     def is_left_out(item):
+        if RUNS_ALL or item.get_closest_marker("nightly"):
+            return item.get_closest_marker("nightly")
         place = zlib.crc32(item.nodeid.encode())
         if item.get_closest_marker("in_turns"):
             return place % 32 != PLACES[backend]
@@ -95,8 +100,15 @@ def pytest_collection_modifyitems(config, items):
     items[:] = [item for item in items if item not in set(others)]
 
 
+@pytest.fixture(scope="session")
+def _bound():
+    return _Bound()
+
+
 @pytest.fixture(autouse=True)
-def _seed():
+def _seed(_bound):
+    import keras
+
     keras.utils.set_random_seed(0)
     yield
     # Without a pass of the garbage collector, which takes longer than most tests.

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tests.backends import in_turns
+from tests.backends import in_turns, nightly
 from tools import make_stubs
 
 pytestmark = in_turns
@@ -139,6 +139,7 @@ def test_the_stubs_have_its_arguments(followed):
     assert "return_sequences: bool=False" in layer.partition("class ")[0]
 
 
+@nightly
 def test_the_tests_that_all_cells_share_pass(followed):
     folder, _ = followed
     commands = [block for *_, language, block in STEP.findall(section()) if language == "sh"]

@@ -15,7 +15,7 @@ import pytest
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import maps
 from tests import distributed
-from tests.backends import alternating, in_turns
+from tests.backends import alternating, nightly
 
 pytestmark = alternating
 
@@ -85,7 +85,7 @@ COMMANDS = {
 }
 
 
-@in_turns
+@nightly
 def test_the_script_of_the_page_on_several_devices_and_on_one(tmp_path, monkeypatch, capfd):
     command = COMMANDS[BACKEND]
     assert f"`{command}`" in PAGE

@@ -12,7 +12,7 @@ import sys
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn._documentation import Documentation
 from keras_adaptive_rnn.layers.recurrent import CellLayer
-from tests.backends import in_turns
+from tests.backends import in_turns, nightly
 from tools.site import names, reference
 
 pytestmark = in_turns
@@ -221,6 +221,7 @@ assert all(doc.complete is None for doc in docs)
 
 
 @in_turns
+@nightly
 def test_it_runs_without_docstrings():
     done = subprocess.run(
         [sys.executable, "-OO", "-c", "import keras_adaptive_rnn as kar; print(kar.Mogrifier.__doc__ is None)"],

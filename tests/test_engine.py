@@ -23,7 +23,7 @@ from keras_adaptive_rnn._products import plain_matmul, product_per_layer
 from keras_adaptive_rnn.cells import Run
 from keras_adaptive_rnn.engine import base, tuning
 from keras_adaptive_rnn.testing.case import Case
-from tests.backends import dealt, in_turns
+from tests.backends import dealt, in_turns, nightly
 from tests.table import CELLS, OPTIONS
 
 # One weight for several rows of inputs: the blocks of an untied low-rank map share a factor.
@@ -335,6 +335,7 @@ OF_KERAS = [
 
 
 @pytest.mark.skipif(keras.backend.backend() != "jax", reason="Keras is the same on every backend")
+@nightly
 def test_without_private_names_of_keras_the_numbers_are_the_same():
     results = []
     for gone in ([], OF_KERAS):

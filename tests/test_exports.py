@@ -9,7 +9,7 @@ import pytest
 
 import keras_adaptive_rnn as kar
 from tests import exporting
-from tests.backends import one_in
+from tests.backends import nightly, one_in
 
 # Converters warn of themselves.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -119,7 +119,7 @@ CASES = {
     ],
     "torch": [
         *((several, format) for format in FORMATS),
-        (deciding, "torch"),
+        pytest.param(deciding, "torch", marks=nightly),
         (linear, "onnx"),
         *((feed_forward, format) for format in one_in(3, FORMATS)),
         *((skim_or_read, format) for format in ("onnx", "openvino")),

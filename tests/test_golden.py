@@ -13,6 +13,7 @@ import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine
 from keras_adaptive_rnn._keras import flatten_layers
 from keras_adaptive_rnn.testing import given_noise
+from tests.backends import dealt
 from tests.golden.layouts import FEED_FORWARD, LAYOUTS
 
 FOLDER = pathlib.Path(os.environ.get("KAR_GOLDEN_DIR", pathlib.Path(__file__).parent / "golden"))
@@ -33,13 +34,15 @@ RECURRENT = [path for path in FILES if read_meta(path)["system"] not in FEED_FOR
 OTHERS = [path for path in FILES if read_meta(path)["system"] in FEED_FORWARD]
 
 
-@pytest.mark.parametrize("path", RECURRENT, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", dealt(RECURRENT), ids=lambda path: path.stem)
 def test_golden(path):
     check(path, lambda cell: kar.RNN(cell, return_sequences=True, return_state=True))
 
 
 # That both loops agree is tested of every cell; here the first file of each system.
-@pytest.mark.parametrize("path", {read_meta(p)["system"]: p for p in RECURRENT[::-1]}.values(), ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path", dealt({read_meta(p)["system"]: p for p in RECURRENT[::-1]}.values()), ids=lambda p: p.stem
+)
 def test_golden_in_the_loop_of_keras(path):
     check(path, lambda cell: keras.layers.RNN(cell, return_sequences=True, return_state=True))
 

@@ -11,12 +11,13 @@ import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine
 from keras_adaptive_rnn._keras import replaced
 from keras_adaptive_rnn.testing import given_noise
+from tests.backends import dealt
 from tests.golden.layouts.base import Reader, join, reorder, torch_lstm
 from tests.golden_training import case_name, cases
 
 
-def golden(*systems, names="*"):
-    return pytest.mark.parametrize(("name", "arrays", "meta"), cases(*systems, names=names), ids=case_name)
+def golden(*systems, names="*", deal=list):
+    return pytest.mark.parametrize(("name", "arrays", "meta"), deal(cases(*systems, names=names)), ids=case_name)
 
 
 def close(ours, theirs, what="", tolerance=1e-5):
@@ -192,7 +193,9 @@ class TorchModel:
 FROZEN_LAST_WORD = {"awd_lm_eval", "mos_yang"}
 
 
-@pytest.mark.parametrize(("name", "arrays", "meta"), [*cases("awd", names="awd_lm_*"), *cases("mos")], ids=case_name)
+@pytest.mark.parametrize(
+    ("name", "arrays", "meta"), dealt([*cases("awd", names="awd_lm_*"), *cases("mos")]), ids=case_name
+)
 def test_language_model(name, arrays, meta):
     model = TorchModel(arrays, meta)
     state_names = [f"{s}{k}" for k in range(len(model.rnns)) for s in "hc"]
@@ -521,7 +524,7 @@ class LambModel:
         return self.embedding(z, reverse=True)
 
 
-@golden("lamb_lm")
+@golden("lamb_lm", deal=dealt)
 def test_lamb_language_model(name, arrays, meta):
     config, model = meta["config"], LambModel(arrays)
     lengths, (rows, steps) = arrays["aux.lengths"], arrays["aux.source"].shape

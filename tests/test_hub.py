@@ -19,7 +19,7 @@ from keras import ops
 
 import keras_adaptive_rnn as kar
 from tests import table
-from tests.backends import alternating, in_turns
+from tests.backends import alternating, in_turns, nightly
 from tests.frozen.freeze import PRESET
 
 keras_hub = pytest.importorskip("keras_hub", minversion="0.32")
@@ -663,7 +663,7 @@ def test_the_model_card_goes_to_a_new_remote_first(tmp_path, monkeypatch):
     assert done == ["user/lm", "README.md", "hf://user/lm"]
 
 
-@in_turns
+@nightly
 def test_a_preset_of_an_unknown_class_says_so(tmp_path):
     make_lm().save_to_preset(tmp_path)
     code = f"import keras_hub; keras_hub.models.CausalLM.from_preset({str(tmp_path)!r})"

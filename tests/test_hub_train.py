@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import keras_adaptive_rnn as kar
-from tests.backends import EVERY_ROW, in_turns
+from tests.backends import EVERY_ROW, in_turns, nightly
 
 pytest.importorskip("keras_hub", minversion="0.32")
 from keras_adaptive_rnn import hub
@@ -113,7 +113,7 @@ leaves_files_open = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableE
 
 
 @leaves_files_open
-@pytest.mark.parametrize("part", range(3))
+@pytest.mark.parametrize("part", [0, pytest.param(1, marks=nightly), pytest.param(2, marks=nightly)])
 def test_a_training_that_is_killed_at_any_write_goes_on(part, folder, no_extras):
     """To the numbers of one that is not killed, from the first of each kind of write; with every row, the last, too."""
     train(preset="whole")

@@ -18,7 +18,7 @@ import pytest
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import _export
 from keras_adaptive_rnn.cells import Cell
-from tests.backends import in_turns
+from tests.backends import in_turns, nightly
 from tools import draw_rooms, make_stubs, run_tests
 
 ROOT = pathlib.Path(__file__).parent.parent
@@ -303,6 +303,7 @@ def test_the_readme_is_short_and_its_programs_choose_a_backend():
 @pytest.mark.skipif(
     keras.backend.backend() != "jax", reason="the wheel is the same on every backend: built once, on JAX"
 )
+@nightly
 def test_a_wheel_works_away_from_the_checkout(tmp_path):
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     build = [*pip, "wheel", str(ROOT), "--no-deps", "--no-build-isolation", "--wheel-dir", str(tmp_path)]

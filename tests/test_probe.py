@@ -19,7 +19,7 @@ from keras_adaptive_rnn.__main__ import main
 from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn.probing import Probe, command_line, learner
 from keras_adaptive_rnn.probing.tasks import TASKS, Task
-from tests.backends import in_turns
+from tests.backends import in_turns, nightly
 from tests.forgetful import Forgetful
 
 pytestmark = in_turns
@@ -228,6 +228,7 @@ def figures(found):
     return [{name: value for name, value in row.items() if name != "seconds"} for row in found.results["rows"]]
 
 
+@nightly
 def test_a_cell_without_a_memory_solves_what_takes_none(toys, tmp_path):
     given = {"cells": {"none": Forgetful, "gru": "gru"}, "tasks": ["echo", "first"], "output": tmp_path / "out"}
     given |= {**SMALL, "updates": 80, "rates": [0.03], "seeds": 2}

@@ -9,13 +9,13 @@ import sys
 import numpy as np
 
 from tests import exporting
-from tests.backends import in_turns
+from tests.backends import nightly
 
 ROOT = pathlib.Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "guides" / "sensor_data.md"
 
 
-@in_turns
+@nightly
 def test_the_scripts_run_in_order(tmp_path):
     exporting.skip_without("onnx")
     scripts = dict(re.findall(r"```python title=(\S+)\n(.*?)```", PAGE.read_text(), flags=re.DOTALL))

@@ -8,7 +8,7 @@ from keras import ops
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine
 from keras_adaptive_rnn._keras import replaced
-from tests.backends import alternating, in_turns
+from tests.backends import alternating, in_turns, nightly
 
 pytestmark = alternating
 
@@ -795,6 +795,7 @@ def test_an_auxiliary_loss_adds_nothing_to_inference_and_files(tmp_path):
 
 
 @in_turns
+@nightly
 def test_a_symbol_is_remembered_beyond_the_truncated_gradient():
     """The gradient of the classifier reaches back a quarter of the way; that of the auxiliary loss makes a chain."""
     steps, truncate = 20, 5

@@ -11,7 +11,7 @@ import sys
 import numpy as np
 import pytest
 
-from tests.backends import in_turns
+from tests.backends import in_turns, nightly
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
@@ -61,7 +61,7 @@ def weights_of(folder):
     "model",
     [
         ["--model", "mogrifier", "--rounds", "3", "--rank", "2", "--word-dropout", "0"],
-        ["--model", "awd", "--experts", "2", "--word-dropout", "0.05"],
+        pytest.param(["--model", "awd", "--experts", "2", "--word-dropout", "0.05"], marks=nightly),
     ],
     ids=["mogrifier", "mixture"],
 )

@@ -13,12 +13,12 @@ import pytest
 
 from tests.backends import EVERY_ROW, one_in
 from tests.conftest import QUICK_TO_COMPILE
-from tests.cross.worker import HAS_HUB, TOLERANCE, layers_of_files
+from tests.cross.worker import HAS_HUB, TOLERANCE, cells_of_files, layers_of_files
 from tests.table import CELLS, MODELS
 
 BACKENDS = ("jax", "tensorflow", "torch")
 ROOT = pathlib.Path(__file__).parents[2]
-FILES = len(CELLS) + len(layers_of_files()) + len(MODELS)
+FILES = len(cells_of_files()) + len(layers_of_files()) + len(MODELS)
 
 
 def run(command, backend, folder):
