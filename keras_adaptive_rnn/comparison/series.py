@@ -111,13 +111,16 @@ class Features:
     def matrix(self, values, owners, of_calendar, ahead):
         """Returns the features of rows, `[rows, features]`.
 
-        Of what is known in advance, each row shows what is `ahead` of it: the last one of a window, the goal's.
+        Of what is known in advance, each row shows what is `ahead` of it: the last one of a window, the last goal's.
         """
         later = np.minimum(np.arange(len(owners)) + ahead, len(owners) - 1)
-        in_advance = [self._columns(values, self.known, owners), *(of_calendar[name][:, None] for name in self.cycles)]
-        return np.concatenate(
-            [self._columns(values, self.observed, owners), *(column[later] for column in in_advance)], axis=1
-        )
+        in_advance = self.in_advance(values, owners, of_calendar)
+        return np.concatenate([self._columns(values, self.observed, owners), in_advance[later]], axis=1)
+
+    def in_advance(self, values, owners, of_calendar):
+        """Returns what is known in advance of rows, `[rows, features]`."""
+        of_calendar = [of_calendar[name][:, None] for name in self.cycles]
+        return np.concatenate([self._columns(values, self.known, owners), *of_calendar], axis=1)
 
     def _columns(self, values, names, owners):
         """Returns columns with the last value where one is missing, and then those that say where."""
@@ -456,9 +459,12 @@ class Table:
         return np.array(y)
 
     def windows(self, values, target, present, rows, names, card):
-        steps, ahead = self.steps or ROWS, self.horizon if self.is_forecast else 0
+        ahead = self.horizon if self.is_forecast else 0
+        steps = self.steps or max(ROWS, ahead)
+        # The goals, from the end of a window: all rows of a horizon, or the last row itself.
+        after = np.arange(1, ahead + 1) if ahead else np.zeros(1, int)
         begins = self.begins(rows, len(names), steps, ahead)
-        usable = ((rows.places >= 0) & present[rows.places])[begins + steps - 1 + ahead]
+        usable = ((rows.places >= 0) & present[rows.places])[begins[:, None] + steps - 1 + after].all(axis=1)
         if self.missing == "interpolate":
             values, without_gaps, may_end = self.without_gaps(values, rows)
             count = np.concatenate([[0], np.cumsum(without_gaps)])
@@ -469,19 +475,27 @@ class Table:
                 + (", or last row, is missing" if self.missing == "interpolate" else " is missing")
             )
         begins = begins[usable]
-        goals = begins + steps - 1 + ahead
+        goals = begins[:, None] + steps - 1 + after
         parts = (
-            split_rows(len(goals), "group", self.seed, rows.owners[goals])
+            split_rows(len(goals), "group", self.seed, rows.owners[begins])
             if self.split == "group"
             else self.by_time(rows, goals)
         )
         check_sizes({part: len(chosen) for part, chosen in parts.items()})
+        between = len(goals) - sum(map(len, parts.values()))
+        if between:
+            self.notes.append(f"left out: {between:,} windows whose {ahead} rows to forecast are of two parts")
         begins = {part: begins[chosen] for part, chosen in parts.items()}
         goals = {part: goals[chosen] for part, chosen in parts.items()}
         of_part = {part: covered(each, steps, len(rows)) for part, each in begins.items()}
         features = self.features_of(values, rows, of_part["train"])
         of_calendar, told_calendar = self.calendar_of(rows, of_part["train"])
         features.cycles = list(of_calendar)
+        if features.known and steps < ahead:
+            raise ValueError(
+                f"--steps must be --horizon at least, {ahead}, and is {steps}: in each row of a window, models see "
+                f"what --known says of the row {ahead} later ({listed(features.known)})"
+            )
         matrix = features.matrix(values, rows.owners, of_calendar, ahead)
         card |= {
             "columns": features.names,
@@ -495,19 +509,42 @@ class Table:
         matrix = matrix.astype("float32")
         data = prepare(
             {
-                part: (matrix[begins[part][:, None] + np.arange(steps)], target[rows.places[goals[part]]])
+                part: (matrix[begins[part][:, None] + np.arange(steps)], self.targets(target, rows, goals[part]))
                 for part in parts
             },
             "series",
             card,
         )
         if self.is_forecast:
-            values, ends = values[self.target], {part: each + steps - 1 for part, each in begins.items()}
-            season = self.season(values, rows, covered(begins["train"], steps + ahead, len(rows)))
-            data.series = Series(values, rows.owners, rows.ticks, ends, ahead, season, len(features.advance))
+            ends = {part: each + steps - 1 for part, each in begins.items()}
+            trained = covered(begins["train"], steps + ahead, len(rows))
+            data.series = Series(
+                values[self.target],
+                rows.owners,
+                rows.ticks,
+                ends,
+                ahead,
+                trained,
+                season=self.season(values[self.target], rows, trained),
+                known=features.in_advance(values, rows.owners, of_calendar),
+                times=self.when(rows),
+                names=names,
+            )
         said = {part: self.about_part(rows, each) for part, each in goals.items()}
         data.card["read"] = self.read(said, data.series, told_calendar)
         return data
+
+    def targets(self, target, rows, goals):
+        """Returns what is to be predicted from each window: numbers for a horizon, or a class."""
+        found = target[rows.places[goals]]
+        return found if self.is_forecast else found[:, 0]
+
+    def when(self, rows):
+        """Returns when each row is, as dates or numbers, or `None` where that is not told."""
+        if self.moments is None or self.moments.dates is not None:
+            return self.dates(rows)
+        known = np.where(rows.places < 0, np.nan, self.moments.values[rows.places])
+        return known if np.isfinite(known).all() else None
 
     def begins(self, rows, count, steps, ahead):
         """Returns the first row of each window of `count` series."""
@@ -563,12 +600,16 @@ class Table:
         return column
 
     def by_time(self, rows, goals):
-        """Returns the windows of each part: what is to be predicted in a later part is later than all before."""
+        """Returns the windows of each part: what is to be predicted in a later part is later than all before.
+
+        A window whose horizon reaches from one part into the next one is in neither.
+        """
         keys = rows.ticks[goals] if self.times is None else self.times[rows.places[goals]]
         if not len(keys):
-            return dict.fromkeys(PARTS, keys)
-        first, second = np.quantile(keys, [SHARES[0], SHARES[0] + SHARES[1]])
-        masks = (keys <= first, (keys > first) & (keys <= second), keys > second)
+            return dict.fromkeys(PARTS, np.zeros(0, int))
+        begin, end = keys[:, 0], keys[:, -1]
+        first, second = np.quantile(end, [SHARES[0], SHARES[0] + SHARES[1]])
+        masks = (end <= first, (begin > first) & (end <= second), begin > second)
         return {part: np.flatnonzero(mask) for part, mask in zip(PARTS, masks, strict=True)}
 
     def season(self, values, rows, trained):
@@ -603,7 +644,7 @@ class Table:
 
     def about_part(self, rows, goals):
         """Returns how many windows a part has, and which times they predict."""
-        count, chosen = f"{len(goals):,} windows", rows.places[goals]
+        count, chosen = f"{len(goals):,} windows", rows.places[goals].ravel()
         if self.times is None:
             if self.group is not None:
                 return f"{count} of {len(np.unique(rows.owners[goals])):,} series"
@@ -630,7 +671,7 @@ class Table:
             f"{self.task}, because of {self.why}" if self.why.startswith("--") else f"{self.task}: {self.why}"
         )
         if series is not None:
-            found["horizon"] = f"{counted(series.horizon, 'row')} ahead"
+            found["horizon"] = "the next row" if series.horizon == 1 else f"the next {series.horizon:,} rows"
             found["season"] = f"{series.season} rows" if series.season else "none found"
         return found | parts
 
