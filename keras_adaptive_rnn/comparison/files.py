@@ -43,7 +43,7 @@ def read(
         task: `"forecast"` or `"classify"`; `None` means to forecast numbers and to classify words.
         columns: Names of the columns to read; `None` means all.
         steps: Length of a sequence; `None` means 100 characters, 32 rows, or, to classify groups, the whole group.
-        horizon: How many rows ahead to forecast.
+        horizon: How many rows to forecast, those after a window.
         split, seed: As in `keras_adaptive_rnn.compare`.
         decimal: What precedes the decimals of a number in a table: `"."` or `","`.
         missing: What to do with empty cells and gaps in time: `"refuse"`; `"interpolate"`, by a line between the values
