@@ -21,6 +21,38 @@ FEWEST = 8
 LARGEST, SMALLEST, STEPS_OF_FLOAT32 = 1e18, 1e-6, 100
 
 
+class Windows:
+    """The windows of a table as an array `[windows, steps, features]`, gathered where it is indexed.
+
+    Together they would take as many times the memory of the table as they have steps.
+
+    Args:
+        table: Array [rows, features].
+        begins: Array [windows], the first row of each.
+        steps: How many rows each has.
+    """
+
+    ndim = 3
+
+    def __init__(self, table, begins, steps):
+        self.table, self.begins = table, begins
+        self.shape, self.dtype = (len(begins), steps, table.shape[1]), table.dtype
+
+    def __len__(self):
+        return len(self.begins)
+
+    def __getitem__(self, index):
+        windows, *others = index if isinstance(index, tuple) else (index,)
+        if windows is Ellipsis:
+            return self[:][index]
+        begins = self.begins[windows]
+        gathered = self.table[np.asarray(begins)[..., None] + np.arange(self.shape[1])]
+        return gathered[(slice(None),) * np.ndim(begins) + tuple(others)]
+
+    def __array__(self, dtype=None, copy=None):
+        return self[:] if dtype is None else self[:].astype(dtype)
+
+
 @dataclasses.dataclass
 class Series:
     """The series that the windows of a forecast are cut from: some forecasts look further back than a window.
@@ -77,7 +109,8 @@ class Data:
     """Sequences and targets of the three parts, ready for training.
 
     Args:
-        x: Dict of the parts; each `[samples, steps, features]` in float32, or `[samples, steps]` tokens in int32.
+        x: Dict of the parts; each `[samples, steps, features]` in float32, as an array or `Windows`, or
+            `[samples, steps]` tokens in int32.
         y: Dict of the parts; classes as int32 from zero on, or numbers in units of their standard deviation.
         classes: The classes as they were given, or `None` for numbers.
         vocabulary: Number of tokens, or `None` for features.
@@ -117,7 +150,8 @@ class Data:
         """Returns a text that differs if the data do."""
         digest = hashlib.sha256()
         for part in PARTS:
-            arrays = [self.x[part], self.y[part]]
+            x = self.x[part]
+            arrays = [*((x.table, x.begins) if isinstance(x, Windows) else (x,)), self.y[part]]
             arrays += [] if self.series is None else [self.series.values, self.series.ticks, self.series.ends[part]]
             for array in arrays:
                 digest.update(f"{array.shape}{array.dtype}".encode())
@@ -319,7 +353,7 @@ def prepare(parts, kind, card=None, classes=None, text=False):
     """Returns the `Data` of three parts `{part: (x, y)}`: enough of each, classes counted, numbers normalised.
 
     Args:
-        parts: Dict of arrays, as they were given.
+        parts: Dict of arrays, as they were given, or `Windows` in float32 of rows that have been checked.
         kind: What the data is, for the report.
         card: Dict of what else to keep about it.
         classes: The classes, if `y` holds their places already.
@@ -332,7 +366,7 @@ def prepare(parts, kind, card=None, classes=None, text=False):
     if x["train"].ndim == 2:
         data.vocabulary = int(max(part.max() for part in x.values())) + 1
         data.x = {part: array.astype("int32") for part, array in x.items()}
-    else:
+    elif not isinstance(x["train"], Windows):
         check_scales(x, data.card.get("columns"), "x")
         data.x = {part: array.astype("float32", copy=False) for part, array in x.items()}
     data.card |= {"steps": x["train"].shape[1], "features": x["train"].shape[2:], "vocabulary": data.vocabulary}

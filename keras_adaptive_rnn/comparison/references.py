@@ -21,6 +21,8 @@ LOGISTIC_PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0)
 # The longest context of an n-gram, in characters.
 LONGEST_CONTEXT = 10
 FEWEST_PROBABLE = 1e-12
+# Sequences that are summarized at once.
+SUMMARIZED = 10_000
 # The longest season of exponential smoothing: it has a state for each row of it.
 LONGEST_SEASON = 400
 # What statsmodels needs to begin with.
@@ -389,7 +391,8 @@ def logistic(data):
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    x = {part: summaries(data.x[part]) for part in PARTS}
+    blocks = range(0, max(map(len, data.x.values())), SUMMARIZED)
+    x = {part: np.concatenate([summaries(data.x[part][k : k + SUMMARIZED]) for k in blocks]) for part in PARTS}
     y = data.y["train"]
     count, classes = len(y), len(data.classes)
 

@@ -9,6 +9,7 @@ from keras_adaptive_rnn.comparison.data import (
     PARTS,
     SHARES,
     Series,
+    Windows,
     carried,
     check_scales,
     check_sizes,
@@ -505,13 +506,9 @@ class Table:
             "reads": dataclasses.asdict(features),
         }
         check_scales({part: matrix[read] for part, read in of_part.items()}, features.names, "x")
-        # Of float64, there would be room for half as many windows.
         matrix = matrix.astype("float32")
         data = prepare(
-            {
-                part: (matrix[begins[part][:, None] + np.arange(steps)], self.targets(target, rows, goals[part]))
-                for part in parts
-            },
+            {part: (Windows(matrix, begins[part], steps), self.targets(target, rows, goals[part])) for part in parts},
             "series",
             card,
         )
