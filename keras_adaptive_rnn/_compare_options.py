@@ -33,6 +33,12 @@ def parse(argv=None):
     )
     add("--known", metavar="NAME,...", help="columns that are known in advance, such as holidays")
     add("--no-calendar", action="store_true", help="do not read hour, weekday and day of the year from dates of --time")
+    add(
+        "--differences",
+        choices=("auto", "yes", "no"),
+        default="auto",
+        help="read and forecast changes (%(default)s: where the target has left its levels)",
+    )
     add("--horizon", type=positive(int), default=1, help="rows to forecast (%(default)s)")
 
     add = options.add_argument_group("sequences").add_argument

@@ -117,6 +117,7 @@ def test_a_forecast_reads_windows_of_each_series_in_the_order_of_time(tmp_path):
         steps=5,
         horizon=3,
         calendar=False,
+        differences="no",
     )
     goals = {part: (data.y[part] * data.deviation + data.mean).round() for part in PARTS}
     assert data.card["columns"] == ["other", "value"]

@@ -100,6 +100,21 @@ def test_the_time_of_a_forecast_and_its_intervals(tmp_path):
     assert [row["t"] for row in forecast([0.5 * k for k in range(100)])] == ["50", "50.5"]
 
 
+def test_changes_are_added_to_the_last_value(tmp_path):
+    rows = [[k + k % 2] for k in range(100)]
+    data = read(write(tmp_path / "old.csv", ["y"], rows), target="y", steps=4, horizon=2)
+    assert data.series.origin is not None
+    model = Watched(outputs=2)
+    found = prediction.predictions(model, card_of(data), write(tmp_path / "new.csv", ["y"], rows[:9]))
+    # 4, 4, 6, 6, 8 and 8 were the last ones: a change of 0 is what the model says.
+    np.testing.assert_array_equal(model.read[0, :, 0], [2, 0, 2, 0])
+    assert found == [{"rows ahead": 1, "y": 8.0}, {"rows ahead": 2, "y": 8.0}]
+    with pytest.raises(
+        ValueError, match=r"has 4 rows up to the last one with a target, and the model reads 5 at least"
+    ):
+        prediction.predictions(model, card_of(data), write(tmp_path / "new.csv", ["y"], rows[:4]))
+
+
 def test_rows_without_a_time_are_ahead(tmp_path):
     rows = [[k % 5 + 0.5] for k in range(100)]
     data = read(write(tmp_path / "old.csv", ["y"], rows), target="y", steps=4, horizon=3)

@@ -396,7 +396,7 @@ def test_lines_through_gaps_follow_irregular_times(tmp_path):
     times = np.random.default_rng(0).integers(1, 100, 200).cumsum()
     values = np.sqrt(times)
     path = table(tmp_path, time=times, load=["" if row in GAPS else value for row, value in enumerate(values)])
-    data = read(path, missing="interpolate")
+    data = read(path, missing="interpolate", differences="no")
     kept = np.setdiff1d(np.arange(200), GAPS)
     expected = np.interp(times, times[kept], values[kept])
     np.testing.assert_allclose(data.x["train"][:, 0, 0], expected[data.series.ends["train"] - 5], rtol=1e-6)
@@ -441,6 +441,41 @@ def test_nothing_of_the_future_is_read(tmp_path, missing):
         assert maker is references.drift or not np.allclose(outputs[0], outputs[1])
 
 
+# Changes.
+
+
+def test_a_series_that_leaves_its_levels_is_forecast_by_its_changes(tmp_path):
+    rng = np.random.default_rng(0)
+    values = 0.1 * np.arange(400) + rng.normal(size=400)
+    values[50] = np.nan
+    path = hourly(tmp_path, values)
+    data = read(path, horizon=3, calendar=False, missing="mask")
+    said = "models read and forecast"
+    assert data.card["read"][said].startswith("changes of the target: it has left the levels")
+    last = np.where(np.isnan(values), values[49], values)
+    for part in PARTS:
+        ends = data.series.ends[part]
+        seen = ends[:, None] + np.arange(-5, 1)
+        expected = np.where(seen > 0, last[seen] - last[np.maximum(seen - 1, 0)], 0)
+        np.testing.assert_allclose(data.x[part][..., 0], expected, atol=1e-5)
+        goals = data.y[part] * data.deviation + data.mean
+        np.testing.assert_allclose(goals, values[data.series.goals(ends)] - last[ends][:, None], atol=1e-4)
+    levels = read(path, horizon=3, calendar=False, missing="mask", differences="no")
+    assert levels.card["read"][said] == "the target as it is, because of --differences no"
+    # What needs no network has the same forecasts, and errors, but for what is learnt.
+    for name in ("last_value", "drift"):
+        ours, theirs = rows(data)[name], rows(levels)[name]
+        np.testing.assert_allclose(ours["test"], theirs["test"], rtol=1e-4)
+        np.testing.assert_allclose(ours["figures"]["MAE"], theirs["figures"]["MAE"], rtol=1e-4)
+    assert rows(data)["linear"]["test"][0] < 1.3
+
+
+@pytest.mark.parametrize("values", [np.resize(DAILY, 600), np.random.default_rng(0).normal(size=600)])
+def test_a_series_that_keeps_its_levels_is_forecast_as_it_is(tmp_path, values):
+    assert read(hourly(tmp_path, values)).card["read"]["models read and forecast"] == "the target as it is"
+    assert read(hourly(tmp_path, values), differences="yes").series.origin is not None
+
+
 # Forecasts.
 
 
@@ -469,7 +504,7 @@ def test_a_season_that_a_series_has_not_seen_is_its_last_value(tmp_path):
 def test_the_last_value_and_the_drift(tmp_path):
     values = np.arange(300.0) ** 1.5
     values[0] = 5
-    data = read(hourly(tmp_path, values), horizon=4)
+    data = read(hourly(tmp_path, values), horizon=4, differences="no")
     ends = data.series.ends["test"][:, None]
     ahead = np.arange(1, 5)
     np.testing.assert_allclose(forecasts(data, references.last_value), np.repeat(values[ends], 4, axis=1))

@@ -66,6 +66,7 @@ class Series:
         trained: Array [rows], which rows are trained on.
         known: Array [rows, features], what is known in advance; in windows, the last features, `horizon` rows later.
         season: After how many ticks the series repeat themselves, or `None`.
+        origin: Array [rows], the value since which the changes after each row are forecast; `None` for levels.
         times: Array [rows], when each row is, as dates or numbers, or `None`.
         names: The names of the series; `None` for a single one.
     """
@@ -78,8 +79,13 @@ class Series:
     trained: np.ndarray
     known: np.ndarray
     season: int | None = None
+    origin: np.ndarray | None = None
     times: np.ndarray | None = None
     names: Sequence[Any] = (None,)
+
+    def level(self, ends):
+        """Returns what is to be added to forecasts from windows with these last rows, `[windows, 1]`, or 0."""
+        return 0 if self.origin is None else self.origin[ends][:, None]
 
     def goals(self, ends):
         """Returns the rows that are forecast from windows with these last rows, `[windows, horizon]`."""

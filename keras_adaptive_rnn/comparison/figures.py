@@ -140,8 +140,9 @@ def shown(series):
 def forecasts(data, windows, outputs, intervals):
     """Returns what was forecast from windows of the test part, beside the truth, as lists with an entry a row."""
     series = data.series
-    goals = series.goals(series.ends["test"][windows])
-    values = np.asarray(outputs, "float64") * data.deviation + data.mean
+    ends = series.ends["test"][windows]
+    goals = series.goals(ends)
+    values = np.asarray(outputs, "float64") * data.deviation + data.mean + series.level(ends)
     times = goals if series.times is None else series.times[goals]
     found = {"truth": series.values[goals], "forecast": values}
     for level, each in intervals.items():

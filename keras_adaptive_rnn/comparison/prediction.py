@@ -147,6 +147,8 @@ class NewTable(Table):
         x = self.reads.matrix(values, rows.owners, self.calendar_of_new(dates), self.ahead)[windows]
         outputs = model.predict(x.astype("float32"), verbose=0)
         if self.is_forecast:
+            if self.reads.differenced:
+                outputs = outputs + self.reads.last(values, self.target, rows.owners)[ends][:, None]
             return [
                 {**self.place(rows, end, names, last, dates, k + 1), **forecast(self.card, float(value), k)}
                 for end, of_series in zip(ends, outputs, strict=True)
@@ -186,12 +188,14 @@ class NewTable(Table):
         present = (rows.places >= 0) & ~to_come[rows.places]
         last = np.maximum.reduceat(np.where(present, np.arange(len(rows)), -1), first)
         counts = last - first + 1
-        wrong = np.flatnonzero((counts < self.steps) | (self.is_whole & (counts > self.steps)))
+        # The change of the first step is that since the row before.
+        needed = self.steps + (self.reads.differenced is not None)
+        wrong = np.flatnonzero((counts < needed) | (self.is_whole & (counts > needed)))
         if len(wrong):
             raise ValueError(
                 f"has {counted(int(counts[wrong[0]]), 'row')}{in_series(names[wrong[0]])}"
                 f"{' up to the last one with a target' if self.is_forecast else ''}, and the model reads "
-                f"{self.steps}{'' if self.is_whole else ' at least'}"
+                f"{needed}{'' if self.is_whole else ' at least'}"
             )
         return last
 

@@ -140,7 +140,12 @@ class Past:
 
     def outputs(self, forecast):
         """Returns a function `part -> outputs` of one of the last rows of windows `-> numbers [windows, horizon]`."""
-        return lambda part: (forecast(self.series.ends[part]) - self.mean) / self.deviation
+
+        def outputs(part):
+            ends = self.series.ends[part]
+            return (forecast(ends) - self.series.level(ends) - self.mean) / self.deviation
+
+        return outputs
 
     def ahead(self, ends):
         """Returns how many ticks each goal is after the end of its window, `[windows, horizon]`."""
@@ -213,7 +218,8 @@ class Inputs:
         if self.past is not None:
             series, ends = self.past.series, self.past.series.ends[part][rows]
             inputs.append(series.known[series.goals(ends)[:, goal]])
-            inputs += [self.past.a_season_ago(ends, back)[:, goal] for back in (1, 2) if series.season]
+            level = series.level(ends)
+            inputs += [(self.past.a_season_ago(ends, back) - level)[:, goal] for back in (1, 2) if series.season]
         return np.concatenate([each.reshape(len(x), -1) for each in inputs], axis=1, dtype="float64")
 
     def blocks(self, part):
@@ -327,7 +333,8 @@ def trees(data):
         of_outputs = [fitted(x, y[windows[0], k]) for k in range(y.shape[1])]
         models = [lambda part: inputs.apply(part, lambda x: np.stack([tree.predict(x) for tree in of_outputs], axis=1))]
     else:
-        models = [of_series(lambda *_: 0.0), of_series(last)]
+        models = [of_series(lambda *_: 0.0)]
+        models += [of_series(last)] if data.series.origin is None else []
     of = f", {len(windows[0]):,} of {count:,} windows" if len(windows[0]) < count else ""
     return f"gradient-boosted trees ({inputs.used}{of})", best_of(data, models)
 

@@ -111,9 +111,9 @@ class Comparison:
         """Returns what the best model predicts for a file like the one that was compared on.
 
         Of a table to forecast, each series gets a dict for each row of the horizon: its name, the time, the forecast,
-        and `lower` and `upper` ends of intervals; the last row with a target is what is forecast from. Of what is known in advance, the file must
-        hold the rows to come, without a target. Of a table to classify, each series, or each row that ends a window,
-        gets a class and the probabilities of all; of arrays, each sample.
+        and `lower` and `upper` ends of intervals; the last row with a target is what is forecast from. Of what is known
+        in advance, the file must hold the rows to come, without a target. Of a table to classify, each series, or each
+        row that ends a window, gets a class and the probabilities of all; of arrays, each sample.
 
         Args:
             path: Path of the file.

@@ -22,6 +22,10 @@ from keras_adaptive_rnn.comparison.tables import NAMELESS, listed, read_csv, rea
 ROWS = 32
 # What to do with cells, and times, that have no value.
 MISSING = ("refuse", "interpolate", "drop", "mask")
+# Whether models read and forecast the target as changes.
+DIFFERENCES = ("auto", "yes", "no")
+# The last share of the rows to train on, whose levels are compared with the usual range of those before.
+LATE, USUAL = 0.3, 0.95
 DONE = {"interpolate": "interpolated", "drop": "left out", "mask": "masked"}
 
 
@@ -65,6 +69,7 @@ class Features:
         means: Dict of the mean of each column, which stands for what is missing before the first value of a series.
         flags: Dict of the feature that says where a column has no value, by column.
         cycles: Names of the features of the calendar.
+        differenced: Name of the column that is read, and forecast, as changes; `None` if none is.
     """
 
     observed: list[str]
@@ -72,6 +77,7 @@ class Features:
     means: dict[str, float]
     flags: dict[str, str]
     cycles: list[str] = dataclasses.field(default_factory=list)
+    differenced: str | None = None
 
     @classmethod
     def of(cls, values, known, trained, taken=None, static=()):
@@ -123,12 +129,17 @@ class Features:
         of_calendar = [of_calendar[name][:, None] for name in self.cycles]
         return np.concatenate([self._columns(values, self.known, owners), *of_calendar], axis=1)
 
+    def last(self, values, name, owners):
+        """Returns a column with the last value where one is missing, and the mean before the first one of a series."""
+        last = carried(values[name], owners)
+        return np.where(np.isnan(last), self.means[name], last)
+
     def _columns(self, values, names, owners):
         """Returns columns with the last value where one is missing, and then those that say where."""
         columns = []
         for name in names:
-            last = carried(values[name], owners)
-            columns.append(np.where(np.isnan(last), self.means[name], last))
+            last = self.last(values, name, owners)
+            columns.append(changes(last, owners) if name == self.differenced else last)
         columns += [np.isnan(values[name]).astype(float) for name in names if name in self.flags]
         return np.stack(columns, axis=1) if columns else np.zeros((len(owners), 0))
 
@@ -155,6 +166,7 @@ class Table:
         missing="refuse",
         calendar=True,
         known=None,
+        differences="auto",
     ):
         self.target, self.time, self.group, self.steps, self.horizon, self.seed = (
             target,
@@ -164,11 +176,13 @@ class Table:
             horizon,
             seed,
         )
-        self.missing, self.calendar, self.known = missing, calendar, list(known or ())
+        self.missing, self.calendar, self.known, self.differences = missing, calendar, list(known or ()), differences
         if decimal not in (".", ","):
             raise ValueError(f"--decimal must be '.' or ',', and is {decimal!r}")
         if missing not in MISSING:
             raise ValueError(f"--missing must be one of {', '.join(MISSING)}, and is {missing!r}")
+        if differences not in DIFFERENCES:
+            raise ValueError(f"--differences must be one of {', '.join(DIFFERENCES)}, and is {differences!r}")
         if path.suffix.lower() != ".parquet":
             self.columns = read_csv(path, decimal)
         elif decimal == ".":
@@ -213,6 +227,8 @@ class Table:
             raise ValueError(f"--columns names what to learn from, and {self.target!r} is the class to predict")
         if not self.is_forecast and self.horizon != 1:
             raise ValueError(f"--horizon is for forecasts, and is {self.horizon} with --task classify")
+        if not self.is_forecast and self.differences != "auto":
+            raise ValueError(f"--differences is for forecasts, and is {self.differences!r} with --task classify")
         if not self.is_forecast and self.known:
             raise ValueError(f"--known is for forecasts, and is {listed(self.known)} with --task classify")
         if self.target in self.known:
@@ -492,6 +508,12 @@ class Table:
         features = self.features_of(values, rows, of_part["train"])
         of_calendar, told_calendar = self.calendar_of(rows, of_part["train"])
         features.cycles = list(of_calendar)
+        origin = None
+        if self.is_forecast:
+            trained = covered(begins["train"], steps + ahead, len(rows))
+            if self.is_differenced(values[self.target], rows, trained):
+                features.differenced = self.target
+                origin = features.last(values, self.target, rows.owners)
         if features.known and steps < ahead:
             raise ValueError(
                 f"--steps must be --horizon at least, {ahead}, and is {steps}: in each row of a window, models see "
@@ -508,13 +530,15 @@ class Table:
         check_scales({part: matrix[read] for part, read in of_part.items()}, features.names, "x")
         matrix = matrix.astype("float32")
         data = prepare(
-            {part: (Windows(matrix, begins[part], steps), self.targets(target, rows, goals[part])) for part in parts},
+            {
+                part: (Windows(matrix, begins[part], steps), self.targets(target, rows, goals[part], origin))
+                for part in parts
+            },
             "series",
             card,
         )
         if self.is_forecast:
             ends = {part: each + steps - 1 for part, each in begins.items()}
-            trained = covered(begins["train"], steps + ahead, len(rows))
             data.series = Series(
                 values[self.target],
                 rows.owners,
@@ -524,6 +548,7 @@ class Table:
                 trained,
                 season=self.season(values[self.target], rows, trained),
                 known=features.in_advance(values, rows.owners, of_calendar),
+                origin=origin,
                 times=self.when(rows),
                 names=names,
             )
@@ -531,10 +556,36 @@ class Table:
         data.card["read"] = self.read(said, data.series, told_calendar)
         return data
 
-    def targets(self, target, rows, goals):
-        """Returns what is to be predicted from each window: numbers for a horizon, or a class."""
+    def targets(self, target, rows, goals, origin):
+        """Returns what is to be predicted from each window: numbers for a horizon, or a class.
+
+        Numbers are changes since the `origin`, an array [rows], of the row before them, if there is one.
+        """
         found = target[rows.places[goals]]
-        return found if self.is_forecast else found[:, 0]
+        if not self.is_forecast:
+            return found[:, 0]
+        return found if origin is None else found - origin[goals[:, :1] - 1]
+
+    def is_differenced(self, values, rows, trained):
+        """Returns whether changes are forecast: most series have left the levels that they had.
+
+        That is, in the last rows to train on, the median is none that 95 % of the rows before had: a model that has
+        learned levels would soon read, and have to forecast, those that it has never seen.
+        """
+        if self.differences != "auto":
+            return self.differences == "yes"
+        left, varies = [], False
+        for owner in np.unique(rows.owners[trained]):
+            chosen = rows.of(owner)
+            of_series = values[chosen[trained[chosen]]]
+            of_series = of_series[~np.isnan(of_series)]
+            before, late = np.split(of_series, [round((1 - LATE) * len(of_series))])
+            if len(before) and len(late):
+                low, high = np.quantile(before, [(1 - USUAL) / 2, (1 + USUAL) / 2])
+                left.append(not low <= np.median(late) <= high)
+                varies |= np.ptp(np.diff(of_series)) > 1e-9 * np.ptp(of_series)
+        # Of a straight line, nothing would be left to learn.
+        return varies and 2 * sum(left) > len(left)
 
     def when(self, rows):
         """Returns when each row is, as dates or numbers, or `None` where that is not told."""
@@ -670,6 +721,7 @@ class Table:
         if series is not None:
             found["horizon"] = "the next row" if series.horizon == 1 else f"the next {series.horizon:,} rows"
             found["season"] = f"{series.season} rows" if series.season else "none found"
+            found["models read and forecast"] = self.told_differences(series.origin is not None)
         return found | parts
 
     def told_gaps(self):
@@ -682,6 +734,12 @@ class Table:
         after = self.columns[self.time].texts[self.gaps[0][0]]
         return f"{counted(count, 'row')} missing in {counted(len(self.gaps), 'gap')}, the first after {after}: {done}"
 
+    def told_differences(self, is_differenced):
+        what = "changes of the target" if is_differenced else "the target as it is"
+        if self.differences != "auto":
+            return f"{what}, because of --differences {self.differences}"
+        return f"{what}: it has left the levels that it had; --differences no takes them" if is_differenced else what
+
     def told_calendar(self, of_calendar, too_long):
         if not self.calendar:
             return "none: --no-calendar"
@@ -692,6 +750,13 @@ class Table:
         left_out = f"not the {listed(too_long)}: the rows to train on do not cover one" if too_long else ""
         read = listed(dict.fromkeys(name.rpartition(" (")[0] for name in of_calendar))
         return "; ".join(filter(None, [read, left_out])) or "none at this frequency"
+
+
+def changes(column, owners):
+    """Returns the change of each row since the one before it in its series; that of the first one is zero."""
+    found = np.diff(column, prepend=column[:1])
+    found[np.flatnonzero(np.diff(owners, prepend=owners[0]))] = 0
+    return found
 
 
 def counted(count, what):
