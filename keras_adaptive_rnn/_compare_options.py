@@ -33,7 +33,13 @@ def parse(argv=None):
     )
     add("--known", metavar="NAME,...", help="columns that are known in advance, such as holidays")
     add("--no-calendar", action="store_true", help="do not read hour, weekday and day of the year from dates of --time")
-    add("--horizon", type=positive(int), default=1, help="rows to look ahead (%(default)s)")
+    add(
+        "--differences",
+        choices=("auto", "yes", "no"),
+        default="auto",
+        help="read and forecast changes (%(default)s: where the target has left its levels)",
+    )
+    add("--horizon", type=positive(int), default=1, help="rows to forecast (%(default)s)")
 
     add = options.add_argument_group("sequences").add_argument
     add("--steps", type=positive(int), help="length of a sequence (100 characters, 32 rows, or a whole group)")

@@ -117,15 +117,16 @@ def test_a_forecast_reads_windows_of_each_series_in_the_order_of_time(tmp_path):
         steps=5,
         horizon=3,
         calendar=False,
+        differences="no",
     )
-    goals = {part: (data.y[part] * data.deviation + data.mean).round()[:, 0] for part in PARTS}
+    goals = {part: (data.y[part] * data.deviation + data.mean).round() for part in PARTS}
     assert data.card["columns"] == ["other", "value"]
     for part in PARTS:
         x = data.x[part]
         assert x.shape[1:] == (5, 2)
-        # One series in one window, its rows in order, and the target three rows later.
+        # One series in one window, its rows in order, and the targets of the next three rows.
         np.testing.assert_array_equal(np.diff(x[:, :, 1]), 1)
-        np.testing.assert_array_equal(goals[part], x[:, -1, 1] + 3)
+        np.testing.assert_array_equal(goals[part], x[:, -1:, 1] + [1, 2, 3])
         np.testing.assert_array_equal(x[:, :, 0], x[:, :, 1] % 1000 % 7)
     days = {part: goals[part] % 1000 for part in PARTS}
     assert days["train"].max() < days["validation"].min()

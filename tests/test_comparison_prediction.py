@@ -8,8 +8,8 @@ import pytest
 from keras_adaptive_rnn.__main__ import main
 from keras_adaptive_rnn.comparison import Comparison, prediction
 from keras_adaptive_rnn.comparison.data import beside_the_model
+from keras_adaptive_rnn.comparison.figures import conformal
 from keras_adaptive_rnn.comparison.files import read
-from keras_adaptive_rnn.comparison.statistics import conformal
 from tests.backends import in_turns
 
 pytestmark = in_turns
@@ -69,10 +69,10 @@ def test_new_rows_are_read_like_old_ones(missing, groups, tmp_path):
         for row in of_group[-3:]:
             row[offset] = row[offset - 2] = row[offset - 3] = ""
         new += of_group
-    model = Watched()
+    model = Watched(outputs=3)
     found = prediction.predictions(model, card, write(tmp_path / "new.csv", header, new))
-    assert [row.get("site") for row in found] == (groups or [None])
-    assert {row["time"] for row in found} == {rows[count - 1][offset - 4]}
+    assert [row.get("site") for row in found] == [group for group in groups or [None] for _ in range(3)]
+    assert [row["time"] for row in found[-3:]] == [row[offset - 4] for row in rows[count - 3 : count]]
     windows = np.concatenate([data.x[part] for part in ("train", "validation", "test")])
     for read_now in model.read:
         assert (np.abs(windows - read_now).max(axis=(1, 2)) < 1e-6).any()
@@ -83,25 +83,43 @@ def test_the_time_of_a_forecast_and_its_intervals(tmp_path):
         rows = [[time, k % 5 + 0.5] for k, time in enumerate(times)]
         options = {"target": "y", "time": "t", "steps": 4, "horizon": 2, "split": "time", **options}
         data = read(write(tmp_path / "old.csv", ["t", "y"], rows), **options)
-        card = card_of(data, intervals={"80": {"width": 1.5, "coverage": 0.8}})
+        card = card_of(data, intervals={"80": {"width": [1, 1.5], "coverage": 0.8}})
         new = write(tmp_path / "new.csv", ["t", "y"], rows[-6:])
-        return prediction.predictions(Watched(), card, new)
+        return prediction.predictions(Watched(outputs=2), card, new)
 
     months = [str(month) for month in np.datetime64("2010-01", "M") + np.arange(100)]
-    assert forecast(months) == [{"t": "2018-06", "y": 4.5, "lower 80 %": 3.0, "upper 80 %": 6.0}]
+    assert forecast(months) == [
+        {"t": "2018-05", "y": 4.5, "lower 80 %": 3.5, "upper 80 %": 5.5},
+        {"t": "2018-06", "y": 4.5, "lower 80 %": 3.0, "upper 80 %": 6.0},
+    ]
     zoned = [f"{time}+02:00" for time in hours(100)]
-    assert forecast(zoned)[0]["t"] == "2024-03-05T05:00+02:00"
+    assert forecast(zoned)[1]["t"] == "2024-03-05T05:00+02:00"
     days = np.arange("2024-01-01", "2024-08-01", dtype="datetime64[D]")
     # The last one is a Wednesday; two business days later, it is Friday.
-    assert forecast(map(str, days[np.is_busday(days)]))[0]["t"] == "2024-08-02"
-    assert forecast([0.5 * k for k in range(100)])[0]["t"] == "50.5"
+    assert forecast(map(str, days[np.is_busday(days)]))[1]["t"] == "2024-08-02"
+    assert [row["t"] for row in forecast([0.5 * k for k in range(100)])] == ["50", "50.5"]
+
+
+def test_changes_are_added_to_the_last_value(tmp_path):
+    rows = [[k + k % 2] for k in range(100)]
+    data = read(write(tmp_path / "old.csv", ["y"], rows), target="y", steps=4, horizon=2)
+    assert data.series.origin is not None
+    model = Watched(outputs=2)
+    found = prediction.predictions(model, card_of(data), write(tmp_path / "new.csv", ["y"], rows[:9]))
+    # 4, 4, 6, 6, 8 and 8 were the last ones: a change of 0 is what the model says.
+    np.testing.assert_array_equal(model.read[0, :, 0], [2, 0, 2, 0])
+    assert found == [{"rows ahead": 1, "y": 8.0}, {"rows ahead": 2, "y": 8.0}]
+    with pytest.raises(
+        ValueError, match=r"has 4 rows up to the last one with a target, and the model reads 5 at least"
+    ):
+        prediction.predictions(model, card_of(data), write(tmp_path / "new.csv", ["y"], rows[:4]))
 
 
 def test_rows_without_a_time_are_ahead(tmp_path):
     rows = [[k % 5 + 0.5] for k in range(100)]
     data = read(write(tmp_path / "old.csv", ["y"], rows), target="y", steps=4, horizon=3)
-    found = prediction.predictions(Watched(), card_of(data), write(tmp_path / "new.csv", ["y"], rows[:9]))
-    assert found == [{"rows ahead": 3, "y": 3.5}]
+    found = prediction.predictions(Watched(outputs=3), card_of(data), write(tmp_path / "new.csv", ["y"], rows[:9]))
+    assert found == [{"rows ahead": k, "y": 3.5} for k in (1, 2, 3)]
 
 
 def test_classes_of_series_and_of_rows(tmp_path):
@@ -185,13 +203,16 @@ def test_other_kinds_of_files_are_refused(tmp_path):
 
 def test_intervals_hold_what_they_say():
     rng = np.random.default_rng(0)
-    validation, test = np.abs(rng.normal(size=(2, 4000)))
+    # Of two rows of a horizon, the second one has twice the errors.
+    validation, test = np.abs(rng.normal(size=(2, 4000, 2)) * [1, 2])
     found = conformal(validation, test)
-    np.testing.assert_allclose([found["80"]["width"], found["95"]["width"]], [1.2816, 1.96], rtol=0.05)
+    np.testing.assert_allclose(found["80"]["width"], [1.2816, 2 * 1.2816], rtol=0.05)
+    np.testing.assert_allclose(found["95"]["width"], [1.96, 2 * 1.96], rtol=0.05)
     np.testing.assert_allclose([found["80"]["coverage"], found["95"]["coverage"]], [0.8, 0.95], atol=0.02)
     # Of nine errors, the largest is exceeded by a tenth of all others.
-    assert conformal(np.arange(9.0), test) == {"80": {"width": 7.0, "coverage": float(np.mean(test <= 7))}}
-    assert conformal(np.arange(3.0), test) == {}
+    nine, test = np.arange(9.0)[:, None], test[:, :1]
+    assert conformal(nine, test) == {"80": {"width": [7.0], "coverage": float(np.mean(test <= 7))}}
+    assert conformal(nine[:3], test) == {}
 
 
 def test_the_command_goes_from_a_file_to_forecasts(tmp_path, capsys):
@@ -203,16 +224,16 @@ def test_the_command_goes_from_a_file_to_forecasts(tmp_path, capsys):
     assert "Of the saved model's forecasts, 80 % lie within ± " in capsys.readouterr().out
     new = write(tmp_path / "new.csv", ["time", "load"], rows[-8:])
     main(["predict", out, str(new)])
-    header, line = capsys.readouterr().out.splitlines()
+    header, *lines = capsys.readouterr().out.splitlines()
     assert header == "time,load,lower 80 %,upper 80 %,lower 95 %,upper 95 %"
-    time, load, low, high, lower, higher = line.split(",")
-    assert time == "2024-03-13T13:00"
+    assert [line.split(",")[0] for line in lines] == ["2024-03-13T12:00", "2024-03-13T13:00"]
+    _, load, low, high, lower, higher = lines[0].split(",")
     assert float(lower) < float(low) < float(load) < float(high) < float(higher)
     found = Comparison(out)
     assert found.predict(new)[0]["load"] == float(load)
-    assert found.results["intervals"]["80"]["width"] == pytest.approx(float(load) - float(low), rel=1e-4)
+    assert found.results["intervals"]["80"]["width"][0] == pytest.approx(float(load) - float(low), rel=1e-4)
     main(["predict", out, str(new), "--output", str(tmp_path / "new_forecasts.csv")])
-    assert (tmp_path / "new_forecasts.csv").read_text() == f"{header}\n{line}\n"
+    assert (tmp_path / "new_forecasts.csv").read_text() == "\n".join([header, *lines, ""])
     for wrong, says in ((["--output", "x.txt"], "must end in .csv or .parquet"), ([], "holds no finished comparison")):
         with pytest.raises(SystemExit, match=says):
             main(["predict", out if wrong else str(tmp_path), str(new), *wrong])

@@ -41,7 +41,7 @@ def rows(data):
 
 def forecasts(data, maker, part="test"):
     """Returns what a reference forecasts, in the unit of the target."""
-    return maker(data)[1](part)[:, 0] * data.deviation + data.mean
+    return maker(data)[1](part) * data.deviation + data.mean
 
 
 # Times.
@@ -169,9 +169,9 @@ def test_it_says_what_it_read(tmp_path):
     }
     assert said["times"] == "hourly, 2024-01-01T00:00:00 to 2024-01-05T03:00:00, no gaps"
     assert said["task"] == "forecast: 'load' holds numbers"
-    assert said["horizon"] == "2 rows ahead"
+    assert said["horizon"] == "the next 2 rows"
     assert said["calendar"].startswith("hour; not the weekday, day of the year")
-    assert said["validation"] == "28 windows, to predict 2024-01-04T00:00:00 to 2024-01-04T13:00:00"
+    assert said["validation"] == "26 windows, to predict 2024-01-04T00:00:00 to 2024-01-04T13:00:00"
     assert "size: feature, constant in each series" in told(said)
     assert data.card["columns"][-3:] == ["holiday", "hour (sine)", "hour (cosine)"]
     assert "step" in read(path, group="shop", columns=["step"]).card["columns"]
@@ -324,7 +324,7 @@ def test_gaps_are_closed_up(tmp_path, by):
     ends = data.series.ends["test"]
     places = np.delete(np.arange(300), GAPS)
     days = places[ends + 1] - 24
-    found = references.Past(data).a_season_ago(ends)
+    found = references.Past(data).a_season_ago(ends)[:, 0]
     np.testing.assert_allclose(found, np.where(np.isin(days, GAPS), kept[ends], values[days]))
 
 
@@ -396,7 +396,7 @@ def test_lines_through_gaps_follow_irregular_times(tmp_path):
     times = np.random.default_rng(0).integers(1, 100, 200).cumsum()
     values = np.sqrt(times)
     path = table(tmp_path, time=times, load=["" if row in GAPS else value for row, value in enumerate(values)])
-    data = read(path, missing="interpolate")
+    data = read(path, missing="interpolate", differences="no")
     kept = np.setdiff1d(np.arange(200), GAPS)
     expected = np.interp(times, times[kept], values[kept])
     np.testing.assert_allclose(data.x["train"][:, 0, 0], expected[data.series.ends["train"] - 5], rtol=1e-6)
@@ -441,6 +441,41 @@ def test_nothing_of_the_future_is_read(tmp_path, missing):
         assert maker is references.drift or not np.allclose(outputs[0], outputs[1])
 
 
+# Changes.
+
+
+def test_a_series_that_leaves_its_levels_is_forecast_by_its_changes(tmp_path):
+    rng = np.random.default_rng(0)
+    values = 0.1 * np.arange(400) + rng.normal(size=400)
+    values[50] = np.nan
+    path = hourly(tmp_path, values)
+    data = read(path, horizon=3, calendar=False, missing="mask")
+    said = "models read and forecast"
+    assert data.card["read"][said].startswith("changes of the target: it has left the levels")
+    last = np.where(np.isnan(values), values[49], values)
+    for part in PARTS:
+        ends = data.series.ends[part]
+        seen = ends[:, None] + np.arange(-5, 1)
+        expected = np.where(seen > 0, last[seen] - last[np.maximum(seen - 1, 0)], 0)
+        np.testing.assert_allclose(data.x[part][..., 0], expected, atol=1e-5)
+        goals = data.y[part] * data.deviation + data.mean
+        np.testing.assert_allclose(goals, values[data.series.goals(ends)] - last[ends][:, None], atol=1e-4)
+    levels = read(path, horizon=3, calendar=False, missing="mask", differences="no")
+    assert levels.card["read"][said] == "the target as it is, because of --differences no"
+    # What needs no network has the same forecasts, and errors, but for what is learnt.
+    for name in ("last_value", "drift"):
+        ours, theirs = rows(data)[name], rows(levels)[name]
+        np.testing.assert_allclose(ours["test"], theirs["test"], rtol=1e-4)
+        np.testing.assert_allclose(ours["figures"]["MAE"], theirs["figures"]["MAE"], rtol=1e-4)
+    assert rows(data)["linear"]["test"][0] < 1.3
+
+
+@pytest.mark.parametrize("values", [np.resize(DAILY, 600), np.random.default_rng(0).normal(size=600)])
+def test_a_series_that_keeps_its_levels_is_forecast_as_it_is(tmp_path, values):
+    assert read(hourly(tmp_path, values)).card["read"]["models read and forecast"] == "the target as it is"
+    assert read(hourly(tmp_path, values), differences="yes").series.origin is not None
+
+
 # Forecasts.
 
 
@@ -461,7 +496,7 @@ def test_a_season_that_a_series_has_not_seen_is_its_last_value(tmp_path):
     path = table(tmp_path, time=days, load=np.tile(np.resize(DAILY, 90), 10), shop=shops)
     data = read(path, group="shop", split="group")
     ends = data.series.ends["test"]
-    found = references.Past(data).a_season_ago(ends)
+    found = references.Past(data).a_season_ago(ends)[:, 0]
     values, place = data.series.values, ends % 90
     np.testing.assert_array_equal(found, np.where(place >= 23, values[np.maximum(ends - 23, 0)], values[ends]))
 
@@ -469,12 +504,13 @@ def test_a_season_that_a_series_has_not_seen_is_its_last_value(tmp_path):
 def test_the_last_value_and_the_drift(tmp_path):
     values = np.arange(300.0) ** 1.5
     values[0] = 5
-    data = read(hourly(tmp_path, values), horizon=4)
-    ends = data.series.ends["test"]
-    np.testing.assert_allclose(forecasts(data, references.last_value), values[ends])
-    np.testing.assert_allclose(forecasts(data, references.drift), values[ends] + 4 * (values[ends] - 5) / ends)
+    data = read(hourly(tmp_path, values), horizon=4, differences="no")
+    ends = data.series.ends["test"][:, None]
+    ahead = np.arange(1, 5)
+    np.testing.assert_allclose(forecasts(data, references.last_value), np.repeat(values[ends], 4, axis=1))
+    np.testing.assert_allclose(forecasts(data, references.drift), values[ends] + ahead * (values[ends] - 5) / ends)
     score = rows(data)["last_value"]["test"][0]
-    np.testing.assert_allclose(score, np.sqrt(np.mean((values[ends + 4] - values[ends]) ** 2)), rtol=1e-5)
+    np.testing.assert_allclose(score, np.sqrt(np.mean((values[ends + ahead] - values[ends]) ** 2)), rtol=1e-5)
 
 
 @pytest.mark.parametrize("penalty", [1e-6, 0.1])
@@ -499,6 +535,29 @@ def test_the_linear_model_finds_a_linear_rule(tmp_path):
     data = read(hourly(tmp_path, values, known=known), known=["known"])
     assert rows(data)["linear"]["test"][0] < 0.012
     assert rows(read(hourly(tmp_path, values)))["linear"]["test"][0] > 1
+
+
+def test_each_row_of_a_horizon_has_what_is_known_of_it(tmp_path):
+    pytest.importorskip("sklearn")
+    rng = np.random.default_rng(0)
+    known = rng.integers(2, size=900)
+    values = 3.0 * known + 0.01 * rng.normal(size=900)
+    found = rows(read(hourly(tmp_path, values, known=known), known=["known"], horizon=5))
+    assert found["linear"]["test"][0] < 0.012
+    assert found["trees"]["test"][0] < 0.1
+    assert found["last_value"]["test"][0] > 1
+    with pytest.raises(ValueError, match="--steps must be --horizon at least, 7, and is 6"):
+        read(hourly(tmp_path, values, known=known), known=["known"], horizon=7)
+    assert read(hourly(tmp_path, values, known=known), known=["known"], horizon=40, steps=None).card["steps"] == 40
+
+
+def test_a_horizon_of_two_parts_is_left_out(tmp_path):
+    data = read(hourly(tmp_path, np.random.default_rng(0).normal(size=300)), horizon=10)
+    goals = {part: data.series.goals(data.series.ends[part]) for part in PARTS}
+    assert goals["train"].max() < goals["validation"].min()
+    assert goals["validation"].max() < goals["test"].min()
+    assert data.card["notes"] == ["left out: 18 windows whose 10 rows to forecast are of two parts"]
+    assert sum(map(len, goals.values())) + 18 == 300 - 6 - 9
 
 
 def test_long_windows_are_read_in_part():
@@ -527,8 +586,8 @@ def test_exponential_smoothing_forecasts_as_statsmodels_does(tmp_path, horizon):
     fitted = smoothing.ETSModel(values[: ends["train"].max() + horizon + 1], **options).fit(disp=False)
     for k in (0, 20):
         of_past = smoothing.ETSModel(values[: ends["test"][k] + 1], **options).smooth(fitted.params)
-        found = forecast("test")[k, 0] * data.deviation[0] + data.mean[0]
-        np.testing.assert_allclose(found, of_past.forecast(horizon)[-1], rtol=1e-6)
+        found = forecast("test")[k] * data.deviation + data.mean
+        np.testing.assert_allclose(found, of_past.forecast(horizon), rtol=1e-6)
 
 
 def test_what_to_install_is_told(tmp_path, monkeypatch):

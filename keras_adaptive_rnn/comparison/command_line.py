@@ -49,6 +49,7 @@ def compared(args, output, begun):
         args.missing,
         not args.no_calendar,
         names(args.known),
+        args.differences,
     )
     return run(data, settings, output, begun=begun)
 

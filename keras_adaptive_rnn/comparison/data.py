@@ -1,8 +1,10 @@
 """What the models learn from: arrays, checked and divided into training, validation and test."""
 
 import dataclasses
+import functools
 import hashlib
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import keras
@@ -19,6 +21,38 @@ FEWEST = 8
 LARGEST, SMALLEST, STEPS_OF_FLOAT32 = 1e18, 1e-6, 100
 
 
+class Windows:
+    """The windows of a table as an array `[windows, steps, features]`, gathered where it is indexed.
+
+    Together they would take as many times the memory of the table as they have steps.
+
+    Args:
+        table: Array [rows, features].
+        begins: Array [windows], the first row of each.
+        steps: How many rows each has.
+    """
+
+    ndim = 3
+
+    def __init__(self, table, begins, steps):
+        self.table, self.begins = table, begins
+        self.shape, self.dtype = (len(begins), steps, table.shape[1]), table.dtype
+
+    def __len__(self):
+        return len(self.begins)
+
+    def __getitem__(self, index):
+        windows, *others = index if isinstance(index, tuple) else (index,)
+        if windows is Ellipsis:
+            return self[:][index]
+        begins = self.begins[windows]
+        gathered = self.table[np.asarray(begins)[..., None] + np.arange(self.shape[1])]
+        return gathered[(slice(None),) * np.ndim(begins) + tuple(others)]
+
+    def __array__(self, dtype=None, copy=None):
+        return self[:] if dtype is None else self[:].astype(dtype)
+
+
 @dataclasses.dataclass
 class Series:
     """The series that the windows of a forecast are cut from: some forecasts look further back than a window.
@@ -28,9 +62,13 @@ class Series:
         owners: Array [rows], the series of each row, ascending.
         ticks: Array [rows], the place of each row in time, within its series.
         ends: Dict of the parts; the last row of each window.
-        horizon: How many rows after it the forecast is for.
+        horizon: How many rows after it are forecast.
+        trained: Array [rows], which rows are trained on.
+        known: Array [rows, features], what is known in advance; in windows, the last features, `horizon` rows later.
         season: After how many ticks the series repeat themselves, or `None`.
-        known: Number of the last features of a window that are known in advance, each at the time of the forecast.
+        origin: Array [rows], the value since which the changes after each row are forecast; `None` for levels.
+        times: Array [rows], when each row is, as dates or numbers, or `None`.
+        names: The names of the series; `None` for a single one.
     """
 
     values: np.ndarray
@@ -38,8 +76,38 @@ class Series:
     ticks: np.ndarray
     ends: dict[str, np.ndarray]
     horizon: int
+    trained: np.ndarray
+    known: np.ndarray
     season: int | None = None
-    known: int = 0
+    origin: np.ndarray | None = None
+    times: np.ndarray | None = None
+    names: Sequence[Any] = (None,)
+
+    def level(self, ends):
+        """Returns what is to be added to forecasts from windows with these last rows, `[windows, 1]`, or 0."""
+        return 0 if self.origin is None else self.origin[ends][:, None]
+
+    def goals(self, ends):
+        """Returns the rows that are forecast from windows with these last rows, `[windows, horizon]`."""
+        return ends[:, None] + np.arange(1, self.horizon + 1)
+
+    @functools.cached_property
+    def span(self):
+        """Returns the first tick of all series, and how many they have at most."""
+        return self.ticks.min(), np.ptp(self.ticks) + 1
+
+    @functools.cached_property
+    def keys(self):
+        first, count = self.span
+        return self.owners * count + self.ticks - first
+
+    def at(self, owners, ticks):
+        """Returns the values of series at ticks of theirs; NaN where there is none."""
+        first, count = self.span
+        wanted = owners * count + ticks - first
+        found = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
+        is_there = (self.keys[found] == wanted) & (ticks >= first) & (ticks < first + count)
+        return np.where(is_there, self.values[found], np.nan)
 
 
 @dataclasses.dataclass
@@ -47,7 +115,8 @@ class Data:
     """Sequences and targets of the three parts, ready for training.
 
     Args:
-        x: Dict of the parts; each `[samples, steps, features]` in float32, or `[samples, steps]` tokens in int32.
+        x: Dict of the parts; each `[samples, steps, features]` in float32, as an array or `Windows`, or
+            `[samples, steps]` tokens in int32.
         y: Dict of the parts; classes as int32 from zero on, or numbers in units of their standard deviation.
         classes: The classes as they were given, or `None` for numbers.
         vocabulary: Number of tokens, or `None` for features.
@@ -87,7 +156,8 @@ class Data:
         """Returns a text that differs if the data do."""
         digest = hashlib.sha256()
         for part in PARTS:
-            arrays = [self.x[part], self.y[part]]
+            x = self.x[part]
+            arrays = [*((x.table, x.begins) if isinstance(x, Windows) else (x,)), self.y[part]]
             arrays += [] if self.series is None else [self.series.values, self.series.ticks, self.series.ends[part]]
             for array in arrays:
                 digest.update(f"{array.shape}{array.dtype}".encode())
@@ -104,6 +174,10 @@ class Data:
         of_target = np.take_along_axis(shifted, y[..., None], -1)[..., 0]
         losses = np.mean(np.log(np.exp(shifted).sum(axis=-1)) - of_target, axis=inner)
         return losses / np.log(2) if self.is_text else losses, np.mean(outputs.argmax(axis=-1) == y, axis=inner)
+
+    def residuals(self, part, outputs, rows=slice(None)):
+        """Returns the outputs of a model less the numbers to predict, in the unit of the target."""
+        return (np.asarray(outputs, "float64") - self.y[part][rows]) * self.deviation
 
     def score(self, losses):
         """Returns the score of the losses of a part: their mean, or its root in the unit of the target."""
@@ -285,7 +359,7 @@ def prepare(parts, kind, card=None, classes=None, text=False):
     """Returns the `Data` of three parts `{part: (x, y)}`: enough of each, classes counted, numbers normalised.
 
     Args:
-        parts: Dict of arrays, as they were given.
+        parts: Dict of arrays, as they were given, or `Windows` in float32 of rows that have been checked.
         kind: What the data is, for the report.
         card: Dict of what else to keep about it.
         classes: The classes, if `y` holds their places already.
@@ -298,7 +372,7 @@ def prepare(parts, kind, card=None, classes=None, text=False):
     if x["train"].ndim == 2:
         data.vocabulary = int(max(part.max() for part in x.values())) + 1
         data.x = {part: array.astype("int32") for part, array in x.items()}
-    else:
+    elif not isinstance(x["train"], Windows):
         check_scales(x, data.card.get("columns"), "x")
         data.x = {part: array.astype("float32", copy=False) for part, array in x.items()}
     data.card |= {"steps": x["train"].shape[1], "features": x["train"].shape[2:], "vocabulary": data.vocabulary}
@@ -306,6 +380,7 @@ def prepare(parts, kind, card=None, classes=None, text=False):
         _numbers(data)
     else:
         _classes(data, classes)
+        data.card |= {} if text else {"classes": data.classes.tolist()}
     return data
 
 
@@ -354,12 +429,14 @@ def _numbers(data):
     data.y = {part: array.astype("float64") for part, array in data.y.items()}
     if data.y["train"].ndim == 1:
         data.y = {part: array[:, None] for part, array in data.y.items()}
+    # The rows of a horizon are one column, with one unit.
     target = data.card.get("target")
-    check_scales(data.y, None if target is None else [target], "y")
-    axes = tuple(range(data.y["train"].ndim - 1))
+    scaled = data.y if target is None else {part: array.reshape(-1, 1) for part, array in data.y.items()}
+    check_scales(scaled, None if target is None else [target], "y")
+    axes = tuple(range(scaled["train"].ndim - 1))
     # The model adds the mean in float32: rounded beforehand, it shifts nothing.
-    data.mean = data.y["train"].mean(axes).astype("float32").astype("float64")
-    data.deviation = data.y["train"].std(axes)
+    data.mean = scaled["train"].mean(axes).astype("float32").astype("float64")
+    data.deviation = scaled["train"].std(axes)
     if not (data.deviation > 0).all():
         raise ValueError(
             "Argument `y` must vary: every sample to train on has the same number. Received: "
@@ -452,7 +529,8 @@ def last_layers(data):
     """Returns the layers that turn outputs into probabilities, or into numbers in the unit of the target."""
     if data.classes is not None:
         return [keras.layers.Softmax()]
-    return [keras.layers.Normalization(mean=data.mean.tolist(), variance=(data.deviation**2).tolist(), invert=True)]
+    mean, deviation = (np.broadcast_to(each, data.outputs) for each in (data.mean, data.deviation))
+    return [keras.layers.Normalization(mean=mean.tolist(), variance=(deviation**2).tolist(), invert=True)]
 
 
 def beside_the_model(data, intervals=None):
@@ -462,6 +540,4 @@ def beside_the_model(data, intervals=None):
         "intervals": intervals or {},
         "outputs": "probabilities of the classes" if data.classes is not None else "numbers",
     }
-    if data.classes is not None and not data.is_text:
-        description["classes"] = data.classes.tolist()
     return json.dumps(description, ensure_ascii=False, indent=1)

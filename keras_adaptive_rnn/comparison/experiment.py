@@ -17,6 +17,15 @@ from keras_adaptive_rnn.comparison import curves
 from keras_adaptive_rnn.comparison.candidates import ModelShape, equal_sizes, resolve_candidates
 from keras_adaptive_rnn.comparison.code import lines
 from keras_adaptive_rnn.comparison.data import beside_the_model, from_arrays, last_layers, told
+from keras_adaptive_rnn.comparison.figures import (
+    JUDGED,
+    conformal,
+    figures,
+    forecasts,
+    joined,
+    mean_figures,
+    shown,
+)
 from keras_adaptive_rnn.comparison.folder import Damaged, Folder, digest, fault_of_zip, origin
 from keras_adaptive_rnn.comparison.measures import latency, peak_megabytes, predict_seconds
 from keras_adaptive_rnn.comparison.progress import Progress
@@ -36,7 +45,7 @@ from keras_adaptive_rnn.comparison.schedule import (
     seconds_needed,
     trial_seconds,
 )
-from keras_adaptive_rnn.comparison.statistics import conformal, mean_and_error, recommend
+from keras_adaptive_rnn.comparison.statistics import mean_and_error, recommend
 from keras_adaptive_rnn.comparison.trials import Learner
 from keras_adaptive_rnn.one_step import step_model
 
@@ -395,7 +404,7 @@ class Experiment:
             **{key: value for key, value in plan.items() if key != "kept"},
         }
         needs = ("score", "accuracy", "curve", "seconds", *made_by)
-        needs += ("test", "test_accuracy", "contributions", "weights") if more is not None else ()
+        needs += ("test", "test_accuracy", "contributions", "weights", "figures") if more is not None else ()
         weights = self.folder.path / "trials" / f"{name}-{key}.weights.h5"
 
         def fault(record):
@@ -477,14 +486,19 @@ class Experiment:
         plan = self.schedule["final"]
 
         def more(learner):
-            losses, accuracies = learner.losses("validation", plan["scored"]["validation"])
+            outputs = {part: learner.outputs(part, plan["scored"][part]) for part in JUDGED}
+            if not self.data.is_text:
+                # They are read twice; those of a text would take much memory.
+                outputs = {part: list(blocks) for part, blocks in outputs.items()}
+            losses, accuracies = learner.losses("validation", outputs["validation"])
             score, accuracy = learner.summary(losses, accuracies)
-            test, test_accuracy = learner.judge("test", plan["scored"]["test"])
+            test, test_accuracy = learner.summary(*learner.losses("test", outputs["test"]))
             with self.folder.replaced(f"trials/{name}-seed{k}.weights.h5") as path:
                 learner.model.save_weights(path)
                 weights = digest(path)
             contributions = [float(f"{value:.5g}") for value in self.data.contributions(losses)]
             found = {"test": test, "test_accuracy": test_accuracy, "contributions": contributions, "weights": weights}
+            found["figures"] = figures(self.data, outputs)
             # Judgements during the training may have read fewer rows.
             return {**found, "score": score, "accuracy": accuracy}
 
@@ -511,6 +525,7 @@ class Experiment:
             "test": [record["test"] for record in records],
             "accuracy": [record["test_accuracy"] for record in records],
             "contributions": [record["contributions"] for record in records],
+            "figures": mean_figures([record["figures"] for record in records]),
             "curves": [record["curve"] for record in records],
             "band": curves.band([record["curve"] for record in records]),
             "seconds": float(np.mean([record["seconds"] for record in records])),
@@ -562,9 +577,14 @@ class Experiment:
         learner = self.learner(winner["name"])
         best = min(range(len(winner["validation"])), key=lambda k: or_inf(winner["validation"][k]))
         learner.model.load_weights(self.folder.path / "trials" / f"{winner['name']}-seed{best}.weights.h5")
-        intervals = {}
+        outputs = {}
+        if not data.is_text:
+            outputs = {part: list(learner.outputs(part, final["scored"][part])) for part in JUDGED}
+        intervals, forecast = {}, None
         if data.series is not None:
-            intervals = conformal(*(learner.errors(part, final["scored"][part]) for part in ("validation", "test")))
+            intervals = conformal(*(np.abs(data.residuals(part, *joined(outputs[part]))) for part in JUDGED))
+            windows = shown(data.series)
+            forecast = forecasts(data, windows, learner.predict(data.x["test"][windows]), intervals)
         model = keras.Sequential([keras.Input(learner.model.input_shape[1:], dtype=learner.model.inputs[0].dtype)])
         for layer in (*learner.model.layers, *last_layers(data)):
             model.add(layer)
@@ -586,6 +606,8 @@ class Experiment:
             **{name: advice[name] for name in ADVICE},
             "recommendation": advice["sentence"],
             "intervals": intervals,
+            "forecast": forecast,
+            "figures": figures(data, outputs),
             "notes": [*self.notes(), *filter(None, [curves.note(rows), about(intervals)])],
             "code": lines(learner, winner["rate"], final["steps"]),
         }
@@ -607,11 +629,16 @@ def about(intervals):
     """Returns a sentence about the intervals of forecasts, or `None`."""
     if not intervals:
         return None
-    widths = " and ".join(f"{level} % lie within ± {each['width']:.3g}" for level, each in intervals.items())
+    widths = " and ".join(f"{level} % lie within ± {span(each['width'])}" for level, each in intervals.items())
     held = " and ".join(f"{each['coverage']:.0%}" for each in intervals.values())
     return (
         f"Of the saved model's forecasts, {widths} of the truth, by the validation part; of the test part, {held} did."
     )
+
+
+def span(widths):
+    """Returns the width of an interval, for the first row of the horizon and the last one."""
+    return f"{widths[0]:.3g}" + (f" (first row) to {widths[-1]:.3g} (last)" if len(widths) > 1 else "")
 
 
 def or_inf(score):

@@ -32,6 +32,7 @@ def read(
     missing="refuse",
     calendar=True,
     known=None,
+    differences="auto",
 ):
     """Returns the `Data` of a file, by its suffix, and whether it is text, table or arrays.
 
@@ -43,7 +44,7 @@ def read(
         task: `"forecast"` or `"classify"`; `None` means to forecast numbers and to classify words.
         columns: Names of the columns to read; `None` means all.
         steps: Length of a sequence; `None` means 100 characters, 32 rows, or, to classify groups, the whole group.
-        horizon: How many rows ahead to forecast.
+        horizon: How many rows to forecast, those after a window.
         split, seed: As in `keras_adaptive_rnn.compare`.
         decimal: What precedes the decimals of a number in a table: `"."` or `","`.
         missing: What to do with empty cells and gaps in time: `"refuse"`; `"interpolate"`, by a line between the values
@@ -51,6 +52,8 @@ def read(
             repeats the last value and adds a feature that says where.
         calendar: Whether the hour, the weekday and the day of the year are features, where `time` holds dates.
         known: Names of the columns that are known in advance, for all of the horizon.
+        differences: Whether models read and forecast the target as changes: `"yes"`, `"no"`, or `"auto"`, where it has
+            left the levels that it had.
 
     Raises:
         ValueError: The file cannot be read, or says something that is in doubt. The message names the file, the row and
@@ -69,6 +72,7 @@ def read(
         passed += ["decimal"] if decimal != "." else []
         passed += ["missing"] if missing != "refuse" else []
         passed += ["no-calendar"] if not calendar else []
+        passed += ["differences"] if differences != "auto" else []
         if passed:
             raise ValueError(f"--{passed[0]} is for tables ({', '.join(TABLES)}), and {path} is none")
     try:
@@ -87,6 +91,7 @@ def read(
                 decimal=decimal,
                 missing=missing,
                 calendar=calendar,
+                differences=differences,
             ).data()
         else:
             if split not in (None, "time"):

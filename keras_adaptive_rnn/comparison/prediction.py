@@ -61,16 +61,21 @@ def of_arrays(model, card, path):
 
 
 def described(card, outputs):
-    """Returns what the outputs of a model say: a class and the probabilities of all, or numbers with intervals."""
+    """Returns what the outputs of a model say: a class and the probabilities of all, or numbers."""
     if "classes" in card:
         probabilities = {f"probability of {name}": p for name, p in zip(card["classes"], outputs, strict=True)}
         return {card.get("target") or "class": card["classes"][int(outputs.argmax())], **rounded(probabilities)}
     if len(outputs) > 1:
         return rounded({f"y[{k}]": value for k, value in enumerate(outputs)})
-    value = float(outputs[0])
-    found = {card.get("target") or "y": value}
-    for level, interval in card.get("intervals", {}).items():
-        found |= {f"lower {level} %": value - interval["width"], f"upper {level} %": value + interval["width"]}
+    return rounded({card.get("target") or "y": outputs[0]})
+
+
+def forecast(card, value, row):
+    """Returns what is forecast for a row of the horizon, with its intervals."""
+    found = {card["target"]: value}
+    for level, interval in card["intervals"].items():
+        width = interval["width"][row]
+        found |= {f"lower {level} %": value - width, f"upper {level} %": value + width}
     return rounded(found)
 
 
@@ -141,11 +146,19 @@ class NewTable(Table):
         dates = self.dates(rows) if self.has_rule or (rows.places >= 0).all() else None
         x = self.reads.matrix(values, rows.owners, self.calendar_of_new(dates), self.ahead)[windows]
         outputs = model.predict(x.astype("float32"), verbose=0)
+        if self.is_forecast:
+            if self.reads.differenced:
+                outputs = outputs + self.reads.last(values, self.target, rows.owners)[ends][:, None]
+            return [
+                {**self.place(rows, end, names, last, dates, k + 1), **forecast(self.card, float(value), k)}
+                for end, of_series in zip(ends, outputs, strict=True)
+                for k, value in enumerate(of_series)
+            ]
         if outputs.ndim == 3:
             ends, outputs = windows.ravel(), outputs.reshape(-1, outputs.shape[-1])
         by_series = self.is_whole and len(outputs) == len(names)
         return [
-            {**self.place(rows, end, names, last, dates, by_series), **described(self.card, each)}
+            {**self.place(rows, end, names, last, dates, by_series=by_series), **described(self.card, each)}
             for end, each in zip(ends, outputs, strict=True)
         ]
 
@@ -175,12 +188,14 @@ class NewTable(Table):
         present = (rows.places >= 0) & ~to_come[rows.places]
         last = np.maximum.reduceat(np.where(present, np.arange(len(rows)), -1), first)
         counts = last - first + 1
-        wrong = np.flatnonzero((counts < self.steps) | (self.is_whole & (counts > self.steps)))
+        # The change of the first step is that since the row before.
+        needed = self.steps + (self.reads.differenced is not None)
+        wrong = np.flatnonzero((counts < needed) | (self.is_whole & (counts > needed)))
         if len(wrong):
             raise ValueError(
                 f"has {counted(int(counts[wrong[0]]), 'row')}{in_series(names[wrong[0]])}"
                 f"{' up to the last one with a target' if self.is_forecast else ''}, and the model reads "
-                f"{self.steps}{'' if self.is_whole else ' at least'}"
+                f"{needed}{'' if self.is_whole else ' at least'}"
             )
         return last
 
@@ -228,20 +243,20 @@ class NewTable(Table):
                 between = "" if self.missing == "refuse" else ", and not on both sides of it, to interpolate"
                 raise ValueError(f"column {name!r} has no number in {where}{between}; the model has learned from all")
 
-    def place(self, rows, end, names, last, dates, by_series):
-        """Returns which series and row is predicted from the window that ends in a row."""
-        owner, at = rows.owners[end], end + self.ahead
+    def place(self, rows, end, names, last, dates, ahead=0, by_series=False):
+        """Returns which series, and which row of it, is predicted from the window that ends in a row."""
+        owner, at = rows.owners[end], end + ahead
         found = {} if self.group is None else {self.group: names[owner]}
         if by_series:
             return found
         row = rows.places[at]
         if self.time is None:
-            return found | ({"rows ahead": self.ahead} if self.is_forecast else {"row": int(row) + 1})
+            return found | ({"rows ahead": ahead} if self.is_forecast else {"row": int(row) + 1})
         column = self.columns[self.time]
+        if self.is_forecast and not self.has_rule:
+            return found | {self.time: column.texts[row] if row >= 0 else "", "rows ahead": ahead}
         if row >= 0:
             return found | {self.time: column.texts[row]}
-        if not self.has_rule:
-            return found | {self.time: "", "rows ahead": self.ahead}
         text = column.texts[rows.places[last[owner]]]
         if self.moments.dates is None:
             step = decimal.Decimal(repr(self.frequency.step))

@@ -7,20 +7,22 @@ import warnings
 import numpy as np
 
 from keras_adaptive_rnn.comparison.data import PARTS, carried, spread
+from keras_adaptive_rnn.comparison.figures import JUDGED, figures
 
-JUDGED = PARTS[1:]
 # A window has at most so many inputs for linear models and trees: of a longer one, the last steps.
 MOST_INPUTS = 400
-# Trees learn from at most so many windows, evenly spread: more take minutes, and change little.
+# Trees learn from at most so many windows, evenly spread, or goals of windows: more take minutes, and change little.
 MOST_WINDOWS = 20_000
-# Rows of a window that are turned into inputs at once.
-BLOCK = 10_000
+# Bytes of the inputs that are made at once.
+BLOCK = 2**25
 # Penalties of the ridge, for each window and for inputs of unit variance; of the logistic regression, for all.
 PENALTIES = tuple(10.0**k for k in range(-6, 2))
 LOGISTIC_PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0)
 # The longest context of an n-gram, in characters.
 LONGEST_CONTEXT = 10
 FEWEST_PROBABLE = 1e-12
+# Sequences that are summarized at once.
+SUMMARIZED = 10_000
 # The longest season of exponential smoothing: it has a state for each row of it.
 LONGEST_SEASON = 400
 # What statsmodels needs to begin with.
@@ -36,7 +38,8 @@ def references(data, scored=None):
 
     Returns: A list of dicts with `name`, `title`, `validation` and `test` (a list of one score each, lower is better),
         `accuracy` (a list of one, on test; `None` without classes), `contributions` (a list of one list: a number per
-        validation sample, whose mean is the score), `seconds` that it took, and `predict`, the seconds per sample.
+        validation sample, whose mean is the score), `figures` (see there), `seconds` that it took, and `predict`, the
+        seconds per sample.
     """
     if data.is_text:
         makers = [frequencies, n_gram]
@@ -89,10 +92,12 @@ def row(maker, data, scored):
     judged = {"validation": forecast("validation")}
     predict = (time.perf_counter() - begin) / len(data.x["validation"])
     judged["test"] = forecast("test")
-    losses = {
-        part: judged[part] if isinstance(judged[part], tuple) else data.losses(part, judged[part]) for part in JUDGED
-    }
     chosen = {part: spread(len(data.x[part]), scored.get(part)) for part in JUDGED}
+    has_outputs = not isinstance(judged["test"], tuple)
+    found = (
+        figures(data, {part: [(judged[part][chosen[part]], chosen[part])] for part in JUDGED}) if has_outputs else {}
+    )
+    losses = {part: data.losses(part, judged[part]) if has_outputs else judged[part] for part in JUDGED}
     losses, accuracies = ({part: pair[k] for part, pair in losses.items()} for k in (0, 1))
     losses = {part: each[chosen[part]] for part, each in losses.items()}
     contributions = [float(f"{value:.5g}") for value in data.contributions(losses["validation"])]
@@ -103,6 +108,7 @@ def row(maker, data, scored):
         **{part: [data.score(losses[part])] for part in JUDGED},
         "accuracy": [None if accuracy is None else float(np.mean(accuracy[chosen["test"]]))],
         "contributions": [contributions],
+        "figures": found,
         "seconds": seconds,
         "predict": predict,
     }
@@ -131,19 +137,22 @@ class Past:
         rows = np.arange(len(last))
         first = np.minimum.accumulate(np.where(np.isnan(series.values), len(rows) - 1, rows)[::-1])[::-1]
         self.first = first[np.searchsorted(series.owners, series.owners)]
-        self.lowest, self.span = series.ticks.min(), np.ptp(series.ticks) + 1
-        self.keys = series.owners * self.span + series.ticks - self.lowest
 
     def outputs(self, forecast):
-        """Returns a function `part -> outputs` of one of the last rows of windows `-> numbers`."""
-        return lambda part: ((forecast(self.series.ends[part]) - self.mean) / self.deviation)[:, None]
+        """Returns a function `part -> outputs` of one of the last rows of windows `-> numbers [windows, horizon]`."""
+
+        def outputs(part):
+            ends = self.series.ends[part]
+            return (forecast(ends) - self.series.level(ends) - self.mean) / self.deviation
+
+        return outputs
 
     def ahead(self, ends):
-        """Returns how many ticks the goal is after the end of each window."""
-        return self.series.ticks[ends + self.series.horizon] - self.series.ticks[ends]
+        """Returns how many ticks each goal is after the end of its window, `[windows, horizon]`."""
+        return self.series.ticks[self.series.goals(ends)] - self.series.ticks[ends][:, None]
 
     def a_season_ago(self, ends, back=1):
-        """Returns the value that is the least number of seasons before the goal and not after the end of the window.
+        """Returns the values that are the least number of seasons before each goal and not after the end of the window.
 
         Where there is none, because a series has just begun or has a gap, it is the last value.
 
@@ -153,16 +162,13 @@ class Past:
         """
         series = self.series
         seasons = -(-self.ahead(ends) // series.season) + back - 1
-        place = series.ticks[ends + series.horizon] - seasons * series.season - self.lowest
-        wanted = series.owners[ends] * self.span + place
-        found = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
-        values = np.where((self.keys[found] == wanted) & (place >= 0), series.values[found], np.nan)
-        return np.where(np.isnan(values), self.last[ends], values)
+        values = series.at(series.owners[ends][:, None], series.ticks[series.goals(ends)] - seasons * series.season)
+        return np.where(np.isnan(values), self.last[ends][:, None], values)
 
 
 def last_value(data):
     past = Past(data)
-    return "last value", past.outputs(lambda ends: past.last[ends])
+    return "last value", past.outputs(lambda ends: np.repeat(past.last[ends][:, None], data.series.horizon, axis=1))
 
 
 def seasonal(data):
@@ -177,8 +183,8 @@ def drift(data):
     def forecast(ends):
         first = past.first[ends]
         passed = ticks[ends] - ticks[first]
-        change = (past.last[ends] - data.series.values[first]) / np.maximum(passed, 1)
-        return past.last[ends] + np.where(passed > 0, past.ahead(ends) * change, 0)
+        change = np.where(passed > 0, (past.last[ends] - data.series.values[first]) / np.maximum(passed, 1), 0)
+        return past.last[ends][:, None] + past.ahead(ends) * change[:, None]
 
     return "drift", past.outputs(forecast)
 
@@ -189,8 +195,8 @@ def drift(data):
 class Inputs:
     """What linear models and trees read of a window, as one vector.
 
-    These are the last steps of the window; what is known in advance, at the time of the forecast; and, where series
-    have a season, the last two values at its place.
+    These are the last steps of the window; what is known in advance of the goals; and, where series have a season, the
+    last two values at the place of each.
 
     Args:
         data: The `Data`.
@@ -198,27 +204,33 @@ class Inputs:
 
     def __init__(self, data):
         self.data = data
-        known = data.series.known if data.series is not None else 0
+        known = data.series.known.shape[1] if data.series is not None else 0
         _, steps, features = data.x["train"].shape
         self.observed = features - known
         self.steps = min(steps, max(1, MOST_INPUTS // self.observed))
         self.past = None if data.series is None else Past(data)
+        self.horizon = 1 if data.series is None else data.series.horizon
 
-    def __call__(self, part, rows):
+    def __call__(self, part, rows, goal=slice(None)):
+        """Returns the inputs of windows of a part, for all goals or for one of them."""
         x = self.data.x[part][rows]
-        inputs = [x[:, -self.steps :, : self.observed].reshape(len(x), -1), x[:, -1, self.observed :]]
-        if self.past is not None and self.past.series.season:
-            ends = self.past.series.ends[part][rows]
-            inputs += [self.past.a_season_ago(ends, back)[:, None] for back in (1, 2)]
-        return np.concatenate(inputs, axis=1, dtype="float64")
+        inputs = [x[:, -self.steps :, : self.observed]]
+        if self.past is not None:
+            series, ends = self.past.series, self.past.series.ends[part][rows]
+            inputs.append(series.known[series.goals(ends)[:, goal]])
+            level = series.level(ends)
+            inputs += [(self.past.a_season_ago(ends, back) - level)[:, goal] for back in (1, 2) if series.season]
+        return np.concatenate([each.reshape(len(x), -1) for each in inputs], axis=1, dtype="float64")
 
     def blocks(self, part):
-        count = len(self.data.x[part])
-        for start in range(0, count, BLOCK):
-            yield slice(start, min(count, start + BLOCK))
+        """Yields slices of the rows of a part, so few that their inputs take 32 MB."""
+        count, width = len(self.data.x[part]), self(part, slice(0, 1)).size
+        size = max(1, BLOCK // (8 * width))
+        for start in range(0, count, size):
+            yield slice(start, min(count, start + size))
 
-    def apply(self, part, function):
-        return np.concatenate([function(self(part, rows)) for rows in self.blocks(part)])
+    def apply(self, part, function, goal=slice(None)):
+        return np.concatenate([function(self(part, rows, goal)) for rows in self.blocks(part)])
 
     @property
     def used(self):
@@ -277,31 +289,53 @@ def linear(data):
 
 
 def trees(data):
-    """Gradient-boosted trees, of the target or of its change, whichever is better on validation."""
+    """Gradient-boosted trees, of the target or of its change, whichever is better on validation.
+
+    The rows of a horizon have the same trees, which read how far ahead they are.
+    """
     from sklearn.ensemble import HistGradientBoostingRegressor
 
-    inputs = Inputs(data)
-    count = len(data.x["train"])
-    chosen = np.linspace(0, count - 1, min(count, MOST_WINDOWS)).astype(int)
-    x, y = inputs("train", chosen), data.y["train"][chosen].astype("float64")
+    inputs, y = Inputs(data), data.y["train"].astype("float64")
+    count, horizon = len(y), inputs.horizon
+    windows = [np.linspace(0, count - 1, min(count, -(-MOST_WINDOWS // horizon))).astype(int)] * horizon
+    if horizon > 1 and len(windows[0]) < count:
+        # Others for each row of the horizon.
+        windows = [(chosen + 7919 * k) % count for k, chosen in enumerate(windows)]
 
-    def last(part, rows):
+    def read(part, rows, k):
+        x = inputs(part, rows, slice(k, k + 1))
+        return np.column_stack([x, np.full(len(x), k)]) if horizon > 1 else x
+
+    def last(part, rows, _):
         # Trees do not reach beyond the targets that they have seen; changes may stay the same where levels do not.
-        return inputs.past.outputs(lambda ends: inputs.past.last[ends])(part)[rows]
+        past = inputs.past
+        return (past.last[past.series.ends[part][rows]] - past.mean) / past.deviation
 
-    def model(level):
-        targets = y - level("train", chosen)
-        fitted = [HistGradientBoostingRegressor(random_state=0).fit(x, column) for column in targets.T]
+    def fitted(x, targets):
+        return HistGradientBoostingRegressor(random_state=0).fit(x, targets)
+
+    x = np.concatenate([read("train", rows, k) for k, rows in enumerate(windows)])
+
+    def of_series(level):
+        targets = [y[rows, k] - level("train", rows, k) for k, rows in enumerate(windows)]
+        tree = fitted(x, np.concatenate(targets))
 
         def forecast(part):
-            outputs = inputs.apply(part, lambda x: np.stack([tree.predict(x) for tree in fitted], axis=1))
-            return outputs + level(part, slice(None))
+            def column(k):
+                blocks = inputs.blocks(part)
+                return np.concatenate([tree.predict(read(part, rows, k)) + level(part, rows, k) for rows in blocks])
+
+            return np.stack([column(k) for k in range(horizon)], axis=1)
 
         return forecast
 
-    models = [model(lambda part, rows: 0.0)]
-    models += [model(last)] if data.series is not None else []
-    of = f", {len(chosen):,} of {count:,} windows" if len(chosen) < count else ""
+    if data.series is None:
+        of_outputs = [fitted(x, y[windows[0], k]) for k in range(y.shape[1])]
+        models = [lambda part: inputs.apply(part, lambda x: np.stack([tree.predict(x) for tree in of_outputs], axis=1))]
+    else:
+        models = [of_series(lambda *_: 0.0)]
+        models += [of_series(last)] if data.series.origin is None else []
+    of = f", {len(windows[0]):,} of {count:,} windows" if len(windows[0]) < count else ""
     return f"gradient-boosted trees ({inputs.used}{of})", best_of(data, models)
 
 
@@ -324,13 +358,16 @@ def exponential_smoothing(data):
     # The states after each row follow from the rows up to it.
     states = ETSModel(values, **options).smooth(best.params)
     damping = best.damping_trend if options["damped_trend"] else 1.0
-    slopes = np.sum(damping ** np.arange(1, series.horizon + 1))
+    ahead = np.arange(1, series.horizon + 1)
+    slopes = np.cumsum(damping**ahead)
 
     def forecast(ends):
-        at = ends - begin
-        outputs = states.level[at] + (slopes * states.slope[at] if options["trend"] else 0)
+        at = (ends - begin)[:, None]
+        outputs = np.repeat(states.level[at], series.horizon, axis=1)
+        if options["trend"]:
+            outputs = outputs + slopes * states.slope[at]
         if options["seasonal"]:
-            outputs = outputs + states.season[at + series.horizon - season * -(-series.horizon // season)]
+            outputs = outputs + states.season[at + ahead - season * -(-ahead // season)]
         return outputs
 
     kinds = ["level"]
@@ -361,7 +398,8 @@ def logistic(data):
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    x = {part: summaries(data.x[part]) for part in PARTS}
+    blocks = range(0, max(map(len, data.x.values())), SUMMARIZED)
+    x = {part: np.concatenate([summaries(data.x[part][k : k + SUMMARIZED]) for k in blocks]) for part in PARTS}
     y = data.y["train"]
     count, classes = len(y), len(data.classes)
 

@@ -1,25 +1,32 @@
 """The report: one HTML file, with its pictures inside."""
 
 import html as escaping
-import io
 
+from keras_adaptive_rnn.comparison import pictures
 from keras_adaptive_rnn.comparison.data import told
 
 STYLE = """\
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; color: #1c2024; }
+:root { color-scheme: light dark; --text: #1c2024; --page: #fff; --line: #dde2e8; --soft: #f2f6fd; --code: #f6f7f9;
+  --faint: #5f6873; --accent: #2a6fdb; }
+@media (prefers-color-scheme: dark) {
+  :root { --text: #e4e7eb; --page: #14171a; --line: #363c43; --soft: #1b2735; --code: #1f2327; --faint: #9aa3ad;
+    --accent: #6ea8ff; }
+}
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; color: var(--text);
+  background: var(--page); overflow-wrap: break-word; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2rem; }
-.advice { border-left: .3rem solid #2a6fdb; background: #f2f6fd; padding: .8rem 1rem; font-size: 1.1rem; }
+.advice { border-left: .3rem solid var(--accent); background: var(--soft); padding: .8rem 1rem; font-size: 1.1rem; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .9rem; }
-th, td { padding: .35rem .55rem; text-align: right; border-bottom: 1px solid #dde2e8; white-space: nowrap; }
+th, td { padding: .35rem .55rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th { white-space: normal; vertical-align: bottom; }
 th:first-child, td:first-child { text-align: left; }
-tr.winner td { background: #f2f6fd; font-weight: 600; }
+tr.winner td { background: var(--soft); font-weight: 600; }
 tr.reference td { font-style: italic; }
-tr.behind td { color: #6b7480; }
+tr.behind td { color: var(--faint); }
 .facts td { text-align: left; white-space: normal; vertical-align: top; }
-pre { background: #f6f7f9; padding: 1rem; overflow-x: auto; font-size: .9rem; }
-svg { max-width: 100%; height: auto; }
+pre { background: var(--code); padding: 1rem; overflow-x: auto; font-size: .9rem; }
+svg { max-width: 100%; min-width: 30rem; height: auto; }
 """
 
 
@@ -61,7 +68,7 @@ def html(comparison):
 
 
 def body(comparison):
-    """Returns the recommendation, the table and the curves as HTML."""
+    """Returns the recommendation, the table and the pictures as HTML."""
     headings, rows = comparison.cells()
     names = [row["name"] for row in comparison.results["rows"]]
     first = len(rows) - len(comparison.results["references"])
@@ -71,54 +78,18 @@ def body(comparison):
         kind = "reference" if k >= first else "behind" if k >= len(names) else "winner" if winner else ""
         lines.append(f'<tr class="{kind}">' + "".join(f"<td>{text(value)}</td>" for value in row) + "</tr>")
     head = "".join(f"<th>{text(heading)}</th>" for heading in headings)
-    curves = picture(comparison.results)
+    drawn = "".join(
+        f'<h2>{title}</h2>\n<div class="wide">{picture}</div>\n' for title, picture in pictures.drawn(comparison)
+    )
     notes = "".join(f"<p>{text(note)}</p>\n" for note in comparison.notes)
     return (
         f'<p class="advice">{text(comparison.recommendation)}</p>\n{notes}'
         f'<div class="wide"><table><tr>{head}</tr>\n'
         + "\n".join(lines)
         + "</table></div>\n"
-        + f"<h2>Learning curves</h2>\n{curves}"
+        + (drawn or '<p>For pictures: <code>pip install "keras_adaptive_rnn[compare]"</code></p>')
     )
 
 
 def text(value):
     return escaping.escape(str(value))
-
-
-def figure(results):
-    """Returns the learning curves as a figure of matplotlib: the mean over the seeds, and a band from least to most."""
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    drawn = Figure(figsize=(8, 4.5), layout="constrained")
-    axes = drawn.subplots()
-    colors = matplotlib.colormaps["tab10"].colors
-    for k, row in enumerate([*results["rows"], *results["behind"]]):
-        color, seeds = colors[k % len(colors)], len(row["curves"])
-        steps, means, lowest, highest = zip(*row["band"], strict=True) if row["band"] else ((), (), (), ())
-        label = row["title"] if seeds > 1 else f"{row['title']} (one seed)"
-        axes.plot(steps, means, "-" if k < len(colors) else "--", color=color, label=label)
-        axes.fill_between(steps, lowest, highest, color=color, alpha=0.15, lw=0)
-    best, (low, high) = results["references"][0], axes.get_ylim()
-    if 2 * low - high < best["validation_mean"] < 2 * high - low:
-        # Farther away, it would press the curves together.
-        axes.axhline(best["validation_mean"], color="0.5", ls=":", label=best["title"])
-    axes.set(xlabel="training steps", ylabel=f"validation {results['measure']}")
-    axes.grid(alpha=0.3)
-    for label in axes.legend(fontsize=9).get_texts():
-        label.set_parse_math(False)
-    return drawn
-
-
-def picture(results):
-    """Returns the learning curves as SVG, or what to install for them."""
-    try:
-        import matplotlib
-    except ImportError:
-        return '<p>To draw them: <code>pip install "keras_adaptive_rnn[compare]"</code></p>'
-    file = io.StringIO()
-    with matplotlib.rc_context({"svg.hashsalt": "the same file every time"}):
-        figure(results).savefig(file, format="svg", metadata={"Date": None})
-    content = file.getvalue()
-    return content[content.index("<svg") :]

@@ -15,7 +15,7 @@ from keras_adaptive_rnn.comparison.report import body
 
 NEEDS = (
     *("measure", "data", "settings", "plan", "rows", "behind", "references", "search"),
-    *("winner", "recommendation", "notes", "intervals", "code"),
+    *("winner", "recommendation", "notes", "intervals", "forecast", "figures", "code"),
 )
 
 # The columns of the table: what it calls a figure of `table`, and its format; some of them fit 80 characters.
@@ -28,6 +28,14 @@ COLUMNS = {
     "validation": ("validation", ".4g"),
     "test": ("test", ".4g"),
     "test accuracy": ("test accuracy", ".2%"),
+    "balanced accuracy": ("balanced accuracy", ".2%"),
+    "calibration error": ("calibration error", ".3f"),
+    "MAE": ("MAE", ".4g"),
+    "MASE": ("MASE", ".3f"),
+    "skill": ("skill", ".3f"),
+    "pinball": ("pinball loss", ".4g"),
+    "coverage 80 %": ("coverage 80 %", ".1%"),
+    "coverage 95 %": ("coverage 95 %", ".1%"),
     "training, s": ("training, s", ".1f"),
     "step, ms": ("step, ms", ".3g"),
     "predict, ms": ("prediction, ms a sequence", ".2f"),
@@ -80,42 +88,12 @@ class Comparison:
 
         The cells that were trained with the first seed only come after the others, and then what needs no network.
         """
-        cells = [self._figures(row) for row in (*self.results["rows"], *self.results["behind"])]
-        return cells + [
-            {
-                "cell": row["title"],
-                "validation": row["validation_mean"],
-                "test": row["test_mean"],
-                "test accuracy": _mean(row["accuracy"]),
-                "training, s": row["seconds"],
-                "prediction, ms a sequence": 1000 * row["predict"],
-            }
-            for row in self.results["references"]
+        results = self.results
+        naive = _naive(results["references"])
+        cells = (*results["rows"], *results["behind"])
+        return [_of_cell(row) | _judged(row, naive) | _costs(row) for row in cells] + [
+            {"cell": row["title"]} | _judged(row, naive) | _costs(row) for row in results["references"]
         ]
-
-    @staticmethod
-    def _figures(row):
-        figures = {
-            "cell": row["title"],
-            "units": row["units"],
-            "weights": row["weights"],
-            "learning rate": row["rate"],
-            "seeds": len(row["validation"]),
-            "validation": row["validation_mean"],
-            "validation error": row["validation_error"],
-            "test": row["test_mean"],
-            "test error": row["test_error"],
-            "test accuracy": _mean(row["accuracy"]),
-            "training, s": row["seconds"],
-            "step, ms": 1000 * row["step"],
-        }
-        if "latency" in row:
-            figures |= {
-                "prediction, ms a sequence": 1000 * row["predict"],
-                "one step, ms": 1000 * row["latency"],
-                "training memory, MB": row["memory"],
-            }
-        return figures
 
     def best_model(self) -> keras.Model:
         """Returns the best model of the winner, by validation; it reads the data as it was given.
@@ -132,10 +110,10 @@ class Comparison:
     def predict(self, path: str | os.PathLike, decimal: str = ".") -> list[dict[str, Any]]:
         """Returns what the best model predicts for a file like the one that was compared on.
 
-        Of a table to forecast, each series gets a dict: its name, the time, the forecast, and `lower` and `upper` ends
-        of intervals; the last row with a target is what is forecast from. Of what is known in advance, the file must
-        hold the rows to come, without a target. Of a table to classify, each series, or each row that ends a window,
-        gets a class and the probabilities of all; of arrays, each sample.
+        Of a table to forecast, each series gets a dict for each row of the horizon: its name, the time, the forecast,
+        and `lower` and `upper` ends of intervals; the last row with a target is what is forecast from. Of what is known
+        in advance, the file must hold the rows to come, without a target. Of a table to classify, each series, or each
+        row that ends a window, gets a class and the probabilities of all; of arrays, each sample.
 
         Args:
             path: Path of the file.
@@ -171,6 +149,7 @@ class Comparison:
         parts = [
             [f"{self.results['measure']}, lower is better", *table],
             ["learning curves", *curves.lines([*self.results["rows"], *self.results["behind"]])],
+            _forecasts(self.results["forecast"]),
             textwrap.wrap(self.recommendation, WIDTH, break_on_hyphens=False),
             [line for note in self.notes for line in textwrap.wrap(note, WIDTH, break_on_hyphens=False)],
         ]
@@ -184,6 +163,65 @@ class Comparison:
 
     def _repr_html_(self):
         return body(self)
+
+
+def _forecasts(shown):
+    """Returns lines that show the last forecasts of the test part, and the truth, in block characters."""
+    if not shown:
+        return []
+    count = min(len(shown["truth"]), WIDTH - len("forecast  "))
+    truth, forecast = (shown[name][-count:] for name in ("truth", "forecast"))
+    drawn = curves.blocks([*truth, *forecast])
+    title = f"the last {count:,} rows of the test part"
+    return [title, f"truth     {drawn[:count]}", f"forecast  {drawn[count:]}"]
+
+
+def _of_cell(row):
+    return {
+        "cell": row["title"],
+        "units": row["units"],
+        "weights": row["weights"],
+        "learning rate": row["rate"],
+        "seeds": len(row["validation"]),
+    }
+
+
+def _naive(references):
+    """Returns the test score of the value a season ago, or of the last value, or `None`."""
+    scores = {row["name"]: row["test_mean"] for row in references}
+    return scores.get("seasonal") or scores.get("last_value")
+
+
+def _judged(row, naive):
+    """Returns the scores of a row of the table, and the other measures on the test part."""
+    figures = row["figures"]
+    found = {
+        "validation": row["validation_mean"],
+        "validation error": row.get("validation_error"),
+        "test": row["test_mean"],
+        "test error": row.get("test_error"),
+        "test accuracy": _mean(row["accuracy"]),
+        **{
+            name: figures[name] for name in ("balanced accuracy", "calibration error", "MAE", "MASE") if name in figures
+        },
+    }
+    if naive and row["test_mean"] is not None:
+        found["skill"] = 1 - row["test_mean"] / naive
+    if "pinball" in figures:
+        coverage = {f"coverage {level} %": share for level, share in figures["coverage"].items()}
+        found |= {"pinball": figures["pinball"], **coverage}
+    return found
+
+
+def _costs(row):
+    costs = {"training, s": row["seconds"], "step, ms": _milliseconds(row, "step")}
+    costs |= {"prediction, ms a sequence": _milliseconds(row, "predict"), "one step, ms": _milliseconds(row, "latency")}
+    costs["training memory, MB"] = row.get("memory")
+    return {name: value for name, value in costs.items() if value is not None}
+
+
+def _milliseconds(row, name):
+    return 1000 * row[name] if name in row else None
 
 
 def _mean(values):

@@ -9,6 +9,7 @@ from keras_adaptive_rnn.comparison.data import (
     PARTS,
     SHARES,
     Series,
+    Windows,
     carried,
     check_scales,
     check_sizes,
@@ -21,6 +22,10 @@ from keras_adaptive_rnn.comparison.tables import NAMELESS, listed, read_csv, rea
 ROWS = 32
 # What to do with cells, and times, that have no value.
 MISSING = ("refuse", "interpolate", "drop", "mask")
+# Whether models read and forecast the target as changes.
+DIFFERENCES = ("auto", "yes", "no")
+# The last share of the rows to train on, whose levels are compared with the usual range of those before.
+LATE, USUAL = 0.3, 0.95
 DONE = {"interpolate": "interpolated", "drop": "left out", "mask": "masked"}
 
 
@@ -64,6 +69,7 @@ class Features:
         means: Dict of the mean of each column, which stands for what is missing before the first value of a series.
         flags: Dict of the feature that says where a column has no value, by column.
         cycles: Names of the features of the calendar.
+        differenced: Name of the column that is read, and forecast, as changes; `None` if none is.
     """
 
     observed: list[str]
@@ -71,6 +77,7 @@ class Features:
     means: dict[str, float]
     flags: dict[str, str]
     cycles: list[str] = dataclasses.field(default_factory=list)
+    differenced: str | None = None
 
     @classmethod
     def of(cls, values, known, trained, taken=None, static=()):
@@ -111,20 +118,28 @@ class Features:
     def matrix(self, values, owners, of_calendar, ahead):
         """Returns the features of rows, `[rows, features]`.
 
-        Of what is known in advance, each row shows what is `ahead` of it: the last one of a window, the goal's.
+        Of what is known in advance, each row shows what is `ahead` of it: the last one of a window, the last goal's.
         """
         later = np.minimum(np.arange(len(owners)) + ahead, len(owners) - 1)
-        in_advance = [self._columns(values, self.known, owners), *(of_calendar[name][:, None] for name in self.cycles)]
-        return np.concatenate(
-            [self._columns(values, self.observed, owners), *(column[later] for column in in_advance)], axis=1
-        )
+        in_advance = self.in_advance(values, owners, of_calendar)
+        return np.concatenate([self._columns(values, self.observed, owners), in_advance[later]], axis=1)
+
+    def in_advance(self, values, owners, of_calendar):
+        """Returns what is known in advance of rows, `[rows, features]`."""
+        of_calendar = [of_calendar[name][:, None] for name in self.cycles]
+        return np.concatenate([self._columns(values, self.known, owners), *of_calendar], axis=1)
+
+    def last(self, values, name, owners):
+        """Returns a column with the last value where one is missing, and the mean before the first one of a series."""
+        last = carried(values[name], owners)
+        return np.where(np.isnan(last), self.means[name], last)
 
     def _columns(self, values, names, owners):
         """Returns columns with the last value where one is missing, and then those that say where."""
         columns = []
         for name in names:
-            last = carried(values[name], owners)
-            columns.append(np.where(np.isnan(last), self.means[name], last))
+            last = self.last(values, name, owners)
+            columns.append(changes(last, owners) if name == self.differenced else last)
         columns += [np.isnan(values[name]).astype(float) for name in names if name in self.flags]
         return np.stack(columns, axis=1) if columns else np.zeros((len(owners), 0))
 
@@ -151,6 +166,7 @@ class Table:
         missing="refuse",
         calendar=True,
         known=None,
+        differences="auto",
     ):
         self.target, self.time, self.group, self.steps, self.horizon, self.seed = (
             target,
@@ -160,11 +176,13 @@ class Table:
             horizon,
             seed,
         )
-        self.missing, self.calendar, self.known = missing, calendar, list(known or ())
+        self.missing, self.calendar, self.known, self.differences = missing, calendar, list(known or ()), differences
         if decimal not in (".", ","):
             raise ValueError(f"--decimal must be '.' or ',', and is {decimal!r}")
         if missing not in MISSING:
             raise ValueError(f"--missing must be one of {', '.join(MISSING)}, and is {missing!r}")
+        if differences not in DIFFERENCES:
+            raise ValueError(f"--differences must be one of {', '.join(DIFFERENCES)}, and is {differences!r}")
         if path.suffix.lower() != ".parquet":
             self.columns = read_csv(path, decimal)
         elif decimal == ".":
@@ -209,6 +227,8 @@ class Table:
             raise ValueError(f"--columns names what to learn from, and {self.target!r} is the class to predict")
         if not self.is_forecast and self.horizon != 1:
             raise ValueError(f"--horizon is for forecasts, and is {self.horizon} with --task classify")
+        if not self.is_forecast and self.differences != "auto":
+            raise ValueError(f"--differences is for forecasts, and is {self.differences!r} with --task classify")
         if not self.is_forecast and self.known:
             raise ValueError(f"--known is for forecasts, and is {listed(self.known)} with --task classify")
         if self.target in self.known:
@@ -456,9 +476,12 @@ class Table:
         return np.array(y)
 
     def windows(self, values, target, present, rows, names, card):
-        steps, ahead = self.steps or ROWS, self.horizon if self.is_forecast else 0
+        ahead = self.horizon if self.is_forecast else 0
+        steps = self.steps or max(ROWS, ahead)
+        # The goals, from the end of a window: all rows of a horizon, or the last row itself.
+        after = np.arange(1, ahead + 1) if ahead else np.zeros(1, int)
         begins = self.begins(rows, len(names), steps, ahead)
-        usable = ((rows.places >= 0) & present[rows.places])[begins + steps - 1 + ahead]
+        usable = ((rows.places >= 0) & present[rows.places])[begins[:, None] + steps - 1 + after].all(axis=1)
         if self.missing == "interpolate":
             values, without_gaps, may_end = self.without_gaps(values, rows)
             count = np.concatenate([[0], np.cumsum(without_gaps)])
@@ -469,19 +492,33 @@ class Table:
                 + (", or last row, is missing" if self.missing == "interpolate" else " is missing")
             )
         begins = begins[usable]
-        goals = begins + steps - 1 + ahead
+        goals = begins[:, None] + steps - 1 + after
         parts = (
-            split_rows(len(goals), "group", self.seed, rows.owners[goals])
+            split_rows(len(goals), "group", self.seed, rows.owners[begins])
             if self.split == "group"
             else self.by_time(rows, goals)
         )
         check_sizes({part: len(chosen) for part, chosen in parts.items()})
+        between = len(goals) - sum(map(len, parts.values()))
+        if between:
+            self.notes.append(f"left out: {between:,} windows whose {ahead} rows to forecast are of two parts")
         begins = {part: begins[chosen] for part, chosen in parts.items()}
         goals = {part: goals[chosen] for part, chosen in parts.items()}
         of_part = {part: covered(each, steps, len(rows)) for part, each in begins.items()}
         features = self.features_of(values, rows, of_part["train"])
         of_calendar, told_calendar = self.calendar_of(rows, of_part["train"])
         features.cycles = list(of_calendar)
+        origin = None
+        if self.is_forecast:
+            trained = covered(begins["train"], steps + ahead, len(rows))
+            if self.is_differenced(values[self.target], rows, trained):
+                features.differenced = self.target
+                origin = features.last(values, self.target, rows.owners)
+        if features.known and steps < ahead:
+            raise ValueError(
+                f"--steps must be --horizon at least, {ahead}, and is {steps}: in each row of a window, models see "
+                f"what --known says of the row {ahead} later ({listed(features.known)})"
+            )
         matrix = features.matrix(values, rows.owners, of_calendar, ahead)
         card |= {
             "columns": features.names,
@@ -491,23 +528,71 @@ class Table:
             "reads": dataclasses.asdict(features),
         }
         check_scales({part: matrix[read] for part, read in of_part.items()}, features.names, "x")
-        # Of float64, there would be room for half as many windows.
         matrix = matrix.astype("float32")
         data = prepare(
             {
-                part: (matrix[begins[part][:, None] + np.arange(steps)], target[rows.places[goals[part]]])
+                part: (Windows(matrix, begins[part], steps), self.targets(target, rows, goals[part], origin))
                 for part in parts
             },
             "series",
             card,
         )
         if self.is_forecast:
-            values, ends = values[self.target], {part: each + steps - 1 for part, each in begins.items()}
-            season = self.season(values, rows, covered(begins["train"], steps + ahead, len(rows)))
-            data.series = Series(values, rows.owners, rows.ticks, ends, ahead, season, len(features.advance))
+            ends = {part: each + steps - 1 for part, each in begins.items()}
+            data.series = Series(
+                values[self.target],
+                rows.owners,
+                rows.ticks,
+                ends,
+                ahead,
+                trained,
+                season=self.season(values[self.target], rows, trained),
+                known=features.in_advance(values, rows.owners, of_calendar),
+                origin=origin,
+                times=self.when(rows),
+                names=names,
+            )
         said = {part: self.about_part(rows, each) for part, each in goals.items()}
         data.card["read"] = self.read(said, data.series, told_calendar)
         return data
+
+    def targets(self, target, rows, goals, origin):
+        """Returns what is to be predicted from each window: numbers for a horizon, or a class.
+
+        Numbers are changes since the `origin`, an array [rows], of the row before them, if there is one.
+        """
+        found = target[rows.places[goals]]
+        if not self.is_forecast:
+            return found[:, 0]
+        return found if origin is None else found - origin[goals[:, :1] - 1]
+
+    def is_differenced(self, values, rows, trained):
+        """Returns whether changes are forecast: most series have left the levels that they had.
+
+        That is, in the last rows to train on, the median is none that 95 % of the rows before had: a model that has
+        learned levels would soon read, and have to forecast, those that it has never seen.
+        """
+        if self.differences != "auto":
+            return self.differences == "yes"
+        left, varies = [], False
+        for owner in np.unique(rows.owners[trained]):
+            chosen = rows.of(owner)
+            of_series = values[chosen[trained[chosen]]]
+            of_series = of_series[~np.isnan(of_series)]
+            before, late = np.split(of_series, [round((1 - LATE) * len(of_series))])
+            if len(before) and len(late):
+                low, high = np.quantile(before, [(1 - USUAL) / 2, (1 + USUAL) / 2])
+                left.append(not low <= np.median(late) <= high)
+                varies |= np.ptp(np.diff(of_series)) > 1e-9 * np.ptp(of_series)
+        # Of a straight line, nothing would be left to learn.
+        return varies and 2 * sum(left) > len(left)
+
+    def when(self, rows):
+        """Returns when each row is, as dates or numbers, or `None` where that is not told."""
+        if self.moments is None or self.moments.dates is not None:
+            return self.dates(rows)
+        known = np.where(rows.places < 0, np.nan, self.moments.values[rows.places])
+        return known if np.isfinite(known).all() else None
 
     def begins(self, rows, count, steps, ahead):
         """Returns the first row of each window of `count` series."""
@@ -563,12 +648,16 @@ class Table:
         return column
 
     def by_time(self, rows, goals):
-        """Returns the windows of each part: what is to be predicted in a later part is later than all before."""
+        """Returns the windows of each part: what is to be predicted in a later part is later than all before.
+
+        A window whose horizon reaches from one part into the next one is in neither.
+        """
         keys = rows.ticks[goals] if self.times is None else self.times[rows.places[goals]]
         if not len(keys):
-            return dict.fromkeys(PARTS, keys)
-        first, second = np.quantile(keys, [SHARES[0], SHARES[0] + SHARES[1]])
-        masks = (keys <= first, (keys > first) & (keys <= second), keys > second)
+            return dict.fromkeys(PARTS, np.zeros(0, int))
+        begin, end = keys[:, 0], keys[:, -1]
+        first, second = np.quantile(end, [SHARES[0], SHARES[0] + SHARES[1]])
+        masks = (end <= first, (begin > first) & (end <= second), begin > second)
         return {part: np.flatnonzero(mask) for part, mask in zip(PARTS, masks, strict=True)}
 
     def season(self, values, rows, trained):
@@ -603,7 +692,7 @@ class Table:
 
     def about_part(self, rows, goals):
         """Returns how many windows a part has, and which times they predict."""
-        count, chosen = f"{len(goals):,} windows", rows.places[goals]
+        count, chosen = f"{len(goals):,} windows", rows.places[goals].ravel()
         if self.times is None:
             if self.group is not None:
                 return f"{count} of {len(np.unique(rows.owners[goals])):,} series"
@@ -630,8 +719,9 @@ class Table:
             f"{self.task}, because of {self.why}" if self.why.startswith("--") else f"{self.task}: {self.why}"
         )
         if series is not None:
-            found["horizon"] = f"{counted(series.horizon, 'row')} ahead"
+            found["horizon"] = "the next row" if series.horizon == 1 else f"the next {series.horizon:,} rows"
             found["season"] = f"{series.season} rows" if series.season else "none found"
+            found["models read and forecast"] = self.told_differences(series.origin is not None)
         return found | parts
 
     def told_gaps(self):
@@ -644,6 +734,12 @@ class Table:
         after = self.columns[self.time].texts[self.gaps[0][0]]
         return f"{counted(count, 'row')} missing in {counted(len(self.gaps), 'gap')}, the first after {after}: {done}"
 
+    def told_differences(self, is_differenced):
+        what = "changes of the target" if is_differenced else "the target as it is"
+        if self.differences != "auto":
+            return f"{what}, because of --differences {self.differences}"
+        return f"{what}: it has left the levels that it had; --differences no takes them" if is_differenced else what
+
     def told_calendar(self, of_calendar, too_long):
         if not self.calendar:
             return "none: --no-calendar"
@@ -654,6 +750,13 @@ class Table:
         left_out = f"not the {listed(too_long)}: the rows to train on do not cover one" if too_long else ""
         read = listed(dict.fromkeys(name.rpartition(" (")[0] for name in of_calendar))
         return "; ".join(filter(None, [read, left_out])) or "none at this frequency"
+
+
+def changes(column, owners):
+    """Returns the change of each row since the one before it in its series; that of the first one is zero."""
+    found = np.diff(column, prepend=column[:1])
+    found[np.flatnonzero(np.diff(owners, prepend=owners[0]))] = 0
+    return found
 
 
 def counted(count, what):

@@ -13,31 +13,6 @@ STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228
 MOST_SEEDS = 50
 
 
-# The percentages of forecasts that intervals are to hold.
-LEVELS = (80, 95)
-
-
-def conformal(validation, test):
-    """Returns intervals about forecasts, by the percentage of forecasts that they are to hold.
-
-    They are those of split conformal prediction: as wide as it takes to hold so many of the validation part, and a
-    little wider, since it is a sample.
-
-    Args:
-        validation, test: Arrays of absolute errors.
-
-    Returns: A dict of dicts with `width`, from the forecast to either end, and `coverage`, the share of the test part
-    that they hold.
-    """
-    intervals, count = {}, len(validation)
-    for level in LEVELS:
-        rank = math.ceil((count + 1) * level / 100)
-        if rank <= count:
-            width = float(np.sort(validation)[rank - 1])
-            intervals[str(level)] = {"width": width, "coverage": float(np.mean(np.asarray(test) <= width))}
-    return intervals
-
-
 def mean_and_error(values):
     """Returns the mean and its standard error, or `None` in place of an error that one value does not have."""
     values = [math.inf if value is None else value for value in values]

@@ -105,25 +105,26 @@ class Learner:
             block = rows[start : start + batches * self.batch_size]
             self.model.fit(x[block], y[block], batch_size=self.batch_size, shuffle=False, verbose=0)
 
-    def losses(self, part, count=None):
-        """Returns the loss of each row of a part, or of `count` rows, and its accuracy where there are classes."""
+    def outputs(self, part, count=None):
+        """Yields the outputs for a part, or for `count` rows of it, in blocks, and their rows."""
         x, size = self.data.x[part], 16 * self.batch_size
         rows = np.arange(len(x))[spread(len(x), count)]
-        blocks = [rows[start : start + size] for start in range(0, len(rows), size)]
-        judged = [self.data.losses(part, self.predict(x[block]), block) for block in blocks]
+        for start in range(0, len(rows), size):
+            block = rows[start : start + size]
+            yield self.predict(x[block]), block
+
+    def losses(self, part, outputs):
+        """Returns the loss of each row of blocks of `outputs`, and its accuracy where there are classes."""
+        judged = [self.data.losses(part, block, rows) for block, rows in outputs]
         losses, accuracies = zip(*judged, strict=True)
         return np.concatenate(losses), None if self.data.classes is None else np.concatenate(accuracies)
 
     def judge(self, part, count=None):
         """Returns the score on a part, or on `count` rows of it, and the accuracy where there are classes."""
-        return self.summary(*self.losses(part, count))
+        return self.summary(*self.losses(part, self.outputs(part, count)))
 
     def summary(self, losses, accuracies):
         return self.data.score(losses), None if accuracies is None else float(np.mean(accuracies))
-
-    def errors(self, part, count=None):
-        """Returns the absolute error of each forecast of a part, or of `count` of them, in the unit of the target."""
-        return np.sqrt(self.losses(part, count)[0]) * self.data.deviation[0]
 
     def predict(self, x):
         """Returns the outputs, computed in whole batches: another size would be compiled once more."""

@@ -1,0 +1,227 @@
+"""`compare` on public series and on made ones whose best forecast is known.
+
+    pip install scikit-learn statsmodels sktime
+    KERAS_BACKEND=jax python -m benchmarks.forecasts runs/forecasts
+
+The folder keeps the data and the comparisons; a run that was stopped goes on. All rows go to
+`benchmarks/forecasts.json`, and the table of `docs/compare.md` is printed. It takes about forty minutes.
+"""
+
+import argparse
+import json
+import pathlib
+
+import numpy as np
+
+from keras_adaptive_rnn.comparison import Comparison, command_line
+
+RESULTS = pathlib.Path(__file__).parent / "forecasts.json"
+CELLS = ("--cells", "lstm,gru,low_rank_gru,mogrifier,min_gru", "--no-memory")
+ROWS = 3000
+
+
+def write(path, **columns):
+    rows = zip(*columns.values(), strict=True)
+    path.write_text("\n".join([",".join(columns), *(",".join(map(str, row)) for row in rows)]) + "\n")
+
+
+# Public series.
+
+
+def sunspots(path):
+    from statsmodels.datasets import sunspots
+
+    data = sunspots.load_pandas().data
+    write(path, time=data["YEAR"].astype(int), value=data["SUNACTIVITY"])
+
+
+def co2(path):
+    from statsmodels.datasets import co2
+
+    data = co2.load_pandas().data
+    write(path, time=data.index.strftime("%Y-%m-%d"), value=data["co2"].astype(object).where(data["co2"].notna(), ""))
+
+
+def elnino(path):
+    from statsmodels.datasets import elnino
+
+    data = elnino.load_pandas().data
+    months = [f"{int(year)}-{month:02d}" for year in data["YEAR"] for month in range(1, 13)]
+    write(path, time=months, value=data.drop(columns="YEAR").to_numpy().ravel())
+
+
+def unemployment(path):
+    from statsmodels.datasets import macrodata
+
+    data = macrodata.load_pandas().data
+    quarters = [
+        f"{int(year)}-{3 * int(quarter) - 2:02d}" for year, quarter in zip(data["year"], data["quarter"], strict=True)
+    ]
+    write(path, time=quarters, value=data["unemp"], inflation=data["infl"], interest=data["tbilrate"])
+
+
+def nile(path):
+    from statsmodels.datasets import nile
+
+    data = nile.load_pandas().data
+    write(path, time=data["year"].astype(int), value=data["volume"])
+
+
+def airline(path):
+    from sktime.datasets import load_airline
+
+    data = load_airline()
+    write(path, time=data.index.strftime("%Y-%m"), value=data)
+
+
+def lynx(path):
+    from sktime.datasets import load_lynx
+
+    data = load_lynx()
+    write(path, time=data.index.strftime("%Y"), value=data)
+
+
+# Made ones. Each returns the RMSE of the best forecast that knows how the series was made.
+
+
+def hours():
+    return [f"{time}:00" for time in np.datetime64("2024-01-01T00", "h") + np.arange(ROWS)]
+
+
+def seasonal(path):
+    """A day and a week that repeat, and independent noise: at best, the noise remains."""
+    rng = np.random.default_rng(1)
+    day, week = 10 * rng.normal(size=24), 5 * rng.normal(size=168)
+    write(path, time=hours(), value=(np.resize(day, ROWS) + np.resize(week, ROWS) + rng.normal(size=ROWS)).round(4))
+    return 1.0
+
+
+def trend(path):
+    """A line, and independent noise: at best, the noise remains."""
+    rng = np.random.default_rng(2)
+    write(path, time=hours(), value=(0.01 * np.arange(ROWS) + rng.normal(size=ROWS)).round(4))
+    return 1.0
+
+
+def regimes(path):
+    """An autoregression that is positive or negative, by a regime that changes every fiftieth row on average."""
+    rng = np.random.default_rng(3)
+    factor, change = 0.95, 0.02
+    regime = np.cumsum(rng.random(ROWS) < change) % 2
+    values = np.zeros(ROWS)
+    for k in range(1, ROWS):
+        values[k] = factor * (1 if regime[k] else -1) * values[k - 1] + rng.normal()
+    write(path, time=hours(), value=values.round(4))
+    # The probability of the regime by the rows so far, and the mean of both forecasts.
+    positive, errors = 0.5, []
+    for k in range(1, ROWS):
+        before = positive * (1 - change) + (1 - positive) * change
+        forecast = factor * values[k - 1] * (2 * before - 1)
+        errors.append(values[k] - forecast)
+        likely = [np.exp(-((values[k] - sign * factor * values[k - 1]) ** 2) / 2) for sign in (1, -1)]
+        positive = before * likely[0] / (before * likely[0] + (1 - before) * likely[1])
+    return float(np.sqrt(np.mean(np.square(errors[round(0.85 * ROWS) :]))))
+
+
+def memory(path):
+    """A level that a cue sets, up to forty rows before, times a sign that is known in advance, and noise."""
+    rng = np.random.default_rng(4)
+    starts = rng.random(ROWS) < 1 / 15
+    for k in range(40, ROWS):
+        starts[k] |= not starts[k - 39 : k].any()
+    level = np.where(starts, rng.normal(size=ROWS), np.nan)
+    cue = np.nan_to_num(level)
+    held = np.zeros(ROWS)
+    for k in range(1, ROWS):
+        held[k] = held[k - 1] if np.isnan(level[k - 1]) else level[k - 1]
+    sign = rng.choice([-1, 1], ROWS)
+    write(path, time=hours(), cue=cue.round(4), sign=sign, value=(held * sign + 0.5 * rng.normal(size=ROWS)).round(4))
+    return 0.5
+
+
+# What makes each file, and the arguments of the command.
+SMALL = ("--weights", "2000", "--minutes", "3")
+PUBLIC = {
+    "sunspots": (sunspots, "yearly", (*SMALL, "--horizon", "5")),
+    "co2": (
+        co2,
+        "weekly",
+        ("--weights", "5000", "--minutes", "3", "--horizon", "8", "--steps", "64", "--missing", "mask"),
+    ),
+    "elnino": (elnino, "monthly", (*SMALL, "--horizon", "12", "--steps", "24")),
+    "unemployment": (unemployment, "quarterly", (*SMALL, "--horizon", "4", "--steps", "12")),
+    "nile": (nile, "yearly", (*SMALL, "--horizon", "1", "--steps", "10")),
+    "airline": (airline, "monthly", (*SMALL, "--horizon", "6", "--steps", "13")),
+    "lynx": (lynx, "yearly", (*SMALL, "--horizon", "1", "--steps", "11")),
+}
+MADE = {
+    "seasonal": (seasonal, "hourly", ("--weights", "5000", "--minutes", "3", "--horizon", "24", "--steps", "48")),
+    "trend": (trend, "hourly", ("--weights", "5000", "--minutes", "3", "--horizon", "12", "--no-calendar")),
+    "regimes": (regimes, "hourly", ("--weights", "5000", "--minutes", "3", "--steps", "32", "--no-calendar")),
+    "memory": (
+        memory,
+        "hourly",
+        ("--weights", "5000", "--minutes", "6", "--steps", "48", "--no-calendar", "--known", "sign"),
+    ),
+}
+SHORT = {"value a season ago": "season ago", "gradient-boosted trees": "trees", "exponential smoothing": "ETS"}
+
+
+def kept(found, best):
+    """Returns what is kept of a comparison."""
+    names = ("data", "settings", "verdict", "winner", "tied", "reference", "recommendation", "intervals", "notes")
+    return {**{name: found.results[name] for name in names}, "table": found.table(), "best": best}
+
+
+def line(name, result):
+    """Returns the line of a comparison in the table: each row's RMSE on the test part, the lowest in bold."""
+    rows = {}
+    for row in result["table"]:
+        title = row["cell"].partition(" (")[0]
+        rows[SHORT.get(title, title)] = row["test"]
+    lowest = min(rows.values())
+    shown = [
+        f"**{rows[each]:.3g}**" if rows.get(each) == lowest else f"{rows[each]:.3g}" if each in rows else ""
+        for each in HEAD
+    ]
+    coverage = " / ".join(f"{each['coverage']:.0%}" for each in result["intervals"].values())
+    best = "" if result["best"] is None else f"{result['best']:.3g}"
+    return f"| {name} | {' | '.join(shown)} | {best} | {result['verdict']} | {coverage} |"
+
+
+HEAD = (
+    "last value",
+    "season ago",
+    "drift",
+    "linear",
+    "trees",
+    "ETS",
+    "LSTM",
+    "GRU",
+    "low-rank GRU",
+    "Mogrifier",
+    "minGRU",
+)
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=pathlib.Path, help="for the data and the comparisons")
+    folder = parser.parse_args(argv).folder
+    folder.mkdir(parents=True, exist_ok=True)
+    results = {}
+    for name, (make, frequency, arguments) in {**PUBLIC, **MADE}.items():
+        path, output = folder / f"{name}.csv", folder / f"out_{name}"
+        best = make(path)
+        command_line.main(
+            [str(path), "--target", "value", "--time", "time", *CELLS, *arguments, "--output", str(output)]
+        )
+        results[name] = {**kept(Comparison(output), best), "frequency": frequency}
+        RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+    print(f"| | {' | '.join(HEAD)} | best possible | verdict | coverage |")
+    print("| --- |" + " ---: |" * (len(HEAD) + 1) + " --- | --- |")
+    print("\n".join(line(name, result) for name, result in results.items()))
+
+
+if __name__ == "__main__":
+    main()
