@@ -39,6 +39,7 @@ def parse(argv=None):
         default="auto",
         help="read and forecast changes (%(default)s: where the target has left its levels)",
     )
+    add("--folds", type=positive(int), default=1, help="cuts to test forecasts behind, by rolling origin (%(default)s)")
     add("--horizon", type=positive(int), default=1, help="rows to forecast (%(default)s)")
 
     add = options.add_argument_group("sequences").add_argument

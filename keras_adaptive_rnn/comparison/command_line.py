@@ -50,6 +50,7 @@ def compared(args, output, begun):
         not args.no_calendar,
         names(args.known),
         args.differences,
+        args.folds,
     )
     return run(data, settings, output, begun=begun)
 

@@ -124,6 +124,7 @@ class Data:
         card: What is known about the data, for the report and for whoever uses the model.
         is_text: Whether the tokens are characters, and the score is in bits.
         series: The `Series` of a forecast, or `None`.
+        earlier: The `Data` of earlier cuts of a forecast, for backtests.
     """
 
     x: dict[str, np.ndarray]
@@ -135,6 +136,7 @@ class Data:
     card: dict[str, Any] = dataclasses.field(default_factory=dict)
     is_text: bool = False
     series: Series | None = None
+    earlier: list["Data"] = dataclasses.field(default_factory=list)
 
     @property
     def per_step(self):

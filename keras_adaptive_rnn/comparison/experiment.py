@@ -13,7 +13,7 @@ import numpy as np
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._seeds import fold_in
-from keras_adaptive_rnn.comparison import curves
+from keras_adaptive_rnn.comparison import backtests, curves
 from keras_adaptive_rnn.comparison.candidates import ModelShape, equal_sizes, resolve_candidates
 from keras_adaptive_rnn.comparison.code import lines
 from keras_adaptive_rnn.comparison.data import beside_the_model, from_arrays, last_layers, told
@@ -40,9 +40,11 @@ from keras_adaptive_rnn.comparison.schedule import (
     cost_seconds,
     decent,
     estimated,
+    finalists,
     memory_seconds,
     schedule,
     seconds_needed,
+    slowest_of,
     trial_seconds,
 )
 from keras_adaptive_rnn.comparison.statistics import mean_and_error, recommend
@@ -197,6 +199,7 @@ def run(data, settings, output=None, verbose=True, begun=None):
             "cells": {name: candidate.key or candidate.title for name, candidate in candidates.items()},
             "backend": keras.backend.backend(),
             "data": data.fingerprint(),
+            "folds": 1 + len(data.earlier),
         },
         progress.warn,
     )
@@ -233,7 +236,7 @@ class Experiment:
             self.plan = self.plan_of_folder()
             self.units, self.times, self.cells = (self.plan[name] for name in ("units", "times", "cells"))
             self.schedule = self.plan["schedule"]
-            seconds = estimated(self.schedule, self.times, self.settings["seeds"])
+            seconds = estimated(self.schedule, self.times, self.trainings) + self.builds_of_folds(self.times)
             seconds += memory_seconds(self.times, self.schedule["final"]["kept"]) if self.plan["memory"] else 0
             done = self.done()
             doing = f"Going on after {done} trials" if done else f"Training for about {seconds:.0f} seconds"
@@ -243,7 +246,8 @@ class Experiment:
             with self.progress.shown("", seconds):
                 searched = self.search()
                 rows, behind = self.train(searched)
-            self.finish(searched, rows, behind)
+                earlier = backtests.earlier(self, rows)
+            self.finish(searched, rows, behind, earlier)
         except KeyboardInterrupt as stop:
             stop.add_note(f"{self.done()} trials are kept in {self.folder.path}: the same call goes on from there.")
             raise
@@ -290,8 +294,8 @@ class Experiment:
         self.progress.line(self.says_steps(times))
         count = -(-len(self.data.x["train"]) // self.size)
         samples = {part: len(self.data.x[part]) for part in ("validation", "test")}
-        given = (count, settings["seeds"], settings["trials"], samples)
-        left = total - self.elapsed() - FINISH
+        given = (count, self.trainings, settings["trials"], samples)
+        left = total - self.elapsed() - FINISH - self.builds_of_folds(times)
         names, chosen = affordable(times, left, *given)
         memory = settings["memory"]
         if memory:
@@ -317,6 +321,16 @@ class Experiment:
             "schedule": chosen,
             **origin(),
         }
+
+    @property
+    def trainings(self):
+        """How often the better cells are trained in full: with each seed, and behind each earlier cut."""
+        return self.settings["seeds"] + len(self.data.earlier)
+
+    def builds_of_folds(self, times):
+        """Returns what it takes to build the better cells for the earlier cuts."""
+        slowest = slowest_of(times, finalists(len(times)))
+        return len(self.data.earlier) * sum(each["build"] for each in slowest)
 
     def elapsed(self):
         return time.perf_counter() - self.begun
@@ -560,10 +574,11 @@ class Experiment:
             made.remove(row)
         return made
 
-    def finish(self, searched, rows, behind):
+    def finish(self, searched, rows, behind, earlier):
         data, final = self.data, self.schedule["final"]
         count = -(-len(data.x["train"]) // self.size)
         references = self.references()
+        folds = [*earlier, backtests.last(data, rows, references)]
         advice = recommend(
             rows,
             data.measure,
@@ -608,7 +623,11 @@ class Experiment:
             "intervals": intervals,
             "forecast": forecast,
             "figures": figures(data, outputs),
-            "notes": [*self.notes(), *filter(None, [curves.note(rows), about(intervals)])],
+            "folds": folds if earlier else [],
+            "notes": [
+                *self.notes(),
+                *filter(None, [curves.note(rows), about(intervals), backtests.note(folds, data.measure)]),
+            ],
             "code": lines(learner, winner["rate"], final["steps"]),
         }
         self.folder.write("results", result)

@@ -33,6 +33,7 @@ def read(
     calendar=True,
     known=None,
     differences="auto",
+    folds=1,
 ):
     """Returns the `Data` of a file, by its suffix, and whether it is text, table or arrays.
 
@@ -54,6 +55,7 @@ def read(
         known: Names of the columns that are known in advance, for all of the horizon.
         differences: Whether models read and forecast the target as changes: `"yes"`, `"no"`, or `"auto"`, where it has
             left the levels that it had.
+        folds: Number of cuts between training, validation and test, of which the last one is the usual one.
 
     Raises:
         ValueError: The file cannot be read, or says something that is in doubt. The message names the file, the row and
@@ -73,6 +75,7 @@ def read(
         passed += ["missing"] if missing != "refuse" else []
         passed += ["no-calendar"] if not calendar else []
         passed += ["differences"] if differences != "auto" else []
+        passed += ["folds"] if folds != 1 else []
         if passed:
             raise ValueError(f"--{passed[0]} is for tables ({', '.join(TABLES)}), and {path} is none")
     try:
@@ -92,7 +95,7 @@ def read(
                 missing=missing,
                 calendar=calendar,
                 differences=differences,
-            ).data()
+            ).data(folds)
         else:
             if split not in (None, "time"):
                 raise ValueError(f"--split must be 'time' for a text, and is {split!r}")

@@ -56,7 +56,7 @@ def html(comparison):
         f"<title>Comparison of recurrent cells</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n"
         f"<h1>Which cell for {text(data.get('file', 'these data'))}</h1>\n{body(comparison)}\n"
         f"<h2>The saved model in Python</h2>\n<pre>{text(comparison.code)}</pre>\n"
-        f"<h2>What was read</h2>\n<ul>{read}</ul>\n"
+        f"{backtests(results)}<h2>What was read</h2>\n<ul>{read}</ul>\n"
         f'<h2>How it was found</h2>\n<table class="facts">{rows}</table>\n'
         "<p>All choices, of learning rates, of cells and of the moment to stop, were made on the validation part. A "
         "difference is noise if a t-test, paired over the seeds and over the validation samples, does not tell it from "
@@ -89,6 +89,22 @@ def body(comparison):
         + "</table></div>\n"
         + (drawn or '<p>For pictures: <code>pip install "keras_adaptive_rnn[compare]"</code></p>')
     )
+
+
+def backtests(results):
+    """Returns the test scores behind each cut as a table, if there were several."""
+    if not results["folds"]:
+        return ""
+    rows = {row["name"]: row["title"].partition(" (")[0] for row in results["folds"][-1]["rows"]}
+    head = "".join(f"<th>{text(title)}</th>" for title in rows.values())
+    lines = []
+    for fold in results["folds"]:
+        scores = {row["name"]: f"{row['test']:.4g}" for row in fold["rows"] if row["test"] is not None}
+        cells = [text(fold["test"]), *(scores.get(name, "") for name in rows)]
+        lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>\n")
+    title = f"Backtests: test {text(results['measure'])} behind each cut"
+    table = f"<tr><th>test part</th>{head}</tr>\n{''.join(lines)}"
+    return f'<h2>{title}</h2>\n<div class="wide"><table>{table}</table></div>\n'
 
 
 def text(value):

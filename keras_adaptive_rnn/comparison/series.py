@@ -26,6 +26,8 @@ MISSING = ("refuse", "interpolate", "drop", "mask")
 DIFFERENCES = ("auto", "yes", "no")
 # The last share of the rows to train on, whose levels are compared with the usual range of those before.
 LATE, USUAL = 0.3, 0.95
+# Cuts of one table: with more, the first one would have too little to train on.
+MOST_FOLDS = 4
 DONE = {"interpolate": "interpolated", "drop": "left out", "mask": "masked"}
 
 
@@ -400,7 +402,20 @@ class Table:
 
     # Sequences.
 
-    def data(self):
+    def data(self, folds=1):
+        """Returns the `Data`; with more than one fold, those of earlier cuts are in its `earlier`."""
+        if folds > 1:
+            if not self.is_forecast or self.split != "time":
+                raise ValueError(f"--folds is for forecasts that are divided by time, and is {folds}")
+            if folds > MOST_FOLDS:
+                raise ValueError(f"--folds must be {MOST_FOLDS} at most, and is {folds}: the first one has to train")
+        found = self.cut(1.0)
+        found.earlier = [self.cut(1 - SHARES[2] * k) for k in range(folds - 1, 0, -1)]
+        return found
+
+    def cut(self, until):
+        """Returns the `Data` of the windows up to a share of all, whose last rows are for testing."""
+        self.notes, self.until = [], until
         target, present = self.goals()
         series = self.series()
         self.leave_out_dates(series)
@@ -500,7 +515,7 @@ class Table:
         )
         check_sizes({part: len(chosen) for part, chosen in parts.items()})
         between = len(goals) - sum(map(len, parts.values()))
-        if between:
+        if between and self.until == 1:
             self.notes.append(f"left out: {between:,} windows whose {ahead} rows to forecast are of two parts")
         begins = {part: begins[chosen] for part, chosen in parts.items()}
         goals = {part: goals[chosen] for part, chosen in parts.items()}
@@ -656,8 +671,9 @@ class Table:
         if not len(keys):
             return dict.fromkeys(PARTS, np.zeros(0, int))
         begin, end = keys[:, 0], keys[:, -1]
-        first, second = np.quantile(end, [SHARES[0], SHARES[0] + SHARES[1]])
-        masks = (end <= first, (begin > first) & (end <= second), begin > second)
+        cuts = [self.until - SHARES[1] - SHARES[2], self.until - SHARES[2], self.until]
+        first, second, last = np.quantile(end, cuts)
+        masks = (end <= first, (begin > first) & (end <= second), (begin > second) & (end <= last))
         return {part: np.flatnonzero(mask) for part, mask in zip(PARTS, masks, strict=True)}
 
     def season(self, values, rows, trained):

@@ -1,0 +1,86 @@
+"""Backtests by rolling origin: what would have been forecast behind earlier cuts of the same series."""
+
+from keras_adaptive_rnn._seeds import fold_in
+from keras_adaptive_rnn.comparison.candidates import ModelShape
+from keras_adaptive_rnn.comparison.figures import JUDGED, figures
+from keras_adaptive_rnn.comparison.references import references
+from keras_adaptive_rnn.comparison.schedule import trial_seconds
+from keras_adaptive_rnn.comparison.statistics import mean_and_error
+from keras_adaptive_rnn.comparison.trials import Learner
+
+
+def fold(experiment, data, k, rows):
+    """Returns the record of an earlier cut: each cell is trained anew on what was known then, with its rate.
+
+    Args:
+        experiment: The `Experiment`.
+        data: The `Data` of the cut.
+        k: Its number.
+        rows: Rows of the cells.
+    """
+    plan, progress = experiment.schedule["final"], experiment.progress
+    size = min(experiment.size, len(data.x["train"]))
+    shape = ModelShape(data.x["train"].shape[-1], data.vocabulary, data.outputs, experiment.settings["depth"])
+    samples = {part: min(count, len(data.x[part])) for part, count in plan["scored"].items()}
+    plan = {**plan, "rows": min(plan["rows"], len(data.x["validation"]))}
+
+    def record(row):
+        def train():
+            name = row["name"]
+            progress.says(f"{row['title']}, fold {k + 1}")
+            learner = Learner(data, shape, experiment.candidates[name], experiment.units[name], size)
+            seed = fold_in(experiment.settings["seed"], "fold", k)
+            trained = learner.train(row["rate"], seed, plan)
+            outputs = {part: list(learner.outputs(part, samples[part])) for part in JUDGED}
+            test, _ = learner.summary(*learner.losses("test", outputs["test"]))
+            progress.advance(fold_seconds(experiment, name))
+            return {"score": trained["score"], "test": test, "figures": figures(data, outputs), "rate": row["rate"]}
+
+        return experiment.folder.once(f"trials/{row['name']}-fold{k}", train, ("score", "test", "figures", "rate"))
+
+    def without_networks():
+        found = references(data, samples)
+        return {"rows": [{name: row[name] for name in ("name", "title", "test", "figures")} for row in found]}
+
+    cells = [{"name": row["name"], "title": row["title"], "test": record(row)["test"]} for row in rows]
+    progress.says(f"what needs no network, fold {k + 1}")
+    others = experiment.folder.once(f"references-fold{k}", without_networks, ("rows",))["rows"]
+    others = [{"name": row["name"], "title": row["title"], "test": row["test"][0]} for row in others]
+    return {"test": data.card["read"]["test"], "train": data.card["read"]["train"], "rows": [*cells, *others]}
+
+
+def fold_seconds(experiment, name):
+    """Returns what a cell takes in a fold."""
+    times = experiment.times[name]
+    return times["build"] + trial_seconds(experiment.schedule["final"], times)
+
+
+def earlier(experiment, rows):
+    """Returns the records of the earlier cuts."""
+    return [fold(experiment, data, k, rows) for k, data in enumerate(experiment.data.earlier)]
+
+
+def last(data, rows, others):
+    """Returns the record of the last cut, whose scores are those of the first seed."""
+    kept = [{"name": row["name"], "title": row["title"], "test": row["test"][0]} for row in (*rows, *others)]
+    return {"test": data.card["read"]["test"], "train": data.card["read"]["train"], "rows": kept}
+
+
+def means(records):
+    """Returns `(title, mean, error)` of each row that all cuts have, by their test scores, the best first."""
+    names = {row["name"]: row["title"].partition(" (")[0] for row in records[-1]["rows"]}
+    scores = {
+        name: [row["test"] for record in records for row in record["rows"] if row["name"] == name] for name in names
+    }
+    found = [(names[name], *mean_and_error(each)) for name, each in scores.items() if len(each) == len(records)]
+    return sorted(found, key=lambda each: each[1])
+
+
+def note(records, measure):
+    """Returns a sentence about the folds, or `None` if there is one only."""
+    if len(records) < 2:
+        return None
+    shown = ", ".join(f"{title} {mean:.4g} ± {error:.1g}" for title, mean, error in means(records) if error is not None)
+    return (
+        f"Over {len(records)} folds, each behind a later cut than the one before, the mean test {measure} is: {shown}."
+    )
