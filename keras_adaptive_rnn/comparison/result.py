@@ -8,10 +8,12 @@ from typing import Any
 
 import keras
 
+from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn.comparison import curves
-from keras_adaptive_rnn.comparison.folder import fault_of_zip, finished
+from keras_adaptive_rnn.comparison.folder import fault_of_zip, finished, replaced
 from keras_adaptive_rnn.comparison.prediction import predictions
 from keras_adaptive_rnn.comparison.report import body
+from keras_adaptive_rnn.one_step import export_step
 
 NEEDS = (
     *("measure", "data", "settings", "plan", "rows", "behind", "references", "search"),
@@ -34,6 +36,8 @@ COLUMNS = {
     "one step, ms": ("one step, ms", ".2f"),
     "memory, MB": ("training memory, MB", ".0f"),
 }
+# How the files of one step end.
+SUFFIXES = {"onnx": ".onnx", "litert": ".tflite"}
 NARROW = ["cell", "validation", "test", "training, s", "step, ms"]
 WIDTH = 80
 
@@ -145,6 +149,30 @@ class Comparison:
             ValueError: The file cannot be read, or lacks what the model reads.
         """
         return predictions(self.best_model(), json.loads((self.path / "best.json").read_text("utf-8")), path, decimal)
+
+    def export(self, format: str = "onnx", path: str | os.PathLike | None = None) -> pathlib.Path:
+        """Writes a single time step of the best model to a file, as `keras_adaptive_rnn.export_step` does.
+
+        The step reads a row as the model does, in the unit in which it was given. The output after the last row of a
+        window is what the model predicts for the window: the number in the unit of the target, or the probabilities.
+        `export_step(found.best_model(), ...)` writes more formats, and larger batches.
+
+        Args:
+            format: `"onnx"` (default), for ONNX Runtime, or `"litert"`, on TensorFlow only.
+            path: Path of the file. Defaults to `None`, which means `best_step.onnx`, or `best_step.tflite`, in the
+                folder.
+
+        Returns: The path.
+
+        Raises:
+            ValueError: `format` is unknown, or not one that the backend writes.
+            ImportError: A package that writes the format is not installed.
+        """
+        suffix = SUFFIXES[_arguments.choice("format", format, tuple(SUFFIXES))]
+        path = self.path / f"best_step{suffix}" if path is None else pathlib.Path(path)
+        with replaced(path) as new:
+            export_step(self.best_model(), new, format, verbose=False)
+        return path
 
     def cells(self, wide: bool = True) -> tuple[list[str], list[list[str]]]:
         """Returns the headings and the rows of the table as text: all that was measured, or what fits 80 characters."""
