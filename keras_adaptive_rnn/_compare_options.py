@@ -70,6 +70,7 @@ def parse(argv=None):
     add("--depth", type=positive(int), default=1, help="recurrent layers (%(default)s)")
     add("--batch", type=positive(int), default=32, help="sequences in a batch (%(default)s)")
     add("--seed", type=int, default=0, help="decides how the data is divided, and all weights (%(default)s)")
+    add("--export", choices=("onnx", "litert"), help="also write one time step of the best model, for other programs")
     add("--no-memory", action="store_true", help="do not measure the memory of training, which takes seconds a cell")
     add("--wide", action="store_true", help="show all columns of the table, also where they do not fit 80 characters")
     return options.parse_args(argv)

@@ -30,6 +30,7 @@ NAMESPACES = (
     kar.cells,
     kar.comparison,
     kar.datasets,
+    kar.estimators,
     kar.evaluation,
     kar.layers,
     kar.maps,

@@ -1,4 +1,5 @@
-"""What a type checker says about code that uses the package: mypy, with no settings but that Keras has no types."""
+"""What a type checker says about code that uses the package: mypy, with no settings but that Keras and
+scikit-learn have no types."""
 
 import ast
 import collections
@@ -24,7 +25,10 @@ pytestmark = pytest.mark.skipif(
 ROOT = pathlib.Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PUBLIC = [cls for cls in _export.PUBLIC if cls.__module__.startswith("keras_adaptive_rnn.")]
-MODULES = (kar.activations, kar.analysis, kar.callbacks, kar.datasets, kar.distribution, kar.initializers, kar.models)
+MODULES = (
+    *(kar.activations, kar.analysis, kar.callbacks, kar.datasets, kar.distribution, kar.estimators),
+    *(kar.initializers, kar.models),
+)
 FUNCTIONS = [
     getattr(module, name)
     for module in MODULES
@@ -125,7 +129,7 @@ def errors(tmp_path_factory):
     make_stubs.write()
     folder = tmp_path_factory.mktemp("types")
     settings = folder / "mypy.ini"
-    untyped = "[mypy-keras.*]\nignore_missing_imports = True"
+    untyped = "[mypy-keras.*,sklearn.*]\nignore_missing_imports = True"
     skipped = "[mypy-jax.*,jaxlib.*,optax.*,tensorflow.*,torch.*]\nfollow_imports = skip\nignore_missing_imports = True"
     # Errors in the package itself are those of `make lint`.
     inside = "[mypy-keras_adaptive_rnn.*,tests.*]\nfollow_imports = silent\nfollow_imports_for_stubs = True"

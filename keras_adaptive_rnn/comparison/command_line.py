@@ -13,6 +13,8 @@ def main(argv=None):
     output = args.output or f"compare_{pathlib.Path(args.data).stem}"
     with ending(output):
         comparison = compared(args, output, begun)
+        if args.export:
+            comparison.export(args.export)
     show(comparison, args.wide)
 
 
@@ -21,7 +23,11 @@ def compared(args, output, begun):
     from keras_adaptive_rnn.comparison.candidates import from_command_line
     from keras_adaptive_rnn.comparison.experiment import run, validate_settings
     from keras_adaptive_rnn.comparison.files import read
+    from keras_adaptive_rnn.one_step.file import check_format
 
+    if args.export:
+        # Before anything is trained.
+        check_format(args.export)
     settings = validate_settings(
         cells=from_command_line(names(args.cells)),
         weights=args.weights,
@@ -61,7 +67,13 @@ def show(comparison, wide):
     print(comparison.code)
     list_files(
         comparison.path,
-        {"the report": "report.html", "the best model": "best.keras", "all figures": "results.json"},
+        {
+            "the report": "report.html",
+            "the best model": "best.keras",
+            "one step of it, for ONNX": "best_step.onnx",
+            "one step of it, for LiteRT": "best_step.tflite",
+            "all figures": "results.json",
+        },
     )
     if comparison.results["data"]["kind"] != "text":
         print(f"\nFor new data:   python -m keras_adaptive_rnn predict {comparison.path} DATA")

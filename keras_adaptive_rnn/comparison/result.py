@@ -1,17 +1,23 @@
 """What a comparison has found."""
 
 import json
+import math
 import os
 import pathlib
 import textwrap
+from collections.abc import Callable
 from typing import Any
 
 import keras
 
+from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn.comparison import curves
-from keras_adaptive_rnn.comparison.folder import fault_of_zip, finished
+from keras_adaptive_rnn.comparison.candidates import offered
+from keras_adaptive_rnn.comparison.estimators import SequenceClassifier, SequenceRegressor
+from keras_adaptive_rnn.comparison.folder import fault_of_zip, finished, replaced
 from keras_adaptive_rnn.comparison.prediction import predictions
 from keras_adaptive_rnn.comparison.report import body
+from keras_adaptive_rnn.one_step import export_step
 
 NEEDS = (
     *("measure", "data", "settings", "plan", "rows", "behind", "references", "search"),
@@ -42,6 +48,8 @@ COLUMNS = {
     "one step, ms": ("one step, ms", ".2f"),
     "memory, MB": ("training memory, MB", ".0f"),
 }
+# How the files of one step end.
+SUFFIXES = {"onnx": ".onnx", "litert": ".tflite"}
 NARROW = ["cell", "validation", "test", "training, s", "step, ms"]
 WIDTH = 80
 
@@ -123,6 +131,77 @@ class Comparison:
             ValueError: The file cannot be read, or lacks what the model reads.
         """
         return predictions(self.best_model(), json.loads((self.path / "best.json").read_text("utf-8")), path, decimal)
+
+    def export(self, format: str = "onnx", path: str | os.PathLike | None = None) -> pathlib.Path:
+        """Writes a single time step of the best model to a file, as `keras_adaptive_rnn.export_step` does.
+
+        The step reads a row as the model does, in the unit in which it was given. The output after the last row of a
+        window is what the model predicts for the window: the number in the unit of the target, or the probabilities.
+        `export_step(found.best_model(), ...)` writes more formats, and larger batches.
+
+        Args:
+            format: `"onnx"` (default), for ONNX Runtime, or `"litert"`, on TensorFlow only.
+            path: Path of the file. Defaults to `None`, which means `best_step.onnx`, or `best_step.tflite`, in the
+                folder.
+
+        Returns: The path.
+
+        Raises:
+            ValueError: `format` is unknown, or not one that the backend writes.
+            ImportError: A package that writes the format is not installed.
+        """
+        suffix = SUFFIXES[_arguments.choice("format", format, tuple(SUFFIXES))]
+        path = self.path / f"best_step{suffix}" if path is None else pathlib.Path(path)
+        with replaced(path) as new:
+            export_step(self.best_model(), new, format, verbose=False)
+        return path
+
+    def estimator(
+        self, cell: Callable[[int], keras.Layer] | None = None, **kwargs: Any
+    ) -> SequenceClassifier | SequenceRegressor:
+        """Returns an estimator for scikit-learn, skforecast or sktime that trains models like that of the winner.
+
+        It is not fitted. It has the winner's cell, units and learning rate, and as many epochs, rounded up, as its
+        training read; so it is for about as much data.
+
+        Args:
+            cell: The function `units -> cell` of a cell of your own, which the folder does not hold. Defaults to
+                `None`, for a cell that has a name.
+            **kwargs: Other arguments of `keras_adaptive_rnn.estimators.SequenceRegressor`, such as `lags` or `epochs`.
+
+        Returns: A `keras_adaptive_rnn.estimators.SequenceRegressor`, or a `SequenceClassifier` if classes were
+        compared.
+
+        Raises:
+            ValueError: The winner reads tokens, or predicts something for each step; or it is a cell of your own, and
+                `cell` is `None`.
+            ImportError: scikit-learn is not installed.
+        """
+        data, settings = self.results["data"], self.results["settings"]
+        if data["vocabulary"] is not None or len(self.best_model().output_shape) == 3:
+            what = "reads tokens" if data["vocabulary"] is not None else "predicts something for each step"
+            raise ValueError(
+                f"an estimator reads numbers and predicts once a sample, and the winner of {self.path} {what}"
+            )
+        names = {candidate.title: name for name, candidate in offered().items()}
+        kind = names.get(settings["cells"][self.winner], cell)
+        if kind is None:
+            raise ValueError(
+                f"Argument `cell` must be the function that makes {self.winner!r}, the winner of {self.path}, which "
+                "does not hold it. Received: cell=None"
+            )
+        row = next(row for row in self.results["rows"] if row["name"] == self.winner)
+        steps, samples = self.results["plan"]["schedule"]["final"]["steps"], data["samples"]["train"]
+        batch_size = min(settings["batch_size"], samples)
+        made_by = {
+            "units": row["units"],
+            "depth": settings["depth"],
+            "learning_rate": row["rate"],
+            "epochs": math.ceil(steps * batch_size / samples),
+            "batch_size": batch_size,
+        }
+        is_forecast = self.results["measure"] == "RMSE"
+        return (SequenceRegressor if is_forecast else SequenceClassifier)(kind, **{**made_by, **kwargs})
 
     def cells(self, wide: bool = True) -> tuple[list[str], list[list[str]]]:
         """Returns the headings and the rows of the table as text: all that was measured, or what fits 80 characters."""

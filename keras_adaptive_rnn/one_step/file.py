@@ -1,6 +1,7 @@
 """A model of one time step as a file."""
 
 import contextlib
+import importlib.util
 import logging
 import pathlib
 import tempfile
@@ -11,6 +12,7 @@ from typing import Any
 import keras
 
 from keras_adaptive_rnn import engine
+from keras_adaptive_rnn._keras import flatten_layers
 from keras_adaptive_rnn.one_step.model import step_model
 
 # What Keras writes for a model with several inputs and outputs.
@@ -18,6 +20,15 @@ FORMATS = {
     "tensorflow": ("tf_saved_model", "litert", "onnx", "openvino"),
     "jax": ("tf_saved_model", "onnx"),
     "torch": ("onnx", "openvino", "torch"),
+}
+# What writes them, besides the backend.
+WRITERS = {
+    ("tensorflow", "onnx"): ("tf2onnx", "onnx"),
+    ("jax", "onnx"): ("jax2onnx", "onnx"),
+    ("torch", "onnx"): ("onnxscript", "onnx"),
+    ("tensorflow", "openvino"): ("openvino",),
+    ("torch", "openvino"): ("openvino",),
+    ("jax", "tf_saved_model"): ("tensorflow",),
 }
 
 
@@ -55,18 +66,14 @@ def export_step(
     Raises:
         ValueError: `format` is unknown, or not one that the backend writes; or as in `keras_adaptive_rnn.step_model`.
         TypeError: As in `keras_adaptive_rnn.step_model`.
+        ImportError: A package that writes the format is not installed.
 
     Example:
 
     >>> model = keras.Sequential([keras.Input((None, 3)), keras_adaptive_rnn.Mogrifier(8), keras.layers.Dense(1)])
     >>> keras_adaptive_rnn.export_step(model, "step.onnx", format="onnx")  # doctest: +SKIP
     """
-    backend = keras.backend.backend()
-    if format not in FORMATS[backend]:
-        raise ValueError(
-            f"Argument `format` must be one of {', '.join(map(repr, FORMATS[backend]))} on the {backend} backend; for "
-            f"another format, load the model from its `.keras` file on another backend. Received: format={format!r}"
-        )
+    check_format(format)
     step = step_model(model, batch_size, time_distributed=time_distributed)
     # In alphabetical order, in which every exporter goes through a dict.
     signature = {name: keras.InputSpec(x.dtype, x.shape, name=name) for name, x in sorted(step.input.items())}
@@ -77,10 +84,27 @@ def export_step(
         return
     if format == "litert":
         kwargs = {**engine.litert_builtins(), **kwargs}
-    with _quiet() if verbose is False else contextlib.nullcontext():
+    with _quiet() if verbose is False else contextlib.nullcontext(), _numbers_inside(step):
         step.export(str(filepath), format, verbose=verbose, input_signature=[signature], **kwargs)
     if format == "onnx":
         _mend_onnx(str(filepath), list(step.output))
+
+
+def check_format(format):
+    """Raises an error if the backend does not write a format, or a package that it takes is not installed."""
+    backend = keras.backend.backend()
+    if format not in FORMATS[backend]:
+        raise ValueError(
+            f"Argument `format` must be one of {', '.join(map(repr, FORMATS[backend]))} on the {backend} backend; for "
+            f"another format, load the model from its `.keras` file on another backend. Received: format={format!r}"
+        )
+    needed = WRITERS.get((backend, format), ())
+    missing = [name for name in needed if importlib.util.find_spec(name) is None]
+    if missing:
+        raise ImportError(
+            f"The format {format!r} needs {' and '.join(needed)} on the {backend} backend: "
+            f"pip install {' '.join(missing)}"
+        )
 
 
 @contextlib.contextmanager
@@ -95,6 +119,20 @@ def _quiet():
             yield
     finally:
         logger.setLevel(level)
+
+
+@contextlib.contextmanager
+def _numbers_inside(model):
+    """Puts the numbers of `Normalization` into the graph: tf2onnx takes tensors that are made outside for inputs."""
+    layers = [layer for layer in flatten_layers(model) if isinstance(layer, keras.layers.Normalization)]
+    outside = [(layer.mean, layer.variance) for layer in layers]
+    try:
+        for layer in layers:
+            layer.mean, layer.variance = map(keras.ops.convert_to_numpy, (layer.mean, layer.variance))
+        yield
+    finally:
+        for layer, numbers in zip(layers, outside, strict=True):
+            layer.mean, layer.variance = numbers
 
 
 def _mend_onnx(filepath, names):

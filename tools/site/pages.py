@@ -29,6 +29,7 @@ SECTIONS = {
     "Train": [
         "compare",
         "probe",
+        "estimators",
         "linear_cells",
         "language_models",
         "awd_lstm",

@@ -1,0 +1,5 @@
+"""Recurrent cells as estimators of scikit-learn, and so of skforecast and sktime."""
+
+from keras_adaptive_rnn.comparison.estimators import SequenceClassifier, SequenceRegressor
+
+__all__ = ["SequenceClassifier", "SequenceRegressor"]
