@@ -21,6 +21,7 @@ def compared(args, output, begun):
     from keras_adaptive_rnn.comparison.candidates import from_command_line
     from keras_adaptive_rnn.comparison.experiment import run, validate_settings
     from keras_adaptive_rnn.comparison.files import read
+    from keras_adaptive_rnn.comparison.workers import workers_for
 
     settings = validate_settings(
         cells=from_command_line(names(args.cells)),
@@ -34,6 +35,7 @@ def compared(args, output, begun):
         memory=not args.no_memory,
         seed=args.seed,
     )
+    team = workers_for(args.workers, dask=args.dask, candidates=settings["cells"])
     data = read(
         args.data,
         args.target,
@@ -50,7 +52,7 @@ def compared(args, output, begun):
         not args.no_calendar,
         names(args.known),
     )
-    return run(data, settings, output, begun=begun)
+    return run(data, settings, output, begun=begun, team=team)
 
 
 def show(comparison, wide):
