@@ -46,7 +46,8 @@ def parse(argv=None):
     add("--steps", type=positive(int), help="length of a sequence (100 characters, 32 rows, or a whole group)")
     add("--split", choices=("random", "time", "group"), help="how 15 %% for validation and 15 %% for test are taken")
 
-    add = options.add_argument_group("the comparison").add_argument
+    comparison = options.add_argument_group("the comparison")
+    add = comparison.add_argument
     add(
         "--cells",
         metavar="NAME,...",
@@ -71,6 +72,9 @@ def parse(argv=None):
     add("--batch", type=positive(int), default=32, help="sequences in a batch (%(default)s)")
     add("--seed", type=int, default=0, help="decides how the data is divided, and all weights (%(default)s)")
     add("--export", choices=("onnx", "litert"), help="also write one time step of the best model, for other programs")
+    where = comparison.add_mutually_exclusive_group().add_argument
+    where("--workers", metavar="N", type=positive(int), help="trainings at a time, each on a core of its own (1)")
+    where("--dask", metavar="ADDRESS", help="scheduler of a Dask cluster that trains, such as tcp://10.0.0.1:8786")
     add("--no-memory", action="store_true", help="do not measure the memory of training, which takes seconds a cell")
     add("--wide", action="store_true", help="show all columns of the table, also where they do not fit 80 characters")
     return options.parse_args(argv)

@@ -2,11 +2,10 @@
 
 from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn.comparison.candidates import ModelShape
-from keras_adaptive_rnn.comparison.figures import JUDGED, figures
 from keras_adaptive_rnn.comparison.references import references
 from keras_adaptive_rnn.comparison.schedule import trial_seconds
 from keras_adaptive_rnn.comparison.statistics import mean_and_error
-from keras_adaptive_rnn.comparison.trials import Learner
+from keras_adaptive_rnn.comparison.trials import Learner, full_scores
 
 
 def fold(experiment, data, k, rows):
@@ -30,11 +29,10 @@ def fold(experiment, data, k, rows):
             progress.says(f"{row['title']}, fold {k + 1}")
             learner = Learner(data, shape, experiment.candidates[name], experiment.units[name], size)
             seed = fold_in(experiment.settings["seed"], "fold", k)
-            trained = learner.train(row["rate"], seed, plan)
-            outputs = {part: list(learner.outputs(part, samples[part])) for part in JUDGED}
-            test, _ = learner.summary(*learner.losses("test", outputs["test"]))
+            learner.train(row["rate"], seed, plan)
+            found = full_scores(learner, {**plan, "scored": samples})
             progress.advance(fold_seconds(experiment, name))
-            return {"score": trained["score"], "test": test, "figures": figures(data, outputs), "rate": row["rate"]}
+            return {"rate": row["rate"], **{each: found[each] for each in ("score", "test", "figures")}}
 
         return experiment.folder.once(f"trials/{row['name']}-fold{k}", train, ("score", "test", "figures", "rate"))
 

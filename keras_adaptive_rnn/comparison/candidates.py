@@ -23,7 +23,7 @@ class Candidate:
 
     `layer(units, inputs, **kwargs)` makes the layer, and `size(units, inputs)` counts its weights without making it:
     on JAX, making one costs seconds. `key` tells it from others of the same title. The units must be a multiple of
-    `multiple`.
+    `multiple`. `made_by`, a function and its arguments, makes the same candidate in another process.
     """
 
     title: str
@@ -31,23 +31,30 @@ class Candidate:
     size: Callable[[int, int], int]
     key: str = ""
     multiple: int = 1
+    made_by: tuple[Any, ...] = ()
+
+    def __reduce__(self):
+        function, *arguments = self.made_by
+        return function, tuple(arguments)
 
 
 def offered(cls=CellLayer) -> dict[str, Candidate]:
     """Returns the candidates among `cls` and the classes derived from it: layers whose cells declare `compared`."""
     # Not inherited: a cell is larger than the one that it is derived from.
     compared = vars(cls.cell_class).get("compared") if cls in PUBLIC else None
-    candidates = {option_name(cls.__name__): _declared(cls, compared)} if compared else {}
+    candidates = {option_name(cls.__name__): _declared(cls)} if compared else {}
     for subclass in cls.__subclasses__():
         candidates |= offered(subclass)
     return candidates
 
 
-def _declared(cls, compared):
+def _declared(cls):
+    compared = vars(cls.cell_class)["compared"]
+
     def layer(units, inputs, **kwargs):
         return cls(units, **compared.arguments(units, inputs), **kwargs)
 
-    return Candidate(compared.title, layer, compared.size, multiple=compared.multiple)
+    return Candidate(compared.title, layer, compared.size, multiple=compared.multiple, made_by=(_declared, cls))
 
 
 def resolve_candidates(cells: Any, fewest: int = 2) -> dict[str, Candidate]:
@@ -109,18 +116,21 @@ def custom_candidate(name, make, candidates):
             "Argument `cells` must have values that are functions `units -> cell`, or names of cells. "
             f"Received: {name}: {make!r}"
         )
+    config = json.dumps(keras.saving.serialize_keras_object(make(8)), sort_keys=True, default=str)
+    # Keras numbers the names of layers.
+    config = re.sub(r'"name": "[^"]*"', "", config)
+    key = f"{name} {hashlib.sha256(config.encode()).hexdigest()[:8]}"
+    return _custom(name, make, key)
 
+
+def _custom(name, make, key):
     @functools.cache
     def size(units, inputs):
         layer = RNN(make(units))
         layer.build((None, None, inputs))
         return layer.count_params()
 
-    config = json.dumps(keras.saving.serialize_keras_object(make(8)), sort_keys=True, default=str)
-    # Keras numbers the names of layers.
-    config = re.sub(r'"name": "[^"]*"', "", config)
-    key = f"{name} {hashlib.sha256(config.encode()).hexdigest()[:8]}"
-    return Candidate(name, lambda u, i, **k: RNN(make(u), **k), size, key)
+    return Candidate(name, lambda u, i, **k: RNN(make(u), **k), size, key, made_by=(_custom, name, make, key))
 
 
 class ModelShape:

@@ -23,6 +23,7 @@ def compared(args, output, begun):
     from keras_adaptive_rnn.comparison.candidates import from_command_line
     from keras_adaptive_rnn.comparison.experiment import run, validate_settings
     from keras_adaptive_rnn.comparison.files import read
+    from keras_adaptive_rnn.comparison.workers import workers_for
     from keras_adaptive_rnn.one_step.file import check_format
 
     if args.export:
@@ -40,6 +41,7 @@ def compared(args, output, begun):
         memory=not args.no_memory,
         seed=args.seed,
     )
+    team = workers_for(args.workers, dask=args.dask, candidates=settings["cells"])
     data = read(
         args.data,
         args.target,
@@ -58,7 +60,7 @@ def compared(args, output, begun):
         args.differences,
         args.folds,
     )
-    return run(data, settings, output, begun=begun)
+    return run(data, settings, output, begun=begun, team=team)
 
 
 def show(comparison, wide):

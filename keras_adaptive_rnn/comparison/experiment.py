@@ -1,5 +1,8 @@
 """The comparison: sizes, measured times, a search for learning rates, several seeds, a result."""
 
+import concurrent.futures
+import contextlib
+import itertools
 import math
 import os
 import pathlib
@@ -48,8 +51,8 @@ from keras_adaptive_rnn.comparison.schedule import (
     trial_seconds,
 )
 from keras_adaptive_rnn.comparison.statistics import mean_and_error, recommend
-from keras_adaptive_rnn.comparison.trials import Learner
-from keras_adaptive_rnn.one_step import step_model
+from keras_adaptive_rnn.comparison.trials import Building, Learner, Trial, full_scores
+from keras_adaptive_rnn.comparison.workers import Here, Problem, pickled, workers_for
 
 # Times of a step are equal if their logarithms differ by less, and no model gets more weights than so many times those
 # of the first cell.
@@ -75,6 +78,8 @@ def compare(
     batch_size: int = 32,
     memory: bool = True,
     seed: int = 0,
+    workers: int | None = None,
+    executor: concurrent.futures.Executor | None = None,
     output: str | os.PathLike | None = None,
     verbose: bool = True,
 ) -> Comparison:
@@ -121,6 +126,13 @@ def compare(
         memory: Whether to measure the memory of training, if there is time to start a process per cell. Defaults to
             `True`.
         seed: Integer, which decides how the data is divided, and all weights and orders. Defaults to `0`.
+        workers: Positive integer, how many trials run at a time, each in a process of its own with one core of this
+            machine. A script must then call `compare` under `if __name__ == "__main__":`. Defaults to `None`, which
+            means one, in this process; or as many as `executor` has workers, where it tells.
+        executor: A `concurrent.futures.Executor` that runs the trials, such as `distributed.Client(...).get_executor()`
+            of Dask. Its workers are processes, with `KERAS_BACKEND` and versions as here. What they run and return is
+            pickled, so cells of yours are classes, or functions of a module. Threads are refused: they share their
+            random seeds. Defaults to `None`.
         output: Path of a folder for the results, which may be one of an unfinished comparison. Defaults to `None`, a
             temporary folder.
         verbose: Whether to show progress. Defaults to `True`.
@@ -131,6 +143,8 @@ def compare(
         ValueError: The data is not usable (not finite, too short, a single class, unequal lengths, ...), an argument
             has a value that is not allowed, or `output` holds something else. Raised before any training.
         TypeError: An argument has a wrong type.
+        ChildProcessError: A trial has cost three workers their life, or the executor is broken.
+        ConnectionError: The cluster does not answer, or has no workers.
 
     Example:
 
@@ -160,8 +174,9 @@ def compare(
         memory=memory,
         seed=seed,
     )
+    team = workers_for(workers, executor, candidates=settings["cells"])
     data = from_arrays(x, y, groups, split, settings["seed"])
-    return run(data, settings, output, _arguments.boolean("verbose", verbose), begun)
+    return run(data, settings, output, _arguments.boolean("verbose", verbose), begun, team)
 
 
 def validate_settings(cells, weights, equal, minutes, trials, seeds, depth, batch_size, memory, seed):
@@ -180,8 +195,16 @@ def validate_settings(cells, weights, equal, minutes, trials, seeds, depth, batc
     }
 
 
-def run(data, settings, output=None, verbose=True, begun=None):
-    """Compares the cells on `Data`, in a folder, and returns the `Comparison`; the time runs from `begun` on."""
+def run(data, settings, output=None, verbose=True, begun=None, team=None):
+    """Compares the cells on `Data`, in a folder, and returns the `Comparison`.
+
+    Args:
+        data: The `Data`.
+        settings: What `validate_settings` returns.
+        output, verbose: As in `compare`.
+        begun: When the time began. Defaults to `None`, which means now.
+        team: What `workers_for` returns.
+    """
     begun = time.perf_counter() if begun is None else begun
     candidates = settings["cells"]
     settings = {**settings, "weights": settings["weights"] or (100_000 if data.is_text else 20_000)}
@@ -214,7 +237,8 @@ def run(data, settings, output=None, verbose=True, begun=None):
         progress.warn(f"{error}: it is made again, from the trials")
         done = False
     if not done:
-        Experiment(data, settings, candidates, shape, units, note_of_sizes, size, folder, progress, begun).execute()
+        given = (data, settings, candidates, shape, units, note_of_sizes, size, folder, progress, begun, team)
+        Experiment(*given).execute()
     comparison = Comparison(path)
     folder.write_text("best.json", beside_the_model(data, comparison.results["intervals"]))
     folder.write_text("report.html", html(comparison))
@@ -224,33 +248,48 @@ def run(data, settings, output=None, verbose=True, begun=None):
 class Experiment:
     """One comparison, from where its folder says it is."""
 
-    def __init__(self, data, settings, candidates, shape, units, note, size, folder, progress, begun):
+    def __init__(self, data, settings, candidates, shape, units, note, size, folder, progress, begun, team=None):
         self.data, self.settings, self.candidates, self.shape = data, settings, candidates, shape
         self.units, self.size, self.folder, self.progress = units, size, folder, progress
-        self.begun = begun
+        self.begun, self.team = begun, team
         self.note = note if settings["equal"] == "weights" else None
         self.learners = {}
 
     def execute(self):
         try:
-            self.plan = self.plan_of_folder()
-            self.units, self.times, self.cells = (self.plan[name] for name in ("units", "times", "cells"))
-            self.schedule = self.plan["schedule"]
-            seconds = estimated(self.schedule, self.times, self.trainings) + self.builds_of_folds(self.times)
-            seconds += memory_seconds(self.times, self.schedule["final"]["kept"]) if self.plan["memory"] else 0
-            done = self.done()
-            doing = f"Going on after {done} trials" if done else f"Training for about {seconds:.0f} seconds"
-            self.progress.line(f"{doing}, on {keras.backend.backend()}; all results go to {self.folder.path}")
-            for note in self.notes():
-                self.progress.line(note)
-            with self.progress.shown("", seconds):
-                searched = self.search()
-                rows, behind = self.train(searched)
-                earlier = backtests.earlier(self, rows)
+            with self.workers_of_team() as self.workers:
+                searched, rows, behind, earlier = self.searched_and_trained()
             self.finish(searched, rows, behind, earlier)
         except KeyboardInterrupt as stop:
             stop.add_note(f"{self.done()} trials are kept in {self.folder.path}: the same call goes on from there.")
             raise
+
+    def workers_of_team(self):
+        """Returns a context of what runs the trials."""
+        if self.team is None:
+            return contextlib.nullcontext(Here(lambda name, units: self.learner(name), self.progress))
+        return self.team(Problem(self.data, self.shape, self.size, pickled(self.candidates)), self.progress)
+
+    def searched_and_trained(self):
+        """Makes or reads the plan, and returns what `search` and `train` do."""
+        self.plan = self.plan_of_folder()
+        self.units, self.times, self.cells = (self.plan[name] for name in ("units", "times", "cells"))
+        self.workers.builds = {name: self.times[name]["build"] for name in self.cells}
+        self.schedule = self.plan["schedule"]
+        memory = memory_seconds(self.times, self.schedule["final"]["kept"]) if self.plan["memory"] else 0
+        work, seconds = (
+            memory + self.builds_of_folds(self.times) + estimated(self.schedule, self.times, self.trainings, workers)
+            for workers in (1, self.workers.at_once)
+        )
+        done = self.done()
+        doing = f"Going on after {done} trials" if done else f"Training for about {seconds:.0f} seconds"
+        self.progress.line(f"{doing}, on {keras.backend.backend()}; all results go to {self.folder.path}")
+        for note in self.notes():
+            self.progress.line(note)
+        with self.progress.shown("", work):
+            searched = self.search()
+            rows, behind = self.train(searched)
+            return searched, rows, behind, backtests.earlier(self, rows)
 
     def done(self):
         """Returns the number of trials that are done."""
@@ -285,16 +324,15 @@ class Experiment:
         settings, total = self.settings, 60 * self.settings["minutes"]
         times = {}
         with self.progress.shown("", len(self.candidates)):
-            for name in self.candidates:
+            for names in batched(self.candidates, 1 if settings["equal"] == "time" else self.workers.at_once):
                 if len(times) >= 2 and self.elapsed() + mean_of(times)["build"] > BUILD * total:
                     break
-                self.progress.says(f"building {self.candidates[name].title}")
-                times[name] = self.build(name, times)
-                self.progress.advance(1)
+                times |= self.build(names, times)
+                self.progress.advance(len(names))
         self.progress.line(self.says_steps(times))
         count = -(-len(self.data.x["train"]) // self.size)
         samples = {part: len(self.data.x[part]) for part in ("validation", "test")}
-        given = (count, self.trainings, settings["trials"], samples)
+        given = (count, self.trainings, settings["trials"], samples, self.workers.at_once)
         left = total - self.elapsed() - FINISH - self.builds_of_folds(times)
         names, chosen = affordable(times, left, *given)
         memory = settings["memory"]
@@ -335,16 +373,19 @@ class Experiment:
     def elapsed(self):
         return time.perf_counter() - self.begun
 
-    def build(self, name, times):
-        """Returns what the model of a cell takes: to be built, and what its `Learner` measures."""
+    def build(self, names, times):
+        """Returns what the models of cells take: to be built, and what each `Learner` measures."""
         before = time.perf_counter()
-        if self.candidates[name].key:
-            # A cell of the user's: what cannot be measured in the end is told in the beginning.
-            step_model(self.learner(name).model)
-        found = self.learner(name).measure()
+        jobs = [
+            Building(name, self.units[name], f"building {self.candidates[name].title}", bool(self.candidates[name].key))
+            for name in names
+        ]
+        found = {job.name: measured for job, measured in self.workers.run(jobs)}
         if self.settings["equal"] == "time" and times:
-            found = self.fit_time(name, found, next(iter(times.values()))["step"])
-        return {**found, "build": time.perf_counter() - before}
+            (name,) = names
+            fitted = self.fit_time(name, found[name], next(iter(times.values()))["step"])
+            found[name] = {**fitted, "build": time.perf_counter() - before}
+        return {name: found[name] for name in names}
 
     def says_steps(self, times):
         fastest, *_, slowest = sorted(times, key=lambda name: times[name]["step"])
@@ -396,66 +437,78 @@ class Experiment:
             if new in tried or size > LARGEST * self.settings["weights"]:
                 break
             self.resize(name, new)
-            tried[new] = self.learner(name).measure()
+            tried[new] = self.measured(name)
         self.resize(name, min(tried, key=distance))
         return tried[self.units[name]]
+
+    def measured(self, name):
+        ((_, found),) = self.workers.run([Building(name, self.units[name], f"building {self.candidates[name].title}")])
+        return found
 
     def resize(self, name, units):
         if units != self.units[name]:
             self.units[name] = units
-            del self.learners[name]
+            self.learners.pop(name, None)
 
     # Trials.
 
-    def trial(self, name, rate, seed, plan, key, title, more=None):
-        """Returns the record of a trial, which is run unless it is in the folder."""
-        seconds = trial_seconds(plan, self.times[name])
-        made_by = {
-            "cell": name,
-            "units": self.units[name],
-            "rate": rate,
-            "seed": seed,
-            **{key: value for key, value in plan.items() if key != "kept"},
-        }
-        needs = ("score", "accuracy", "curve", "seconds", *made_by)
-        needs += ("test", "test_accuracy", "contributions", "weights", "figures") if more is not None else ()
-        weights = self.folder.path / "trials" / f"{name}-{key}.weights.h5"
+    def trials(self, asked):
+        """Yields the records of trials in their order; those that are not in the folder are run."""
+        records = {trial.key: self.kept(trial) for trial in asked}
+        for trial in [trial for trial in asked if records[trial.key] is not None]:
+            self.progress.advance(trial.seconds)
+        ended = self.workers.run([trial for trial in asked if records[trial.key] is None])
+        for trial in asked:
+            # Workers may end them in another order.
+            while records[trial.key] is None:
+                other, outcome = next(ended)
+                records[other.key] = self.keep(other, *outcome)
+            yield records[trial.key]
+
+    def kept(self, trial):
+        """Returns the record of a trial in the folder, or `None`."""
+        needs = ("score", "accuracy", "curve", "seconds", *trial.made_by)
+        needs += ("test", "test_accuracy", "contributions", "weights", "figures") if trial.more is not None else ()
+        weights = self.folder.path / f"trials/{trial.key}.weights.h5"
 
         def fault(record):
-            other = [each for each in made_by if record[each] != made_by[each]]
+            other = [each for each in trial.made_by if record[each] != trial.made_by[each]]
             if other:
-                return f"is of another plan ({other[0]} {record[other[0]]!r} instead of {made_by[other[0]]!r})"
-            if more is not None and record["weights"] != digest(weights):
+                return f"is of another plan ({other[0]} {record[other[0]]!r} instead of {trial.made_by[other[0]]!r})"
+            if trial.more is not None and record["weights"] != digest(weights):
                 return f"has lost its weights, {weights.name}, which are {'damaged' if weights.exists() else 'missing'}"
             return None
 
-        trained = []
+        return self.folder.kept(f"trials/{trial.key}", needs, fault)
 
-        def record():
-            trained.append(name)
-            self.progress.says(f"{self.candidates[name].title}, {title}")
-            outcome = self.learner(name).train(rate, seed, plan, lambda share: self.progress.advance(share * seconds))
-            outcome = {**made_by, **outcome}
-            if more is not None:
-                outcome |= more(self.learner(name))
-            return outcome
+    def keep(self, trial, record, weights):
+        """Writes a trial that has ended, and returns its record as it will be read."""
+        if weights is not None:
+            with self.folder.replaced(f"trials/{trial.key}.weights.h5") as path:
+                path.write_bytes(weights)
+            record = {**record, "weights": digest(self.folder.path / f"trials/{trial.key}.weights.h5")}
+        return self.folder.put(f"trials/{trial.key}", record)
 
-        outcome = self.folder.once(f"trials/{name}-{key}", record, needs, fault)
-        if not trained:
-            self.progress.advance(seconds)
-        return outcome
+    def trial(self, name, rate, seed, plan, key, title, more=None):
+        says = f"{self.candidates[name].title}, {title}"
+        return Trial(
+            name, self.units[name], rate, seed, plan, f"{name}-{key}", says, trial_seconds(plan, self.times[name]), more
+        )
 
     def search(self):
         """Returns `{name: {"rate": ..., "trials": [...]}}`."""
         seed = fold_in(self.settings["seed"], "search")
         searched = {name: {"rates": self.schedule["rates"], "trials": []} for name in self.cells}
         for k, rung in enumerate(self.schedule["rungs"]):
-            for name, found in searched.items():
-                records = [
+            tried = self.trials(
+                [
                     self.trial(name, rate, seed, rung, f"rung{k}-rate{rate:g}", f"learning rate {rate:g}")
+                    for name, found in searched.items()
                     for rate in found["rates"][: rung["kept"]]
                 ]
-                records.sort(key=lambda record: or_inf(record["score"]))
+            )
+            for found in searched.values():
+                records = sorted(itertools.islice(tried, rung["kept"]), key=lambda record: or_inf(record["score"]))
                 found["rates"] = [record["rate"] for record in records]
                 found["trials"] += records
             best = {name: found["trials"][-rung["kept"]]["score"] for name, found in searched.items()}
@@ -473,13 +526,14 @@ class Experiment:
         """Returns a row of figures for each of the better cells, and one for each cell behind them."""
         plan, seeds = self.schedule["final"], self.settings["seeds"]
         records, names = {name: [] for name in self.cells}, self.cells
-        for k in range(seeds):
-            for name in names:
-                records[name].append(self.full_trial(name, searched[name]["rate"], k))
-            title = f"Seed {k + 1} of {seeds}, {plan['steps']:,} steps"
-            self.says_scores(title, {name: records[name][k]["score"] for name in names})
-            if k == 0:
-                names = self.better(records)
+        for some in (range(1), range(1, seeds)):
+            trained = self.trials([self.full_trial(name, searched[name]["rate"], k) for k in some for name in names])
+            for k in some:
+                for name in names:
+                    records[name].append(next(trained))
+                title = f"Seed {k + 1} of {seeds}, {plan['steps']:,} steps"
+                self.says_scores(title, {name: records[name][k]["score"] for name in names})
+            names = self.better(records)
         rows = [{**self.row(name, searched[name], records[name]), **self.costs(name)} for name in names]
         behind = [self.row(name, searched[name], records[name]) for name in self.cells if name not in names]
         return rows, behind
@@ -496,29 +550,10 @@ class Experiment:
         return [name for name in self.cells if name in better]
 
     def full_trial(self, name, rate, k):
-        """Returns the record of a whole training with seed `k`, with all that the result needs of it."""
-        plan = self.schedule["final"]
-
-        def more(learner):
-            outputs = {part: learner.outputs(part, plan["scored"][part]) for part in JUDGED}
-            if not self.data.is_text:
-                # They are read twice; those of a text would take much memory.
-                outputs = {part: list(blocks) for part, blocks in outputs.items()}
-            losses, accuracies = learner.losses("validation", outputs["validation"])
-            score, accuracy = learner.summary(losses, accuracies)
-            test, test_accuracy = learner.summary(*learner.losses("test", outputs["test"]))
-            with self.folder.replaced(f"trials/{name}-seed{k}.weights.h5") as path:
-                learner.model.save_weights(path)
-                weights = digest(path)
-            contributions = [float(f"{value:.5g}") for value in self.data.contributions(losses)]
-            found = {"test": test, "test_accuracy": test_accuracy, "contributions": contributions, "weights": weights}
-            found["figures"] = figures(self.data, outputs)
-            # Judgements during the training may have read fewer rows.
-            return {**found, "score": score, "accuracy": accuracy}
-
+        """Returns a whole training with seed `k`, with all that the result needs of it."""
         seed = fold_in(self.settings["seed"], "final", k)
         title = f"seed {k + 1} of {self.settings['seeds']}"
-        return self.trial(name, rate, seed, plan, f"seed{k}", title, more)
+        return self.trial(name, rate, seed, self.schedule["final"], f"seed{k}", title, full_scores)
 
     def row(self, name, searched, records):
         learner = self.learner(name)
@@ -631,6 +666,13 @@ class Experiment:
             "code": lines(learner, winner["rate"], final["steps"]),
         }
         self.folder.write("results", result)
+
+
+def batched(names, size):
+    """Yields lists of up to `size` names."""
+    names = iter(names)
+    while batch := list(itertools.islice(names, size)):
+        yield batch
 
 
 def mean_of(times):

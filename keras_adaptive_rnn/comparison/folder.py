@@ -86,6 +86,11 @@ class Folder:
             needs: Names that the dict must have.
             fits: Function that returns what is wrong with a dict, or `None`.
         """
+        record = self.kept(name, needs, fits)
+        return self.put(name, make()) if record is None else record
+
+    def kept(self, name, needs=(), fits=None):
+        """Returns the dict in a JSON file, or `None` if there is none, or a damaged one, of which the user is told."""
         try:
             record = self.read(name, needs)
             wrong = fits(record) if fits is not None and record is not None else None
@@ -94,10 +99,12 @@ class Folder:
         except Damaged as error:
             self.warn(f"{error}: it is made again")
             record = None
-        if record is None:
-            self.write(name, make())
-            record = self.read(name)
         return record
+
+    def put(self, name, value):
+        """Writes a JSON file, and returns the dict as it will be read."""
+        self.write(name, value)
+        return self.read(name)
 
 
 @contextlib.contextmanager

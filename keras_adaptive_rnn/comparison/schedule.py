@@ -1,5 +1,6 @@
 """Which cells there is time for, and how many steps each trial takes: decided once, from measured times, and kept."""
 
+import heapq
 import math
 
 import numpy as np
@@ -44,7 +45,7 @@ def finalists(count):
     return min(count, max(3, math.ceil(count / 3)))
 
 
-def affordable(times, seconds, count, seeds, trials, samples):
+def affordable(times, seconds, count, seeds, trials, samples, workers=1):
     """Returns the names of the cells that there is time for, in their order, and their schedule.
 
     Where it is short, those are left out, the slowest first, whose step takes more than twice as long as the fastest
@@ -56,11 +57,12 @@ def affordable(times, seconds, count, seeds, trials, samples):
         count: Steps in a pass over the data.
         seeds, trials: Number of seeds, and of learning rates.
         samples: Number of samples of the parts `validation` and `test`.
+        workers: How many trials run at a time.
     """
     names = list(times)
     while True:
         chosen = {name: times[name] for name in names}
-        plan = schedule(seconds, chosen, count, seeds, trials, samples)
+        plan = schedule(seconds, chosen, count, seeds, trials, samples, workers)
         if len(names) <= 2 or plan["final"]["steps"] >= decent(count):
             return names, plan
         slowest = max(names[1:], key=lambda name: times[name]["step"])
@@ -73,18 +75,33 @@ def decent(count):
     return min(DECENT, PASSES * count)
 
 
-def seconds_needed(times, count, seeds, trials, samples):
+def seconds_needed(times, count, seeds, trials, samples, workers=1):
     """Returns the seconds in which all cells can be trained decently."""
     seconds = 1.0
-    while schedule(seconds, times, count, seeds, trials, samples)["final"]["steps"] < decent(count):
+    while schedule(seconds, times, count, seeds, trials, samples, workers)["final"]["steps"] < decent(count):
         seconds *= 1.25
     return seconds
 
 
-def schedule(seconds, times, count, seeds, trials, samples):
+def schedule(seconds, times, count, seeds, trials, samples, workers=1):
     """Returns the rates, the rungs and the final training; the arguments are those of `affordable`."""
+    given = (times, count, seeds, trials, samples)
+    seconds -= sum(cost_seconds(each) for each in slowest_of(times, finalists(len(times))))
+    if workers == 1:
+        return of_work(seconds, *given)
+    # Workers wait for each other, and compile a model each: so much work as they are done with in that time.
+    seconds -= making_seconds(times)
+    work = workers * seconds
+    while True:
+        plan = of_work(work, *given)
+        if work <= seconds or sum(batches_seconds(plan, times, seeds, workers)) <= (SEARCH + FINAL) * seconds:
+            return plan
+        work *= 0.95
+
+
+def of_work(seconds, times, count, seeds, trials, samples):
+    """Returns the schedule of so many seconds of searching and training."""
     kept = finalists(len(times))
-    seconds -= sum(cost_seconds(each) for each in slowest_of(times, kept))
     all_cells = list(times.values())
     # Every cell is trained in full with the first seed, and the better ones with the others.
     full = [*all_cells, *(seeds - 1) * slowest_of(times, kept)]
@@ -179,14 +196,65 @@ def cost_seconds(times):
     return 0.2 * times["build"]
 
 
+def making_seconds(times):
+    """Returns what it takes to make the models, which workers have compiled, once more in this process."""
+    return sum(each.get("make", 0) for each in times.values())
+
+
 def memory_seconds(times, kept):
     """Returns what it takes to measure the memory of the finalists."""
     return sum(PROCESS + each["build"] for each in slowest_of(times, kept))
 
 
-def estimated(plan, times, seeds):
+def estimated(plan, times, seeds, workers=1):
     """Returns the seconds that a schedule takes."""
-    slowest = slowest_of(times, plan["final"]["kept"])
-    search = sum(rung["kept"] * trial_seconds(rung, each) for rung in plan["rungs"] for each in times.values())
-    full = [*times.values(), *(seeds - 1) * slowest]
-    return search + sum(trial_seconds(plan["final"], each) for each in full) + sum(map(cost_seconds, slowest))
+    costs = sum(map(cost_seconds, slowest_of(times, plan["final"]["kept"])))
+    return sum(batches_seconds(plan, times, seeds, workers)) + costs + (making_seconds(times) if workers > 1 else 0)
+
+
+def batches_seconds(plan, times, seeds, workers):
+    """Yields the seconds of each batch of trials that may run at a time; the next one begins when they are done."""
+    rungs = [(rung, times, rung["kept"]) for rung in plan["rungs"]]
+    final, kept = plan["final"], plan["final"]["kept"]
+    better = sorted(times, key=lambda name: times[name]["step"])[-kept:]
+    built = [set(list(times)[k::workers]) for k in range(workers)]
+    for plan, names, each in (*rungs, (final, times, 1), (final, better, seeds - 1)):
+        trials = [(name, trial_seconds(plan, times[name])) for name in names for _ in range(each)]
+        yield batch_seconds(trials, built, {name: times[name]["build"] for name in times})
+
+
+def batch_seconds(trials, built, builds):
+    """Returns the seconds of a batch, and adds to `built`, the cells whose model each worker has compiled."""
+    free, end = [(0.0, k) for k in range(len(built))], 0.0
+    while trials and free:
+        now, k = heapq.heappop(free)
+        chosen = next_for(built[k], set().union(*built[:k], *built[k + 1 :]), trials, builds)
+        if chosen is None:
+            continue  # Nothing that is left would pay for it, nor will it later.
+        name, seconds = trials.pop(chosen)
+        now += seconds + (0 if name in built[k] else builds[name])
+        built[k].add(name)
+        end = max(end, now)
+        heapq.heappush(free, (now, k))
+    return end
+
+
+def next_for(built, elsewhere, trials, builds):
+    """Returns the place of the trial that a worker takes next, or `None` if it had better wait.
+
+    Args:
+        built: Set of the cells whose model it has compiled.
+        elsewhere: Set of those that the other workers have.
+        trials: List of the name of the cell and the seconds of each trial.
+        builds: Dict of the seconds to build and compile the model of a cell.
+    """
+    for is_wanted in (built.__contains__, lambda name: name not in elsewhere):
+        for k, (name, _) in enumerate(trials):
+            if is_wanted(name):
+                return k
+    # Others have the models of those that are left: to compile one here as well must be quicker than to wait for them.
+    left = {}
+    for name, seconds in trials:
+        left[name] = left.get(name, 0) + seconds
+    pays = [k for k, (name, seconds) in enumerate(trials) if builds[name] + seconds < left[name]]
+    return max(pays, key=lambda k: left[trials[k][0]], default=None)

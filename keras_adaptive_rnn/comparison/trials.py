@@ -8,12 +8,18 @@ random, where each cell must get equally many.
 
 import dataclasses
 import itertools
+import pathlib
+import tempfile
 import time
+from collections.abc import Callable
+from typing import Any
 
 import keras
 import numpy as np
 
 from keras_adaptive_rnn.comparison.data import first_layers, spread
+from keras_adaptive_rnn.comparison.figures import JUDGED, figures
+from keras_adaptive_rnn.one_step import step_model
 from keras_adaptive_rnn.optimizers.falling import falling
 
 # The most bytes that are gathered for a call of `fit`, and the most rows that tell means and deviations.
@@ -208,3 +214,95 @@ class Learner:
         before = time.perf_counter()
         function()
         return time.perf_counter() - before
+
+    def weights(self):
+        """Returns the contents of a file with the weights."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "trial.weights.h5"
+            self.model.save_weights(path)
+            return path.read_bytes()
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Building:
+    """To build the model of a cell, and to measure it.
+
+    Args:
+        name, units: The cell and its size.
+        says: What is shown meanwhile.
+        in_steps: Whether its single step is built as well: what cannot be measured in the end is told in the beginning.
+    """
+
+    name: str
+    units: int
+    says: str
+    in_steps: bool = False
+    seconds = 0.0
+
+    def run(self, learner, on_progress=None):
+        """Returns the seconds that a step and the like take; `learner(name, units)` returns the `Learner`."""
+        before = time.perf_counter()
+        made = learner(self.name, self.units)
+        make = time.perf_counter() - before
+        if self.in_steps:
+            step_model(made.model)
+        return {**made.measure(), "make": make, "build": time.perf_counter() - before}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Trial:
+    """One training, which may run in any process, to the same numbers.
+
+    Args:
+        name, units: The cell and its size.
+        rate, seed, plan: Those of `Learner.train`.
+        key: What its file is called, after the cell.
+        says: What is shown while it runs.
+        seconds: What it is expected to take.
+        more: Function of the `Learner` and the plan that returns what else the record holds; then the weights are kept
+            as well. Defaults to `None`.
+    """
+
+    name: str
+    units: int
+    rate: float
+    seed: int
+    plan: dict[str, Any]
+    key: str
+    says: str
+    seconds: float
+    more: Callable[..., dict[str, Any]] | None = None
+
+    @property
+    def made_by(self):
+        """What decides about its numbers."""
+        plan = {key: value for key, value in self.plan.items() if key != "kept"}
+        return {"cell": self.name, "units": self.units, "rate": self.rate, "seed": self.seed, **plan}
+
+    def run(self, learner, on_progress=None):
+        """Returns the record, and the contents of the file with the weights, or `None`."""
+        made = learner(self.name, self.units)
+        record = {**self.made_by, **made.train(self.rate, self.seed, self.plan, on_progress)}
+        if self.more is None:
+            return record, None
+        return record | self.more(made, self.plan), made.weights()
+
+
+def full_scores(learner, plan):
+    """Returns the scores after a whole training, those that the result needs; judgements in it may read fewer rows."""
+    data = learner.data
+    outputs = {part: learner.outputs(part, plan["scored"][part]) for part in JUDGED}
+    if not data.is_text:
+        # They are read twice; those of a text would take much memory.
+        outputs = {part: list(blocks) for part, blocks in outputs.items()}
+    losses, accuracies = learner.losses("validation", outputs["validation"])
+    score, accuracy = learner.summary(losses, accuracies)
+    test, test_accuracy = learner.summary(*learner.losses("test", outputs["test"]))
+    return {
+        "test": test,
+        "test_accuracy": test_accuracy,
+        "contributions": [float(f"{value:.5g}") for value in data.contributions(losses)],
+        "score": score,
+        "accuracy": accuracy,
+        "figures": figures(data, outputs),
+    }
