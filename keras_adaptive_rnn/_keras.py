@@ -103,7 +103,9 @@ def entry_elsewhere(store, rename):
     An empty dict if it holds nothing there, or does hold something at `place`.
     """
     place = getattr(store, "_h5_entry_path", None)
-    if place is None or store.has_path(place) or not store.has_path(rename(place)):
+    # Older versions of Keras have no `has_path`.
+    has_path = getattr(store, "has_path", None) or (lambda path: path in store.h5_file)
+    if place is None or has_path(place) or not has_path(rename(place)):
         return {}
     return store.get(rename(place))
 

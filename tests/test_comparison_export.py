@@ -9,6 +9,7 @@ import pytest
 
 from keras_adaptive_rnn.__main__ import main
 from keras_adaptive_rnn.comparison import Comparison
+from keras_adaptive_rnn.comparison.result import NEEDS
 from keras_adaptive_rnn.one_step import file
 from tests import exporting, runtimes
 from tests.backends import in_turns
@@ -82,8 +83,6 @@ def test_a_format_of_another_backend_is_refused_before_the_training():
 
 
 def test_other_formats_are_those_of_export_step(tmp_path):
-    results = dict.fromkeys(["measure", "data", "settings", "plan", "rows", "behind", "references", "search"])
-    results |= dict.fromkeys(["winner", "recommendation", "notes", "intervals", "code"])
-    (tmp_path / "results.json").write_text(json.dumps(results))
+    (tmp_path / "results.json").write_text(json.dumps(dict.fromkeys(NEEDS)))
     with pytest.raises(ValueError, match=r"`format` must be one of .onnx., .litert.\. Received: format=.h5."):
         Comparison(tmp_path).export("h5")

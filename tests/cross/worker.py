@@ -23,7 +23,7 @@ TOLERANCE = 1e-5
 # It needs a newer Keras than the oldest that the package supports.
 HAS_HUB = importlib.util.find_spec("keras_hub") is not None
 # The cells that are also tried inside `Bidirectional` and in a stack of Keras: a core, cells of cells, and a count.
-WRAPPED = ("lstm", "mogrifier", "stacked_adaptive_lstm", "zoneout")
+WRAPPED = ("lstm", "mogrifier_low_rank", "stacked_adaptive_lstm", "zoneout")
 
 
 def inputs():
