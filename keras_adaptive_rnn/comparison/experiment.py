@@ -32,7 +32,7 @@ from keras_adaptive_rnn.comparison.figures import (
 from keras_adaptive_rnn.comparison.folder import Damaged, Folder, digest, fault_of_zip, origin
 from keras_adaptive_rnn.comparison.measures import latency, peak_megabytes, predict_seconds
 from keras_adaptive_rnn.comparison.progress import Progress
-from keras_adaptive_rnn.comparison.references import references, to_install
+from keras_adaptive_rnn.comparison.references import fit, references, to_install
 from keras_adaptive_rnn.comparison.report import html
 from keras_adaptive_rnn.comparison.result import NEEDS, Comparison
 from keras_adaptive_rnn.comparison.schedule import (
@@ -253,7 +253,7 @@ class Experiment:
         self.units, self.size, self.folder, self.progress = units, size, folder, progress
         self.begun, self.team = begun, team
         self.note = note if settings["equal"] == "weights" else None
-        self.learners = {}
+        self.learners, self.fitted = {}, None
 
     def execute(self):
         try:
@@ -322,6 +322,10 @@ class Experiment:
     def make_plan(self):
         """Builds and measures as many models as there is time for, and decides what every trial will take."""
         settings, total = self.settings, 60 * self.settings["minutes"]
+        # First, since what it takes is not known before.
+        self.progress.line("fitting what needs no network")
+        self.fitted = fit(self.data)
+        of_folds = len(self.data.earlier) * sum(each.seconds for each in self.fitted)
         times = {}
         with self.progress.shown("", len(self.candidates)):
             for names in batched(self.candidates, 1 if settings["equal"] == "time" else self.workers.at_once):
@@ -333,7 +337,7 @@ class Experiment:
         count = -(-len(self.data.x["train"]) // self.size)
         samples = {part: len(self.data.x[part]) for part in ("validation", "test")}
         given = (count, self.trainings, settings["trials"], samples, self.workers.at_once)
-        left = total - self.elapsed() - FINISH - self.builds_of_folds(times)
+        left = total - self.elapsed() - FINISH - of_folds - self.builds_of_folds(times)
         names, chosen = affordable(times, left, *given)
         memory = settings["memory"]
         if memory:
@@ -602,7 +606,9 @@ class Experiment:
         """Returns the rows that need no network."""
         self.progress.says("what needs no network")
         scored = self.schedule["final"]["scored"]
-        made = self.folder.once("references", lambda: {"rows": references(self.data, scored)}, ("rows",))["rows"]
+        made = self.folder.once("references", lambda: {"rows": references(self.data, scored, self.fitted)}, ("rows",))[
+            "rows"
+        ]
         # JSON has no infinity: a score that is none is `None` there.
         for row in [row for row in made if None in (*row["validation"], *row["test"])]:
             self.progress.warn(f"left out: {row['title']}, whose score is not finite")

@@ -1,8 +1,12 @@
 """Rows of the table that need no network: what a cell must beat to be worth its training."""
 
+import contextlib
+import dataclasses
 import importlib.util
 import time
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -29,18 +33,55 @@ LONGEST_SEASON = 400
 FEWEST_ROWS = 10
 
 
-def references(data, scored=None):
+def references(data, scored=None, fitted=None):
     """Returns a row for each forecast or classifier without a network, on the samples that the cells are judged on.
 
     Args:
         data: The `Data`.
         scored: Dict of validation and test; how many samples, evenly spread, are scored. `None` means all.
+        fitted: What `fit` has returned for the data; `None` means that it is fitted now.
 
     Returns: A list of dicts with `name`, `title`, `validation` and `test` (a list of one score each, lower is better),
         `accuracy` (a list of one, on test; `None` without classes), `contributions` (a list of one list: a number per
         validation sample, whose mean is the score), `figures` (see there), `seconds` that it took, and `predict`, the
         seconds per sample.
     """
+    with quiet():
+        return [row(each, data, scored or {}) for each in fitted or fit(data)]
+
+
+@contextlib.contextmanager
+def quiet():
+    """Leaves out warnings, of minima that were not reached, say: the scores tell what that is worth."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@dataclasses.dataclass
+class Fitted:
+    """What needs no network, fitted.
+
+    Args:
+        name, title: What it is called.
+        forecast: Function `part -> outputs`, or `part -> losses, None`.
+        seconds: What it took.
+    """
+
+    name: str
+    title: str
+    forecast: Callable[[str], Any]
+    seconds: float
+
+    @classmethod
+    def of(cls, maker, data):
+        begin = time.perf_counter()
+        title, forecast = maker(data)
+        return cls(maker.__name__, title, forecast, time.perf_counter() - begin)
+
+
+def fit(data):
+    """Returns all that need no network, fitted."""
     if data.is_text:
         makers = [frequencies, n_gram]
     elif data.classes is not None:
@@ -56,10 +97,8 @@ def references(data, scored=None):
         makers = [mean]
         if not data.per_step and data.vocabulary is None:
             makers += [linear, *([trees] if installed("sklearn") else [])]
-    with warnings.catch_warnings():
-        # Of minima that were not reached, say: the scores tell what that is worth.
-        warnings.simplefilter("ignore")
-        return [row(maker, data, scored or {}) for maker in makers]
+    with quiet():
+        return [Fitted.of(maker, data) for maker in makers]
 
 
 def to_install(data):
@@ -83,11 +122,9 @@ def smooths(data):
     return data.series.owners[0] == data.series.owners[-1] and data.series.ends["train"].max() >= FEWEST_ROWS
 
 
-def row(maker, data, scored):
-    """Returns the row of a reference; a maker returns its title and a function `part -> outputs, or losses`."""
-    begin = time.perf_counter()
-    title, forecast = maker(data)
-    seconds = time.perf_counter() - begin
+def row(fitted, data, scored):
+    """Returns the row of what has been fitted."""
+    forecast = fitted.forecast
     begin = time.perf_counter()
     judged = {"validation": forecast("validation")}
     predict = (time.perf_counter() - begin) / len(data.x["validation"])
@@ -103,13 +140,13 @@ def row(maker, data, scored):
     contributions = [float(f"{value:.5g}") for value in data.contributions(losses["validation"])]
     accuracy = accuracies["test"]
     return {
-        "name": maker.__name__,
-        "title": title,
+        "name": fitted.name,
+        "title": fitted.title,
         **{part: [data.score(losses[part])] for part in JUDGED},
         "accuracy": [None if accuracy is None else float(np.mean(accuracy[chosen["test"]]))],
         "contributions": [contributions],
         "figures": found,
-        "seconds": seconds,
+        "seconds": fitted.seconds,
         "predict": predict,
     }
 

@@ -350,6 +350,13 @@ class Workers:
                 self.submit(worker, job, self.problem)
             except self.lost as error:
                 self.lose(worker, job, error)
+            except Exception as error:
+                if job is not None or isinstance(error, Unfit):
+                    raise
+                raise Unfit(
+                    f"{worker.where} cannot begin ({type(error).__name__}: {error}): it needs keras_adaptive_rnn, "
+                    "Keras and the backend, in the versions of this process"
+                ) from error
             else:
                 if job is None:
                     self.greet(worker, outcome)
