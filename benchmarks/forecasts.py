@@ -16,6 +16,8 @@ import numpy as np
 from keras_adaptive_rnn.comparison import Comparison, command_line
 
 RESULTS = pathlib.Path(__file__).parent / "forecasts.json"
+# What `benchmarks/forecasters.py` adds.
+FORECASTERS = RESULTS.with_name("forecasters.json")
 CELLS = ("--cells", "lstm,gru,low_rank_gru,mogrifier,min_gru", "--no-memory")
 ROWS = 3000
 
@@ -164,44 +166,44 @@ MADE = {
         ("--weights", "5000", "--minutes", "6", "--steps", "48", "--no-calendar", "--known", "sign"),
     ),
 }
-SHORT = {"value a season ago": "season ago", "gradient-boosted trees": "trees", "exponential smoothing": "ETS"}
 
 
 def kept(found, best):
     """Returns what is kept of a comparison."""
     names = ("data", "settings", "verdict", "winner", "tied", "reference", "recommendation", "intervals", "notes")
-    return {**{name: found.results[name] for name in names}, "table": found.table(), "best": best}
+    titles = {row["name"]: row["title"] for row in found.results["rows"]}
+    more = {"table": found.table(), "winner title": titles[found.winner], "best": best}
+    return {**{name: found.results[name] for name in names}, **more}
 
 
-def line(name, result):
-    """Returns the line of a comparison in the table: each row's RMSE on the test part, the lowest in bold."""
-    rows = {}
-    for row in result["table"]:
-        title = row["cell"].partition(" (")[0]
-        rows[SHORT.get(title, title)] = row["test"]
-    lowest = min(rows.values())
-    shown = [
-        f"**{rows[each]:.3g}**" if rows.get(each) == lowest else f"{rows[each]:.3g}" if each in rows else ""
-        for each in HEAD
-    ]
-    coverage = " / ".join(f"{each['coverage']:.0%}" for each in result["intervals"].values())
+def line(name, result, others):
+    """Returns the line of a comparison in the table: RMSE on the test part, and who was chosen on validation."""
+    cells = [row for row in result["table"] if "units" in row]
+    references = [row for row in result["table"] if "units" not in row]
+    winner = next(row for row in cells if row["cell"] == result["winner title"])
+
+    def shown(row, is_taken):
+        error = f" ± {row['test error']:.1g}" if row.get("test error") else ""
+        text = f"{row['cell'].partition(' (')[0]} {row['test']:.3g}{error}"
+        return f"**{text}**" if is_taken else text
+
+    by_reference = result["verdict"] == "reference"
     best = "" if result["best"] is None else f"{result['best']:.3g}"
-    return f"| {name} | {' | '.join(shown)} | {best} | {result['verdict']} | {coverage} |"
+    coverage = " / ".join(f"{each['coverage']:.0%}" for each in result["intervals"].values())
+    theirs = [f"{others[each]['test']:.3g}" if each in others else "" for each in OTHERS]
+    columns = [
+        f"{name}, {result['data']['horizon']}",
+        shown(references[0], by_reference),
+        shown(winner, not by_reference),
+        best,
+        *theirs,
+        coverage,
+    ]
+    return f"| {' | '.join(columns)} |"
 
 
-HEAD = (
-    "last value",
-    "season ago",
-    "drift",
-    "linear",
-    "trees",
-    "ETS",
-    "LSTM",
-    "GRU",
-    "low-rank GRU",
-    "Mogrifier",
-    "minGRU",
-)
+OTHERS = ("LSTM of neuralforecast", "AutoETS")
+HEAD = ("series, rows ahead", "without a network", "cell", "best possible", *OTHERS, "within 80 / 95 %")
 
 
 def main(argv=None):
@@ -218,9 +220,9 @@ def main(argv=None):
         )
         results[name] = {**kept(Comparison(output), best), "frequency": frequency}
         RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-    print(f"| | {' | '.join(HEAD)} | best possible | verdict | coverage |")
-    print("| --- |" + " ---: |" * (len(HEAD) + 1) + " --- | --- |")
-    print("\n".join(line(name, result) for name, result in results.items()))
+    beside = json.loads(FORECASTERS.read_text()) if FORECASTERS.exists() else {}
+    print(f"| {' | '.join(HEAD)} |\n| --- | --- | --- | ---: | ---: | ---: | --- |")
+    print("\n".join(line(name, result, beside.get(name, {})) for name, result in results.items()))
 
 
 if __name__ == "__main__":
