@@ -24,7 +24,7 @@ from keras_adaptive_rnn.__main__ import main
 from keras_adaptive_rnn.comparison import candidates, schedule, workers
 from keras_adaptive_rnn.comparison.progress import Progress
 from keras_adaptive_rnn.comparison.trials import Building, Trial
-from tests.backends import in_turns
+from tests.backends import in_turns, nightly
 
 pytestmark = in_turns
 
@@ -99,6 +99,7 @@ def test_a_worker_that_is_killed_loses_its_trial_only(alone, folder, monkeypatch
     assert_same(folder, alone.path)
 
 
+@nightly
 def test_any_executor_of_processes_will_do(alone, folder):
     with concurrent.futures.ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
         compare(folder, executor=pool)
@@ -135,7 +136,7 @@ def session(number):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="it reads from /proc which processes there are")
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL], ids=["ctrl_c", "kill"])
+@pytest.mark.parametrize("stop", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=nightly)], ids=["ctrl_c", "kill"])
 def test_no_process_is_left_when_it_is_stopped(stop, tmp_path):
     np.savez(tmp_path / "data.npz", x=X, y=Y)
     arguments = [str(tmp_path / "data.npz"), "--output", str(tmp_path / "out"), "--workers", "2", "--cells", "lstm,gru"]

@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn.comparison.layout import by_name, by_place
 from keras_adaptive_rnn.estimators import SequenceClassifier, SequenceRegressor
-from tests.backends import in_turns
+from tests.backends import in_turns, nightly
 from tests.test_package import run_without
 
 pytestmark = [
@@ -252,6 +252,7 @@ def test_bad_data():
         by_name(names)
 
 
+@nightly
 def test_without_scikit_learn_it_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None)
     with pytest.raises(ImportError, match="SequenceRegressor needs scikit-learn: pip install scikit-learn"):
