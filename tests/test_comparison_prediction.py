@@ -10,6 +10,7 @@ from keras_adaptive_rnn.comparison import Comparison, prediction
 from keras_adaptive_rnn.comparison.data import beside_the_model
 from keras_adaptive_rnn.comparison.figures import conformal
 from keras_adaptive_rnn.comparison.files import read
+from keras_adaptive_rnn.comparison.recursive import Rolled
 from tests.backends import in_turns
 
 pytestmark = in_turns
@@ -113,6 +114,57 @@ def test_changes_are_added_to_the_last_value(tmp_path):
         ValueError, match=r"has 4 rows up to the last one with a target, and the model reads 5 at least"
     ):
         prediction.predictions(model, card_of(data), write(tmp_path / "new.csv", ["y"], rows[:4]))
+
+
+@pytest.mark.parametrize("differences", ["yes", "no"])
+def test_row_by_row_a_model_reads_its_own_forecasts(differences, tmp_path):
+    """The sum of the last two numbers and what is known of the next row: those of Fibonacci, and their likes."""
+    rows = [[k % 7, k % 5 + 0.5] for k in range(100)]
+    options = {"target": "y", "known": ["open"], "steps": 4, "horizon": 4, "differences": differences}
+    data = read(write(tmp_path / "old.csv", ["open", "y"], rows), **options)
+    one = data.one_step
+    assert one.card["columns"] == ["y", "open"]
+
+    class Sum:
+        def predict(self, x, verbose):
+            return x[:, -1:, 0] + x[:, -2:-1, 0] + x[:, -1:, 1]
+
+    class Learned(Sum):
+        """What a `Learner` does."""
+
+        batch_size, data = 2, one
+
+        def predict(self, x):
+            return (super().predict(x, 0) - one.mean) / one.deviation
+
+    new = [*rows[:9], *([k, ""] for k in (1, 2, 3, 4))]
+    card = card_of(data, strategy="recursive")
+    found = prediction.predictions(Sum(), card, write(tmp_path / "new.csv", ["open", "y"], new))
+    given = np.array([y for _, y in rows[:9]])
+    numbers = list(np.diff(given) if differences == "yes" else given)
+    for known in (1, 2, 3, 4):
+        numbers.append(numbers[-1] + numbers[-2] + known)
+    expected = np.array(numbers[-4:])
+    expected = given[-1] + np.cumsum(expected) if differences == "yes" else expected
+    assert [row["rows ahead"] for row in found] == [1, 2, 3, 4]
+    np.testing.assert_allclose([row["y"] for row in found], expected, rtol=1e-6)
+    # What is measured on the parts of a comparison is what is predicted.
+    outputs = Rolled(Learned(), data).outputs_of("train", np.array([0, 5]))
+    for output, end in zip(outputs, data.series.ends["train"][[0, 5]], strict=True):
+        past = [[k, y] for k, y in rows[: end + 1]] + [[k, ""] for k, _ in rows[end + 1 : end + 5]]
+        if len(past) < 9 and differences == "yes":
+            continue  # The change of the first step is not known.
+        again = prediction.predictions(Sum(), card, write(tmp_path / "past.csv", ["open", "y"], past))
+        forecast = output * data.deviation + data.mean + data.series.level(np.array([end]))
+        np.testing.assert_allclose(np.ravel(forecast), [row["y"] for row in again], rtol=1e-5)
+
+
+def test_what_is_not_known_of_the_rows_to_come_is_not_forecast_row_by_row(tmp_path):
+    rows = [[k % 3, k % 7, k % 5 + 0.5] for k in range(100)]
+    path = write(tmp_path / "old.csv", ["other", "same", "y"], rows)
+    assert read(path, target="y", steps=4, horizon=3).one_step is None
+    assert read(path, target="y", steps=4, horizon=3, columns=["y"]).one_step is not None
+    assert read(path, target="y", steps=4, horizon=1, columns=["y"]).one_step is None
 
 
 def test_rows_without_a_time_are_ahead(tmp_path):

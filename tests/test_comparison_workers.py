@@ -138,10 +138,11 @@ def session(number):
 @pytest.mark.skipif(sys.platform != "linux", reason="it reads from /proc which processes there are")
 @pytest.mark.parametrize("stop", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=nightly)], ids=["ctrl_c", "kill"])
 def test_no_process_is_left_when_it_is_stopped(stop, tmp_path):
-    np.savez(tmp_path / "data.npz", x=X, y=Y)
+    # So much, and so long, that it is far from its end when it is stopped.
+    np.savez(tmp_path / "data.npz", x=np.repeat(X, 50, axis=0), y=np.repeat(Y, 50, axis=0))
     arguments = [str(tmp_path / "data.npz"), "--output", str(tmp_path / "out"), "--workers", "2", "--cells", "lstm,gru"]
     process = subprocess.Popen(
-        [*COMMAND, *arguments, "--weights", "300", "--minutes", "0.05"],
+        [*COMMAND, *arguments, "--weights", "300", "--minutes", "1"],
         cwd=pathlib.Path(kar.__file__).parents[1],
         stderr=subprocess.PIPE,
         text=True,

@@ -124,6 +124,8 @@ class Data:
         card: What is known about the data, for the report and for whoever uses the model.
         is_text: Whether the tokens are characters, and the score is in bits.
         series: The `Series` of a forecast, or `None`.
+        one_step: The `Data` of the same windows whose goal is the next row only, or `None` if a whole horizon cannot be
+            forecast row by row.
         earlier: The `Data` of earlier cuts of a forecast, for backtests.
     """
 
@@ -136,6 +138,7 @@ class Data:
     card: dict[str, Any] = dataclasses.field(default_factory=dict)
     is_text: bool = False
     series: Series | None = None
+    one_step: "Data | None" = None
     earlier: list["Data"] = dataclasses.field(default_factory=list)
 
     @property
@@ -535,11 +538,12 @@ def last_layers(data):
     return [keras.layers.Normalization(mean=mean.tolist(), variance=(deviation**2).tolist(), invert=True)]
 
 
-def beside_the_model(data, intervals=None):
+def beside_the_model(data, intervals=None, strategy="direct"):
     """Returns what the model file cannot hold, as JSON."""
     description = {
         **data.card,
         "intervals": intervals or {},
+        "strategy": strategy,
         "outputs": "probabilities of the classes" if data.classes is not None else "numbers",
     }
     return json.dumps(description, ensure_ascii=False, indent=1)

@@ -16,7 +16,7 @@ import numpy as np
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._seeds import fold_in
-from keras_adaptive_rnn.comparison import backtests, curves
+from keras_adaptive_rnn.comparison import backtests, curves, recursive
 from keras_adaptive_rnn.comparison.candidates import ModelShape, equal_sizes, resolve_candidates
 from keras_adaptive_rnn.comparison.code import lines
 from keras_adaptive_rnn.comparison.data import beside_the_model, from_arrays, last_layers, told
@@ -60,6 +60,8 @@ CLOSE, LARGEST = 0.1, 4
 ADVICE = ("verdict", "winner", "ahead", "tied", "differences", "reference")
 # Seconds to save the best model and to write the report, whose pictures need matplotlib.
 FINISH = 3
+# The share of the time that is left where the best cell is trained once more, for the next row only.
+ONE_STEP = 0.92
 
 
 def compare(
@@ -240,7 +242,9 @@ def run(data, settings, output=None, verbose=True, begun=None, team=None):
         given = (data, settings, candidates, shape, units, note_of_sizes, size, folder, progress, begun, team)
         Experiment(*given).execute()
     comparison = Comparison(path)
-    folder.write_text("best.json", beside_the_model(data, comparison.results["intervals"]))
+    folder.write_text(
+        "best.json", beside_the_model(data, comparison.results["intervals"], comparison.results["strategy"])
+    )
     folder.write_text("report.html", html(comparison))
     return comparison
 
@@ -338,6 +342,8 @@ class Experiment:
         samples = {part: len(self.data.x[part]) for part in ("validation", "test")}
         given = (count, self.trainings, settings["trials"], samples, self.workers.at_once)
         left = total - self.elapsed() - FINISH - of_folds - self.builds_of_folds(times)
+        if self.data.one_step is not None:
+            left *= ONE_STEP
         names, chosen = affordable(times, left, *given)
         memory = settings["memory"]
         if memory:
@@ -615,6 +621,17 @@ class Experiment:
             made.remove(row)
         return made
 
+    def forecaster(self, winner):
+        """Returns the `Learner` of the cell to take, with its best weights, and a note on how it forecasts."""
+        learner = self.learner(winner["name"])
+        best = min(range(len(winner["validation"])), key=lambda k: or_inf(winner["validation"][k]))
+        learner.model.load_weights(self.folder.path / "trials" / f"{winner['name']}-seed{best}.weights.h5")
+        if self.data.one_step is None or winner["validation"][best] is None:
+            return learner, None
+        rolled, record = recursive.trained(self, winner)
+        is_better = recursive.is_better(winner, best, record)
+        return rolled if is_better else learner, recursive.note(winner, best, record)
+
     def finish(self, searched, rows, behind, earlier):
         data, final = self.data, self.schedule["final"]
         count = -(-len(data.x["train"]) // self.size)
@@ -630,19 +647,18 @@ class Experiment:
             behind=behind,
         )
         winner = next(row for row in rows if row["name"] == advice["winner"])
-        learner = self.learner(winner["name"])
-        best = min(range(len(winner["validation"])), key=lambda k: or_inf(winner["validation"][k]))
-        learner.model.load_weights(self.folder.path / "trials" / f"{winner['name']}-seed{best}.weights.h5")
+        forecaster, about_rows = self.forecaster(winner)
+        learner = forecaster.learner
         outputs = {}
         if not data.is_text:
-            outputs = {part: list(learner.outputs(part, final["scored"][part])) for part in JUDGED}
+            outputs = {part: list(forecaster.outputs(part, final["scored"][part])) for part in JUDGED}
         intervals, forecast = {}, None
         if data.series is not None:
             intervals = conformal(*(np.abs(data.residuals(part, *joined(outputs[part]))) for part in JUDGED))
             windows = shown(data.series)
-            forecast = forecasts(data, windows, learner.predict(data.x["test"][windows]), intervals)
+            forecast = forecasts(data, windows, forecaster.outputs_of("test", windows), intervals)
         model = keras.Sequential([keras.Input(learner.model.input_shape[1:], dtype=learner.model.inputs[0].dtype)])
-        for layer in (*learner.model.layers, *last_layers(data)):
+        for layer in (*learner.model.layers, *last_layers(learner.data)):
             model.add(layer)
         with self.folder.replaced("best.keras") as path:
             model.save(path)
@@ -662,12 +678,13 @@ class Experiment:
             **{name: advice[name] for name in ADVICE},
             "recommendation": advice["sentence"],
             "intervals": intervals,
+            "strategy": forecaster.strategy,
             "forecast": forecast,
             "figures": figures(data, outputs),
             "folds": folds if earlier else [],
             "notes": [
                 *self.notes(),
-                *filter(None, [curves.note(rows), about(intervals), backtests.note(folds, data.measure)]),
+                *filter(None, [curves.note(rows), about_rows, about(intervals), backtests.note(folds, data.measure)]),
             ],
             "code": lines(learner, winner["rate"], final["steps"]),
         }

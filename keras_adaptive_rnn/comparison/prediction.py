@@ -7,7 +7,7 @@ import numpy as np
 
 from keras_adaptive_rnn.comparison.calendar import cycles, frequency_again
 from keras_adaptive_rnn.comparison.files import TABLES, read_npz
-from keras_adaptive_rnn.comparison.series import Features, Rows, Table, counted
+from keras_adaptive_rnn.comparison.series import Features, Rows, Table, counted, rolled
 from keras_adaptive_rnn.comparison.tables import DATE, Column, listed
 
 
@@ -144,16 +144,16 @@ class NewTable(Table):
             values = {name: self.interpolated(each, rows, name not in inside) for name, each in values.items()}
         self.check_values(rows, values, windows)
         dates = self.dates(rows) if self.has_rule or (rows.places >= 0).all() else None
-        x = self.reads.matrix(values, rows.owners, self.calendar_of_new(dates), self.ahead)[windows]
-        outputs = model.predict(x.astype("float32"), verbose=0)
+        of_calendar = self.calendar_of_new(dates)
         if self.is_forecast:
-            if self.reads.differenced:
-                outputs = outputs + self.reads.last(values, self.target, rows.owners)[ends][:, None]
+            outputs = self.forecasts(model, values, rows.owners, of_calendar, windows)
             return [
                 {**self.place(rows, end, names, last, dates, k + 1), **forecast(self.card, float(value), k)}
                 for end, of_series in zip(ends, outputs, strict=True)
                 for k, value in enumerate(of_series)
             ]
+        x = self.reads.matrix(values, rows.owners, of_calendar, 0)[windows]
+        outputs = model.predict(x.astype("float32"), verbose=0)
         if outputs.ndim == 3:
             ends, outputs = windows.ravel(), outputs.reshape(-1, outputs.shape[-1])
         by_series = self.is_whole and len(outputs) == len(names)
@@ -161,6 +161,23 @@ class NewTable(Table):
             {**self.place(rows, end, names, last, dates, by_series=by_series), **described(self.card, each)}
             for end, each in zip(ends, outputs, strict=True)
         ]
+
+    def forecasts(self, model, values, owners, of_calendar, windows):
+        """Returns the forecasts from windows, `[windows, horizon]`."""
+        reads, ends = self.reads, windows[:, -1]
+        is_change = reads.differenced is not None
+
+        def predict(x):
+            return model.predict(x, verbose=0)
+
+        if self.card["strategy"] == "direct":
+            outputs = predict(reads.matrix(values, owners, of_calendar, self.ahead)[windows].astype("float32"))
+        else:
+            matrix = reads.matrix(values, owners, of_calendar, 1).astype("float32")
+            later = matrix[ends[:, None] + np.arange(1, self.ahead)]
+            column = reads.names.index(self.target)
+            outputs = rolled(lambda x: predict(x)[:, 0], matrix[windows], later, column, is_change)
+        return outputs + reads.last(values, self.target, owners)[ends][:, None] if is_change else outputs
 
     @property
     def has_rule(self):

@@ -21,7 +21,7 @@ from keras_adaptive_rnn.one_step import export_step
 
 NEEDS = (
     *("measure", "data", "settings", "plan", "rows", "behind", "references", "search"),
-    *("winner", "recommendation", "notes", "intervals", "forecast", "figures", "folds", "code"),
+    *("winner", "recommendation", "notes", "intervals", "strategy", "forecast", "figures", "folds", "code"),
 )
 
 # The columns of the table: what it calls a figure of `table`, and its format; some of them fit 80 characters.

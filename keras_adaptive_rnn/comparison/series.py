@@ -66,7 +66,7 @@ class Features:
     """What models read of each row: decided on the rows to train on, and the same for new ones.
 
     Args:
-        observed: Names of the columns that are read up to the last row of a window.
+        observed: Names of the columns that are read up to the last row of a window; of a forecast, the target last.
         known: Names of those that are known in advance.
         means: Dict of the mean of each column, which stands for what is missing before the first value of a series.
         flags: Dict of the feature that says where a column has no value, by column.
@@ -116,6 +116,14 @@ class Features:
 
     def _with_flags(self, columns):
         return [*columns, *(self.flags[name] for name in columns if name in self.flags)]
+
+    def rolls(self, static):
+        """Returns whether a model of the next row can read its own forecasts: all else is known of the rows to come.
+
+        Args:
+            static: Names of the columns that never change within a series.
+        """
+        return not self.flags and set(self.observed[:-1]) <= set(static)
 
     def matrix(self, values, owners, of_calendar, ahead):
         """Returns the features of rows, `[rows, features]`.
@@ -567,6 +575,19 @@ class Table:
                 times=self.when(rows),
                 names=names,
             )
+            if features.rolls(self.static) and ahead > 1:
+                next_row = features.matrix(values, rows.owners, of_calendar, 1).astype("float32")
+                data.one_step = prepare(
+                    {
+                        part: (
+                            Windows(next_row, begins[part], steps),
+                            self.targets(target, rows, goals[part][:, :1], origin),
+                        )
+                        for part in parts
+                    },
+                    "series",
+                    dict(card),
+                )
         said = {part: self.about_part(rows, each) for part, each in goals.items()}
         data.card["read"] = self.read(said, data.series, told_calendar)
         return data
@@ -773,6 +794,26 @@ def changes(column, owners):
     found = np.diff(column, prepend=column[:1])
     found[np.flatnonzero(np.diff(owners, prepend=owners[0]))] = 0
     return found
+
+
+def rolled(predict, x, later, column, is_change):
+    """Returns forecasts `[windows, horizon]` of a model of the next row, which reads its own forecasts.
+
+    Args:
+        predict: Function of windows `[windows, steps, features]` that returns the next numbers, `[windows]`.
+        x: The windows.
+        later: The rows after them, `[windows, horizon - 1, features]`, of which a column is unknown.
+        column: Which one.
+        is_change: Whether the numbers are changes since the row before.
+    """
+    found = [predict(x)]
+    for k in range(later.shape[1]):
+        row = later[:, k].copy()
+        row[:, column] = found[-1]
+        x = np.concatenate([x[:, 1:], row[:, None]], axis=1)
+        found.append(predict(x))
+    found = np.stack(found, axis=1)
+    return np.cumsum(found, axis=1) if is_change else found
 
 
 def counted(count, what):

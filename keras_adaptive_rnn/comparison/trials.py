@@ -57,6 +57,9 @@ class Learner:
         batch_size: Number of sequences in a batch.
     """
 
+    # How it forecasts the rows of a horizon: all at once.
+    strategy = "direct"
+
     def __init__(self, data, shape, candidate, units, batch_size):
         self.data, self.shape, self.candidate, self.units = data, shape, candidate, units
         self.batch_size = batch_size
@@ -65,6 +68,11 @@ class Learner:
         self.told = dataclasses.replace(data, x={"train": few})
         self.model = self.make()
         compile_for(self.model, data.classes)
+
+    @property
+    def learner(self):
+        """The learner of the model: this one."""
+        return self
 
     def make(self):
         """Returns a new model, which is not compiled."""
@@ -113,11 +121,15 @@ class Learner:
 
     def outputs(self, part, count=None):
         """Yields the outputs for a part, or for `count` rows of it, in blocks, and their rows."""
-        x, size = self.data.x[part], 16 * self.batch_size
-        rows = np.arange(len(x))[spread(len(x), count)]
+        rows, size = np.arange(len(self.data.x[part])), 16 * self.batch_size
+        rows = rows[spread(len(rows), count)]
         for start in range(0, len(rows), size):
             block = rows[start : start + size]
-            yield self.predict(x[block]), block
+            yield self.outputs_of(part, block), block
+
+    def outputs_of(self, part, rows):
+        """Returns the outputs for some rows of a part."""
+        return self.predict(self.data.x[part][rows])
 
     def losses(self, part, outputs):
         """Returns the loss of each row of blocks of `outputs`, and its accuracy where there are classes."""
