@@ -269,6 +269,15 @@ def test_whether_a_curve_still_falls(fall, goes_on):
     assert (found.doublings > 0) == goes_on
 
 
+def test_a_curve_that_rises_again_no_longer_falls():
+    steps = range(100, 1700, 100)
+    rising = [[step, 1 + abs(step - 500) / 1000] for step in steps]
+    shorter = (800, 1.5)
+    assert curves.fall([rising], shorter).gain == 0
+    falling = [[step, 1 + (1600 - step) / 1000] for step in steps]
+    assert curves.fall([falling], shorter).goes_on
+
+
 def test_a_fall_within_the_noise_of_the_seeds_is_none():
     one, other = [[k, 2.0] for k in range(1, 10)], [[k, 4.0 - 0.3 * k] for k in range(1, 10)]
     assert not curves.fall([one, other]).goes_on

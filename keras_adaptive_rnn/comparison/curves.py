@@ -14,6 +14,8 @@ FEW = 8
 # A curve still falls if twice the training would bring more than this share of the score, or, where only its tail can
 # tell, than this share of its whole fall.
 OF_SCORE, OF_FALL = 0.02, 0.05
+# The share of the steps after which the best point of a curve that still falls is, on average over the seeds.
+LATE = 2 / 3
 # Falls are taken for power laws of the steps with exponent -1/2: twice the training leaves this share of them.
 SHRINKS = 2**-0.5
 MOST_DOUBLINGS = 6
@@ -61,6 +63,12 @@ def fall(curves, shorter=None):
     bests = [np.minimum.accumulate([score for _, score in curve]) for curve in curves]
     ends = np.array([best[-1] for best in bests])
     least = OF_SCORE * abs(np.mean(ends))
+    # Where the best is well before the end, more training of this kind only overfits.
+    if (
+        np.mean([curve[int(np.argmin(best))][0] / curve[-1][0] for curve, best in zip(curves, bests, strict=True)])
+        < LATE
+    ):
+        return Fall(0.0, float(least))
     if shorter is None:
         length = 1.5
         gains = [
