@@ -129,13 +129,12 @@ def test_row_by_row_a_model_reads_its_own_forecasts(differences, tmp_path):
         def predict(self, x, verbose):
             return x[:, -1:, 0] + x[:, -2:-1, 0] + x[:, -1:, 1]
 
-    class Learned(Sum):
-        """What a `Learner` does."""
-
-        batch_size, data = 2, one
+    class Learned(Rolled):
+        def __init__(self):
+            self.data, self.judged, self.batch_size = one, data, 2
 
         def predict(self, x):
-            return (super().predict(x, 0) - one.mean) / one.deviation
+            return (Sum().predict(x, 0) - one.mean) / one.deviation
 
     new = [*rows[:9], *([k, ""] for k in (1, 2, 3, 4))]
     card = card_of(data, strategy="recursive")
@@ -149,7 +148,7 @@ def test_row_by_row_a_model_reads_its_own_forecasts(differences, tmp_path):
     assert [row["rows ahead"] for row in found] == [1, 2, 3, 4]
     np.testing.assert_allclose([row["y"] for row in found], expected, rtol=1e-6)
     # What is measured on the parts of a comparison is what is predicted.
-    outputs = Rolled(Learned(), data).outputs_of("train", np.array([0, 5]))
+    outputs = Learned().outputs_of("train", np.array([0, 5]))
     for output, end in zip(outputs, data.series.ends["train"][[0, 5]], strict=True):
         past = [[k, y] for k, y in rows[: end + 1]] + [[k, ""] for k, _ in rows[end + 1 : end + 5]]
         if len(past) < 9 and differences == "yes":

@@ -2,10 +2,11 @@
 
 from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn.comparison.candidates import ModelShape
+from keras_adaptive_rnn.comparison.recursive import STRATEGIES
 from keras_adaptive_rnn.comparison.references import references
 from keras_adaptive_rnn.comparison.schedule import trial_seconds
 from keras_adaptive_rnn.comparison.statistics import mean_and_error
-from keras_adaptive_rnn.comparison.trials import Learner, full_scores
+from keras_adaptive_rnn.comparison.trials import full_scores
 
 
 def fold(experiment, data, k, rows):
@@ -27,7 +28,8 @@ def fold(experiment, data, k, rows):
         def train():
             name = row["name"]
             progress.says(f"{row['title']}, fold {k + 1}")
-            learner = Learner(data, shape, experiment.candidates[name], experiment.units[name], size)
+            strategy = experiment.strategy if data.one_step is not None else "direct"
+            learner = STRATEGIES[strategy](data, shape, experiment.candidates[name], experiment.units[name], size)
             seed = fold_in(experiment.settings["seed"], "fold", k)
             learner.train(row["rate"], seed, plan)
             found = full_scores(learner, {**plan, "scored": samples})

@@ -16,7 +16,7 @@ import numpy as np
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._seeds import fold_in
-from keras_adaptive_rnn.comparison import backtests, curves, recursive
+from keras_adaptive_rnn.comparison import backtests, curves
 from keras_adaptive_rnn.comparison.candidates import ModelShape, equal_sizes, resolve_candidates
 from keras_adaptive_rnn.comparison.code import lines
 from keras_adaptive_rnn.comparison.data import beside_the_model, from_arrays, last_layers, told
@@ -32,6 +32,7 @@ from keras_adaptive_rnn.comparison.figures import (
 from keras_adaptive_rnn.comparison.folder import Damaged, Folder, digest, fault_of_zip, origin
 from keras_adaptive_rnn.comparison.measures import latency, peak_megabytes, predict_seconds
 from keras_adaptive_rnn.comparison.progress import Progress
+from keras_adaptive_rnn.comparison.recursive import STRATEGIES
 from keras_adaptive_rnn.comparison.references import fit, references, to_install
 from keras_adaptive_rnn.comparison.report import html
 from keras_adaptive_rnn.comparison.result import NEEDS, Comparison
@@ -51,7 +52,7 @@ from keras_adaptive_rnn.comparison.schedule import (
     trial_seconds,
 )
 from keras_adaptive_rnn.comparison.statistics import mean_and_error, recommend
-from keras_adaptive_rnn.comparison.trials import Building, Learner, Trial, full_scores
+from keras_adaptive_rnn.comparison.trials import Building, Trial, full_scores
 from keras_adaptive_rnn.comparison.workers import Here, Problem, pickled, workers_for
 
 # Times of a step are equal if their logarithms differ by less, and no model gets more weights than so many times those
@@ -60,7 +61,7 @@ CLOSE, LARGEST = 0.1, 4
 ADVICE = ("verdict", "winner", "ahead", "tied", "differences", "reference")
 # Seconds to save the best model and to write the report, whose pictures need matplotlib.
 FINISH = 3
-# The share of the time that is left where the best cell is trained once more, for the next row only.
+# The share of the time that is left where a cell is trained once more, to forecast row by row.
 ONE_STEP = 0.92
 
 
@@ -258,6 +259,7 @@ class Experiment:
         self.begun, self.team = begun, team
         self.note = note if settings["equal"] == "weights" else None
         self.learners, self.fitted = {}, None
+        self.strategy, self.about_strategy = "direct", None
 
     def execute(self):
         try:
@@ -271,7 +273,9 @@ class Experiment:
     def workers_of_team(self):
         """Returns a context of what runs the trials."""
         if self.team is None:
-            return contextlib.nullcontext(Here(lambda name, units: self.learner(name), self.progress))
+            return contextlib.nullcontext(
+                Here(lambda name, units, strategy: self.learner(name, strategy), self.progress)
+            )
         return self.team(Problem(self.data, self.shape, self.size, pickled(self.candidates)), self.progress)
 
     def searched_and_trained(self):
@@ -299,11 +303,12 @@ class Experiment:
         """Returns the number of trials that are done."""
         return len(list((self.folder.path / "trials").glob("[!.]*.json")))
 
-    def learner(self, name):
+    def learner(self, name, strategy):
         """Returns the model of a cell, made and compiled when it is first needed."""
-        if name not in self.learners:
-            self.learners[name] = Learner(self.data, self.shape, self.candidates[name], self.units[name], self.size)
-        return self.learners[name]
+        if (name, strategy) not in self.learners:
+            made = STRATEGIES[strategy](self.data, self.shape, self.candidates[name], self.units[name], self.size)
+            self.learners[name, strategy] = made
+        return self.learners[name, strategy]
 
     # The plan.
 
@@ -338,12 +343,15 @@ class Experiment:
                 times |= self.build(names, times)
                 self.progress.advance(len(names))
         self.progress.line(self.says_steps(times))
+        if self.data.one_step is not None:
+            # It may turn out that horizons are better forecast row by row.
+            times = {name: {**each, "row": each["row"] * self.horizon} for name, each in times.items()}
         count = -(-len(self.data.x["train"]) // self.size)
         samples = {part: len(self.data.x[part]) for part in ("validation", "test")}
         given = (count, self.trainings, settings["trials"], samples, self.workers.at_once)
         left = total - self.elapsed() - FINISH - of_folds - self.builds_of_folds(times)
         if self.data.one_step is not None:
-            left *= ONE_STEP
+            left = ONE_STEP * (left - max(each["build"] for each in times.values()))
         names, chosen = affordable(times, left, *given)
         memory = settings["memory"]
         if memory:
@@ -369,6 +377,11 @@ class Experiment:
             "schedule": chosen,
             **origin(),
         }
+
+    @property
+    def horizon(self):
+        """How often a model of the next row is called for a forecast."""
+        return 1 if self.data.series is None else self.data.series.horizon
 
     @property
     def trainings(self):
@@ -458,7 +471,7 @@ class Experiment:
     def resize(self, name, units):
         if units != self.units[name]:
             self.units[name] = units
-            self.learners.pop(name, None)
+            self.learners.pop((name, "direct"), None)
 
     # Trials.
 
@@ -499,11 +512,9 @@ class Experiment:
             record = {**record, "weights": digest(self.folder.path / f"trials/{trial.key}.weights.h5")}
         return self.folder.put(f"trials/{trial.key}", record)
 
-    def trial(self, name, rate, seed, plan, key, title, more=None):
-        says = f"{self.candidates[name].title}, {title}"
-        return Trial(
-            name, self.units[name], rate, seed, plan, f"{name}-{key}", says, trial_seconds(plan, self.times[name]), more
-        )
+    def trial(self, name, rate, seed, plan, key, title, more=None, strategy="direct"):
+        says, seconds = f"{self.candidates[name].title}, {title}", trial_seconds(plan, self.times[name])
+        return Trial(name, self.units[name], rate, seed, plan, f"{name}-{key}", says, seconds, more, strategy)
 
     def search(self):
         """Returns `{name: {"rate": ..., "trials": [...]}}`."""
@@ -534,10 +545,13 @@ class Experiment:
 
     def train(self, searched):
         """Returns a row of figures for each of the better cells, and one for each cell behind them."""
+        self.choose_strategy(searched)
         plan, seeds = self.schedule["final"], self.settings["seeds"]
         records, names = {name: [] for name in self.cells}, self.cells
         for some in (range(1), range(1, seeds)):
-            trained = self.trials([self.full_trial(name, searched[name]["rate"], k) for k in some for name in names])
+            trained = self.trials(
+                [self.full_trial(name, searched[name]["rate"], k, self.strategy) for k in some for name in names]
+            )
             for k in some:
                 for name in names:
                     records[name].append(next(trained))
@@ -559,14 +573,29 @@ class Experiment:
         better = ranked[:kept] if first in ranked[:kept] else [*ranked[: kept - 1], first]
         return [name for name in self.cells if name in better]
 
-    def full_trial(self, name, rate, k):
+    def choose_strategy(self, searched):
+        """Decides how a horizon is forecast, by whole trainings of the cell that was the best in the search."""
+        if self.data.one_step is None:
+            return
+        name = min(self.cells, key=lambda name: min((or_inf(t["score"]) for t in searched[name]["trials"]), default=0))
+        tried = self.trials([self.full_trial(name, searched[name]["rate"], 0, strategy) for strategy in STRATEGIES])
+        direct, recursive = (or_inf(record["score"]) for record in tried)
+        self.strategy = "recursive" if recursive < direct else "direct"
+        self.about_strategy = (
+            f"Horizons are forecast {'row by row' if recursive < direct else 'at once'}: {self.candidates[name].title} "
+            f"has a validation RMSE of {recursive:.4g} row by row, and {direct:.4g} at once."
+        )
+        self.progress.line(self.about_strategy)
+
+    def full_trial(self, name, rate, k, strategy):
         """Returns a whole training with seed `k`, with all that the result needs of it."""
         seed = fold_in(self.settings["seed"], "final", k)
         title = f"seed {k + 1} of {self.settings['seeds']}"
-        return self.trial(name, rate, seed, self.schedule["final"], f"seed{k}", title, full_scores)
+        key = f"seed{k}" if strategy == "direct" else f"seed{k}-{strategy}"
+        return self.trial(name, rate, seed, self.schedule["final"], key, title, full_scores, strategy)
 
     def row(self, name, searched, records):
-        learner = self.learner(name)
+        learner = self.learner(name, self.strategy)
         # The longest training in the search with this rate, if it was clearly shorter.
         most = self.schedule["final"]["steps"] / 1.4
         same = [trial for trial in searched["trials"] if trial["rate"] == searched["rate"]]
@@ -594,9 +623,9 @@ class Experiment:
         """Returns what the model of a cell costs besides its training."""
 
         def measured():
-            learner = self.learner(name)
+            learner = self.learner(name, self.strategy)
             return {
-                "predict": predict_seconds(learner),
+                "predict": predict_seconds(learner) * (self.horizon if self.strategy == "recursive" else 1),
                 "latency": latency(learner.model),
                 "memory": peak_megabytes(learner) if self.plan["memory"] else None,
             }
@@ -621,17 +650,6 @@ class Experiment:
             made.remove(row)
         return made
 
-    def forecaster(self, winner):
-        """Returns the `Learner` of the cell to take, with its best weights, and a note on how it forecasts."""
-        learner = self.learner(winner["name"])
-        best = min(range(len(winner["validation"])), key=lambda k: or_inf(winner["validation"][k]))
-        learner.model.load_weights(self.folder.path / "trials" / f"{winner['name']}-seed{best}.weights.h5")
-        if self.data.one_step is None or winner["validation"][best] is None:
-            return learner, None
-        rolled, record = recursive.trained(self, winner)
-        is_better = recursive.is_better(winner, best, record)
-        return rolled if is_better else learner, recursive.note(winner, best, record)
-
     def finish(self, searched, rows, behind, earlier):
         data, final = self.data, self.schedule["final"]
         count = -(-len(data.x["train"]) // self.size)
@@ -647,16 +665,18 @@ class Experiment:
             behind=behind,
         )
         winner = next(row for row in rows if row["name"] == advice["winner"])
-        forecaster, about_rows = self.forecaster(winner)
-        learner = forecaster.learner
+        learner = self.learner(winner["name"], self.strategy)
+        best = min(range(len(winner["validation"])), key=lambda k: or_inf(winner["validation"][k]))
+        key = self.full_trial(winner["name"], winner["rate"], best, self.strategy).key
+        learner.model.load_weights(self.folder.path / f"trials/{key}.weights.h5")
         outputs = {}
         if not data.is_text:
-            outputs = {part: list(forecaster.outputs(part, final["scored"][part])) for part in JUDGED}
+            outputs = {part: list(learner.outputs(part, final["scored"][part])) for part in JUDGED}
         intervals, forecast = {}, None
         if data.series is not None:
             intervals = conformal(*(np.abs(data.residuals(part, *joined(outputs[part]))) for part in JUDGED))
             windows = shown(data.series)
-            forecast = forecasts(data, windows, forecaster.outputs_of("test", windows), intervals)
+            forecast = forecasts(data, windows, learner.outputs_of("test", windows), intervals)
         model = keras.Sequential([keras.Input(learner.model.input_shape[1:], dtype=learner.model.inputs[0].dtype)])
         for layer in (*learner.model.layers, *last_layers(learner.data)):
             model.add(layer)
@@ -678,13 +698,16 @@ class Experiment:
             **{name: advice[name] for name in ADVICE},
             "recommendation": advice["sentence"],
             "intervals": intervals,
-            "strategy": forecaster.strategy,
+            "strategy": self.strategy,
             "forecast": forecast,
             "figures": figures(data, outputs),
             "folds": folds if earlier else [],
             "notes": [
                 *self.notes(),
-                *filter(None, [curves.note(rows), about_rows, about(intervals), backtests.note(folds, data.measure)]),
+                *filter(
+                    None,
+                    [curves.note(rows), self.about_strategy, about(intervals), backtests.note(folds, data.measure)],
+                ),
             ],
             "code": lines(learner, winner["rate"], final["steps"]),
         }

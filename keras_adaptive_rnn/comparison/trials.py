@@ -57,22 +57,16 @@ class Learner:
         batch_size: Number of sequences in a batch.
     """
 
-    # How it forecasts the rows of a horizon: all at once.
-    strategy = "direct"
-
     def __init__(self, data, shape, candidate, units, batch_size):
         self.data, self.shape, self.candidate, self.units = data, shape, candidate, units
+        # What its outputs are judged by.
+        self.judged = data
         self.batch_size = batch_size
         # A copy in float64 is made of what tells the means, for every model: that of a large file would not fit.
         few = data.x["train"][spread(len(data.x["train"]), MOMENTS)]
         self.told = dataclasses.replace(data, x={"train": few})
         self.model = self.make()
         compile_for(self.model, data.classes)
-
-    @property
-    def learner(self):
-        """The learner of the model: this one."""
-        return self
 
     def make(self):
         """Returns a new model, which is not compiled."""
@@ -133,7 +127,7 @@ class Learner:
 
     def losses(self, part, outputs):
         """Returns the loss of each row of blocks of `outputs`, and its accuracy where there are classes."""
-        judged = [self.data.losses(part, block, rows) for block, rows in outputs]
+        judged = [self.judged.losses(part, block, rows) for block, rows in outputs]
         losses, accuracies = zip(*judged, strict=True)
         return np.concatenate(losses), None if self.data.classes is None else np.concatenate(accuracies)
 
@@ -142,7 +136,7 @@ class Learner:
         return self.summary(*self.losses(part, self.outputs(part, count)))
 
     def summary(self, losses, accuracies):
-        return self.data.score(losses), None if accuracies is None else float(np.mean(accuracies))
+        return self.judged.score(losses), None if accuracies is None else float(np.mean(accuracies))
 
     def predict(self, x):
         """Returns the outputs, computed in whole batches: another size would be compiled once more."""
@@ -252,9 +246,9 @@ class Building:
     seconds = 0.0
 
     def run(self, learner, on_progress=None):
-        """Returns the seconds that a step and the like take; `learner(name, units)` returns the `Learner`."""
+        """Returns the seconds that a step and the like take; `learner(name, units, strategy)` returns the `Learner`."""
         before = time.perf_counter()
-        made = learner(self.name, self.units)
+        made = learner(self.name, self.units, "direct")
         make = time.perf_counter() - before
         if self.in_steps:
             step_model(made.model)
@@ -273,6 +267,7 @@ class Trial:
         seconds: What it is expected to take.
         more: Function of the `Learner` and the plan that returns what else the record holds; then the weights are kept
             as well. Defaults to `None`.
+        strategy: How a horizon is forecast, `"direct"` (default) or `"recursive"`.
     """
 
     name: str
@@ -284,16 +279,18 @@ class Trial:
     says: str
     seconds: float
     more: Callable[..., dict[str, Any]] | None = None
+    strategy: str = "direct"
 
     @property
     def made_by(self):
         """What decides about its numbers."""
         plan = {key: value for key, value in self.plan.items() if key != "kept"}
-        return {"cell": self.name, "units": self.units, "rate": self.rate, "seed": self.seed, **plan}
+        made_by = {"cell": self.name, "units": self.units, "rate": self.rate, "seed": self.seed}
+        return {**made_by, "strategy": self.strategy, **plan}
 
     def run(self, learner, on_progress=None):
         """Returns the record, and the contents of the file with the weights, or `None`."""
-        made = learner(self.name, self.units)
+        made = learner(self.name, self.units, self.strategy)
         record = {**self.made_by, **made.train(self.rate, self.seed, self.plan, on_progress)}
         if self.more is None:
             return record, None
@@ -302,7 +299,7 @@ class Trial:
 
 def full_scores(learner, plan):
     """Returns the scores after a whole training, those that the result needs; judgements in it may read fewer rows."""
-    data = learner.data
+    data = learner.judged
     outputs = {part: learner.outputs(part, plan["scored"][part]) for part in JUDGED}
     if not data.is_text:
         # They are read twice; those of a text would take much memory.

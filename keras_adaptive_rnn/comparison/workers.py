@@ -27,8 +27,8 @@ import keras
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn.comparison.folder import origin
+from keras_adaptive_rnn.comparison.recursive import STRATEGIES
 from keras_adaptive_rnn.comparison.schedule import next_for
-from keras_adaptive_rnn.comparison.trials import Learner
 
 # Seconds between two looks at which workers there are, to reach a scheduler, and without any worker before giving up.
 LOOK, CONNECT, PATIENCE = 0.5, 5, 60
@@ -171,12 +171,12 @@ class Kept:
                     f"they find. Received: {name} ({type(error).__name__} in a worker: {error})"
                 ) from None
 
-    def learner(self, name, units):
-        made = self.learners.get(name)
+    def learner(self, name, units, strategy):
+        made = self.learners.get((name, strategy))
         if made is None or made.units != units:
             problem = self.problem
-            made = Learner(problem.data, problem.shape, self.candidates[name], units, problem.size)
-            self.learners[name] = made
+            made = STRATEGIES[strategy](problem.data, problem.shape, self.candidates[name], units, problem.size)
+            self.learners[name, strategy] = made
         return made
 
 
