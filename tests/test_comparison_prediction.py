@@ -271,8 +271,14 @@ def test_the_command_goes_from_a_file_to_forecasts(tmp_path, capsys):
     old = write(tmp_path / "old.csv", ["time", "load"], rows)
     out = str(tmp_path / "out")
     options = "--target load --time time --steps 6 --horizon 2 --cells lstm,gru --weights 300 --trials 1 --seeds 1"
-    main(["compare", str(old), *options.split(), "--minutes", "0.02", "--no-memory", "--output", out])
-    assert "Of the saved model's forecasts, 80 % lie within ± " in capsys.readouterr().out
+    main(["compare", str(old), *options.split(), "--folds", "2", "--minutes", "0.02", "--no-memory", "--output", out])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Of the saved model's forecasts, 80 % lie within ± " in said
+    assert "Horizons are forecast " in said
+    assert "Over 2 folds, each behind a later cut than the one before, the mean test RMSE is: " in said
+    folds = Comparison(out).results["folds"]
+    assert [row["name"] for row in folds[0]["rows"]] == [row["name"] for row in folds[1]["rows"]]
+    assert "<h2>Backtests: test RMSE behind each cut</h2>" in (tmp_path / "out" / "report.html").read_text()
     new = write(tmp_path / "new.csv", ["time", "load"], rows[-8:])
     main(["predict", out, str(new)])
     header, *lines = capsys.readouterr().out.splitlines()

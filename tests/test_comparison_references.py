@@ -1,5 +1,6 @@
 """What `compare` says that it read, what it knows of times, and the rows that need no network."""
 
+import itertools
 import json
 import re
 
@@ -558,6 +559,36 @@ def test_a_horizon_of_two_parts_is_left_out(tmp_path):
     assert goals["validation"].max() < goals["test"].min()
     assert data.card["notes"] == ["left out: 18 windows whose 10 rows to forecast are of two parts"]
     assert sum(map(len, goals.values())) + 18 == 300 - 6 - 9
+
+
+def test_folds_test_behind_earlier_cuts(tmp_path):
+    path = hourly(tmp_path, np.random.default_rng(0).normal(size=500))
+    data = read(path, horizon=4, folds=3)
+    cuts = [*data.earlier, data]
+    assert len(cuts) == 3
+    goals = [{part: cut.series.goals(cut.series.ends[part]) for part in PARTS} for cut in cuts]
+    for before, after in itertools.pairwise(goals):
+        # What one cut tests, the next one judges by.
+        np.testing.assert_allclose(before["test"].max(), after["validation"].max(), atol=1)
+        assert before["train"].max() < after["train"].max()
+        assert before["test"].max() < after["test"].min()
+    for cut, of_cut in zip(cuts, goals, strict=True):
+        assert of_cut["train"].max() < of_cut["validation"].min()
+        assert of_cut["validation"].max() < of_cut["test"].min()
+        # What comes later is not known.
+        values = cut.series.values[: of_cut["train"].max() + 1]
+        np.testing.assert_allclose(cut.mean, np.mean(values[goals_of(cut)]), atol=1e-6)
+    one = read(path, horizon=4)
+    assert one.fingerprint() == data.fingerprint()
+    with pytest.raises(ValueError, match="--folds must be 4 at most, and is 5"):
+        read(path, folds=5)
+    shops = table(tmp_path, time=np.tile(HOURS[:90], 9), load=np.arange(810) % 7, shop=np.repeat(np.arange(9), 90))
+    with pytest.raises(ValueError, match="--folds is for forecasts that are divided by time, and is 2"):
+        read(shops, group="shop", split="group", folds=2)
+
+
+def goals_of(data):
+    return data.series.goals(data.series.ends["train"])
 
 
 def test_long_windows_are_read_in_part():
