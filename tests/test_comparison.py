@@ -19,7 +19,7 @@ from keras_adaptive_rnn.__main__ import main
 from keras_adaptive_rnn.cells.bases.compared import Compared
 from keras_adaptive_rnn.comparison import candidates, files, measures, references, schedule, trials
 from keras_adaptive_rnn.comparison.data import PARTS, Data, from_arrays
-from tests.backends import in_turns
+from tests.backends import in_turns, nightly
 from tests.forgetful import Forgetful
 
 pytestmark = in_turns
@@ -372,6 +372,7 @@ def test_a_cell_without_a_memory_loses(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(not pathlib.Path("/proc/self/clear_refs").exists(), reason="only Linux tells the peak of memory")
+@nightly
 def test_the_memory_of_a_large_model():
     x, y = memory_task(64)
     learner = trials.Learner(

@@ -114,7 +114,8 @@ CASES = {
         (skim_or_read, "tf_saved_model"),
     ],
     "jax": [
-        *((make, format) for make in (several, deciding, feed_forward, *READ_TOKENS) for format in FORMATS),
+        *((make, format) for make in (several, deciding, *READ_TOKENS) for format in one_in(2, FORMATS)),
+        *((feed_forward, format) for format in one_in(3, FORMATS)),
         (linear, "onnx"),
     ],
     "torch": [

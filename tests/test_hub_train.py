@@ -319,6 +319,7 @@ for use in (lambda: kar.hub, lambda: __import__("keras_adaptive_rnn.hub")):
     assert found.stdout.count("keras_hub `keras_adaptive_rnn.hub` needs KerasHub. Install it with: pip install") == 2
 
 
+@nightly
 def test_hub_is_imported_when_it_is_used():
     code = "import sys, keras_adaptive_rnn as kar; print('keras_hub' in sys.modules, kar.hub.streams.__name__)"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -147,7 +147,7 @@ COMMANDS = {
 
 
 @pytest.mark.skipif(HERE == "tensorflow", reason="Keras's default is not missing")
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", ["compare", pytest.param("options beside -m", marks=nightly)])
 @in_turns
 def test_a_command_runs_on_the_backend_that_is_installed(command, tmp_path):
     arguments, says = COMMANDS[command]

@@ -361,6 +361,7 @@ def test_ctrl_c_keeps_what_is_done(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.skipif(keras.backend.backend() != "torch", reason="the folder is the same on every backend")
+@nightly
 def test_a_probe_that_is_killed_goes_on_to_the_same_numbers(tmp_path):
     command = ["probe", "gru", "min_gru", "--tasks", "adding", "--weights", "300", "--length", "16"]
     command += ["--updates", "3", "--rates", "0.003,0.01", "--seeds", "2", "--output"]

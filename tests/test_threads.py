@@ -32,7 +32,7 @@ ROWS = {
 }
 # Those whose run is the thread's current one, in a call as Keras makes it, run on every backend.
 EVERYWHERE = ["keras_lstm", "keras_cell", "in_keras_loop"]
-DEALT = [*EVERYWHERE, *(name for name in dealt(ROWS)[:: 1 if RUNS_ALL else 2] if name not in EVERYWHERE)]
+DEALT = [*EVERYWHERE, *(name for name in dealt(ROWS)[:: 1 if RUNS_ALL else 4] if name not in EVERYWHERE)]
 
 
 @pytest.fixture(autouse=True)

@@ -16,6 +16,7 @@ import pytest
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import _arguments, _export
+from tests.backends import nightly
 from tools import make_stubs
 
 pytestmark = pytest.mark.skipif(
@@ -149,11 +150,13 @@ def errors(tmp_path_factory):
     return by_name
 
 
+@nightly
 @pytest.mark.parametrize("name", [name for name in SOURCES if name not in REJECTED])
 def test_right_code_is_accepted(name, errors):
     assert not errors[name], "\n".join(errors[name])
 
 
+@nightly
 @pytest.mark.parametrize("name", REJECTED)
 def test_wrong_code_is_rejected(name, errors):
     _, reason = REJECTED[name]
