@@ -147,6 +147,8 @@ def test_no_process_is_left_when_it_is_stopped(stop, tmp_path):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # Tests that run in the background of a shell ignore Ctrl-C, and what they start would.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     while process.poll() is None and not list(tmp_path.glob("out/trials/*.json")):
         time.sleep(0.01)

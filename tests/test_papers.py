@@ -11,7 +11,7 @@ import pytest
 import keras_adaptive_rnn
 from examples import papers
 from examples.papers import _study
-from tests.backends import in_turns
+from tests.backends import in_turns, one_in
 
 pytestmark = in_turns
 
@@ -61,7 +61,7 @@ def make_data(module, folder):
     return []
 
 
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("name", one_in(2, STUDIES))
 def test_study(name, tmp_path, capsys):
     study, module = STUDIES[name], importlib.import_module(f"examples.papers.{name}")
     assert study.name == name

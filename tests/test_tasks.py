@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests import exporting
-from tests.backends import in_turns
+from tests.backends import in_turns, one_in
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
@@ -24,7 +24,7 @@ WARNS = {"export_and_run": pytest.mark.filterwarnings("ignore")}
 
 
 @in_turns
-@pytest.mark.parametrize("name", [pytest.param(name, marks=WARNS.get(name, ())) for name in NAMES])
+@pytest.mark.parametrize("name", [pytest.param(name, marks=WARNS.get(name, ())) for name in one_in(2, NAMES)])
 def test_task(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     if name == "export_and_run":
