@@ -45,8 +45,16 @@ def fold(experiment, data, k, rows):
     cells = [{"name": row["name"], "title": row["title"], "test": record(row)["test"]} for row in rows]
     progress.says(f"what needs no network, fold {k + 1}")
     others = experiment.folder.once(f"references-fold{k}", without_networks, ("rows",))["rows"]
-    others = [{"name": row["name"], "title": row["title"], "test": row["test"][0]} for row in others]
-    return {"test": data.card["read"]["test"], "train": data.card["read"]["train"], "rows": [*cells, *others]}
+    return of_cut(data, [*cells, *map(first_seed, others)])
+
+
+def of_cut(data, rows):
+    """Returns the record of a cut."""
+    return {"test": data.card["read"]["test"], "train": data.card["read"]["train"], "rows": rows}
+
+
+def first_seed(row):
+    return {"name": row["name"], "title": row["title"], "test": row["test"][0]}
 
 
 def fold_seconds(experiment, name):
@@ -62,8 +70,7 @@ def earlier(experiment, rows):
 
 def last(data, rows, others):
     """Returns the record of the last cut, whose scores are those of the first seed."""
-    kept = [{"name": row["name"], "title": row["title"], "test": row["test"][0]} for row in (*rows, *others)]
-    return {"test": data.card["read"]["test"], "train": data.card["read"]["train"], "rows": kept}
+    return of_cut(data, [first_seed(row) for row in (*rows, *others)])
 
 
 def means(records):

@@ -438,16 +438,20 @@ def _numbers(data):
     target = data.card.get("target")
     scaled = data.y if target is None else {part: array.reshape(-1, 1) for part, array in data.y.items()}
     check_scales(scaled, None if target is None else [target], "y")
-    axes = tuple(range(scaled["train"].ndim - 1))
-    # The model adds the mean in float32: rounded beforehand, it shifts nothing.
-    data.mean = scaled["train"].mean(axes).astype("float32").astype("float64")
-    data.deviation = scaled["train"].std(axes)
+    data.mean, data.deviation = mean_and_deviation(scaled["train"])
     if not (data.deviation > 0).all():
         raise ValueError(
             "Argument `y` must vary: every sample to train on has the same number. Received: "
             f"{data.mean[data.deviation == 0][0]:g} in each"
         )
     data.y = {part: ((array - data.mean) / data.deviation).astype("float32") for part, array in data.y.items()}
+
+
+def mean_and_deviation(numbers):
+    """Returns the mean and the standard deviation of each column, over all other axes."""
+    axes = tuple(range(numbers.ndim - 1))
+    # The model adds the mean in float32: rounded beforehand, it shifts nothing.
+    return numbers.mean(axes).astype("float32").astype("float64"), numbers.std(axes)
 
 
 def _classes(data, classes):

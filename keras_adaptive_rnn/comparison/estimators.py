@@ -11,9 +11,9 @@ import numpy as np
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn.comparison.candidates import Candidate, ModelShape, offered
-from keras_adaptive_rnn.comparison.data import Data, check_scales, last_layers
+from keras_adaptive_rnn.comparison.data import Data, check_scales, last_layers, mean_and_deviation
 from keras_adaptive_rnn.comparison.layout import by_name, by_place, check_axes, check_order
-from keras_adaptive_rnn.comparison.trials import Learner
+from keras_adaptive_rnn.comparison.trials import Learner, in_whole_batches
 from keras_adaptive_rnn.loop.rnn import RNN
 from keras_adaptive_rnn.optimizers.falling import falling
 
@@ -241,8 +241,7 @@ class SequenceRegressor(Sequences, keras.wrappers.SKLearnRegressor):
         self.targets_ndim_ = y.ndim
         y = y.reshape(len(y), -1).astype("float64")
         check_scales({"train": y}, None, "y")
-        # As in `compare`, the model adds the mean in float32.
-        mean, deviation = y.mean(axis=0).astype("float32").astype("float64"), y.std(axis=0)
+        mean, deviation = mean_and_deviation(y)
         deviation[deviation == 0] = 1
         scaled = ((y - mean) / deviation).astype("float32")
         return Data({"train": x.astype("float32")}, {"train": scaled}, mean=mean, deviation=deviation)
@@ -360,10 +359,8 @@ def seeded(random_state):
 
 
 def outputs_of(model, x, batch_size):
-    """Returns the outputs of a model for all samples: another number of them would be compiled once more."""
+    """Returns the outputs of a model for all samples."""
     if len(x) == 1:
         # A forecast that goes on from its own predictions asks for one after the other.
         return np.asarray(keras.ops.convert_to_numpy(model.predict_on_batch(x)))
-    missing = -len(x) % batch_size
-    padded = np.concatenate([x, np.repeat(x[:1], missing, axis=0)])
-    return model.predict(padded, batch_size=batch_size, verbose=0)[: len(x)]
+    return in_whole_batches(model, x, batch_size)

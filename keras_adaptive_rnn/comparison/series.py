@@ -552,14 +552,15 @@ class Table:
         }
         check_scales({part: matrix[read] for part, read in of_part.items()}, features.names, "x")
         matrix = matrix.astype("float32")
-        data = prepare(
-            {
-                part: (Windows(matrix, begins[part], steps), self.targets(target, rows, goals[part], origin))
-                for part in parts
-            },
-            "series",
-            card,
-        )
+
+        def sequences(matrix, goals):
+            parts = {
+                part: (Windows(matrix, begins[part], steps), self.targets(target, rows, each, origin))
+                for part, each in goals.items()
+            }
+            return prepare(parts, "series", card)
+
+        data = sequences(matrix, goals)
         if self.is_forecast:
             ends = {part: each + steps - 1 for part, each in begins.items()}
             data.series = Series(
@@ -577,17 +578,7 @@ class Table:
             )
             if features.rolls(self.static) and ahead > 1:
                 next_row = features.matrix(values, rows.owners, of_calendar, 1).astype("float32")
-                data.one_step = prepare(
-                    {
-                        part: (
-                            Windows(next_row, begins[part], steps),
-                            self.targets(target, rows, goals[part][:, :1], origin),
-                        )
-                        for part in parts
-                    },
-                    "series",
-                    dict(card),
-                )
+                data.one_step = sequences(next_row, {part: each[:, :1] for part, each in goals.items()})
         said = {part: self.about_part(rows, each) for part, each in goals.items()}
         data.card["read"] = self.read(said, data.series, told_calendar)
         return data

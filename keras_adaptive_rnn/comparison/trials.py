@@ -46,6 +46,13 @@ def restart(model, make, seed):
         variable.assign(np.zeros(variable.shape, variable.dtype))
 
 
+def in_whole_batches(model, x, batch_size):
+    """Returns the outputs of a model, computed in whole batches: another size would be compiled once more."""
+    missing = -len(x) % batch_size
+    padded = np.concatenate([x, np.repeat(x[:1], missing, axis=0)]) if missing else x
+    return model.predict(padded, batch_size=batch_size, verbose=0)[: len(x)]
+
+
 class Learner:
     """The model of one cell.
 
@@ -139,10 +146,8 @@ class Learner:
         return self.judged.score(losses), None if accuracies is None else float(np.mean(accuracies))
 
     def predict(self, x):
-        """Returns the outputs, computed in whole batches: another size would be compiled once more."""
-        missing = -len(x) % self.batch_size
-        padded = np.concatenate([x, np.repeat(x[:1], missing, axis=0)]) if missing else x
-        return self.model.predict(padded, batch_size=self.batch_size, verbose=0)[: len(x)]
+        """Returns the outputs for sequences."""
+        return in_whole_batches(self.model, x, self.batch_size)
 
     def train(self, rate, seed, plan, on_progress=None):
         """Trains from a fresh initialization and restores the best validation weights.
@@ -262,7 +267,7 @@ class Trial:
     Args:
         name, units: The cell and its size.
         rate, seed, plan: Those of `Learner.train`.
-        key: What its file is called, after the cell.
+        key: What its file is called.
         says: What is shown while it runs.
         seconds: What it is expected to take.
         more: Function of the `Learner` and the plan that returns what else the record holds; then the weights are kept
