@@ -103,6 +103,56 @@ def test_what_cannot_be_repeated_is_called(function):
     assert counted.calls == 3
 
 
+def test_threads_may_trace_while_others_draw(monkeypatch):
+    """PyTorch locks a generator that is read; with the garbage collector in between, two threads would block."""
+    for name in ("get_rng_state", "initial_seed", "seed"):
+        monkeypatch.setattr(torch, name, None)
+    repeated = Traced(lambda a: [a * 2])
+    for a in (A, A - 7, A):
+        assert torch.equal(repeated(a)[0], a * 2)
+
+
+FUNCTIONAL = torch.nn.functional
+DRAWS = {
+    "rand": lambda: torch.rand(2, 3),
+    "randn": lambda: torch.randn(2, 3),
+    "randint": lambda: torch.randint(9, (2, 3)),
+    "randperm": lambda: torch.randperm(3),
+    "like": lambda: torch.rand_like(B0) + torch.randn_like(B0) + torch.randint_like(B0, 9),
+    "normal": lambda: torch.normal(B0, 1.0),
+    "bernoulli": lambda: torch.bernoulli(B0 / 2),
+    "poisson": lambda: torch.poisson(B0 * 99),
+    "multinomial": lambda: torch.multinomial(B0, 3),
+    "binomial": lambda: torch.binomial(B0 * 99, B0 / 2),
+    "distributions": lambda: torch.distributions.Dirichlet(B0).sample() + torch.distributions.Gamma(B0, B0).sample(),
+    "gumbel_softmax": lambda: FUNCTIONAL.gumbel_softmax(B0),
+    "rrelu": lambda: FUNCTIONAL.rrelu(-B0, training=True),
+    "alpha_dropout": lambda: FUNCTIONAL.alpha_dropout(B0, 0.5, training=True),
+    "feature_alpha_dropout": lambda: FUNCTIONAL.feature_alpha_dropout(torch.ones(40, 3), 0.5, training=True)[:2],
+    "dropout1d": lambda: FUNCTIONAL.dropout1d(torch.ones(40, 3), 0.5)[:2],
+    "dropout2d": lambda: FUNCTIONAL.dropout2d(torch.ones(1, 40, 1, 1), 0.5)[0, :3, 0, 0],
+    "dropout3d": lambda: FUNCTIONAL.dropout3d(torch.ones(1, 40, 1, 1, 1), 0.5)[0, :3, 0, 0, 0],
+    "max_pool": lambda: FUNCTIONAL.fractional_max_pool2d(POOLED, 2, output_size=5)[0, :2, :3],
+    "lowrank": lambda: torch.svd_lowrank(POOLED[0], 1, niter=0)[0][:2, :1].abs() * 1e3,
+    "operation": lambda: torch.ops.aten.rand([2, 3]),
+    "of somebody else": lambda: torch.ops.kar_tests.noise(B0),
+}
+B0 = torch.linspace(0.3, 0.9, 6).reshape(2, 3)
+POOLED = torch.randn(1, 12, 12)
+
+
+@torch.library.custom_op("kar_tests::noise", mutates_args=())
+def noise(like: torch.Tensor) -> torch.Tensor:
+    return torch.rand(like.shape)
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_what_is_drawn_is_no_constant(name):
+    repeated = Traced(lambda a: [a + DRAWS[name]()])
+    found = [repeated(A)[0] for _ in range(12)]
+    assert not all(torch.equal(each, found[-1]) for each in found[2:-1])
+
+
 @pytest.mark.parametrize("other", [A.double(), A[:1]])
 def test_what_the_second_call_finds_changed_is_called(other):
     counted = Counted(lambda a: [ops.cast(a, "float32") * 2])

@@ -23,6 +23,13 @@ DYNAMIC_SHAPES = {
 }
 IN_PLACE = {f"__i{name}__" for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor")}
 IN_PLACE |= {"__setitem__", "__ilshift__", "__irshift__"}
+# Functions that draw random numbers, beside those whose operation has PyTorch's tag that says so.
+DRAWING = {
+    *("alpha_dropout_", "dropout_", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"),
+    *("feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "rrelu", "rrelu_", "gumbel_softmax"),
+    *("binomial", "random", "random_", "_sample_dirichlet", "pca_lowrank", "svd_lowrank"),
+    *(f"{each}fractional_max_pool{n}d{more}" for each in ("", "_") for n in (2, 3) for more in ("", "_with_indices")),
+}
 
 
 class Traced:
@@ -47,13 +54,10 @@ class Traced:
         return self.run(*tensors)
 
     def trace(self, *tensors):
-        before = generator_states(tensors)
         tracer = Tracer(tensors)
         with tracer:
             results = self.function(*tracer.arguments)
-        after = generator_states(tensors)
-        draws = before is None or after is None or not all(map(torch.equal, before, after))
-        replay = None if draws else tracer.replay(results)
+        replay = tracer.replay(results)
 
         def second(*again):
             alike = all(a.shape == b.shape and a.dtype == b.dtype for a, b in zip(tensors, again, strict=True))
@@ -64,18 +68,16 @@ class Traced:
         return results
 
 
-def generator_states(tensors):
-    """Returns the states of the default generators of the CPU and of the devices of `tensors`.
-
-    `None` while a CUDA graph is captured, when they cannot be read.
-    """
-    states = [torch.get_rng_state()]
-    for device in {t.device for t in tensors if t.device.type != "cpu"}:
-        if device.type == "cuda" and torch.cuda.is_current_stream_capturing():
-            return None
-        arguments = () if device.type == "mps" else (device,)
-        states.append(torch.get_device_module(device).get_rng_state(*arguments))
-    return states
+# The states of the generators would tell as well, but threads that read them wait for each other for ever if Python's
+# garbage collector runs while one does: PyTorch holds a lock meanwhile.
+@functools.cache
+def draws(name):
+    """Returns whether a function of PyTorch, or one of its operations, draws random numbers."""
+    name = name.partition(".")[0]
+    operation = getattr(torch.ops.aten, name, None)
+    overloads = operation.overloads() if hasattr(operation, "overloads") else ()
+    is_tagged = any(torch.Tag.nondeterministic_seeded in getattr(operation, each).tags for each in overloads)
+    return is_tagged or name in DRAWING
 
 
 class Tracer(TorchFunctionMode):
@@ -116,7 +118,7 @@ class Tracer(TorchFunctionMode):
         tensors = tensors_in(values)
         if (
             name in DYNAMIC_SHAPES
-            # The default generators are compared before and after.
+            or draws(name)
             or any(isinstance(value, torch.Generator) for value in values)
             or (writes and id(args[0]) not in self.names)
             or kwargs.get("out") is not None
@@ -126,9 +128,11 @@ class Tracer(TorchFunctionMode):
         ):
             return False
         self.seen += results
-        # What depends on neither an argument nor a weight, which may change between calls, is a constant.
+        # What depends on neither an argument nor a weight, which may change between calls, is a constant; but nobody
+        # knows what an operation of somebody else's does.
         if not any(id(t) in self.names or isinstance(t, torch.nn.Parameter) for t in tensors):
-            return True
+            module = getattr(function, "__module__", None) or ""
+            return not module.startswith("torch._ops.") or module in ("torch._ops.aten", "torch._ops.prims")
         if not writes and all(any(r is t for t in tensors) for r in results):
             # For example a cast to the dtype that the tensor has.
             return True
