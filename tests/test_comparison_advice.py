@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn._command_line import without_logs
-from keras_adaptive_rnn.comparison import candidates, curves, experiment, recursive, schedule, statistics, trials
+from keras_adaptive_rnn.comparison import candidates, curves, experiment, schedule, statistics, strategies, trials
 from keras_adaptive_rnn.comparison.data import from_arrays
 from keras_adaptive_rnn.comparison.references import references as without_network
 from tests.backends import in_turns
@@ -395,7 +395,7 @@ class Scripted(trials.Learner):
 
 
 def test_a_cell_that_starts_slowly_and_wins_in_the_end_is_found(tmp_path, monkeypatch):
-    monkeypatch.setitem(recursive.STRATEGIES, "direct", Scripted)
+    monkeypatch.setitem(strategies.LEARNERS, "direct", Scripted)
     monkeypatch.setattr(experiment, "BUILD", math.inf)
     x, y = task()
     names = ["lstm", "gru", "min_gru", "rglru"]

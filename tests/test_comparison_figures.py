@@ -5,6 +5,7 @@ import pytest
 
 from keras_adaptive_rnn.comparison import figures
 from keras_adaptive_rnn.comparison.data import Data, Series, from_arrays
+from keras_adaptive_rnn.comparison.intervals import about, conformal
 from tests.backends import in_turns
 
 pytestmark = in_turns
@@ -55,8 +56,8 @@ def test_forecasts(data, rng):
     hours = (22 + series.ticks[series.goals(series.ends["test"])]) % 24
     by_hour = [np.sqrt(np.mean(errors[hours == hour] ** 2)) for hour in range(24)]
     np.testing.assert_allclose(found["by hour"], by_hour)
-    validation = np.abs(outputs["validation"] - data.y["validation"]) * 5
-    intervals = figures.conformal(validation, np.abs(errors))
+    validation = (outputs["validation"] - data.y["validation"]) * 5
+    intervals = conformal(about(validation), about(errors))
     assert found["coverage"] == {level: each["coverage"] for level, each in intervals.items()}
     # Quantile by quantile, as the loss is defined.
     losses = []
@@ -72,7 +73,8 @@ def test_the_picture_shows_the_last_forecasts_without_overlap(data, monkeypatch)
     assert len(windows) == 10
     goals = data.series.goals(data.series.ends["test"][windows]).ravel()
     np.testing.assert_array_equal(goals, np.arange(89, 119))
-    found = figures.forecasts(data, windows, data.y["test"][windows], {"80": {"width": [1, 2, 3]}})
+    values = 5 * data.y["test"][windows] + 2
+    found = figures.forecasts(data.series, windows, values, about(values), {"80": {"width": [1, 2, 3]}})
     np.testing.assert_allclose(found["forecast"], found["truth"])
     np.testing.assert_allclose(np.subtract(found["upper 80"], found["truth"]), np.tile([1, 2, 3], 10))
     assert (found["series"], found["time"][0]) == ("b", "2024-01-03T03:00:00")

@@ -7,10 +7,11 @@ import pytest
 
 from keras_adaptive_rnn.__main__ import main
 from keras_adaptive_rnn.comparison import Comparison, prediction
-from keras_adaptive_rnn.comparison.data import beside_the_model
-from keras_adaptive_rnn.comparison.figures import conformal
+from keras_adaptive_rnn.comparison.candidates import ModelShape, offered
+from keras_adaptive_rnn.comparison.data import Data, beside_the_model
 from keras_adaptive_rnn.comparison.files import read
-from keras_adaptive_rnn.comparison.recursive import Rolled
+from keras_adaptive_rnn.comparison.intervals import LEVELS, about, ascending, conformal, interval, pinball_losses
+from keras_adaptive_rnn.comparison.strategies import Quantiles, Rolled, learned_intervals
 from tests.backends import in_turns
 
 pytestmark = in_turns
@@ -50,6 +51,7 @@ def table(count, gaps=(), group=None):
 
 
 HEADER = ["time", "a", "b", "open", "load"]
+SIZES = {"train": 2000, "validation": 1000, "test": 1000}
 OPTIONS = {"target": "load", "time": "time", "known": ["open"], "steps": 5, "horizon": 3}
 
 
@@ -95,6 +97,7 @@ def test_the_time_of_a_forecast_and_its_intervals(tmp_path):
     ]
     zoned = [f"{time}+02:00" for time in hours(100)]
     assert forecast(zoned)[1]["t"] == "2024-03-05T05:00+02:00"
+    assert forecast([time.removesuffix(":00") for time in hours(100)])[1]["t"] == "2024-03-05T05"
     days = np.arange("2024-01-01", "2024-08-01", dtype="datetime64[D]")
     # The last one is a Wednesday; two business days later, it is Friday.
     assert forecast(map(str, days[np.is_busday(days)]))[1]["t"] == "2024-08-02"
@@ -255,15 +258,67 @@ def test_other_kinds_of_files_are_refused(tmp_path):
 def test_intervals_hold_what_they_say():
     rng = np.random.default_rng(0)
     # Of two rows of a horizon, the second one has twice the errors.
-    validation, test = np.abs(rng.normal(size=(2, 4000, 2)) * [1, 2])
-    found = conformal(validation, test)
+    validation, test = rng.normal(size=(2, 4000, 2)) * [1, 2]
+    found = conformal(about(validation), about(test))
     np.testing.assert_allclose(found["80"]["width"], [1.2816, 2 * 1.2816], rtol=0.05)
     np.testing.assert_allclose(found["95"]["width"], [1.96, 2 * 1.96], rtol=0.05)
     np.testing.assert_allclose([found["80"]["coverage"], found["95"]["coverage"]], [0.8, 0.95], atol=0.02)
     # Of nine errors, the largest is exceeded by a tenth of all others.
     nine, test = np.arange(9.0)[:, None], test[:, :1]
-    assert conformal(nine, test) == {"80": {"width": [7.0], "coverage": float(np.mean(test <= 7))}}
-    assert conformal(nine[:3], test) == {}
+    assert conformal(about(-nine), about(test)) == {
+        "80": {"width": [7.0], "coverage": float(np.mean(np.abs(test) <= 7))}
+    }
+    assert conformal(about(nine[:3]), about(test)) == {}
+
+
+def test_intervals_between_quantiles_vary_with_the_noise():
+    rng = np.random.default_rng(0)
+    noise = rng.choice([1.0, 5.0], size=(2, 6000, 1))
+    truth = noise * rng.normal(size=noise.shape)
+    # What a network says: the right quantiles, but less wide, and in disorder.
+    ends = ascending(noise[..., None] * np.array([-1.96, 1.2816, -1.2816, 1.96]) / 1.25)
+    validation, test = ends - truth[..., None]
+    found = conformal(validation, test)
+    np.testing.assert_allclose([found["80"]["coverage"], found["95"]["coverage"]], [0.8, 0.95], atol=0.015)
+    for level in found:
+        lower, upper = interval(np.zeros_like(truth[1]), ends[1], level, found[level]["width"])
+        np.testing.assert_allclose(np.mean((lower <= truth[1]) & (truth[1] <= upper)), found[level]["coverage"])
+        assert (upper - lower)[noise[1] == 5].mean() > 2 * (upper - lower)[noise[1] == 1].mean()
+    constant = about(-truth)
+    of_constant = pinball_losses(constant[0], conformal(*constant))
+    assert np.mean(pinball_losses(validation, found)) < np.mean(of_constant)
+
+
+def test_a_cell_learns_the_quantiles_of_each_row():
+    """The last number of a sequence tells how much the next two vary."""
+    rng = np.random.default_rng(0)
+    x = {part: rng.choice([1.0, 4.0], size=(count, 3, 1)).astype("float32") for part, count in SIZES.items()}
+    y = {part: (each[:, -1] * rng.normal(size=(len(each), 2))).astype("float32") for part, each in x.items()}
+    data = Data(x, y, mean=np.array([10.0]), deviation=np.array([2.0]))
+    candidate = offered()["gru"]
+    learner = Quantiles(data, ModelShape(1, None, 2, 1), candidate, 8, 64)
+    plan = {"steps": 400, "pieces": 4, "validations": 4, "rows": 300, "scored": dict.fromkeys(SIZES)}
+    record = learner.train(0.02, 0, plan)
+    found = learned_intervals(learner, plan)
+    # The quantiles are known: those of the normal distribution, for each of both deviations.
+    known = x["test"][:, -1:, :, None] * np.array([-1.96, -1.2816, 1.2816, 1.96])
+    truth = y["test"].astype(float)
+    best = 2 * np.mean(pinball_losses(known[:, 0] - truth[..., None], {level: {"width": [0, 0]} for level in LEVELS}))
+    assert best < found["pinball"] < 1.1 * best
+    assert found["pinball"] == pytest.approx(record["score"], rel=0.05)
+    for level, each in found["intervals"].items():
+        assert each["coverage"] == pytest.approx(int(level) / 100, abs=0.04)
+    # What is saved predicts them in the unit of the target.
+    ends = learner.finished_model().predict(x["test"], verbose=0)
+    assert ends.shape == (SIZES["test"], 2, 4)
+    np.testing.assert_allclose(ascending(ends), 10 + 2 * learner.outputs_of("test", slice(None)), rtol=1e-4)
+
+
+def test_a_forecast_is_in_its_interval():
+    ends = np.array([1.0, 2.0, 3.0, 4.0])
+    assert interval(2.5, ends, "80", 0.25) == (1.75, 3.25)
+    assert interval(0.5, ends, "80", 0.25) == (0.5, 3.25)
+    assert interval(2.5, ends, "95", -2.0) == (2.5, 2.5)
 
 
 def test_the_command_goes_from_a_file_to_forecasts(tmp_path, capsys):
@@ -288,6 +343,8 @@ def test_the_command_goes_from_a_file_to_forecasts(tmp_path, capsys):
     assert float(lower) < float(low) < float(load) < float(high) < float(higher)
     found = Comparison(out)
     assert found.predict(new)[0]["load"] == float(load)
+    exec(found.code, {})  # From the file that was compared on.
+    assert capsys.readouterr().out.startswith("{'time': '2024-03-13T12:00', 'load': ")
     assert found.results["intervals"]["80"]["width"][0] == pytest.approx(float(load) - float(low), rel=1e-4)
     main(["predict", out, str(new), "--output", str(tmp_path / "new_forecasts.csv")])
     assert (tmp_path / "new_forecasts.csv").read_text() == "\n".join([header, *lines, ""])

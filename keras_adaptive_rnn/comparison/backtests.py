@@ -2,10 +2,10 @@
 
 from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn.comparison.candidates import ModelShape
-from keras_adaptive_rnn.comparison.recursive import STRATEGIES
 from keras_adaptive_rnn.comparison.references import references
 from keras_adaptive_rnn.comparison.schedule import trial_seconds
 from keras_adaptive_rnn.comparison.statistics import mean_and_error
+from keras_adaptive_rnn.comparison.strategies import STRATEGIES
 from keras_adaptive_rnn.comparison.trials import full_scores
 
 

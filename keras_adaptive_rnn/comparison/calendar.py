@@ -284,11 +284,6 @@ def season_of(pieces, candidates):
     return max(confirmed, key=lambda lag: found[lag] * (1 - lag / length), default=None)
 
 
-def dates_of(seconds):
-    """Returns `datetime64[s]` of seconds since the year 1."""
-    return np.datetime64("0001-01-01", "s") + np.asarray(seconds, "int64")
-
-
 def steps_between(ticks):
     """Returns where ticks are left out, as pairs of the place before and how many are missing after it."""
     missing = np.diff(ticks) - 1

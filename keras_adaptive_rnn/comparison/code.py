@@ -1,28 +1,55 @@
-"""The Python lines that make the winner."""
+"""The Python lines that predict with the winner, and train others like it."""
 
 import math
+import textwrap
+
+from keras_adaptive_rnn.comparison.tables import listed
 
 TEMPLATE = """\
 import keras
 import keras_adaptive_rnn as kar
 
-model = keras.Sequential(
-    [
-        {layers}
-    ]
-)
-{prepare}model.compile(
-    keras.optimizers.Adam({rate:g}, clipnorm=1.0),
-    {loss},
-)
-# The comparison also let the rate fall to a tenth in the second half, and kept the weights best on validation.
-model.fit(x_train, y_train, batch_size={batch_size}, epochs={epochs})
+{use}
+
+# Another model like it. The comparison also let the rate fall to a tenth in the second half, and kept the weights that
+# were best on validation.{reads}
+def train(x_train, y_train):
+    model = keras.Sequential(
+        [
+            {layers}
+        ]
+    )
+{prepare}    model.compile(
+        keras.optimizers.Adam({rate:g}, clipnorm=1.0),
+        {loss},
+    )
+    model.fit(x_train, y_train, batch_size={batch_size}, epochs={epochs})
+    return model
+"""
+ROWS = """\
+# The saved model: from a file to predictions.
+found = kar.comparison.Comparison({folder!r})
+for row in found.predict({file!r}):
+    print(row)
+"""
+MODEL = """\
+# The saved model: it reads what was compared on, as it is.
+model = kar.comparison.Comparison({folder!r}).best_model()
 """
 
 
-def lines(learner, rate, steps):
-    """Returns lines that make and train a model such as that of `learner`, from `x_train` and `y_train`."""
+def lines(learner, rate, steps, folder, file):
+    """Returns lines that predict with the saved model, and train a model such as that of `learner`.
+
+    Args:
+        learner: The `Learner` of the winner.
+        rate, steps: Its learning rate, and the steps of its training.
+        folder: Path of the comparison.
+        file: Path of the data, or `None` if it was no file.
+    """
     data = learner.data
+    use = (MODEL if file is None or data.is_text else ROWS).format(folder=str(folder), file=file)
+    reads = ""
     if data.vocabulary is not None:
         layers = [
             'keras.Input((None,), dtype="int32")',
@@ -31,8 +58,10 @@ def lines(learner, rate, steps):
         ]
         prepare = ""
     else:
+        if "columns" in data.card:
+            reads = f" It reads windows [windows, steps, features] of {listed(data.card['columns'])}."
         layers = [f"keras.Input((None, {learner.shape.features}))", "keras.layers.Normalization()"]
-        prepare = "model.layers[0].adapt(x_train)\n"
+        prepare = "    model.layers[0].adapt(x_train)\n"
     for layer in learner.recurrent:
         sequences = ", return_sequences=True" if layer.return_sequences else ""
         # `key` is that of a cell that a function of the user makes.
@@ -41,14 +70,16 @@ def lines(learner, rate, steps):
     layers.append(f"keras.layers.Dense({learner.shape.outputs})")
     if data.classes is None:
         loss = '"mse"'
-        prepare += "# The targets: less their mean, and divided by their standard deviation.\n"
-        prepare += "mean, deviation = y_train.mean(axis=0), y_train.std(axis=0)\n"
-        prepare += "y_train = (y_train - mean) / deviation\n"
+        prepare += "    # The targets: less their mean, and divided by their standard deviation.\n"
+        prepare += "    mean, deviation = y_train.mean(axis=0), y_train.std(axis=0)\n"
+        prepare += "    y_train = (y_train - mean) / deviation\n"
     else:
         loss = "keras.losses.SparseCategoricalCrossentropy(from_logits=True)"
     epochs = max(1, math.ceil(steps * learner.batch_size / len(data.x["train"])))
     return TEMPLATE.format(
-        layers="\n        ".join(f"{layer}," for layer in layers),
+        use=use,
+        reads="".join(f"\n# {line}" for line in textwrap.wrap(reads.strip(), 118)),
+        layers="\n            ".join(f"{layer}," for layer in layers),
         prepare=prepare,
         rate=rate,
         loss=loss,

@@ -72,6 +72,7 @@ def show(comparison, wide):
         {
             "the report": "report.html",
             "the best model": "best.keras",
+            "the ends of intervals": "quantiles.keras",
             "one step of it, for ONNX": "best_step.onnx",
             "one step of it, for LiteRT": "best_step.tflite",
             "all figures": "results.json",

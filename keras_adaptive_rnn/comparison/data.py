@@ -127,6 +127,7 @@ class Data:
         one_step: The `Data` of the same windows whose goal is the next row only, or `None` if a whole horizon cannot be
             forecast row by row.
         earlier: The `Data` of earlier cuts of a forecast, for backtests.
+        file: Path of the file that it was read from, or `None`.
     """
 
     x: dict[str, np.ndarray]
@@ -140,6 +141,7 @@ class Data:
     series: Series | None = None
     one_step: "Data | None" = None
     earlier: list["Data"] = dataclasses.field(default_factory=list)
+    file: str | None = None
 
     @property
     def per_step(self):
@@ -405,9 +407,9 @@ def check_scales(parts, columns, argument):
     What is lost before, in a series of a hundred million that varies by one, no layer brings back.
     """
     for k in range(parts["train"].shape[-1]):
-        column = {part: array[..., k].astype("float64") for part, array in parts.items()}
+        column = {part: array[..., k].astype("float64", copy=False) for part, array in parts.items()}
         name = f"`{argument}[..., {k}]`" if columns is None else f"column {columns[k]!r}"
-        largest = max(np.abs(array).max() for array in column.values())
+        largest = max(max(-array.min(), array.max()) for array in column.values())
         if largest > LARGEST:
             raise ValueError(
                 f"{name} has numbers as large as {largest:.3g}, beyond the {LARGEST:g} that models in float32 can "
@@ -431,7 +433,7 @@ def check_scales(parts, columns, argument):
 
 
 def _numbers(data):
-    data.y = {part: array.astype("float64") for part, array in data.y.items()}
+    data.y = {part: array.astype("float64", copy=False) for part, array in data.y.items()}
     if data.y["train"].ndim == 1:
         data.y = {part: array[:, None] for part, array in data.y.items()}
     # The rows of a horizon are one column, with one unit.
@@ -534,20 +536,20 @@ def first_layers(data, inputs):
     ]
 
 
-def last_layers(data):
+def last_layers(data, outputs=None):
     """Returns the layers that turn outputs into probabilities, or into numbers in the unit of the target."""
     if data.classes is not None:
         return [keras.layers.Softmax()]
-    mean, deviation = (np.broadcast_to(each, data.outputs) for each in (data.mean, data.deviation))
+    mean, deviation = (np.broadcast_to(each, outputs or data.outputs) for each in (data.mean, data.deviation))
     return [keras.layers.Normalization(mean=mean.tolist(), variance=(deviation**2).tolist(), invert=True)]
 
 
-def beside_the_model(data, intervals=None, strategy="direct"):
+def beside_the_model(data, results=None):
     """Returns what the model file cannot hold, as JSON."""
+    results = results or {"intervals": {}, "quantiles": False, "strategy": "direct"}
     description = {
         **data.card,
-        "intervals": intervals or {},
-        "strategy": strategy,
+        **{name: results[name] for name in ("intervals", "quantiles", "strategy")},
         "outputs": "probabilities of the classes" if data.classes is not None else "numbers",
     }
     return json.dumps(description, ensure_ascii=False, indent=1)

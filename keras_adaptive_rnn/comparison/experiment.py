@@ -19,40 +19,33 @@ from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn.comparison import backtests, curves
 from keras_adaptive_rnn.comparison.candidates import ModelShape, equal_sizes, resolve_candidates
 from keras_adaptive_rnn.comparison.code import lines
-from keras_adaptive_rnn.comparison.data import beside_the_model, from_arrays, last_layers, told
-from keras_adaptive_rnn.comparison.figures import (
-    JUDGED,
-    conformal,
-    figures,
-    forecasts,
-    joined,
-    mean_figures,
-    shown,
-)
+from keras_adaptive_rnn.comparison.data import beside_the_model, from_arrays, told
+from keras_adaptive_rnn.comparison.figures import JUDGED, figures, forecasts, joined, mean_figures, shown
 from keras_adaptive_rnn.comparison.folder import Damaged, Folder, digest, fault_of_zip, origin
+from keras_adaptive_rnn.comparison.intervals import about, conformal, pinball_losses
 from keras_adaptive_rnn.comparison.measures import latency, peak_megabytes, predict_seconds
 from keras_adaptive_rnn.comparison.progress import Progress
-from keras_adaptive_rnn.comparison.recursive import STRATEGIES
 from keras_adaptive_rnn.comparison.references import fit, references, to_install
 from keras_adaptive_rnn.comparison.report import html
 from keras_adaptive_rnn.comparison.result import NEEDS, Comparison
 from keras_adaptive_rnn.comparison.schedule import (
     BUILD,
-    MEMORY,
+    EXTRA,
+    EXTRAS,
     PASSES,
     affordable,
     cost_seconds,
     decent,
     estimated,
     finalists,
-    memory_seconds,
     schedule,
     seconds_needed,
     slowest_of,
     trial_seconds,
 )
 from keras_adaptive_rnn.comparison.statistics import mean_and_error, recommend
-from keras_adaptive_rnn.comparison.trials import Building, Trial, full_scores
+from keras_adaptive_rnn.comparison.strategies import LEARNERS, STRATEGIES, learned_intervals
+from keras_adaptive_rnn.comparison.trials import FULL_SCORES, Building, Trial, full_scores
 from keras_adaptive_rnn.comparison.workers import Here, Problem, pickled, workers_for
 
 # Times of a step are equal if their logarithms differ by less, and no model gets more weights than so many times those
@@ -232,20 +225,19 @@ def run(data, settings, output=None, verbose=True, begun=None, team=None):
     for line in (*told(data.card["read"]), *data.card.get("notes", ()), *to_install(data)):
         progress.line(line)
     try:
-        done = folder.read("results", NEEDS) is not None
-        fault = fault_of_zip(path / "best.keras") if done else None
-        if fault:
-            raise Damaged(f"{path / 'best.keras'} {fault}")
+        done = folder.read("results", NEEDS)
+        for name in [] if done is None else ["best.keras", *(["quantiles.keras"] if done["quantiles"] else [])]:
+            fault = fault_of_zip(path / name)
+            if fault:
+                raise Damaged(f"{path / name} {fault}")
     except Damaged as error:
         progress.warn(f"{error}: it is made again, from the trials")
-        done = False
-    if not done:
+        done = None
+    if done is None:
         given = (data, settings, candidates, shape, units, note_of_sizes, size, folder, progress, begun, team)
         Experiment(*given).execute()
     comparison = Comparison(path)
-    folder.write_text(
-        "best.json", beside_the_model(data, comparison.results["intervals"], comparison.results["strategy"])
-    )
+    folder.write_text("best.json", beside_the_model(data, comparison.results))
     folder.write_text("report.html", html(comparison))
     return comparison
 
@@ -265,7 +257,11 @@ class Experiment:
         try:
             with self.workers_of_team() as self.workers:
                 searched, rows, behind, earlier = self.searched_and_trained()
-            self.finish(searched, rows, behind, earlier)
+                references = self.references()
+                advice = self.advice(rows, behind, references)
+                winner = next(row for row in rows if row["name"] == advice["winner"])
+                learned = self.learn_quantiles(winner)
+            self.finish(searched, rows, behind, earlier, references, advice, winner, learned)
         except KeyboardInterrupt as stop:
             stop.add_note(f"{self.done()} trials are kept in {self.folder.path}: the same call goes on from there.")
             raise
@@ -284,9 +280,9 @@ class Experiment:
         self.units, self.times, self.cells = (self.plan[name] for name in ("units", "times", "cells"))
         self.workers.builds = {name: self.times[name]["build"] for name in self.cells}
         self.schedule = self.plan["schedule"]
-        memory = memory_seconds(self.times, self.schedule["final"]["kept"]) if self.plan["memory"] else 0
+        extra = sum(seconds_of(self.times, self.schedule["final"]) for name, seconds_of in EXTRAS if self.plan[name])
         work, seconds = (
-            memory + self.builds_of_folds(self.times) + estimated(self.schedule, self.times, self.trainings, workers)
+            extra + self.builds_of_folds(self.times) + estimated(self.schedule, self.times, self.trainings, workers)
             for workers in (1, self.workers.at_once)
         )
         done = self.done()
@@ -306,7 +302,7 @@ class Experiment:
     def learner(self, name, strategy):
         """Returns the model of a cell, made and compiled when it is first needed."""
         if (name, strategy) not in self.learners:
-            made = STRATEGIES[strategy](self.data, self.shape, self.candidates[name], self.units[name], self.size)
+            made = LEARNERS[strategy](self.data, self.shape, self.candidates[name], self.units[name], self.size)
             self.learners[name, strategy] = made
         return self.learners[name, strategy]
 
@@ -314,7 +310,19 @@ class Experiment:
 
     def plan_of_folder(self):
         """Returns the plan, which is made if there is none: without it, trials that are done fit to nothing."""
-        needs = ("units", "times", "cells", "left_out", "minutes", "memory", "schedule", "versions", "machine", "date")
+        needs = (
+            "units",
+            "times",
+            "cells",
+            "left_out",
+            "minutes",
+            "memory",
+            "quantiles",
+            "schedule",
+            "versions",
+            "machine",
+            "date",
+        )
         path = self.folder.path / "plan.json"
         try:
             plan = self.folder.read("plan", needs)
@@ -353,14 +361,16 @@ class Experiment:
         if self.data.one_step is not None:
             left = ONE_STEP * (left - max(each["build"] for each in times.values()))
         names, chosen = affordable(times, left, *given)
-        memory = settings["memory"]
-        if memory:
-            of_chosen = {name: times[name] for name in names}
-            of_memory = memory_seconds(of_chosen, chosen["final"]["kept"])
-            shorter = schedule(left - of_memory, of_chosen, *given)
-            # Not at the expense of what matters more.
-            memory = of_memory <= MEMORY * total and shorter["final"]["steps"] >= decent(count)
-            chosen = shorter if memory else chosen
+        of_chosen = {name: times[name] for name in names}
+        extras = {"quantiles": self.data.series is not None, "memory": settings["memory"]}
+        for name, seconds_of in EXTRAS:
+            if extras[name]:
+                seconds = seconds_of(of_chosen, chosen["final"])
+                shorter = schedule(left - seconds, of_chosen, *given)
+                # Not at the expense of what matters more.
+                extras[name] = seconds <= EXTRA * total and shorter["final"]["steps"] >= decent(count)
+                if extras[name]:
+                    left, chosen = left - seconds, shorter
         every = {name: times.get(name, mean_of(times)) for name in self.candidates}
         left_out = [name for name in self.candidates if name not in names]
         is_short = chosen["final"]["steps"] < decent(count)
@@ -373,7 +383,7 @@ class Experiment:
                 "all cells": minutes_needed(every, *given) if left_out else None,
                 "these cells": minutes_needed({name: every[name] for name in names}, *given) if is_short else None,
             },
-            "memory": memory,
+            **extras,
             "schedule": chosen,
             **origin(),
         }
@@ -429,6 +439,8 @@ class Experiment:
             notes.append(f"Left out for lack of time: {titles}. About {minutes} minutes or more do for all.")
         if len(self.schedule["rates"]) < self.settings["trials"]:
             notes.append(f"Only {len(self.schedule['rates'])} learning rates are tried, for lack of time.")
+        if self.data.series is not None and not self.plan["quantiles"]:
+            notes.append("Intervals are equally wide at all times: no quantiles are learned, for lack of time.")
         if self.settings["memory"] and not self.plan["memory"]:
             notes.append("Memory is not measured, for lack of time.")
         read, count = final["steps"] * self.size, len(self.data.x["train"])
@@ -490,8 +502,8 @@ class Experiment:
 
     def kept(self, trial):
         """Returns the record of a trial in the folder, or `None`."""
-        needs = ("score", "accuracy", "curve", "seconds", *trial.made_by)
-        needs += ("test", "test_accuracy", "contributions", "weights", "figures") if trial.more is not None else ()
+        needs = ("score", "accuracy", "curve", "seconds", *trial.made_by, *trial.needs)
+        needs += ("weights",) if trial.more is not None else ()
         weights = self.folder.path / f"trials/{trial.key}.weights.h5"
 
         def fault(record):
@@ -512,9 +524,9 @@ class Experiment:
             record = {**record, "weights": digest(self.folder.path / f"trials/{trial.key}.weights.h5")}
         return self.folder.put(f"trials/{trial.key}", record)
 
-    def trial(self, name, rate, seed, plan, key, title, more=None, strategy="direct"):
+    def trial(self, name, rate, seed, plan, key, title, **more):
         says, seconds = f"{self.candidates[name].title}, {title}", trial_seconds(plan, self.times[name])
-        return Trial(name, self.units[name], rate, seed, plan, f"{name}-{key}", says, seconds, more, strategy)
+        return Trial(name, self.units[name], rate, seed, plan, f"{name}-{key}", says, seconds, **more)
 
     def search(self):
         """Returns `{name: {"rate": ..., "trials": [...]}}`."""
@@ -592,7 +604,17 @@ class Experiment:
         seed = fold_in(self.settings["seed"], "final", k)
         title = f"seed {k + 1} of {self.settings['seeds']}"
         key = f"seed{k}" if strategy == "direct" else f"seed{k}-{strategy}"
-        return self.trial(name, rate, seed, self.schedule["final"], key, title, full_scores, strategy)
+        more = {"more": full_scores, "needs": FULL_SCORES, "strategy": strategy}
+        return self.trial(name, rate, seed, self.schedule["final"], key, title, **more)
+
+    def learn_quantiles(self, row):
+        """Returns the record of a training of a cell for the ends of intervals, or `None` if there is none."""
+        if not self.plan["quantiles"]:
+            return None
+        seed, plan = fold_in(self.settings["seed"], "quantiles"), self.schedule["final"]
+        more = {"more": learned_intervals, "needs": ("intervals", "pinball"), "strategy": "quantiles"}
+        (record,) = self.trials([self.trial(row["name"], row["rate"], seed, plan, "quantiles", "quantiles", **more)])
+        return record
 
     def row(self, name, searched, records):
         learner = self.learner(name, self.strategy)
@@ -650,42 +672,37 @@ class Experiment:
             made.remove(row)
         return made
 
-    def finish(self, searched, rows, behind, earlier):
-        data, final = self.data, self.schedule["final"]
-        count = -(-len(data.x["train"]) // self.size)
-        references = self.references()
-        folds = [*earlier, backtests.last(data, rows, references)]
-        advice = recommend(
+    def advice(self, rows, behind, references):
+        """Returns what `recommend` does."""
+        count = -(-len(self.data.x["train"]) // self.size)
+        return recommend(
             rows,
-            data.measure,
+            self.data.measure,
             references,
             minutes=self.settings["minutes"],
-            more_training=final["steps"] < PASSES * count,
+            more_training=self.schedule["final"]["steps"] < PASSES * count,
             needed=self.plan["minutes"]["these cells"],
             behind=behind,
         )
-        winner = next(row for row in rows if row["name"] == advice["winner"])
-        learner = self.learner(winner["name"], self.strategy)
-        best = min(range(len(winner["validation"])), key=lambda k: or_inf(winner["validation"][k]))
-        key = self.full_trial(winner["name"], winner["rate"], best, self.strategy).key
-        learner.model.load_weights(self.folder.path / f"trials/{key}.weights.h5")
+
+    def finish(self, searched, rows, behind, earlier, references, advice, winner, learned):
+        """Writes the best models and the results."""
+        data = self.data
+        learner = self.best_learner(winner)
+        self.save(learner, "best")
         outputs = {}
         if not data.is_text:
-            outputs = {part: list(learner.outputs(part, final["scored"][part])) for part in JUDGED}
-        intervals, forecast = {}, None
+            scored = self.schedule["final"]["scored"]
+            outputs = {part: list(learner.outputs(part, scored[part])) for part in JUDGED}
+        of_series = {"intervals": {}, "quantiles": False, "forecast": None, "notes": []}
         if data.series is not None:
-            intervals = conformal(*(np.abs(data.residuals(part, *joined(outputs[part]))) for part in JUDGED))
-            windows = shown(data.series)
-            forecast = forecasts(data, windows, learner.outputs_of("test", windows), intervals)
-        model = keras.Sequential([keras.Input(learner.model.input_shape[1:], dtype=learner.model.inputs[0].dtype)])
-        for layer in (*learner.model.layers, *last_layers(learner.data)):
-            model.add(layer)
-        with self.folder.replaced("best.keras") as path:
-            model.save(path)
+            of_series = self.forecasts(learner, winner, outputs, learned)
+        folds = [*earlier, backtests.last(data, rows, references)]
         for row in (*rows, *behind, *references):
             del row["contributions"]
             row["validation_mean"], row["validation_error"] = mean_and_error(row["validation"])
             row["test_mean"], row["test_error"] = mean_and_error(row["test"])
+        notes = [curves.note(rows), self.about_strategy, *of_series["notes"], backtests.note(folds, data.measure)]
         result = {
             "measure": data.measure,
             "data": data.card,
@@ -697,21 +714,54 @@ class Experiment:
             "search": {name: each["trials"] for name, each in searched.items()},
             **{name: advice[name] for name in ADVICE},
             "recommendation": advice["sentence"],
-            "intervals": intervals,
             "strategy": self.strategy,
-            "forecast": forecast,
+            **of_series,
             "figures": figures(data, outputs),
             "folds": folds if earlier else [],
-            "notes": [
-                *self.notes(),
-                *filter(
-                    None,
-                    [curves.note(rows), self.about_strategy, about(intervals), backtests.note(folds, data.measure)],
-                ),
-            ],
-            "code": lines(learner, winner["rate"], final["steps"]),
+            "notes": [*self.notes(), *filter(None, notes)],
+            "code": lines(learner, winner["rate"], self.schedule["final"]["steps"], self.folder.path, data.file),
         }
         self.folder.write("results", result)
+
+    def best_learner(self, winner):
+        """Returns the model of a cell with the weights of its best seed, by validation."""
+        best = min(range(len(winner["validation"])), key=lambda k: or_inf(winner["validation"][k]))
+        learner = self.learner(winner["name"], self.strategy)
+        trial = self.full_trial(winner["name"], winner["rate"], best, self.strategy)
+        learner.model.load_weights(self.folder.path / f"trials/{trial.key}.weights.h5")
+        return learner
+
+    def save(self, learner, name):
+        with self.folder.replaced(f"{name}.keras") as path:
+            learner.finished_model().save(path)
+
+    def forecasts(self, learner, winner, outputs, learned):
+        """Returns the intervals of forecasts, whether they are learned, and the last forecasts of the test part.
+
+        Intervals that are learned are taken if the pinball loss of their ends is lower on validation.
+        """
+        data = self.data
+        residuals = {part: about(data.residuals(part, *joined(outputs[part]))) for part in JUDGED}
+        intervals, windows = conformal(residuals["validation"], residuals["test"]), shown(data.series)
+        values = self.in_units(learner.outputs_of("test", windows), windows)
+        ends, losses = about(values), pinball_losses(residuals["validation"], intervals)
+        is_learned = bool(losses) and learned is not None and or_inf(learned["pinball"]) < np.mean(losses)
+        note = about_intervals(intervals)
+        if is_learned:
+            intervals = learned["intervals"]
+            of_quantiles = self.learner(winner["name"], "quantiles")
+            of_quantiles.model.load_weights(self.folder.path / f"trials/{winner['name']}-quantiles.weights.h5")
+            self.save(of_quantiles, "quantiles")
+            ends = self.in_units(of_quantiles.outputs_of("test", windows), windows)
+            note = about_learned(learned, float(np.mean(losses)), winner["title"])
+        last = forecasts(data.series, windows, values, ends, intervals)
+        return {"intervals": intervals, "quantiles": is_learned, "forecast": last, "notes": [note]}
+
+    def in_units(self, outputs, windows):
+        """Returns outputs for windows of the test part in the unit of the target."""
+        level = self.data.series.level(self.data.series.ends["test"][windows])
+        values = np.asarray(outputs, "float64") * self.data.deviation + self.data.mean
+        return values + np.reshape(level, (-1, *[1] * (values.ndim - 1)))
 
 
 def batched(names, size):
@@ -732,15 +782,30 @@ def minutes_needed(times, *given):
     return max(build / BUILD, build + FINISH + seconds_needed(times, *given)) / 60
 
 
-def about(intervals):
-    """Returns a sentence about the intervals of forecasts, or `None`."""
+def about_intervals(intervals):
+    """Returns a sentence about intervals of one width, or `None` if there are none."""
     if not intervals:
         return None
     widths = " and ".join(f"{level} % lie within ± {span(each['width'])}" for level, each in intervals.items())
-    held = " and ".join(f"{each['coverage']:.0%}" for each in intervals.values())
     return (
-        f"Of the saved model's forecasts, {widths} of the truth, by the validation part; of the test part, {held} did."
+        f"Of the saved model's forecasts, {widths} of the truth, by the validation part; of the test part, "
+        f"{held(intervals)} did."
     )
+
+
+def about_learned(learned, loss, title):
+    """Returns a sentence about intervals between quantiles, whose ends have a lower pinball loss than a `loss`."""
+    levels = " and ".join(f"{level} %" for level in learned["intervals"])
+    return (
+        f"Intervals of {levels} lie between quantiles that {title} has learned: the mean pinball loss of their ends on "
+        f"validation is {learned['pinball']:.3g}, and that of intervals of one width {loss:.3g}. They hold "
+        f"{held(learned['intervals'])} of the test part."
+    )
+
+
+def held(intervals):
+    """Returns the shares of the test part that intervals hold, as text."""
+    return " and ".join(f"{each['coverage']:.0%}" for each in intervals.values())
 
 
 def span(widths):

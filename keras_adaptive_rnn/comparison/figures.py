@@ -1,14 +1,11 @@
 """What is measured of predictions beside their score, on the test part."""
 
-import math
-
 import numpy as np
 
 from keras_adaptive_rnn.comparison.data import PARTS
+from keras_adaptive_rnn.comparison.intervals import LEVELS, about, conformal, interval, pinball_losses
 
 JUDGED = PARTS[1:]
-# The percentages of forecasts that intervals are to hold.
-LEVELS = (80, 95)
 # Classes of the largest confusion matrix, and bins of a calibration.
 MOST_CLASSES, BINS = 30, 10
 HOURS = 24
@@ -52,11 +49,13 @@ def joined(blocks):
 
 def of_forecasts(series, residuals, rows):
     errors = residuals["test"]
-    intervals = conformal(np.abs(residuals["validation"]), np.abs(errors))
+    ends = {part: about(each) for part, each in residuals.items()}
+    intervals = conformal(ends["validation"], ends["test"])
+    losses = pinball_losses(ends["test"], intervals)
     scale = usual_error(series)
     return {
         "MASE": float(np.abs(errors).mean()) / scale if scale else None,
-        "pinball": pinball(errors, intervals),
+        "pinball": float(np.mean([0.5 * np.abs(errors), *losses])) if len(intervals) == len(LEVELS) else None,
         "coverage": {level: each["coverage"] for level, each in intervals.items()},
         "by horizon": root_mean_square(errors, axis=0).tolist(),
         "by hour": by_hour(series, errors, rows),
@@ -87,41 +86,6 @@ def by_hour(series, errors, rows):
     return [float(root_mean_square(each)) if len(each) else None for each in of_hour]
 
 
-def conformal(validation, test):
-    """Returns intervals about forecasts, by the percentage of forecasts that they are to hold.
-
-    They are those of split conformal prediction, for each row of the horizon: as wide as it takes to hold so many of
-    the validation part, and a little wider, since it is a sample.
-
-    Args:
-        validation, test: Arrays of absolute errors, `[forecasts, horizon]`.
-
-    Returns: A dict of dicts with `width`, from the forecast to either end, for each row of the horizon, and `coverage`,
-        the share of the test part that they hold.
-    """
-    intervals, count = {}, len(validation)
-    for level in LEVELS:
-        rank = math.ceil((count + 1) * level / 100)
-        if rank <= count:
-            width = np.sort(validation, axis=0)[rank - 1]
-            intervals[str(level)] = {"width": width.tolist(), "coverage": float(np.mean(test <= width))}
-    return intervals
-
-
-def pinball(errors, intervals):
-    """Returns the mean pinball loss of forecasts and the ends of their intervals, or `None` if these are too few."""
-    if len(intervals) < len(LEVELS):
-        return None
-    losses = [0.5 * np.abs(errors)]
-    for level, each in intervals.items():
-        tail = (1 - int(level) / 100) / 2
-        for share, sign in ((tail, -1), (1 - tail, 1)):
-            # How far the truth is above the quantile.
-            above = -errors - sign * np.asarray(each["width"])
-            losses.append(np.maximum(share * above, (share - 1) * above))
-    return float(np.mean(losses))
-
-
 def shown(series):
     """Returns the windows of the test part whose forecasts a picture shows: the last ones, which do not overlap.
 
@@ -137,16 +101,21 @@ def shown(series):
     return np.array(chosen[::-1])
 
 
-def forecasts(data, windows, outputs, intervals):
-    """Returns what was forecast from windows of the test part, beside the truth, as lists with an entry a row."""
-    series = data.series
-    ends = series.ends["test"][windows]
-    goals = series.goals(ends)
-    values = np.asarray(outputs, "float64") * data.deviation + data.mean + series.level(ends)
+def forecasts(series, windows, values, ends, intervals):
+    """Returns what was forecast from windows of the test part, beside the truth, as lists with an entry a row.
+
+    Args:
+        series: The `Series`.
+        windows: Array [windows], which ones.
+        values: Array [windows, horizon], the forecasts.
+        ends: Array [windows, horizon, 4], what is predicted for each of `QUANTILES`.
+        intervals: What `conformal` returns.
+    """
+    goals = series.goals(series.ends["test"][windows])
     times = goals if series.times is None else series.times[goals]
     found = {"truth": series.values[goals], "forecast": values}
     for level, each in intervals.items():
-        found |= {f"lower {level}": values - each["width"], f"upper {level}": values + each["width"]}
+        found[f"lower {level}"], found[f"upper {level}"] = interval(values, ends, level, each["width"])
     found = {name: array.ravel().tolist() for name, array in found.items()}
     found["time"] = times.ravel().astype(str).tolist() if times.dtype.kind == "M" else times.ravel().tolist()
     return found | {"horizon": series.horizon, "series": series.names[series.owners[goals[0, 0]]]}

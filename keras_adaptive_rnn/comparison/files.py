@@ -103,6 +103,7 @@ def read(
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
     # Names of files may hold what is no Unicode.
+    data.file = str(path)
     data.card["file"] = path.name.encode(errors="replace").decode()
     return data
 

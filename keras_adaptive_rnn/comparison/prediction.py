@@ -7,15 +7,17 @@ import numpy as np
 
 from keras_adaptive_rnn.comparison.calendar import cycles, frequency_again
 from keras_adaptive_rnn.comparison.files import TABLES, read_npz
+from keras_adaptive_rnn.comparison.intervals import about, ascending, interval
 from keras_adaptive_rnn.comparison.series import Features, Rows, Table, counted, rolled
 from keras_adaptive_rnn.comparison.tables import DATE, Column, listed
 
 
-def predictions(model, card, path, decimal="."):
+def predictions(model, card, path, decimal=".", quantiles=None):
     """Returns a dict for each prediction, from a file like the one that was compared on.
 
     Args:
         model: The best model.
+        quantiles: The model of the ends of intervals, or `None` for intervals about the forecast.
         card: Dict of what is known of the data, that of `best.json`.
         path: Path of the file.
         decimal: What precedes the decimals of a number in a table: `"."` or `","`.
@@ -36,7 +38,7 @@ def predictions(model, card, path, decimal="."):
     try:
         if card["kind"] == "arrays":
             return of_arrays(model, card, path)
-        return NewTable(card, path, decimal).predictions(model)
+        return NewTable(card, path, decimal).predictions(model, quantiles)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
 
@@ -70,12 +72,11 @@ def described(card, outputs):
     return rounded({card.get("target") or "y": outputs[0]})
 
 
-def forecast(card, value, row):
+def forecast(card, value, ends, row):
     """Returns what is forecast for a row of the horizon, with its intervals."""
     found = {card["target"]: value}
-    for level, interval in card["intervals"].items():
-        width = interval["width"][row]
-        found |= {f"lower {level} %": value - width, f"upper {level} %": value + width}
+    for level, each in card["intervals"].items():
+        found[f"lower {level} %"], found[f"upper {level} %"] = interval(value, ends, level, each["width"][row])
     return rounded(found)
 
 
@@ -125,7 +126,7 @@ class NewTable(Table):
             return super().frequency_of(series)
         return frequency_again(**known, moments=self.moments, series=series)
 
-    def predictions(self, model):
+    def predictions(self, model, quantiles):
         series = self.series()
         names = list(series)
         numbers = {name: self.numbers(name) for name in (*self.reads.observed, *self.reads.known)}
@@ -146,11 +147,13 @@ class NewTable(Table):
         dates = self.dates(rows) if self.has_rule or (rows.places >= 0).all() else None
         of_calendar = self.calendar_of_new(dates)
         if self.is_forecast:
-            outputs = self.forecasts(model, values, rows.owners, of_calendar, windows)
+            given = (values, rows.owners, of_calendar, windows)
+            outputs = self.forecasts(model, *given)
+            of_quantiles = about(outputs) if quantiles is None else ascending(self.at_once(quantiles, *given))
             return [
-                {**self.place(rows, end, names, last, dates, k + 1), **forecast(self.card, float(value), k)}
-                for end, of_series in zip(ends, outputs, strict=True)
-                for k, value in enumerate(of_series)
+                {**self.place(rows, end, names, last, dates, k + 1), **forecast(self.card, *of_row, k)}
+                for end, *of_series in zip(ends, outputs, of_quantiles, strict=True)
+                for k, of_row in enumerate(zip(*of_series, strict=True))
             ]
         x = self.reads.matrix(values, rows.owners, of_calendar, 0)[windows]
         outputs = model.predict(x.astype("float32"), verbose=0)
@@ -164,20 +167,29 @@ class NewTable(Table):
 
     def forecasts(self, model, values, owners, of_calendar, windows):
         """Returns the forecasts from windows, `[windows, horizon]`."""
-        reads, ends = self.reads, windows[:, -1]
-        is_change = reads.differenced is not None
+        if self.card["strategy"] == "direct":
+            return self.at_once(model, values, owners, of_calendar, windows)
+        matrix = self.reads.matrix(values, owners, of_calendar, 1).astype("float32")
+        later = matrix[windows[:, -1:] + np.arange(1, self.ahead)]
+        column, is_change = self.reads.names.index(self.target), self.reads.differenced is not None
 
         def predict(x):
-            return model.predict(x, verbose=0)
+            return model.predict(x, verbose=0)[:, 0]
 
-        if self.card["strategy"] == "direct":
-            outputs = predict(reads.matrix(values, owners, of_calendar, self.ahead)[windows].astype("float32"))
-        else:
-            matrix = reads.matrix(values, owners, of_calendar, 1).astype("float32")
-            later = matrix[ends[:, None] + np.arange(1, self.ahead)]
-            column = reads.names.index(self.target)
-            outputs = rolled(lambda x: predict(x)[:, 0], matrix[windows], later, column, is_change)
-        return outputs + reads.last(values, self.target, owners)[ends][:, None] if is_change else outputs
+        outputs = rolled(predict, matrix[windows], later, column, is_change)
+        return self.from_changes(outputs, values, owners, windows)
+
+    def at_once(self, model, values, owners, of_calendar, windows):
+        """Returns what a model predicts for whole horizons, `[windows, horizon, ...]`."""
+        x = self.reads.matrix(values, owners, of_calendar, self.ahead)[windows]
+        return self.from_changes(model.predict(x.astype("float32"), verbose=0), values, owners, windows)
+
+    def from_changes(self, outputs, values, owners, windows):
+        """Returns levels, if outputs are changes since the last row of each window, else the outputs."""
+        if self.reads.differenced is None:
+            return outputs
+        last = self.reads.last(values, self.target, owners)[windows[:, -1]]
+        return outputs + last.reshape(-1, *[1] * (outputs.ndim - 1))
 
     @property
     def has_rule(self):
@@ -284,10 +296,10 @@ class NewTable(Table):
 
 def written_like(text, date):
     """Returns a date in the form of another one."""
-    _, _, day, hour, _, seconds, _, zone = DATE.fullmatch(text).groups()
+    _, _, day, hour, minute, seconds, _, zone = DATE.fullmatch(text).groups()
     if hour is None:
         return str(date.astype("datetime64[M]" if day is None else "datetime64[D]"))
-    digits = str(date.astype("datetime64[s]" if seconds else "datetime64[m]"))
+    digits = str(date.astype(f"datetime64[{'s' if seconds else 'm' if minute else 'h'}]"))
     return digits.replace("T", text[10]) + (zone or "")
 
 

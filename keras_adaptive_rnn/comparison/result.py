@@ -20,8 +20,8 @@ from keras_adaptive_rnn.comparison.report import body
 from keras_adaptive_rnn.one_step import export_step
 
 NEEDS = (
-    *("measure", "data", "settings", "plan", "rows", "behind", "references", "search"),
-    *("winner", "recommendation", "notes", "intervals", "strategy", "forecast", "figures", "folds", "code"),
+    *("measure", "data", "settings", "plan", "rows", "behind", "references", "search", "winner", "recommendation"),
+    *("notes", "intervals", "quantiles", "strategy", "forecast", "figures", "folds", "code"),
 )
 
 # The columns of the table: what it calls a figure of `table`, and its format; some of them fit 80 characters.
@@ -69,7 +69,7 @@ class Comparison:
             apart, the simplest.
         recommendation: What to take and why, or what it takes to find out.
         notes: List of sentences: what there was no time for, and the like.
-        code: Python lines that make and train the model of the winner.
+        code: Python lines that predict with the model of the winner, and train others like it.
         results: Dict of everything that was measured.
 
     Raises:
@@ -109,7 +109,10 @@ class Comparison:
         It returns probabilities of the classes, in the order of `results["data"]`, or numbers in the unit of the
         target.
         """
-        path = self.path / "best.keras"
+        return self._model("best")
+
+    def _model(self, name):
+        path = self.path / f"{name}.keras"
         fault = fault_of_zip(path)
         if fault:
             raise ValueError(f"{path} {fault}: the call that made it makes it again, from its trials")
@@ -130,7 +133,9 @@ class Comparison:
         Raises:
             ValueError: The file cannot be read, or lacks what the model reads.
         """
-        return predictions(self.best_model(), json.loads((self.path / "best.json").read_text("utf-8")), path, decimal)
+        quantiles = self._model("quantiles") if self.results["quantiles"] else None
+        card = json.loads((self.path / "best.json").read_text("utf-8"))
+        return predictions(self.best_model(), card, path, decimal, quantiles)
 
     def export(self, format: str = "onnx", path: str | os.PathLike | None = None) -> pathlib.Path:
         """Writes a single time step of the best model to a file, as `keras_adaptive_rnn.export_step` does.

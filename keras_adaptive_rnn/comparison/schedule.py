@@ -9,8 +9,8 @@ from keras_adaptive_rnn.comparison.curves import FEW
 
 # Shares of the time: to build and compile the models, and of what is left after that, to search and to train.
 BUILD, SEARCH, FINAL = 0.4, 0.3, 0.55
-# Share of a training that its judgements take, and of the time that measuring memory may take.
-JUDGED, MEMORY = 0.2, 0.15
+# Share of a training that its judgements take, and of the time that each extra may take: quantiles, memory.
+JUDGED, EXTRA = 0.2, 0.15
 # Pieces of a trial, at most: between them the learning rate falls, and the model may be judged.
 PIECES = 20
 # Steps of the shortest trial, and passes over the data of the longest.
@@ -201,9 +201,18 @@ def making_seconds(times):
     return sum(each.get("make", 0) for each in times.values())
 
 
-def memory_seconds(times, kept):
+def memory_seconds(times, final):
     """Returns what it takes to measure the memory of the finalists."""
-    return sum(PROCESS + each["build"] for each in slowest_of(times, kept))
+    return sum(PROCESS + each["build"] for each in slowest_of(times, final["kept"]))
+
+
+def quantiles_seconds(times, final):
+    """Returns what it takes to build and train one more model of a cell, to save it, and to predict with it."""
+    return max(1.2 * each["build"] + trial_seconds(final, each) for each in times.values())
+
+
+# What is done if there is time, and what it takes.
+EXTRAS = (("quantiles", quantiles_seconds), ("memory", memory_seconds))
 
 
 def estimated(plan, times, seeds, workers=1):

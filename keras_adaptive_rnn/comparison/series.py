@@ -502,9 +502,10 @@ class Table:
         ahead = self.horizon if self.is_forecast else 0
         steps = self.steps or max(ROWS, ahead)
         # The goals, from the end of a window: all rows of a horizon, or the last row itself.
-        after = np.arange(1, ahead + 1) if ahead else np.zeros(1, int)
+        first, last = (1, ahead) if ahead else (0, 0)
         begins = self.begins(rows, len(names), steps, ahead)
-        usable = ((rows.places >= 0) & present[rows.places])[begins[:, None] + steps - 1 + after].all(axis=1)
+        lacking = np.concatenate([[0], np.cumsum((rows.places < 0) | ~present[rows.places])])
+        usable = lacking[begins + steps - 1 + first] == lacking[begins + steps + last]
         if self.missing == "interpolate":
             values, without_gaps, may_end = self.without_gaps(values, rows)
             count = np.concatenate([[0], np.cumsum(without_gaps)])
@@ -515,18 +516,17 @@ class Table:
                 + (", or last row, is missing" if self.missing == "interpolate" else " is missing")
             )
         begins = begins[usable]
-        goals = begins[:, None] + steps - 1 + after
+        ends = begins + steps - 1
         parts = (
-            split_rows(len(goals), "group", self.seed, rows.owners[begins])
+            split_rows(len(ends), "group", self.seed, rows.owners[ends])
             if self.split == "group"
-            else self.by_time(rows, goals)
+            else self.by_time(rows, ends + first, ends + last)
         )
         check_sizes({part: len(chosen) for part, chosen in parts.items()})
-        between = len(goals) - sum(map(len, parts.values()))
+        between = len(ends) - sum(map(len, parts.values()))
         if between and self.until == 1:
             self.notes.append(f"left out: {between:,} windows whose {ahead} rows to forecast are of two parts")
-        begins = {part: begins[chosen] for part, chosen in parts.items()}
-        goals = {part: goals[chosen] for part, chosen in parts.items()}
+        begins, ends = ({part: each[chosen] for part, chosen in parts.items()} for each in (begins, ends))
         of_part = {part: covered(each, steps, len(rows)) for part, each in begins.items()}
         features = self.features_of(values, rows, of_part["train"])
         of_calendar, told_calendar = self.calendar_of(rows, of_part["train"])
@@ -553,16 +553,15 @@ class Table:
         check_scales({part: matrix[read] for part, read in of_part.items()}, features.names, "x")
         matrix = matrix.astype("float32")
 
-        def sequences(matrix, goals):
+        def sequences(matrix, count):
             parts = {
-                part: (Windows(matrix, begins[part], steps), self.targets(target, rows, each, origin))
-                for part, each in goals.items()
+                part: (Windows(matrix, begins[part], steps), self.targets(target, rows, each, count, origin))
+                for part, each in ends.items()
             }
             return prepare(parts, "series", card)
 
-        data = sequences(matrix, goals)
+        data = sequences(matrix, ahead)
         if self.is_forecast:
-            ends = {part: each + steps - 1 for part, each in begins.items()}
             data.series = Series(
                 values[self.target],
                 rows.owners,
@@ -578,20 +577,20 @@ class Table:
             )
             if features.rolls(self.static) and ahead > 1:
                 next_row = features.matrix(values, rows.owners, of_calendar, 1).astype("float32")
-                data.one_step = sequences(next_row, {part: each[:, :1] for part, each in goals.items()})
-        said = {part: self.about_part(rows, each) for part, each in goals.items()}
+                data.one_step = sequences(next_row, 1)
+        said = {part: self.about_part(rows, each + first, each + last) for part, each in ends.items()}
         data.card["read"] = self.read(said, data.series, told_calendar)
         return data
 
-    def targets(self, target, rows, goals, origin):
-        """Returns what is to be predicted from each window: numbers for a horizon, or a class.
+    def targets(self, target, rows, ends, count, origin):
+        """Returns what is to be predicted from each window: the numbers of the `count` rows after its end, or a class.
 
         Numbers are changes since the `origin`, an array [rows], of the row before them, if there is one.
         """
-        found = target[rows.places[goals]]
         if not self.is_forecast:
-            return found[:, 0]
-        return found if origin is None else found - origin[goals[:, :1] - 1]
+            return target[rows.places[ends]]
+        found = np.lib.stride_tricks.sliding_window_view(target[rows.places], count)[ends + 1]
+        return found if origin is None else np.subtract(found, origin[ends][:, None], out=found)
 
     def is_differenced(self, values, rows, trained):
         """Returns whether changes are forecast: most series have left the levels that they had.
@@ -674,18 +673,21 @@ class Table:
                 column[chosen] = np.interp(times[chosen], times[known], column[known], outside, outside)
         return column
 
-    def by_time(self, rows, goals):
+    def by_time(self, rows, first, last):
         """Returns the windows of each part: what is to be predicted in a later part is later than all before.
 
         A window whose horizon reaches from one part into the next one is in neither.
+
+        Args:
+            rows: The `Rows`.
+            first, last: Arrays [windows], the first and the last row to predict from each.
         """
-        keys = rows.ticks[goals] if self.times is None else self.times[rows.places[goals]]
-        if not len(keys):
+        begin, end = (rows.ticks[of] if self.times is None else self.times[rows.places[of]] for of in (first, last))
+        if not len(end):
             return dict.fromkeys(PARTS, np.zeros(0, int))
-        begin, end = keys[:, 0], keys[:, -1]
         cuts = [self.until - SHARES[1] - SHARES[2], self.until - SHARES[2], self.until]
-        first, second, last = np.quantile(end, cuts)
-        masks = (end <= first, (begin > first) & (end <= second), (begin > second) & (end <= last))
+        one, two, three = np.quantile(end, cuts)
+        masks = (end <= one, (begin > one) & (end <= two), (begin > two) & (end <= three))
         return {part: np.flatnonzero(mask) for part, mask in zip(PARTS, masks, strict=True)}
 
     def season(self, values, rows, trained):
@@ -718,16 +720,15 @@ class Table:
             roles[name] = role + (f", {counted(count, 'missing value')} {DONE[self.missing]}" if count else "")
         self.roles |= {name: role for name, role in roles.items() if name is not None}
 
-    def about_part(self, rows, goals):
+    def about_part(self, rows, first, last):
         """Returns how many windows a part has, and which times they predict."""
-        count, chosen = f"{len(goals):,} windows", rows.places[goals].ravel()
+        count, chosen = f"{len(first):,} windows", rows.places[np.concatenate([first, last])]
         if self.times is None:
             if self.group is not None:
-                return f"{count} of {len(np.unique(rows.owners[goals])):,} series"
+                return f"{count} of {len(np.unique(rows.owners[first])):,} series"
             return f"{count}, to predict rows {chosen.min() + 1:,} to {chosen.max() + 1:,}"
-        first, last = chosen[self.times[chosen].argmin()], chosen[self.times[chosen].argmax()]
-        texts = self.columns[self.time].texts
-        return f"{count}, to predict {texts[first]} to {texts[last]}"
+        texts, times = self.columns[self.time].texts, self.times[chosen]
+        return f"{count}, to predict {texts[chosen[times.argmin()]]} to {texts[chosen[times.argmax()]]}"
 
     def read(self, parts, series=None, of_calendar=None):
         """Returns what was read, in words."""

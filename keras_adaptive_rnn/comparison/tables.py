@@ -7,12 +7,12 @@ recommendation, so nothing is guessed: `csv` and `pyarrow` only divide a file in
 import csv
 import datetime
 import decimal
-import io
+import itertools
 import re
 
 import numpy as np
 
-from keras_adaptive_rnn.comparison.calendar import Moments, dates_of
+from keras_adaptive_rnn.comparison.calendar import Moments
 
 # With nothing but these, `float` accepts what a number looks like everywhere; it also accepts 1_000, nan and ١٢.
 OF_NUMBERS = frozenset("0123456789+-.eE")
@@ -25,12 +25,16 @@ WORD = re.compile(r"(?!inf(inity)?$)(?!(?-i:[A-Z]{3}|kr|Rs)\d+$)([^\W\d_]\D*|[^\
 # The names of a column that has none: pandas's index, written to CSV, read and written again, and in Parquet.
 NAMELESS = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 DATE = re.compile(
-    r"(\d{4})-(\d\d)(?:-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,18}))?)?\s?"
+    r"(\d{4})-(\d\d)(?:-(\d\d)(?:[T ](\d\d)(?::(\d\d)(?::(\d\d)(?:[.,](\d{1,18}))?)?)?\s?"
     r"(Z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?)?)?",
     re.ASCII,
 )
 DAY_AND_MONTH = re.compile(r"\d\d?([/.-])\d\d?\1\d{2,4}\b.*", re.ASCII)
 EPOCH = datetime.datetime(1, 1, 1)
+# Parts of a second, or of one, that tell times apart, and the largest one, whose distances 64 bits hold.
+PARTS, LARGEST = 10**18, 4 * 10**18
+# How texts are held, and how many rows are read at a time: strings of Python's take several times the memory.
+TEXT, BLOCK = np.dtypes.StringDType(), 65_536
 
 
 def shown(text):
@@ -50,18 +54,18 @@ class Column:
 
     Args:
         name: Its name.
-        texts: List of what its rows say; empty where they say nothing.
-        lines: List of the line of each row in the file, or `None` where there are no lines.
+        texts: What its rows say; empty where they say nothing.
+        lines: Array of the line of each row in the file, or `None` where there are no lines.
         decimal: What precedes the decimals of a number: `"."` or `","`.
         is_text: Whether the file declares it to be text.
-        rows: List of the rows of the file that these are, or `None` for all.
+        rows: Array of the rows of the file that these are, or `None` for all.
     """
 
     rows = None
 
     def __init__(self, name, texts, lines=None, decimal=".", is_text=False, rows=None):
         self.name, self.lines, self.decimal, self.is_text = name, lines, decimal, is_text
-        self.texts, self.rows = texts, rows
+        self.texts, self.rows = np.asarray(texts, TEXT), rows
 
     def __len__(self):
         return len(self.texts)
@@ -71,15 +75,31 @@ class Column:
         row = row if self.rows is None else self.rows[row]
         return f"row {row + 1}" + (f" (line {self.lines[row]})" if self.lines is not None else "")
 
+    def blocks(self):
+        """Yields the first row of each block of rows, and its texts."""
+        for start in range(0, len(self), BLOCK):
+            yield start, self.texts[start : start + BLOCK].tolist()
+
+    def rows_with(self, is_wanted):
+        """Yields the rows whose text is wanted."""
+        for start, texts in self.blocks():
+            wanted = {text for text in set(texts) if is_wanted(text)}
+            yield from (start + k for k, text in enumerate(texts) if text in wanted) if wanted else ()
+
+    def first(self, is_wanted):
+        """Returns the first row whose text is wanted, or `None`."""
+        return next(self.rows_with(is_wanted), None)
+
     def missing(self):
         """Returns which rows say that they have no value."""
-        marks = {text for text in set(self.texts) if text.lower() in MISSING}
-        return np.array([text in marks for text in self.texts])
+        missing = np.zeros(len(self), bool)
+        missing[np.fromiter(self.rows_with(lambda text: text.lower() in MISSING), int)] = True
+        return missing
 
     def without_missing(self):
         """Returns the column of the rows that have a value."""
-        rows = np.flatnonzero(~self.missing()).tolist()
-        return Column(self.name, [self.texts[row] for row in rows], self.lines, self.decimal, self.is_text, rows)
+        rows = np.flatnonzero(~self.missing())
+        return Column(self.name, self.texts[rows], self.lines, self.decimal, self.is_text, rows)
 
     def at(self, row):
         return f"{shown(self.texts[row])} in {self.row(row)}"
@@ -115,6 +135,8 @@ class Column:
 
     def fault(self, text):
         """Returns why a text is not a number that float64 holds, or `None` if it is."""
+        if not text:
+            return "no number"
         if not self.is_number(text):
             return f"{shown(text)}, which is not a plain number such as -1234{self.decimal}5,"
         number, value = decimal.Decimal(self.plain(text)), float(self.plain(text))
@@ -126,25 +148,31 @@ class Column:
 
     def numbers(self, hint):
         """Returns the column in float64, or raises an error that says which row has no number, and `hint`."""
-        kinds = {text.lower() for text in set(self.texts)}
-        if kinds <= {"true", "false"}:
-            return np.array([text.lower() == "true" for text in self.texts], "float64")
-        if OF_NUMBERS.issuperset(self.plain("".join(kinds))):
-            try:
-                values = np.array([float(self.plain(text)) for text in self.texts])
-            except ValueError:
-                values = None
-            if values is not None:
-                doubtful = np.flatnonzero(~np.isfinite(values) | (values == 0) | (np.abs(values) >= 2**53))
-                if not any(self.fault(text) for text in {self.texts[row] for row in doubtful}):
-                    self.check_thousands(set(self.texts))
-                    return values
-        faults = {text: self.fault(text) if text else "no number" for text in set(self.texts)}
-        rows = [row for row, text in enumerate(self.texts) if faults[text]]
-        more = f", and {len(rows) - 1:,} more such rows" if len(rows) > 1 else ""
-        raise self.error(
-            f"has {faults[self.texts[rows[0]]]} in {self.row(rows[0])}{more}", self.or_missing(rows[0], hint)
-        )
+        values = np.empty(len(self))
+        is_boolean = self.first(lambda text: text.lower() not in ("true", "false")) is None
+        for start, texts in self.blocks():
+            of_block = [text.lower() == "true" for text in texts] if is_boolean else self.floats(texts)
+            if of_block is None:
+                rows = list(self.rows_with(self.fault))
+                more = f", and {len(rows) - 1:,} more such rows" if len(rows) > 1 else ""
+                raise self.error(
+                    f"has {self.fault(self.texts[rows[0]])} in {self.row(rows[0])}{more}",
+                    self.or_missing(rows[0], hint),
+                )
+            values[start : start + len(texts)] = of_block
+        self.check_thousands()
+        return values
+
+    def floats(self, texts):
+        """Returns texts as an array of numbers, or `None` if one has a fault."""
+        if not OF_NUMBERS.issuperset(self.plain("".join(texts))):
+            return None
+        try:
+            values = np.array([float(self.plain(text)) for text in texts])
+        except ValueError:
+            return None
+        doubtful = np.flatnonzero(~np.isfinite(values) | (values == 0) | (np.abs(values) >= 2**53))
+        return None if any(self.fault(text) for text in {texts[row] for row in doubtful}) else values
 
     def numbers_and_gaps(self, hint):
         """Returns the column in float64, NaN where it says that it has no value."""
@@ -152,12 +180,12 @@ class Column:
         values[~self.missing()] = self.without_missing().numbers(hint)
         return values
 
-    def check_thousands(self, texts):
+    def check_thousands(self):
         """Raises an error if points seem to divide thousands: 850, 1.020."""
-        if self.decimal == "." and all(re.fullmatch(r"[+-]?([1-9]\d{0,2}(\.\d{3})?|0)", text) for text in texts):
-            grouped = [text for text in texts if "." in text]
-            if grouped and len(grouped) < len(texts):
-                row = next(row for row, text in enumerate(self.texts) if "." in text)
+        thousands = re.compile(r"[+-]?([1-9]\d{0,2}(\.\d{3})?|0)")
+        if self.decimal == "." and self.first(lambda text: not thousands.fullmatch(text)) is None:
+            row = self.first(lambda text: "." in text)
+            if row is not None and self.first(lambda text: "." not in text) is not None:
                 raise self.error(
                     f"has {self.at(row)}, whose point may divide thousands, and numbers without a point",
                     "write 1234 for a thousand and more, and 12.000 for what has decimals, in every row",
@@ -165,31 +193,31 @@ class Column:
 
     def is_forecast(self):
         """Returns whether the column holds numbers, not words; raises an error if that is in doubt."""
-        distinct = set(self.texts)
         hint = "correct that, or say what the column is: --task forecast (numbers) or --task classify (names)"
-        numbers = {text for text in distinct if self.is_number(text)}
-        if not numbers:
-            doubtful = {text for text in distinct if text.lower() not in MISSING and not WORD.fullmatch(text)}
-            if not doubtful:
-                return False
+        if self.first(self.is_number) is None:
             what = "neither a plain number nor a word"
-        elif distinct - numbers - {""}:
-            doubtful, what = distinct - numbers - {""}, "not a plain number, as others are"
-        elif self.is_text:
-            doubtful, what = numbers, "a number, in a column of texts"
+            row = self.first(lambda text: text.lower() not in MISSING and not WORD.fullmatch(text))
+            if row is None:
+                return False
         else:
-            doubtful = {text for text in numbers if re.match(r"[+-]?0\d", text)}
-            what = "a number with a leading zero, as in codes"
-            if not doubtful:
-                return True
-        row = next(row for row, text in enumerate(self.texts) if text in doubtful)
+            what = "not a plain number, as others are"
+            row = self.first(lambda text: text and not self.is_number(text))
+            if row is None and self.is_text:
+                what = "a number, in a column of texts"
+                row = self.first(self.is_number)
+            elif row is None:
+                what = "a number with a leading zero, as in codes"
+                row = self.first(lambda text: re.match(r"[+-]?0\d", text))
+                if row is None:
+                    return True
         raise self.error(f"has {self.at(row)}, which is {what}", self.or_missing(row, hint))
 
     def labels(self, what):
         """Returns the column as names: integers if all are, else the texts as they are; no two fall together."""
         first = {}
-        for row, text in enumerate(self.texts):
-            first.setdefault(text, row)
+        for start, texts in self.blocks():
+            for row, text in enumerate(texts, start):
+                first.setdefault(text, row)
         for text, row in first.items():
             if not text:
                 raise self.error(f"has no {what} in {self.row(row)}", f"give the row a {what}, or delete it")
@@ -216,88 +244,110 @@ class Column:
                 raise self.error(
                     f"has {self.at(first[other])} and {self.at(row)}", f"write the {what} alike if it is the same"
                 )
-        return np.array(self.texts)
+        return np.array(self.texts.tolist())
 
     def moments(self):
         """Returns the `Moments` of the rows, or raises an error that says which row has no time."""
-        distinct = list(dict.fromkeys(self.texts))
         hint = "write all times of --time as numbers, or all as dates such as 2024-01-31 or 2024-01-31T23:59:00+01:00"
-        if "" in distinct:
-            raise self.error(f"has no time in {self.row(self.texts.index(''))}", hint)
-        parsed, kinds = {}, {}
-        for text in distinct:
-            kind, parsed[text] = self.time(text)
-            if kind is None:
-                what = (
-                    "a date or a time that does not exist"
-                    if DATE.fullmatch(text)
-                    else "a date whose day and month may be either way round"
-                    if DAY_AND_MONTH.fullmatch(text)
-                    else "neither a number nor such a date"
-                )
-                raise self.error(f"has {self.at(self.texts.index(text))}, which is {what}", hint)
-            kinds.setdefault(kind, text)
+        whole, parts, zones = (np.empty(len(self), "int64") for _ in range(3))
+        kinds = {}
+        for start, texts in self.blocks():
+            times = {text: self.time(text) for text in dict.fromkeys(texts)}
+            for text, (kind, *_) in times.items():
+                if kind not in kinds:
+                    row = start + texts.index(text)
+                    if kind is None:
+                        raise self.error(self.no_time(row), hint)
+                    kinds[kind] = row
+            for k, array in enumerate((whole, parts, zones)):
+                array[start : start + len(texts)] = [times[text][1 + k] for text in texts]
         if len(kinds) > 1:
             (one, first), (other, second) = list(kinds.items())[:2]
-            raise self.error(
-                f"has {one}, {self.at(self.texts.index(first))}, and {other}, {self.at(self.texts.index(second))}", hint
-            )
-        is_number = "a number" in kinds
-        if is_number:
-            self.check_epochs(parsed, hint)
-        keys = sorted(set(parsed.values()))
-        place, first = {key: place for place, key in enumerate(keys)}, keys[0]
-        since = [key - first if is_number else key[0] - first[0] + (key[1] - first[1]) * 1e-18 for key in keys]
-        places = np.array([place[parsed[text]] for text in self.texts])
+            raise self.error(f"has {one}, {self.at(first)}, and {other}, {self.at(second)}", hint)
+        order = np.lexsort((parts, whole))
+        first = order[0]
+        later = (np.diff(whole[order]) != 0) | (np.diff(parts[order]) != 0)
+        places = np.empty(len(self), int)
+        places[order] = np.concatenate([[0], np.cumsum(later)])
         dates = None
-        if not is_number:
+        if "a number" in kinds:
+            self.check_epochs(first, order[-1], hint)
+        else:
             # A clock on the wall shows the hours that people live by, not those of UTC.
-            on_the_wall = {text: parsed[text][0] + offset_of(text) for text in distinct}
-            dates = dates_of([on_the_wall[text] for text in self.texts])
-        return Moments(places, np.array(since, float)[places], dates)
+            dates = np.datetime64(EPOCH, "s") + (whole + zones).astype("timedelta64[s]")
+        return Moments(places, (whole - whole[first]) + (parts - parts[first]) / PARTS, dates)
+
+    def no_time(self, row):
+        """Returns what a row has in place of a time."""
+        text = self.texts[row]
+        if not text:
+            return f"has no time in {self.row(row)}"
+        what = (
+            "a number beyond 4e18, or with more than 18 digits behind its point"
+            if self.is_number(text) and not re.match(r"[+-]?0\d", text)
+            else "a date or a time that does not exist"
+            if DATE.fullmatch(text)
+            else "a date whose day and month may be either way round"
+            if DAY_AND_MONTH.fullmatch(text)
+            else "neither a number nor such a date"
+        )
+        return f"has {self.at(row)}, which is {what}"
 
     def holds_dates(self):
         """Returns whether every row is a date in ISO 8601."""
-        return bool(self.texts) and all(
-            DATE.fullmatch(text) and self.time(text)[0] for text in dict.fromkeys(self.texts)
-        )
+        return self.first(lambda text: not (DATE.fullmatch(text) and self.time(text)[0])) is None
 
     def time(self, text):
-        """Returns what a time is written as, or `None`, and its key for sorting: dates in UTC."""
+        """Returns what a time is written as, or `None`, its number or its seconds in UTC, what is beyond that in
+        `PARTS` of one, and its time zone in seconds.
+        """
+        nothing = (None, 0, 0, 0)
         if self.is_number(text) and not re.match(r"[+-]?0\d", text):
-            return "a number", decimal.Decimal(self.plain(text))
+            sign, digits, exponent = decimal.Decimal(self.plain(text)).as_tuple()
+            if len(digits) > 37 or not -18 <= exponent <= 18:
+                return nothing
+            number = int("".join(map(str, digits))) * 10 ** (exponent + 18) * (-1 if sign else 1)
+            return ("a number", *divmod(number, PARTS), 0) if abs(number) <= LARGEST * PARTS else nothing
         match = DATE.fullmatch(text)
         if not match:
-            return None, None
-        *parts, fraction, zone = match.groups()
+            return nothing
+        *parts, fraction, _ = match.groups()
         try:
             date = datetime.datetime(*(int(part or k < 3) for k, part in enumerate(parts)))
         except ValueError:
-            return None, None
+            return nothing
         _, _, day, hour, *_ = parts
-        seconds = (date - EPOCH) // datetime.timedelta(seconds=1) - offset_of(text)
+        zone = offset_of(match)
         kind = "a month" if day is None else "a day" if hour is None else "a time with a time zone"
         if hour is not None and zone is None:
             kind = "a time without a time zone"
-        return kind, (seconds, int((fraction or "").ljust(18, "0")))
+        seconds = (date - EPOCH) // datetime.timedelta(seconds=1) - (zone or 0)
+        return kind, seconds, int((fraction or "").ljust(18, "0")), zone or 0
 
-    def check_epochs(self, parsed, hint):
-        """Raises an error if numbers are dates that do not sort as numbers do, or times in several units."""
-        low, high = min(parsed, key=parsed.get), max(parsed, key=parsed.get)
-        if parsed[low] >= 10**8 and parsed[high] > 300 * parsed[low]:
-            first, second = (self.at(self.texts.index(text)) for text in (low, high))
-            raise self.error(f"has {first} and {second}, which seem to be seconds and fractions of them", hint)
-        if all(re.fullmatch(r"\d{7,8}", text) and 1900 <= int(text[-4:]) <= 2100 for text in parsed) and not all(
-            re.fullmatch(r"(19|20)\d\d(0[1-9]|1[0-2])([0-2]\d|3[01])", text) for text in parsed
+    def check_epochs(self, first, last, hint):
+        """Raises an error if numbers are dates that do not sort as numbers do, or times in several units.
+
+        Args:
+            first, last: The rows of the lowest and the highest one.
+        """
+        low, high = (decimal.Decimal(self.plain(self.texts[row])) for row in (first, last))
+        if low >= 10**8 and high > 300 * low:
+            raise self.error(
+                f"has {self.at(first)} and {self.at(last)}, which seem to be seconds and fractions of them", hint
+            )
+        year_last = re.compile(r"\d{3,4}(19\d\d|20\d\d|2100)")
+        year_first = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])([0-2]\d|3[01])")
+        if self.first(lambda text: not year_last.fullmatch(text)) is None and (
+            self.first(lambda text: not year_first.fullmatch(text)) is not None
         ):
             raise self.error(f"has {self.at(0)}, which seems to be a date that ends in its year", hint)
 
 
-def offset_of(text):
-    """Returns how many seconds the time zone of a date is ahead of UTC; 0 without one."""
-    zone = DATE.fullmatch(text).groups()[-1]
+def offset_of(date):
+    """Returns how many seconds the time zone of a match of `DATE` is ahead of UTC; `None` without one."""
+    zone = date.groups()[-1]
     if zone in (None, "Z"):
-        return 0
+        return None if zone is None else 0
     return 60 * (60 * int(zone[1:3]) + int(zone[3:].strip(":") or 0)) * (-1 if zone[0] == "-" else 1)
 
 
@@ -317,39 +367,60 @@ def decoded(path):
     return text.removeprefix("\ufeff")
 
 
+def lines_of(path):
+    """Yields the lines of a file in UTF-8, or raises an error that says where it is none."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            for line in file:
+                if "\0" in line:
+                    decoded(path)
+                yield line
+    except UnicodeDecodeError:
+        decoded(path)
+
+
 def read_csv(path, decimal="."):
     """Returns the columns of a table, by name."""
-    text = decoded(path)
-    if not text.strip():
+    if not any(line.strip() for line in lines_of(path)):
         raise ValueError("is empty")
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else delimiter_of(text, decimal)
-    rows, lines = parse_rows(text, delimiter)
-    header = [name.strip() for name in rows.pop(0)]
-    del lines[0]
-    if len(header) > 1:
-        lines = [line for line, row in zip(lines, rows, strict=True) if row]
-        rows = [row for row in rows if row]
-    else:
-        while rows and not rows[-1]:
-            rows.pop()
-        rows = [row or [""] for row in rows]
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else delimiter_of(path, decimal)
+    records = records_of(path, delimiter)
+    header = [name.strip() for name in next(records)[1]]
     check_names(header)
-    for k, row in enumerate(rows):
-        if len(row) != len(header):
-            raise ValueError(
-                f"has {len(row)} values in row {k + 1} (line {lines[k]}), and {len(header)} columns: give each row a "
-                'value for each column, and put one that holds the delimiter into "quotes"'
-            )
-    if not rows:
+    lines, pieces, count = [], [[] for _ in header], 0
+    filled = filled_rows(records, is_single=len(header) == 1)
+    while block := list(itertools.islice(filled, BLOCK)):
+        for k, (line, row) in enumerate(block):
+            if len(row) != len(header):
+                raise ValueError(
+                    f"has {len(row)} values in row {count + k + 1} (line {line}), and {len(header)} columns: give each "
+                    'row a value for each column, and put one that holds the delimiter into "quotes"'
+                )
+        count += len(block)
+        of_block, rows = zip(*block, strict=True)
+        lines.append(np.array(of_block))
+        for piece, values in zip(pieces, zip(*rows, strict=True), strict=True):
+            piece.append(np.array([value.strip() for value in values], TEXT))
+    if not count:
         raise ValueError("has no rows below its first one, which names the columns")
     numbers = [name for name in header if OF_NUMBERS.issuperset(name) and name]
     if len(numbers) == len(header) and numbers not in ([str(k + s) for k in range(len(header))] for s in (0, 1)):
         raise ValueError(f"has numbers in its first row, {listed(header)}, which should name the columns")
-    columns = zip(*rows, strict=True)
-    return {
-        name: Column(name, [value.strip() for value in values], lines, decimal)
-        for name, values in zip(header, columns, strict=True)
-    }
+    lines = np.concatenate(lines)
+    # The pieces of a column are forgotten as soon as they are joined.
+    return {name: Column(name, np.concatenate(pieces.pop(0)), lines, decimal) for name in header}
+
+
+def filled_rows(records, is_single):
+    """Yields the rows that have values; empty lines between those of a single column are rows without one."""
+    held = []
+    for line, row in records:
+        if row:
+            yield from held
+            yield line, row
+            held = []
+        elif is_single:
+            held.append((line, [""]))
 
 
 def check_names(names):
@@ -361,18 +432,18 @@ def check_names(names):
         seen.add(name)
 
 
-def reader(text, delimiter):
-    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, skipinitialspace=True)
+def reader(path, delimiter):
+    return csv.reader(lines_of(path), delimiter=delimiter, strict=True, skipinitialspace=True)
 
 
-def delimiter_of(text, decimal):
+def delimiter_of(path, decimal):
     """Returns the delimiter that divides the first row into the most columns."""
     counts = {}
     for delimiter in "\t;,|":
         if delimiter == decimal:
             continue
         try:
-            counts[delimiter] = len(next(row for row in reader(text, delimiter) if row))
+            counts[delimiter] = len(next(row for row in reader(path, delimiter) if row))
         except (csv.Error, StopIteration):
             counts[delimiter] = 0
     best = max(counts, key=counts.get)
@@ -384,18 +455,17 @@ def delimiter_of(text, decimal):
     return best
 
 
-def parse_rows(text, delimiter):
-    """Returns the rows from the first one with values on, and the line in which each begins."""
-    rows, lines, begin = [], [], 1
-    records = reader(text, delimiter)
+def records_of(path, delimiter):
+    """Yields the rows from the first one with values on, each with the line in which it begins."""
+    begin, count = 1, 0
+    records = reader(path, delimiter)
     try:
         for row in records:
-            if row or rows:
-                rows.append(row)
-                lines.append(begin)
+            count += bool(row)
+            if count:
+                yield begin, row
             begin = records.line_num + 1
     except csv.Error as error:
-        count = sum(map(bool, rows))
         where = f"row {count} (line {begin})" if count else f"line {begin}"
         hint = (
             "a quote that is opened there is never closed"
@@ -405,7 +475,6 @@ def parse_rows(text, delimiter):
             else f"{error}; write a quote inside of quotes twice"
         )
         raise ValueError(f"cannot be read from {where} on: {hint}") from None
-    return rows, lines
 
 
 def imported_pyarrow():
@@ -473,8 +542,11 @@ class ParquetColumn(Column):
         if types.is_timestamp(kind) and kind.tz is not None:
             # Instants, in UTC.
             values, zone = values.cast(pyarrow.timestamp(kind.unit)), "Z"
-        try:
-            texts = values.cast(pyarrow.string()).to_pylist()
-        except UnicodeDecodeError as error:
-            raise ValueError(f"column {self.name!r} holds {error.object[:40]!r}, which is not UTF-8") from None
-        return ["" if text is None else text.strip() + zone for text in texts]
+        pieces = [np.empty(0, TEXT)]
+        for start in range(0, len(values), BLOCK):
+            try:
+                texts = values.slice(start, BLOCK).cast(pyarrow.string()).to_pylist()
+            except UnicodeDecodeError as error:
+                raise ValueError(f"column {self.name!r} holds {error.object[:40]!r}, which is not UTF-8") from None
+            pieces.append(np.array(["" if text is None else text.strip() + zone for text in texts], TEXT))
+        return np.concatenate(pieces)

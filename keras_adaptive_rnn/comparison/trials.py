@@ -17,7 +17,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_adaptive_rnn.comparison.data import first_layers, spread
+from keras_adaptive_rnn.comparison.data import first_layers, last_layers, spread
 from keras_adaptive_rnn.comparison.figures import JUDGED, figures
 from keras_adaptive_rnn.one_step import step_model
 from keras_adaptive_rnn.optimizers.falling import falling
@@ -26,13 +26,15 @@ from keras_adaptive_rnn.optimizers.falling import falling
 GATHERED, MOMENTS = 2**25, 50_000
 
 
-def compile_for(model, classes):
-    """Compiles a model with Adam, for numbers if `classes` is `None`, else for classes."""
-    loss = (
-        keras.losses.MeanSquaredError()
-        if classes is None
-        else keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    )
+def loss_for(classes):
+    """Returns the loss of numbers if `classes` is `None`, else that of classes."""
+    if classes is None:
+        return keras.losses.MeanSquaredError()
+    return keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+
+
+def compile_with(model, loss):
+    """Compiles a model with Adam."""
     model.compile(keras.optimizers.Adam(clipnorm=1.0), loss)
     model.optimizer.build(model.trainable_variables)
 
@@ -73,7 +75,20 @@ class Learner:
         few = data.x["train"][spread(len(data.x["train"]), MOMENTS)]
         self.told = dataclasses.replace(data, x={"train": few})
         self.model = self.make()
-        compile_for(self.model, data.classes)
+        compile_with(self.model, self.loss())
+
+    def loss(self):
+        """Returns what the model minimizes."""
+        return loss_for(self.data.classes)
+
+    def last_layers(self):
+        """Returns the layers that turn its outputs into what is predicted."""
+        return last_layers(self.data)
+
+    def finished_model(self):
+        """Returns the model with its last layers, on the same weights."""
+        inputs = keras.Input(self.model.input_shape[1:], dtype=self.model.inputs[0].dtype)
+        return keras.Sequential([inputs, *self.model.layers, *self.last_layers()])
 
     def make(self):
         """Returns a new model, which is not compiled."""
@@ -272,7 +287,9 @@ class Trial:
         seconds: What it is expected to take.
         more: Function of the `Learner` and the plan that returns what else the record holds; then the weights are kept
             as well. Defaults to `None`.
-        strategy: How a horizon is forecast, `"direct"` (default) or `"recursive"`.
+        needs: Names of what it returns.
+        strategy: What the model predicts: a horizon at once, `"direct"` (default), or its next row, `"recursive"`; or
+            the `"quantiles"` of a horizon.
     """
 
     name: str
@@ -284,6 +301,7 @@ class Trial:
     says: str
     seconds: float
     more: Callable[..., dict[str, Any]] | None = None
+    needs: tuple[str, ...] = ()
     strategy: str = "direct"
 
     @property
@@ -300,6 +318,9 @@ class Trial:
         if self.more is None:
             return record, None
         return record | self.more(made, self.plan), made.weights()
+
+
+FULL_SCORES = ("test", "test_accuracy", "contributions", "figures")
 
 
 def full_scores(learner, plan):

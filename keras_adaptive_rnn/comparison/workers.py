@@ -27,8 +27,8 @@ import keras
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn.comparison.folder import origin
-from keras_adaptive_rnn.comparison.recursive import STRATEGIES
 from keras_adaptive_rnn.comparison.schedule import next_for
+from keras_adaptive_rnn.comparison.strategies import LEARNERS
 
 # Seconds between two looks at which workers there are, to reach a scheduler, and without any worker before giving up.
 LOOK, CONNECT, PATIENCE = 0.5, 5, 60
@@ -175,7 +175,7 @@ class Kept:
         made = self.learners.get((name, strategy))
         if made is None or made.units != units:
             problem = self.problem
-            made = STRATEGIES[strategy](problem.data, problem.shape, self.candidates[name], units, problem.size)
+            made = LEARNERS[strategy](problem.data, problem.shape, self.candidates[name], units, problem.size)
             self.learners[name, strategy] = made
         return made
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn.comparison.candidates import ModelShape
-from keras_adaptive_rnn.comparison.trials import compile_for, restart
+from keras_adaptive_rnn.comparison.trials import compile_with, loss_for, restart
 from keras_adaptive_rnn.probing.tasks import TOLERANCE
 
 # Sequences of an update, updates between two tests, and sequences of a test.
@@ -47,7 +47,7 @@ class Learner:
             for steps in (length, LONGER * length)
         }
         self.model = self.make()
-        compile_for(self.model, task.classes)
+        compile_with(self.model, loss_for(task.classes))
 
     def last_steps(self, rng, steps):
         inputs, targets, counted = self.task.sequences(rng, TESTED, steps)
