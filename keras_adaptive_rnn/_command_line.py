@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import errno
 import os
 import re
 import sys
@@ -49,13 +50,20 @@ def option_name(class_name):
 @contextlib.contextmanager
 def ending(output=None):
     """Ends a command in one line for the user, where it fails or is stopped; `output` is a folder to go on from."""
+
+    # A folder that the command could not begin to fill is no place to go on from.
+    def kept():
+        is_there = output is not None and os.path.exists(output)
+        return f" What is done is in {output}; the same command goes on from there." if is_there else ""
+
     try:
         yield
-    except (ValueError, TypeError, OSError, ImportError) as error:
+    except OSError as error:
+        sys.exit(f"error: {error}.{kept()}" if error.errno == errno.ENOSPC else f"error: {error}")
+    except (ValueError, TypeError, ImportError) as error:
         sys.exit(f"error: {error}")
     except KeyboardInterrupt:
-        kept = "" if output is None else f" What is done is in {output}; the same command goes on from there."
-        print(f"\nStopped.{kept}", file=sys.stderr)
+        print(f"\nStopped.{kept()}", file=sys.stderr)
         sys.exit(130)
 
 

@@ -1,5 +1,7 @@
 """Folders of `compare` with damaged files: what can be made again is, and each message names its file."""
 
+import contextlib
+import errno
 import json
 import os
 import pathlib
@@ -10,7 +12,9 @@ import numpy as np
 import pytest
 
 import keras_adaptive_rnn as kar
+from keras_adaptive_rnn.__main__ import main
 from keras_adaptive_rnn.comparison import Comparison, trials
+from keras_adaptive_rnn.comparison import folder as folders
 from keras_adaptive_rnn.comparison.folder import Folder
 from tests.backends import in_turns
 
@@ -158,3 +162,36 @@ def test_a_title_is_not_an_equation(folder):
         row["title"] = "$\\frac$"
     path.write_text(json.dumps(results))
     assert "frac" in Comparison(folder)._repr_html_()
+
+
+@pytest.mark.parametrize("room", [3, 5, 8])
+def test_a_full_disk_loses_no_trial(room, finished, tmp_path, monkeypatch, capsys):
+    """Files are written until the disk is full; the same command goes on to the same numbers when there is room."""
+    np.savez(tmp_path / "data.npz", x=X, y=Y)
+    command = ["compare", str(tmp_path / "data.npz"), "--cells", "lstm,gru", "--weights", "300", "--minutes", "0.001"]
+    command += ["--trials", "2", "--seeds", "1", "--no-memory", "--output", str(tmp_path / "out")]
+    (tmp_path / "out").mkdir()
+    for name in ("settings.json", "plan.json"):
+        shutil.copy(finished.path / name, tmp_path / "out")
+    write, written = folders.replaced, []
+
+    @contextlib.contextmanager
+    def into_little_room(path):
+        with write(path) as new:
+            yield new
+            if len(written) == room:
+                new.write_bytes(new.read_bytes()[:9])
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            written.append(path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(folders, "replaced", into_little_room)
+        with pytest.raises(SystemExit, match=r"No space left on device\. What is done is in .* goes on from there"):
+            main(command)
+    assert not list((tmp_path / "out").rglob(".new.*"))
+    assert [path.exists() for path in written] == [True] * room
+    before = {path: path.read_bytes() for path in written if path.suffix == ".json"}
+    main(command)
+    assert "Going on after" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in before} == before
+    assert figures(Comparison(tmp_path / "out")) == figures(finished)

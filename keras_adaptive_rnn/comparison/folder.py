@@ -112,8 +112,12 @@ def replaced(path):
     """Gives a path to write to, then puts the file in place as a whole: readers see the old one or the new one."""
     # The suffixes stay, because Keras insists on them. What a kill leaves behind, the next call overwrites.
     new = path.with_name(f".new.{path.name}")
-    yield new
-    os.replace(new, path)
+    try:
+        yield new
+        os.replace(new, path)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
 
 
 def finished(path, needs, what="comparison"):
