@@ -50,6 +50,11 @@ def make_lm(cells=None, sampler="greedy", split="character", sequence_length=24,
     return lm
 
 
+def make_projected_lm(**kwargs):
+    """Returns one whose last output is larger than its embedding."""
+    return make_lm([kar.MogrifierCell(10, rank=2), kar.LSTMCell(12)], **kwargs)
+
+
 def logits_of(lm, ids):
     ids = np.atleast_2d(np.asarray(ids, "int32"))
     return ops.convert_to_numpy(lm({"token_ids": ids, "padding_mask": np.ones_like(ids)}))
@@ -68,8 +73,9 @@ def naive(lm, prompt, length):
     return tokenizer.detokenize(row[0])
 
 
-def test_single_steps_compute_the_same_logits():
-    lm = make_lm(embedding_dropout=0.2, output_dropout=0.2)
+@pytest.mark.parametrize("make", [make_lm, make_projected_lm])
+def test_single_steps_compute_the_same_logits(make):
+    lm = make(embedding_dropout=0.2, output_dropout=0.2)
     ids = lm.preprocessor.tokenizer("the cat")
     step = kar.step_model(lm)
     states = {name: np.zeros(x.shape, "float32") for name, x in step.input.items() if name.startswith("state_")}
@@ -180,13 +186,6 @@ def test_one_token_at_a_time_equals_one_pass(name, rng):
         logits, _, cache = lm.call_with_cache(ops.convert_to_tensor(ids[:, t : t + 1]), cache)
         found.append(ops.convert_to_numpy(logits)[:, 0])
     np.testing.assert_allclose(np.stack(found, 1), expected, rtol=1e-5, atol=1e-5)
-
-
-# A down-projection between the last cell and tied weights.
-
-
-def make_projected_lm(**kwargs):
-    return make_lm([kar.MogrifierCell(10, rank=2), kar.LSTMCell(12)], **kwargs)
 
 
 def test_a_larger_output_is_projected_to_the_embedding(rng):
