@@ -51,6 +51,7 @@ BAD_ARGUMENTS = [
     (lambda: kar.MogrifierCell(4, static_gates=1), TypeError, ["`static_gates`", "static_gates=1"]),
     (lambda: kar.MogrifierCell(4, rank=2, static_gates=True), ValueError, ["`rank`", "rank=2", "static_gates=True"]),
     (lambda: kar.MogrifierCell(4, gate_activation="signum"), ValueError, ["`gate_activation`", "'signum'"]),
+    (lambda: kar.MogrifierCell(4, gate_activation="crelu"), ValueError, ["`gate_activation`", "'crelu'"]),
     (lambda: kar.MogrifierCell(4, core="rnn"), ValueError, ["`core`", "'rnn'", "'lstm'", "'gru'", "'elman'"]),
     (lambda: kar.MogrifierCell(4, gate_initializer="x"), ValueError, ["`gate_initializer`", "'x'"]),
     (lambda: kar.MogrifierCell(), ValueError, ["`units`", "`cell`"]),

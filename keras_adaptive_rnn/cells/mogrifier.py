@@ -144,7 +144,8 @@ class MogrifierCell(CoreWrapperCell):
                 f"Received: rank={rank}"
             )
         self.gate_activation = _arguments.resolve("gate_activation", gate_activation, activations.get)
-        self._gate_offset = 1 - 2 * ops.convert_to_numpy(self.gate_activation(ops.zeros(1, self.compute_dtype))).item()
+        # Zero for the sigmoid.
+        self._gate_offset = 1 - 2 * _arguments.resolve("gate_activation", gate_activation, self._at_zero)
         self.gate_initializer = _arguments.resolve("gate_initializer", gate_initializer, initializers.get)
         self.gate_regularizer = _arguments.resolve("gate_regularizer", gate_regularizer, keras.regularizers.get)
         self.gate_constraint = _arguments.resolve("gate_constraint", gate_constraint, keras.constraints.get)
@@ -165,6 +166,11 @@ class MogrifierCell(CoreWrapperCell):
                 bias.build()
                 self.gate_biases.append(bias)
         super().build(input_shape)
+
+    def _at_zero(self, activation):
+        """Returns the value of an elementwise activation function at zero, as the cell computes it."""
+        value = activations.get(activation)(ops.zeros(1, self.compute_dtype))
+        return ops.convert_to_numpy(value).item()
 
     def project(self, inputs, run):
         return self.drop(inputs, "dropout", run)
