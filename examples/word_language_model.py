@@ -52,6 +52,7 @@ AWD = {
     "units": [1150, 1150, 400],
     "rounds": 5,
     "rank": None,
+    "zigzag": True,
     "depth": 3,
     "policy_units": 100,
     "experts": 1,
@@ -62,6 +63,7 @@ AWD = {
     "input_dropout": 0.4,
     "hidden_dropout": 0.25,
     "state_dropout": 0.0,
+    "update_dropout": 0.0,
     "output_dropout": 0.4,
     "expert_dropout": 0.0,
     "weight_drop": 0.5,
@@ -173,8 +175,8 @@ CELLS = tuple(dict.fromkeys(settings["cell"] for settings in SMALLS.values()))
 # Options that some cells do not have.
 LACKING = {
     "low-rank-lstm": ("weight_drop",),
-    "low-rank-gru": ("weight_drop", "cap_input_gate"),
-    "highway": ("cap_input_gate",),
+    "low-rank-gru": ("weight_drop", "cap_input_gate", "update_dropout"),
+    "highway": ("cap_input_gate", "update_dropout"),
 }
 LEARNING_RATES = {"sgd": 30.0, "adam": 2e-3}
 # How a trained model is judged, and the options of each.
@@ -268,6 +270,7 @@ def make_cells(args: argparse.Namespace) -> list:
                 args.units,
                 policy_units=args.policy_units,
                 recurrent_dropout=args.state_dropout,
+                update_dropout=args.update_dropout,
                 cap_input_gate=args.cap_input_gate,
                 **drop_weights(args),
             )
@@ -291,7 +294,7 @@ def make_cell(units: int, dropout: float, args: argparse.Namespace):
         )
     if args.cell == "highway":
         return kar.RecurrentHighwayCell(units, args.depth, **options, **drop_weights(args))
-    options["cap_input_gate"] = args.cap_input_gate
+    options |= {"cap_input_gate": args.cap_input_gate, "update_dropout": args.update_dropout}
     if args.cell == "low-rank-lstm":
         return kar.LowRankLSTMCell(units, args.rank, **options)
     if args.optimizer == "sgd":
@@ -301,7 +304,7 @@ def make_cell(units: int, dropout: float, args: argparse.Namespace):
         options["unit_forget_bias"] = False
     options |= drop_weights(args)
     if args.cell == "mogrifier":
-        return kar.MogrifierCell(units, rounds=args.rounds, rank=args.rank, **options)
+        return kar.MogrifierCell(units, rounds=args.rounds, rank=args.rank, zigzag=args.zigzag, **options)
     return {"lstm": kar.LSTMCell, "multiplicative-lstm": kar.MultiplicativeLSTMCell}[args.cell](units, **options)
 
 
@@ -531,6 +534,10 @@ def natural(text):
     return value
 
 
+def rank(text):
+    return text if text == "full" else positive(int)(text)
+
+
 def parse(argv: list[str] | None = None) -> argparse.Namespace:
     """Returns the options; those that are not given are the model's."""
     parser = argparse.ArgumentParser(
@@ -545,15 +552,18 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
     group = parser.add_argument_group("the model")
     group.add_argument("--model", choices=SMALLS, default="awd", help="whose settings to take (%(default)s)")
     group.add_argument("--small", action="store_true", help="sizes and settings for a CPU")
-    group.add_argument("--embedding", type=positive(int), help="size of the embedding")
+    group.add_argument(
+        "--embedding", type=positive(int), help="size of the embedding, to which a larger output is projected down"
+    )
     group.add_argument("--units", type=positive(int), nargs="+", help="units of each layer, the lowest first")
     group.add_argument("--cell", choices=CELLS, help="cell of the layers")
     group.add_argument("--rounds", type=int, help="rounds of the Mogrifier")
-    group.add_argument("--rank", type=positive(int), help="rank of low-rank cells, and of the Mogrifier's gates")
+    group.add_argument("--rank", type=rank, help="rank of low-rank cells, and of the Mogrifier's gates, or 'full'")
     group.add_argument("--depth", type=positive(int), help="depth of the highway in a step")
     group.add_argument("--policy-units", type=positive(int), help="units of the policy of the adaptive LSTM")
     group.add_argument("--experts", type=positive(int), help="softmaxes to mix; 1: one softmax")
     flag = functools.partial(group.add_argument, action=argparse.BooleanOptionalAction)
+    flag("--zigzag", help="each gate of the Mogrifier reads what the round before it has made")
     flag("--tie-weights", help="predict words with the matrix that embeds them")
     flag("--sum-layers", help="the output is the sum of all layers' outputs")
     flag("--cap-input-gate", help="keep the input gate below one minus the forget gate")
@@ -564,6 +574,7 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
         "input": "embeddings",
         "hidden": "the outputs of lower layers",
         "state": "the state that a step reads",
+        "update": "the candidates of an LSTM's memory",
         "output": "the outputs of the last layer",
         "expert": "the vectors of the experts",
     }.items():
@@ -629,6 +640,8 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
     for name, value in defaults.items():
         if getattr(args, name) is None:
             setattr(args, name, value)
+    if args.rank == "full":
+        args.rank = None
     for name in LACKING.get(args.cell, ()):
         if getattr(args, name):
             parser.error(f"--cell {args.cell} has no --{name.replace('_', '-')}")

@@ -119,13 +119,18 @@ def inside(w, name):
     return {key[len(name) + 1 :]: value for key, value in w.items() if key.startswith(f"{name}/")}
 
 
-def mogrifier(core, w, x, states, rounds=5, zigzag=True):
+def doubled_sigmoid(a):
+    return 2 * sigmoid(a)
+
+
+def mogrifier(core, w, x, states, rounds=5, zigzag=True, static=False, gate_of=doubled_sigmoid):
+    """`gate_of` is the gate as a function of $h Q + b$, of $x R + b$ or, if it is static, of $b$."""
     h, *rest = states
     x_0, h_0 = x, h
     for i in range(1, rounds + 1):
         bias = w.get(f"gate_bias_{i}/bias", 0.0)
         read = (h if i % 2 else x) if zigzag else (h_0 if i % 2 else x_0)
-        gate = 2 * sigmoid(read @ matrix(w, f"gate_{i}") + bias)
+        gate = gate_of(bias if static else read @ matrix(w, f"gate_{i}") + bias)
         if i % 2:
             x = gate * x
         else:

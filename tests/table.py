@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 
 import keras
+import numpy as np
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import activations, maps
@@ -286,6 +287,10 @@ CELL_ROWS = {
                 lambda: kar.MogrifierCell(4, rounds=4, core="gru", zigzag=False, trainable_initial_state=True),
                 partial(ref.mogrifier, ref.gru, rounds=4, zigzag=False),
             ),
+            "mogrifier_static": (
+                lambda: kar.MogrifierCell(4, rounds=2, static_gates=True, gate_activation="linear", dropout=0.2),
+                partial(ref.mogrifier, ref.lstm, rounds=2, static=True, gate_of=lambda a: 1 + 2 * a),
+            ),
             "mogrifier_around_keras": lambda: kar.MogrifierCell(cell=keras.layers.GRUCell(4, dropout=0.2), rounds=2),
         },
         equations={
@@ -299,6 +304,22 @@ CELL_ROWS = {
             "no_zigzag": (
                 lambda: kar.MogrifierCell(4, zigzag=False),
                 partial(ref.mogrifier, ref.lstm, zigzag=False),
+            ),
+            "static": (
+                lambda: kar.MogrifierCell(4, rounds=3, static_gates=True),
+                partial(ref.mogrifier, ref.lstm, rounds=3, static=True),
+            ),
+            "signed": (
+                lambda: kar.MogrifierCell(4, rank=2, gate_activation="tanh"),
+                partial(ref.mogrifier, ref.lstm, gate_of=lambda a: 1 + 2 * np.tanh(a)),
+            ),
+            "softplus": (
+                lambda: kar.MogrifierCell(4, rounds=1, gate_bias=True, gate_activation="softplus"),
+                partial(ref.mogrifier, ref.lstm, rounds=1, gate_of=lambda a: 1 + 2 * np.log((1 + np.exp(a)) / 2)),
+            ),
+            "normalised": (
+                lambda: kar.MogrifierCell(4, layer_normalization=True),
+                partial(ref.mogrifier, partial(ref.lstm, layer_normalization=True)),
             ),
             "gru": (lambda: kar.MogrifierCell(4, core="gru"), partial(ref.mogrifier, ref.gru)),
             "elman": (lambda: kar.MogrifierCell(4, core="elman"), partial(ref.mogrifier, ref.elman)),

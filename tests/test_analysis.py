@@ -61,6 +61,7 @@ NAMES = {
     "lstm": LSTM_GATES,
     "gru": {"z", "r", "candidate"},
     "mogrifier": {f"gate_{i}" for i in range(1, 6)} | under("cell", LSTM_GATES),
+    "mogrifier_static": {"gate_1", "gate_2"} | under("cell", LSTM_GATES),
     "mogrifier_around_keras": {"gate_1", "gate_2"},
     "multiplicative_lstm": {"m"} | under("cell", LSTM_GATES),
     "adaptive_lstm": LSTM_GATES

@@ -50,6 +50,11 @@ def make_lm(cells=None, sampler="greedy", split="character", sequence_length=24,
     return lm
 
 
+def make_projected_lm(**kwargs):
+    """Returns one whose last output is larger than its embedding."""
+    return make_lm([kar.MogrifierCell(10, rank=2), kar.LSTMCell(12)], **kwargs)
+
+
 def logits_of(lm, ids):
     ids = np.atleast_2d(np.asarray(ids, "int32"))
     return ops.convert_to_numpy(lm({"token_ids": ids, "padding_mask": np.ones_like(ids)}))
@@ -68,8 +73,9 @@ def naive(lm, prompt, length):
     return tokenizer.detokenize(row[0])
 
 
-def test_single_steps_compute_the_same_logits():
-    lm = make_lm(embedding_dropout=0.2, output_dropout=0.2)
+@pytest.mark.parametrize("make", [make_lm, make_projected_lm])
+def test_single_steps_compute_the_same_logits(make):
+    lm = make(embedding_dropout=0.2, output_dropout=0.2)
     ids = lm.preprocessor.tokenizer("the cat")
     step = kar.step_model(lm)
     states = {name: np.zeros(x.shape, "float32") for name, x in step.input.items() if name.startswith("state_")}
@@ -131,8 +137,8 @@ def test_tf_data_tokenizes_alike(split):
         (lambda: hub.RecurrentBackbone(5, 8, ["lstm"]), r"`cells\[0\]` must be a recurrent cell"),
         (lambda: hub.RecurrentBackbone(5, 8, [kar.LSTMCell(8)] * 2), "must not contain a cell twice"),
         (
-            lambda: hub.RecurrentCausalLM(hub.RecurrentBackbone(5, 6, [kar.LSTMCell(8)])),
-            "must have an `embedding_dim` of the output size of its last cell",
+            lambda: hub.RecurrentCausalLM(hub.RecurrentBackbone(5, 9, [kar.LSTMCell(8)])),
+            "must have an `embedding_dim` of at most the output size of its last cell",
         ),
         (lambda: hub.RecurrentBackbone(5, 8, [kar.LSTMCell(8)], output_dropout=1.0), "`output_dropout` must be"),
         (
@@ -180,6 +186,53 @@ def test_one_token_at_a_time_equals_one_pass(name, rng):
         logits, _, cache = lm.call_with_cache(ops.convert_to_tensor(ids[:, t : t + 1]), cache)
         found.append(ops.convert_to_numpy(logits)[:, 0])
     np.testing.assert_allclose(np.stack(found, 1), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_a_larger_output_is_projected_to_the_embedding(rng):
+    lm = make_projected_lm(logit_soft_cap=5.0)
+    ids = rng.integers(0, lm.backbone.vocabulary_size, size=(2, 5)).astype("int32")
+    hidden = ops.convert_to_numpy(lm.backbone({"token_ids": ids, "padding_mask": np.ones_like(ids)}))
+    p, e, b = (ops.convert_to_numpy(w) for w in (lm.head.kernel, *lm.backbone.token_embedding.weights))
+    assert (hidden.shape, p.shape, e.shape) == ((2, 5, 12), (12, 8), (lm.backbone.vocabulary_size, 8))
+    expected = 5 * np.tanh((hidden @ p @ e.T + b) / 5)
+    np.testing.assert_allclose(logits_of(lm, ids), expected, rtol=1e-5, atol=1e-5)
+    # Before `make_lm` adds to them, its columns are orthonormal.
+    start = hub.RecurrentCausalLM(hub.RecurrentBackbone(5, 8, [kar.LSTMCell(12)])).head.kernel
+    np.testing.assert_allclose(ops.convert_to_numpy(ops.transpose(start) @ start), np.eye(8), atol=1e-5)
+
+
+def test_a_projected_output_is_dropped_alike_in_all_steps():
+    lm = make_projected_lm(output_dropout=0.5)
+    ids = np.arange(12, dtype="int32").reshape(2, 6) % 5
+    logits = lm({"token_ids": ids, "padding_mask": np.ones_like(ids)}, training=True)
+    e, b = (ops.convert_to_numpy(w) for w in lm.backbone.token_embedding.weights)
+    # There are more tokens than numbers in an embedding, so the logits tell what met it.
+    met = (ops.convert_to_numpy(logits) - b) @ np.linalg.pinv(e.T)
+    dropped = np.abs(met) < 1e-4
+    assert 0 < dropped.mean() < 1
+    assert (dropped == dropped[:, :1]).all()
+
+
+def test_a_projected_output_writes_and_is_saved(tmp_path):
+    lm = make_projected_lm(output_dropout=0.2)
+    text = lm.generate("the cat")
+    assert text == naive(lm, "the cat", 24)
+    assert "".join(lm.stream("the cat")) == text[len("the cat") :]
+    lm.fit_streams(TEXT, 2, 8, verbose=0)
+    after = lm.generate(PROMPTS)
+    assert after == [naive(lm, prompt, 24) for prompt in PROMPTS]
+    lm.save_to_preset(tmp_path / "preset")
+    lm.save(tmp_path / "model.keras")
+    for loaded in (
+        keras_hub.models.CausalLM.from_preset(str(tmp_path / "preset")),
+        keras.models.load_model(tmp_path / "model.keras", compile=False),
+    ):
+        loaded.compile(sampler="greedy")
+        assert loaded.generate(PROMPTS) == after
+    half = hub.RecurrentCausalLM.from_preset(str(tmp_path / "preset"), dtype="mixed_bfloat16")
+    assert half.head.compute_dtype == "bfloat16"
+    half.compile(sampler="beam")
+    assert [len(text) for text in half.generate(PROMPTS)] == [24] * 3
 
 
 def test_padding_on_either_side_changes_nothing(rng):
@@ -580,8 +633,9 @@ def test_commands_say_what_is_wrong(arguments, message, tmp_path, monkeypatch):
 # Files.
 
 
-def test_a_quantized_preset_writes_the_same_text(tmp_path):
-    lm = make_lm(tie_weights=False)
+@pytest.mark.parametrize("make", [partial(make_lm, tie_weights=False), make_projected_lm], ids=["untied", "projected"])
+def test_a_quantized_preset_writes_the_same_text(make, tmp_path):
+    lm = make()
     with pytest.warns(UserWarning, match="does not have a `quantize` method"):
         lm.quantize("int8")
     lm.compile(sampler="greedy")
@@ -591,6 +645,7 @@ def test_a_quantized_preset_writes_the_same_text(tmp_path):
     loaded.compile(sampler="greedy")
     assert loaded.generate("the cat") == text
     assert loaded.backbone.recurrent_layers[1].cell.kernel_map.kernel.dtype == "int8"
+    assert loaded.head.quantization_mode == "int8"
 
 
 def test_no_adapters_are_better_than_none_in_silence():

@@ -159,12 +159,19 @@ modulators = st.one_of(
         rank=st.sampled_from([None, 1, 2]),
         zigzag=flags,
         gate_bias=flags,
+        gate_activation=st.sampled_from(["sigmoid", "tanh"]),
         **noise,
     ),
     made_of(kar.MultiplicativeLSTMCell, cell=readers, factor_bias=flags, **noise),
     made_of(kar.ZoneoutCell, cell=readers, zoneout=rates, seed=common["seed"]),
     made_of(kar.ZoneoutCell, **lstm, zoneout=st.lists(rates, min_size=2, max_size=2)),
-    made_of(kar.MogrifierCell, **common, rounds=st.integers(0, 3), core=st.sampled_from(["lstm", "gru", "elman"])),
+    made_of(
+        kar.MogrifierCell,
+        **common,
+        rounds=st.integers(0, 3),
+        static_gates=flags,
+        core=st.sampled_from(["lstm", "gru", "elman"]),
+    ),
 )
 
 small = st.sampled_from([kar.GRUCell, kar.LSTMCell, keras.layers.GRUCell]).flatmap(

@@ -87,7 +87,8 @@ EVERY = {name: make for name, make in (CELLS | OPTIONS | EQUATIONS).items() if s
 # Those with weights that are in no map, such as those of a layer normalisation.
 REFUSED = {
     *("stack_skip", "gru_reset_before", "lstm_tied_projected", "mogrifier_around_keras", "lstm/normalised"),
-    *("rg_lru", "rg_lru/blocks", "gated_delta_net", "gated_delta_net/negative", "adaptive_linear/rg_lru"),
+    *("mogrifier_low_rank/normalised", "rg_lru", "rg_lru/blocks", "adaptive_linear/rg_lru"),
+    *("gated_delta_net", "gated_delta_net/negative"),
 }
 
 

@@ -60,7 +60,10 @@ def weights_of(folder):
 @pytest.mark.parametrize(
     "model",
     [
-        ["--model", "mogrifier", "--rounds", "3", "--rank", "2", "--word-dropout", "0"],
+        [
+            *("--model", "mogrifier", "--rounds", "3", "--rank", "2", "--no-zigzag"),
+            *("--update-dropout", "0.1", "--word-dropout", "0"),
+        ],
         pytest.param(["--model", "awd", "--experts", "2", "--word-dropout", "0.05"], marks=nightly),
     ],
     ids=["mogrifier", "mixture"],
@@ -182,12 +185,29 @@ def test_defaults_are_those_of_the_papers(example):
     assert example.parse(["--small", "--minutes", "5"]).units == [448, 224]
 
 
+def test_the_ablations_of_the_mogrifier_reach_its_cells(example):
+    options = ["--rank", "full", "--no-zigzag", "--update-dropout", "0.2"]
+    cells = example.make_cells(example.parse(["--model", "mogrifier", *options]))
+    assert [(cell.rank, cell.zigzag, cell.cell.update_dropout) for cell in cells] == [(None, False, 0.2)] * 2
+    cells = example.make_cells(example.parse(["--model", "mogrifier"]))
+    assert [(cell.rank, cell.zigzag, cell.cell.update_dropout) for cell in cells] == [(84, True, 0.0)] * 2
+    (stack,) = example.make_cells(example.parse(["--small", "--model", "adaptive-lstm", "--update-dropout", "0.2"]))
+    assert [cell.update_dropout for cell in stack.cells] == [0.2, 0.2]
+
+
 @in_turns
 @pytest.mark.parametrize("model", load().SMALLS)
 def test_small_models_have_equal_weights(example, model):
     tokenizer = hub.VocabularyTokenizer(["<unk>", "<eos>", *(f"w{k}" for k in range(5474))], "word", end_token="<eos>")
     lm = example.make_model(tokenizer, example.parse(["--small", "--model", model]))
     assert lm.count_params() == pytest.approx(3_041_700, rel=1e-3)
+
+
+def test_a_smaller_embedding_is_what_the_output_is_projected_to(example):
+    tokenizer = hub.VocabularyTokenizer(["<unk>", "<eos>", *WORDS], "word", end_token="<eos>")
+    lm = example.make_model(tokenizer, example.parse([*TOY, "--embedding", "6"]))
+    assert tuple(lm.head.kernel.shape) == (8, 6)
+    assert tuple(lm.output.shape) == (None, None, 12)
 
 
 def test_the_reference_is_split_into_words(example):
@@ -215,7 +235,7 @@ def test_the_reference_is_split_into_words(example):
         ({"train": b"a b\n" * 9, "valid": b"a b\n", "test": b"\n"}, [], "the test part of .* is empty"),
         ({"train": b"a b\n" * 9, "valid": b"a b\n", "test": b"a b\n"}, [], "the train part of the text has 27 words"),
         ({"train": b"a b\n" * 99, "valid": b"a b\n", "test": b"a b\n"}, [], "the valid part of the text has 3 words"),
-        (dict.fromkeys(("train", "valid", "test"), b"a b\n" * 99), ["--units", "9"], "embedding_dim=8"),
+        (dict.fromkeys(("train", "valid", "test"), b"a b\n" * 99), ["--units", "7"], "embedding_dim=8"),
         (
             dict.fromkeys(("train", "valid", "test"), b"a b\n" * 99),
             ["--model", "mogrifier", "--rank", "20"],
@@ -235,7 +255,11 @@ def test_errors_say_what_to_do(example, files, more, message, tmp_path):
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--temperatures", "1.1", "1"], ["--weight-drop", "1"], ["--clip", "-1"], ["--units", "0"], ["--skip", "static"]],
+    [
+        *(["--temperatures", "1.1", "1"], ["--weight-drop", "1"], ["--clip", "-1"], ["--units", "0"]),
+        *(["--skip", "static"], ["--rank", "0"], ["--rank", "all"]),
+        ["--update-dropout", "0.1", "--small", "--model", "highway"],
+    ],
 )
 def test_bad_options(example, arguments, capsys):
     with pytest.raises(SystemExit):

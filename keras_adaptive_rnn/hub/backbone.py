@@ -31,11 +31,13 @@ class RecurrentBackbone(ReadsItsOwnFiles, keras_hub.models.Backbone):
         vocabulary_size: Positive integer, number of tokens.
         embedding_dim: Positive integer, size of the embedding of a token.
         cells: List of recurrent cells, one a layer, the lowest first: of this package, of Keras, or of the user.
-        tie_weights: Whether a language model computes its logits with the matrix of the embedding, $x^L_t E^\top + b$.
-            Defaults to `True`; otherwise, a layer of its own computes them.
+        tie_weights: Whether a language model computes its logits with the matrix of the embedding, $x^L_t E^\top + b$,
+            where $x^L_t$ may be larger than the embedding: see `keras_adaptive_rnn.hub.RecurrentCausalLM`. Defaults to
+            `True`; otherwise, a layer of its own computes them.
         embedding_dropout: Number in [0, 1), the rate at which units of the embedding are dropped, the same ones in all
             steps of a sequence. Defaults to `0.0`.
-        output_dropout: Number in [0, 1), the same for the outputs of the last cell. Defaults to `0.0`. Between the
+        output_dropout: Number in [0, 1), the same for the outputs of the last cell, and again, with a mask of its own,
+            for their down-projection if there is one, as in the code of Melis et al. Defaults to `0.0`. Between the
             layers, cells have a `dropout` of their own.
         logit_soft_cap: Positive number $c$: logits $z$ of a language model become $c \tanh(z / c)$. Defaults to `None`.
         recompute, schedule: As in `keras_adaptive_rnn.layers.RNN`.

@@ -25,8 +25,9 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
 
     $$p(w_{t+1} \mid w_1, \ldots, w_t) = \mathrm{softmax}(h_t E^\top + b)$$
 
-    $h_t$ is the output of the backbone and $E$ its embedding; without tied weights, a `keras.layers.Dense` computes the
-    logits.
+    $h_t$ is the output of the backbone and $E$ its embedding. If $h_t$ is larger than an embedding, a down-projection
+    $P$, which starts out orthogonal, comes first: $h_t P E^\top + b$. Without tied weights, a `keras.layers.Dense`
+    computes the logits.
 
     It trains on separate texts with `fit`, and on one long text, whose states are carried from segment to segment, with
     `fit_streams`: the same weights, in either order. `generate` writes with any sampler of KerasHub but the speculative
@@ -52,7 +53,7 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
 
     Raises:
         ValueError: The backbone is bidirectional, or has fewer tokens than the tokenizer; with tied weights and one
-            softmax, the last cell's output has another size than the embedding.
+            softmax, the last cell's output is smaller than the embedding.
 
     Example:
 
@@ -67,7 +68,8 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
     20
 
     Reference: Melis et al., Mogrifier LSTM (2020); Merity et al., Regularizing and Optimizing LSTM Language Models
-        (2018).
+        (2018); the down-projection: Melis et al., On the State of the Art of Evaluation in Neural Language Models
+        (2018), where `input_embedding_ratio` is `embedding_dim` over the size of the output.
     """
 
     backbone_cls = RecurrentBackbone
@@ -87,11 +89,12 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
         experts = _arguments.integer("experts", experts)
         expert_dropout = _arguments.rate("expert_dropout", expert_dropout)
         size, embedding, policy = backbone.output.shape[-1], backbone.token_embedding, backbone.dtype_policy
-        if experts == 1 and backbone.tie_weights and size != embedding.units:
+        self._is_tied = experts == 1 and backbone.tie_weights
+        if self._is_tied and size < embedding.units:
             raise ValueError(
-                "Argument `backbone` must have an `embedding_dim` of the output size of its last cell with "
-                "`tie_weights=True`: give that cell `units` (or `projection_units`, if it has them) of this size, or "
-                f"set `tie_weights=False`. Received: embedding_dim={embedding.units}, and a last cell of size {size}"
+                "Argument `backbone` must have an `embedding_dim` of at most the output size of its last cell with "
+                "`tie_weights=True`: give that cell as many `units` (or `projection_units`, if it has them), or set "
+                f"`tie_weights=False`. Received: embedding_dim={embedding.units}, and a last cell of size {size}"
             )
         self.backbone, self.preprocessor = backbone, preprocessor
         self.head = None
@@ -100,6 +103,10 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
             self.head = MixtureOfSoftmaxes(experts, matrix, expert_dropout, dtype=policy, name="head")
         elif not backbone.tie_weights:
             self.head = keras.layers.Dense(backbone.vocabulary_size, dtype=policy, name="head")
+        elif size > embedding.units:
+            self.head = keras.layers.Dense(
+                embedding.units, use_bias=False, kernel_initializer="orthogonal", dtype=policy, name="head"
+            )
         outputs = self.logits(backbone(backbone.input))
         super().__init__(inputs=backbone.input, outputs=outputs, **kwargs)
         freeze_parts(self)
@@ -109,9 +116,12 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
         self.read_compiled = engine.compiled(self._read, self, is_traceable=False)
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """Returns the logits `[..., vocabulary_size]` of hidden states `[..., size]`."""
-        embedding, cap = self.backbone.token_embedding, self.backbone.logit_soft_cap
-        logits = embedding(hidden, reverse=True) if self.head is None else self.head(hidden)
+        """Returns the logits `[batch, time, vocabulary_size]` of hidden states `[batch, time, size]`."""
+        head, cap = self.head, self.backbone.logit_soft_cap
+        logits = hidden if head is None else head(hidden)
+        if self._is_tied:
+            projected = hidden if head is None else self.backbone.output_dropped(logits)
+            logits = self.backbone.token_embedding(projected, reverse=True)
         return logits if cap is None else cap * ops.tanh(logits / cap)
 
     @classmethod
@@ -232,8 +242,8 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
         return generation.read_rows(self, prompts.rows, prompts.cache)
 
     def _step(self, token_ids, cache):
-        hidden, cache = self.backbone.step(token_ids, cache)
-        return self.logits(hidden), cache
+        logits, _, cache = self.call_with_cache(ops.expand_dims(token_ids, 1), cache)
+        return ops.squeeze(logits, 1), cache
 
     def _read(self, token_ids, mask, cache):
         return self.backbone.read(token_ids, cache, mask)[1]

@@ -131,7 +131,13 @@ low_rank = without(gated, "recurrent_map") | {
     "weight_normalization": yes,
 }
 depth = st.integers(1, 3)
-core_of_mogrifier = {"rounds": st.integers(0, 3), "rank": st.just(1), "zigzag": no, "gate_bias": yes}
+core_of_mogrifier = {
+    "rounds": st.integers(0, 3),
+    "rank": st.just(1),
+    "zigzag": no,
+    "gate_bias": yes,
+    "gate_activation": st.just("tanh"),
+}
 decider = {"cost_weight": st.just(0.1)}
 of_size = {"units": units}
 # The arguments of cells that a layer makes, too, by the name of cell and layer.
