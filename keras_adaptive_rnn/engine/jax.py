@@ -12,6 +12,7 @@ from keras_adaptive_rnn._keras import in_stateless_scope, is_exporting
 from keras_adaptive_rnn.engine import linear, tuning
 from keras_adaptive_rnn.engine.masking import masked
 from keras_adaptive_rnn.engine.reading import reading, values_of
+from keras_adaptive_rnn.engine.target import is_cpu
 
 __all__ = [
     "compiled",
@@ -333,7 +334,13 @@ def _is_exported(*tensors):
 
 
 def _on_cpu():
-    return jax.default_backend() == "cpu"
+    return is_cpu(_platform)
+
+
+def _platform():
+    # A device, or the name of a platform, in a context or for the whole process.
+    device = jax.config.jax_default_device
+    return jax.default_backend() if device is None else getattr(device, "platform", device)
 
 
 def _scope():
