@@ -34,13 +34,11 @@ FREE = {
     *("parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "add-dependency", "opt-barrier"),
     *("partition-id", "replica-id", "async-done", "copy-done"),
 }
-# Instructions that run other computations.
-CALLING = {"while": ("body",), "call": ("to_apply",), "conditional": (), "async-start": ()}
 BETWEEN_HOST_AND_DEVICE = {"infeed", "outfeed", "send", "recv", "send-done", "recv-done"}
 # XLA's mark of memory of the host, and of functions in Python.
 HOST = re.compile(r"S\(5\)|callback")
 HEADER = re.compile(r"^(ENTRY )?%?([\w.\-]+) .*\{$")
-INSTRUCTION = re.compile(r"^\s+(?:ROOT )?%?[\w.\-]+ = (?:\(.*?\)|[^\s(]+) ([a-z][\w\-]*)\(")
+INSTRUCTION = re.compile(r"^\s+(?:ROOT )?%?[\w.\-]+ = (?:\(.*?\)|\S+) ([a-z][\w\-]*)\(")
 TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"\}')
 
 
@@ -133,7 +131,9 @@ def launches(found, name):
             continue
         opcode = match[1]
         if opcode == "while":
-            count = int(TRIPS.search(line)[1])
+            trips_known = TRIPS.search(line)
+            # Of a loop until a condition holds, one round is counted.
+            count = int(trips_known[1]) if trips_known else 1
             inner = launches(found, called(line, "body")[0])
             in_loops += count * (inner["once"] + inner["in loops"])
             trips += [count, *inner["trips"]]
