@@ -1,6 +1,6 @@
 """What a GPU would launch for each cell, counted in programs that XLA compiles for it on a machine without one.
 
-    JAX_SKIP_CUDA_CONSTRAINTS_CHECK=1 KERAS_BACKEND=jax python -m benchmarks.gpu_programs --json FILE
+    python -m benchmarks.gpu_programs --json FILE
 
 It takes `jax[cuda12]`, in an environment of its own. `benchmarks/README.md` says what is counted.
 """
@@ -12,7 +12,9 @@ import pathlib
 import re
 import sys
 
-os.environ.setdefault("KERAS_BACKEND", "jax")
+os.environ["KERAS_BACKEND"] = "jax"
+# Otherwise JAX asks for a GPU's driver.
+os.environ.setdefault("JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "1")
 
 import jax
 import keras
@@ -50,6 +52,7 @@ def parse(argv):
     parser.add_argument("--batch", type=int, default=20)
     parser.add_argument("--steps", type=int, default=35)
     parser.add_argument("--json", type=pathlib.Path, help="a file to add the rows to")
+    parser.add_argument("--table", action="store_true", help="only print the file as a table")
     parser.add_argument("--check", action="store_true", help="fail where ours launches more than the file says")
     return parser.parse_args(argv)
 
@@ -191,8 +194,25 @@ def worse(new, old):
     return "copies between host and device in a loop" if new["copies to or from the host"] else None
 
 
+def table(rows):
+    """Returns lines of Markdown: kernels a step and once, and memory, of each cell, ours / Keras's loop."""
+    by_key = {(row["target"], row["cell"], row["what"], row["layer"]): row for row in rows}
+    lines = ["| | train: kernels a step | once | MB | predict: kernels a step | once | MB |", "| --- |" + " ---: |" * 6]
+    for target, cell in dict.fromkeys((row["target"], row["cell"]) for row in rows):
+        shown = [f"{target}, `{cell}`"]
+        for what in ("train", "predict"):
+            pair = [by_key.get((target, cell, what, layer)) for layer in LAYERS]
+            for name in ("kernels a step", "kernels once", "temporary MB"):
+                shown.append(" / ".join(f"{row[name]:g}" for row in pair if row is not None))
+        lines.append(f"| {' | '.join(shown)} |")
+    return lines
+
+
 def main(argv=None):
     arguments = parse(argv)
+    if arguments.table:
+        print(*table(read(arguments.json, KEY).values()), sep="\n")
+        return None
     sizes = {name: getattr(arguments, name) for name in ("units", "batch", "steps")}
     known, faults = read(arguments.json, KEY), []
     jobs = [

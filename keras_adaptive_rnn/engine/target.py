@@ -20,6 +20,6 @@ def tracing_for(platform):
         _target.reset(token)
 
 
-def is_cpu(default):
-    """Returns whether a program is traced for a CPU; `default()` tells the platform that it would run on."""
-    return (_target.get() or default()) == "cpu"
+def target(default):
+    """Returns the platform that a program is traced for; `default()` tells the one that it would run on."""
+    return _target.get() or default()

@@ -12,7 +12,7 @@ from keras_adaptive_rnn.engine import _tensorflow_internals as internals
 from keras_adaptive_rnn.engine import linear, tuning
 from keras_adaptive_rnn.engine.masking import masked
 from keras_adaptive_rnn.engine.reading import reading, values_of
-from keras_adaptive_rnn.engine.target import is_cpu
+from keras_adaptive_rnn.engine.target import target
 
 __all__ = [
     "compiled",
@@ -495,7 +495,7 @@ def _barrier(x):
 
 
 def _on_accelerator():
-    return not is_cpu(_platform)
+    return target(_platform) != "cpu"
 
 
 def _platform():
