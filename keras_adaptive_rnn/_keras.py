@@ -148,6 +148,23 @@ def is_exporting(*formats):
     return False
 
 
+def cudnn_loop(kind, sequences=None):
+    """Returns the function by which a layer of Keras runs cuDNN, or `None` where there is no cuDNN.
+
+    Args:
+        kind: `"lstm"` or `"gru"`.
+        sequences: The tensor to run over, which PyTorch may hold on a CPU beside a GPU; `None` (default) if there is
+            none yet.
+    """
+    # Older versions, and backends that have no cuDNN, lack the names.
+    backend = sys.modules.get("keras.src.backend")
+    is_possible, loop = (getattr(backend, name, None) for name in ("cudnn_ok", kind))
+    where = getattr(getattr(sequences, "device", None), "type", "cuda")
+    if where != "cuda" or is_possible is None or loop is None:
+        return None
+    return loop if is_possible(keras.activations.tanh, keras.activations.sigmoid, False, True) else None
+
+
 def let_masks_through(layer):
     """Has the `keras.layers.Bidirectional` that is calling `layer` hand on masks, as Keras 3.16 no longer does.
 

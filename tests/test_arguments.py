@@ -118,7 +118,7 @@ def test_a_subclass_declares_arguments_again(cls, name, value):
 
 
 @pytest.mark.parametrize("cls", [kar.LSTM, kar.GRU])
-def test_use_cudnn_has_no_effect_or_raises(cls):
+def test_use_cudnn_is_that_of_keras(cls):
     assert cls(4, use_cudnn=False).get_config()["use_cudnn"] is False
     for bad in ("yes", 0, None):
         with pytest.raises(ValueError, match="`use_cudnn` must be 'auto', True or False"):

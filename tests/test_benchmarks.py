@@ -14,6 +14,7 @@ pytest.importorskip("rich")
 if not (pathlib.Path(__file__).parents[1] / "benchmarks").exists():
     pytest.skip("the benchmarks are not part of the source distribution", allow_module_level=True)
 
+import keras_adaptive_rnn as kar
 from benchmarks import contenders, deep_stack, memory, plot, start_up, time_loop
 
 pytestmark = in_turns
@@ -99,3 +100,80 @@ def test_start_up(tmp_path, capsys):
     assert [row["what"] for row in rows] == ["train", "predict"]
     assert all(row["ratio"] > 0 and set(row["seconds"]) == {"ours", "keras"} for row in rows)
     assert "Elman" in capsys.readouterr().out
+
+
+PROGRAM = """\
+HloModule jit_f, is_scheduled=true
+
+%fused (p.1: f32[4]) -> f32[4] {
+  %p.1 = f32[4]{0} parameter(0)
+  ROOT %e.1 = f32[4]{0} exponential(%p.1)
+}
+
+%command_buffer (p.2: f32[4]) -> f32[4] {
+  %p.2 = f32[4]{0} parameter(0)
+  %gemm.1 = f32[4]{0} custom-call(%p.2), custom_call_target="__cublas$gemm"
+  ROOT %f.1 = f32[4]{0} fusion(%gemm.1), kind=kLoop, calls=%fused
+}
+
+%inner (t.1: (s32[], f32[4])) -> (s32[], f32[4]) {
+  %t.1 = (s32[], f32[4]{0}) parameter(0)
+  %g.1 = f32[4]{0} get-tuple-element(%t.1), index=1
+  %f.2 = f32[4]{0} fusion(%g.1), kind=kLoop, calls=%fused
+  ROOT %t.2 = (s32[], f32[4]{0}) tuple(%g.1, %f.2)
+}
+
+%body (t.3: (s32[], /*index=1*/f32[4])) -> (s32[], f32[4]) {
+  %t.3 = (s32[], f32[4]{0}) parameter(0)
+  %g.2 = f32[4]{0} get-tuple-element(%t.3), index=1
+  %c.1 = f32[4]{0} call(%g.2), to_apply=%command_buffer
+  %w.1 = (s32[], /*index=1*/f32[4]{0}) while(%t.3), body=%inner, backend_config={"known_trip_count":{"n":"3"}}
+  %copy.1 = f32[4]{0:S(5)} copy(%c.1)
+  ROOT %t.4 = (s32[], f32[4]{0}) tuple(%g.2, %c.1)
+}
+
+ENTRY %main (x: f32[4]) -> f32[4] {
+  %x = f32[4]{0} parameter(0)
+  %f.3 = f32[4]{0} fusion(%x), kind=kLoop, calls=%fused
+  %t.5 = (s32[], f32[4]{0}) tuple(%x, %f.3)
+  %w.2 = (s32[], f32[4]{0}) while(%t.5), condition=%c, body=%body, backend_config={"known_trip_count":{"n":"5"}}
+  ROOT %g.3 = f32[4]{0} get-tuple-element(%w.2), index=1
+}
+"""
+
+
+@pytest.mark.skipif(keras.backend.backend() != "jax", reason="programs of XLA, as JAX shows them")
+def test_kernels_of_a_program_are_counted():
+    from benchmarks import gpu_programs
+
+    found = gpu_programs.launches(*gpu_programs.computations(PROGRAM))
+    # In each of five steps: a product and a fusion in a command buffer, three fusions in a loop, and a copy.
+    assert (found["once"], found["in loops"], found["trips"]) == (1, 5 * (2 + 3 + 1), [5, 3])
+    assert found["host"]
+    before = {"kernels a step": 6.0, "kernels once": 1, "temporary MB": 2.0}
+    now = {**before, "copies to or from the host": False}
+    assert gpu_programs.worse(now, before) is None
+    assert gpu_programs.worse({**now, "kernels a step": 7.0}, before) == "kernels a step: 7, and 6 before"
+    assert "host" in gpu_programs.worse({**now, "copies to or from the host": True}, before)
+
+
+@pytest.mark.skipif(keras.backend.backend() != "jax", reason="JAX traces for another platform than it runs on")
+def test_a_program_is_traced_for_the_platform_that_is_told():
+    import jax
+
+    from keras_adaptive_rnn.engine.target import tracing_for
+
+    layer = kar.MinGRU(3)
+    x = np.zeros((2, 8, 3), "float32")
+    layer(x)
+
+    def program(x):
+        return str(jax.make_jaxpr(lambda x: layer(x))(x))
+
+    here = program(x)
+    with tracing_for("gpu"):
+        there = program(x)
+    # Linear cells run in a loop on a CPU, and as an associative scan on a GPU.
+    assert "scan" in here
+    assert "scan[" not in there
+    assert program(x) == here

@@ -22,8 +22,9 @@ from keras_adaptive_rnn._keras import flatten_layers, takes_training
 from keras_adaptive_rnn._products import plain_matmul, product_per_layer
 from keras_adaptive_rnn.cells import Run
 from keras_adaptive_rnn.engine import base, tuning
+from keras_adaptive_rnn.engine.target import tracing_for
 from keras_adaptive_rnn.testing.case import Case
-from tests.backends import dealt, in_turns, nightly
+from tests.backends import dealt, in_turns, nightly, one_in
 from tests.table import CELLS, OPTIONS
 
 # One weight for several rows of inputs: the blocks of an untied low-rank map share a factor.
@@ -522,3 +523,36 @@ def test_no_sum_of_a_product_and_a_single_row_looks_like_a_bias():
     for pair in sums:
         for product, other in itertools.permutations(pair, 2):
             assert not (product.op.type == "MatMul" and other.shape.rank == 2 and other.shape[0] == 1), pair
+
+
+TRACED = {
+    "mogrifier": lambda: kar.MogrifierCell(4, rank=2),
+    "lstm": lambda: kar.LSTMCell(4),
+    "gru": lambda: kar.GRUCell(4),
+    "adaptive_lstm": lambda: kar.AdaptiveLSTMCell(4, policy_units=3),
+    "deep_rnn": lambda: kar.DeepRNNCell(4, depth=3),
+    "stack": lambda: kar.StackedCells([kar.LSTMCell(4), kar.ElmanCell(4)]),
+    "min_gru": lambda: kar.MinGRUCell(4),
+}
+
+
+@pytest.mark.skipif(keras.backend.backend() != "jax", reason="JAX traces for another platform than it runs on")
+@pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
+@pytest.mark.parametrize("name", one_in(2, TRACED))
+def test_what_is_traced_for_a_gpu_computes_the_same(name, dtype, rng):
+    layer = kar.RNN(TRACED[name](), return_sequences=True, dtype=dtype)
+    x = rng.normal(size=(2, 7, 3)).astype("float32")
+    layer.build(x.shape)
+    found = []
+    for platform in ("cpu", "gpu"):
+        with tracing_for(platform):
+            gradients = engine.gradients(
+                lambda x: ops.sum(ops.square(ops.cast(layer(x, training=False), "float32"))),
+                layer.trainable_variables,
+                [x],
+                compiled=True,
+            )
+        found.append(keras.tree.flatten(gradients))
+    tolerance = {"rtol": 1e-4, "atol": 1e-5} if dtype == "float32" else {"rtol": 0.05, "atol": 0.05}
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(np.asarray(one, "float32"), np.asarray(other, "float32"), **tolerance)

@@ -13,7 +13,7 @@ import keras
 
 from keras_adaptive_rnn._command_line import option_name
 from keras_adaptive_rnn._export import PUBLIC
-from keras_adaptive_rnn.layers.recurrent import CellLayer
+from keras_adaptive_rnn.layers.cell_layer import CellLayer
 from keras_adaptive_rnn.loop.rnn import RNN
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import math
 
 import jax
 import keras
@@ -12,6 +13,7 @@ from keras_adaptive_rnn._keras import in_stateless_scope, is_exporting
 from keras_adaptive_rnn.engine import linear, tuning
 from keras_adaptive_rnn.engine.masking import masked
 from keras_adaptive_rnn.engine.reading import reading, values_of
+from keras_adaptive_rnn.engine.target import target
 
 __all__ = [
     "compiled",
@@ -141,7 +143,7 @@ class Products:
 
     def __init__(self, bind, weights, carry, xs, always):
         self.bind, self.always = bind, always
-        self.places, self.taps, self.dims = [], [], []
+        self.places, self.taps, self.dims, factors = [], [], [], []
 
         def trace(weights, carry, x):
             def matmul_impl(a, kernel):
@@ -151,6 +153,7 @@ class Products:
                     self.places.append(place)
                     self.taps.append(jax.ShapeDtypeStruct(e.shape, e.dtype))
                     self.dims.append(kernel.ndim)
+                    factors.append(jax.ShapeDtypeStruct(a.shape, a.dtype))
                 return e
 
             return bind(weights, matmul_impl)(carry, x)
@@ -158,6 +161,7 @@ class Products:
         first = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), xs)
         if reads_elsewhere(trace, weights, carry, first):
             self.taps = []
+        self.of_taps, self.of_factors = Joined(self.taps), Joined(factors)
 
     def _place(self, a, kernel, weights):
         """Returns the place of `kernel` among the weights, or `None` if its gradient is formed in each step."""
@@ -167,11 +171,13 @@ class Products:
 
     def zeros(self, xs):
         length = jax.tree.leaves(xs)[0].shape[0]
-        return [jnp.zeros((length, *tap.shape), tap.dtype) for tap in self.taps]
+        return jax.tree.map(
+            lambda tap: jnp.zeros((length, *tap.shape), tap.dtype), jax.eval_shape(self.of_taps.join, self.taps)
+        )
 
     def step(self, weights, taps, carry, x):
         """Returns the results of a step, and what each kernel has multiplied."""
-        factors = []
+        factors, taps = [], self.of_taps.split(taps)
 
         def matmul_impl(a, kernel):
             if self._place(a, kernel, weights) is None:
@@ -180,7 +186,7 @@ class Products:
             return tapped_product(a, kernel, taps[len(factors) - 1])
 
         carry, y = self.bind(weights, matmul_impl)(carry, x)
-        return carry, y, factors
+        return carry, y, self.of_factors.join(factors)
 
     def split(self, weights):
         """Returns the weights of the products by their places, and a list of the others, each with `None` for these."""
@@ -192,11 +198,40 @@ class Products:
 
     def kernel_gradients(self, factors, d_taps):
         """Returns the gradients of the kernels from what they multiplied and the products' gradients, of all steps."""
-        gradients = {}
+        gradients, factors, d_taps = {}, self.of_factors.split(factors), self.of_taps.split(d_taps)
         for place, a, e, ndim in zip(self.places, factors, d_taps, self.dims, strict=True):
             part = _outer(a, e, ndim)
             gradients[place] = gradients[place] + part if place in gradients else part
         return gradients
+
+
+class Joined:
+    """Tensors that a step keeps, on a GPU as one of each dtype: it launches a kernel for each tensor that it writes.
+
+    Elsewhere they stay as they are.
+
+    Args:
+        like: List of what has the shapes and dtypes of the tensors of a step.
+    """
+
+    def __init__(self, like):
+        self.like, self.dtypes = like, list(dict.fromkeys(each.dtype for each in like))
+
+    def join(self, tensors):
+        if not _on_gpu():
+            return list(tensors)
+        return [jnp.concatenate([x.reshape(-1) for x in tensors if x.dtype == dtype]) for dtype in self.dtypes]
+
+    def split(self, joined):
+        """Returns the tensors, with the leading axes of `joined`."""
+        if not _on_gpu():
+            return joined
+        found, ends = [], dict.fromkeys(self.dtypes, 0)
+        for like in self.like:
+            start, whole = ends[like.dtype], joined[self.dtypes.index(like.dtype)]
+            ends[like.dtype] = end = start + math.prod(like.shape)
+            found.append(whole[..., start:end].reshape((*whole.shape[:-1], *like.shape)))
+        return found
 
 
 @jax.custom_vjp
@@ -333,7 +368,17 @@ def _is_exported(*tensors):
 
 
 def _on_cpu():
-    return jax.default_backend() == "cpu"
+    return target(_platform) == "cpu"
+
+
+def _on_gpu():
+    return target(_platform) in ("gpu", "cuda", "rocm")
+
+
+def _platform():
+    # A device, or the name of a platform, in a context or for the whole process.
+    device = jax.config.jax_default_device
+    return jax.default_backend() if device is None else getattr(device, "platform", device)
 
 
 def _scope():

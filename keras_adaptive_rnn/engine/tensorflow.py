@@ -12,6 +12,7 @@ from keras_adaptive_rnn.engine import _tensorflow_internals as internals
 from keras_adaptive_rnn.engine import linear, tuning
 from keras_adaptive_rnn.engine.masking import masked
 from keras_adaptive_rnn.engine.reading import reading, values_of
+from keras_adaptive_rnn.engine.target import target
 
 __all__ = [
     "compiled",
@@ -494,7 +495,11 @@ def _barrier(x):
 
 
 def _on_accelerator():
-    return any(device.device_type != "CPU" for device in tf.config.list_logical_devices())
+    return target(_platform) != "cpu"
+
+
+def _platform():
+    return "gpu" if any(device.device_type != "CPU" for device in tf.config.list_logical_devices()) else "cpu"
 
 
 def _reader(tensors, length):

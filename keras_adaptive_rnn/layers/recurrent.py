@@ -1,127 +1,13 @@
 """Layers that create their own cell and take the arguments of both the cell and `RNN`."""
 
-from typing import Any
-
 import keras
 from keras import ops
 
 from keras_adaptive_rnn import _arguments, cells, engine
 from keras_adaptive_rnn._export import export, exported
-from keras_adaptive_rnn._saving import restored
 from keras_adaptive_rnn._seeds import fold_in
-from keras_adaptive_rnn.cells.bases.any_cell import sibling
-from keras_adaptive_rnn.loop.rnn import RNN
-
-
-class CellLayer(RNN):
-    """An `RNN` that creates its own cell or stack of cells. A subclass names the class: `cell_class=MogrifierCell`.
-
-    Every argument of the cell is also an attribute of the layer, except `cell`: `layer.cell` is the layer's own cell.
-    For a stack, `units` is a list, and the other attributes are the arguments of the lowest cell.
-
-    Args:
-        units: Positive integer, units of the cell; or a list of them, which stacks cells of these sizes, the lowest
-            first, in a `keras_adaptive_rnn.StackedCells`. They differ only in size and random numbers.
-        connection: Connection of a stack: `None` (default), `"skip"` or `"residual"`, as in
-            `keras_adaptive_rnn.StackedCells`.
-    """
-
-    cell_class = None
-    fixed_arguments = ("cell",)
-
-    def __init_subclass__(cls, cell_class: type | None = None, **kwargs: Any) -> None:
-        if cell_class is not None:
-            cls.cell_class = cls.takes_arguments_of = cell_class
-            if not {"__init__", "positional_arguments_of"} & set(vars(cls)):
-                cls.positional_arguments_of = cell_class
-        super().__init_subclass__(**kwargs)
-        declared = _arguments.parameters(cls)
-        for name in _arguments.parameters(cls.cell_class) if cls.cell_class else ():
-            if name not in {"cell", *declared}:
-                setattr(cls, name, property(lambda self, name=name: self._argument(name)))
-
-    @classmethod
-    def accepted_arguments(cls):
-        # The arguments of the cell come first, as they matter most.
-        accepted = {**_arguments.part_arguments(cls), **_arguments.parameters(cls)}
-        if "units" in accepted:
-            optional = accepted["units"].default is None
-            sizes = int | list[int] | None if optional else int | list[int]
-            accepted["units"] = accepted["units"].replace(annotation=sizes)
-        return accepted
-
-    def __init__(self, *, connection: str | None = None, **kwargs):
-        loop, of_cell = _arguments.split_arguments(type(self), RNN, kwargs)
-        shared = {name: loop[name] for name in ("dtype", "trainable") if name in loop}
-        self.connection = connection
-        super().__init__(self.make_cell(**of_cell, **shared), **loop)
-
-    def make_cell(self, units=None, **kwargs):
-        """Creates the cell, or the stack of cells, from the arguments."""
-        cell_class = type(self).cell_class
-        if "connection" not in _arguments.parameters(type(self)) or not isinstance(units, (list, tuple)):
-            if self.connection is not None:
-                raise ValueError(
-                    "Argument `connection` must be None unless `units` is a list, which creates a stack. "
-                    f"Received: connection={self.connection!r}, units={units!r}"
-                )
-            return cell_class(**kwargs) if units is None else cell_class(units=units, **kwargs)
-        if not units:
-            raise ValueError("Argument `units` must be a positive integer, or a list of them. Received: units=[]")
-        stack = [cell_class(**sibling(cell_class, {**kwargs, "units": size}, k)) for k, size in enumerate(units)]
-        layer = {name: kwargs[name] for name in _arguments.LAYER_ARGUMENTS if name in kwargs}
-        return cells.StackedCells(stack, connection=self.connection, **layer)
-
-    def _parts(self):
-        """Returns the cells of the stack that the layer created, or its single cell.
-
-        A method, because Keras saves what a property lists.
-        """
-        return self.cell.cells if isinstance(self.cell, cells.StackedCells) else [self.cell]
-
-    def _argument(self, name):
-        values = [getattr(part, name) for part in self._parts()]
-        return values if name == "units" and self.first_part() is not self.cell else values[0]
-
-    def first_part(self):
-        return self._parts()[0]
-
-    def get_config(self):
-        config = super().get_config()
-        return config if self.first_part() is self.cell else {**config, "units": self.units}
-
-    @classmethod
-    def from_config(cls, config, custom_objects=None):
-        return restored(lambda arguments: cls(**arguments), _arguments.of_config(config))
-
-
-class CuDNNArgument(CellLayer):
-    """A layer that accepts `use_cudnn` and `implementation`, like the Keras layer of the same name.
-
-    Args:
-        use_cudnn: `"auto"` (default) or `False`, for compatibility with Keras. It has no effect, since this
-            package never calls cuDNN. With `True`, the layer raises a `ValueError` when it is built, as in Keras where
-            cuDNN is not available.
-    """
-
-    ignored_arguments = cells.LSTMCell.ignored_arguments
-
-    def __init__(self, *, use_cudnn: bool | str = "auto", **kwargs):
-        if not isinstance(use_cudnn, bool) and use_cudnn != "auto":
-            raise ValueError(
-                f"Argument `use_cudnn` must be 'auto', True or False, as in Keras. Received: use_cudnn={use_cudnn!r}"
-            )
-        super().__init__(**kwargs)
-        self.use_cudnn = use_cudnn
-
-    def build(self, sequences_shape, initial_state_shape=None):
-        if self.use_cudnn is True:
-            raise ValueError(
-                f"Layer '{self.name}' cannot run with `use_cudnn=True`, since keras_adaptive_rnn never calls cuDNN; "
-                f"`keras.layers.{type(self).__name__}` does. Pass `use_cudnn='auto'` or `use_cudnn=False`. "
-                "Received: use_cudnn=True"
-            )
-        super().build(sequences_shape, initial_state_shape)
+from keras_adaptive_rnn.layers.cell_layer import CellLayer
+from keras_adaptive_rnn.layers.fused import FusedLayer
 
 
 @export
@@ -141,7 +27,7 @@ class Elman(CellLayer, cell_class=cells.ElmanCell):
 
 
 @export
-class GRU(CuDNNArgument, cell_class=cells.GRUCell):
+class GRU(FusedLayer, cell_class=cells.GRUCell):
     """The gated recurrent unit as a layer: `RNN(GRUCell(...))`, a drop-in replacement for `keras.layers.GRU`.
 
     `keras_adaptive_rnn.GRUCell` has the equations.
@@ -157,7 +43,7 @@ class GRU(CuDNNArgument, cell_class=cells.GRUCell):
 
 
 @export
-class LSTM(CuDNNArgument, cell_class=cells.LSTMCell):
+class LSTM(FusedLayer, cell_class=cells.LSTMCell):
     """The long short-term memory as a layer: `RNN(LSTMCell(...))`, a drop-in replacement for `keras.layers.LSTM`.
 
     `keras_adaptive_rnn.LSTMCell` has the equations.

@@ -1,0 +1,238 @@
+"""What a GPU would launch for each cell, counted in programs that XLA compiles for it on a machine without one.
+
+    python -m benchmarks.gpu_programs --json FILE
+
+It takes `jax[cuda12]`, in an environment of its own. `benchmarks/README.md` says what is counted.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import sys
+
+os.environ["KERAS_BACKEND"] = "jax"
+# Otherwise JAX asks for a GPU's driver.
+os.environ.setdefault("JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "1")
+
+import jax
+import keras
+from jax import numpy as jnp
+from jax.experimental import topologies
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from rich.progress import track
+
+import keras_adaptive_rnn as kar
+from benchmarks.contenders import CELLS
+from benchmarks.rows import add, read
+from keras_adaptive_rnn.engine.target import tracing_for
+
+TARGETS = pathlib.Path(__file__).parent / "targets"
+KEY = ("target", "cell", "layer", "what", "units", "batch", "steps")
+LAYERS = ("ours", "keras")
+# Instructions that launch no kernel of their own.
+FREE = {
+    *("parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "add-dependency", "opt-barrier"),
+    *("partition-id", "replica-id", "async-done", "copy-done"),
+}
+BETWEEN_HOST_AND_DEVICE = {"infeed", "outfeed", "send", "recv", "send-done", "recv-done"}
+# XLA's mark of memory of the host, and of functions in Python.
+HOST = re.compile(r"S\(5\)|callback")
+HEADER = re.compile(r"^(ENTRY )?%?([\w.\-]+) .*\{$")
+INSTRUCTION = re.compile(r"^\s+(?:ROOT )?%?[\w.\-]+ = (?:\(.*?\)|\S+) ([a-z][\w\-]*)\(")
+TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"\}')
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--targets", nargs="+", choices=names_of_targets(), default=["h100"])
+    parser.add_argument("--cells", nargs="+", choices=CELLS, default=list(CELLS))
+    parser.add_argument("--units", type=int, default=256, help="also of the inputs; default: 256")
+    parser.add_argument("--batch", type=int, default=20)
+    parser.add_argument("--steps", type=int, default=35)
+    parser.add_argument("--json", type=pathlib.Path, help="a file to add the rows to")
+    parser.add_argument("--table", action="store_true", help="only print the file as a table")
+    parser.add_argument("--check", action="store_true", help="fail where ours launches more than the file says")
+    return parser.parse_args(argv)
+
+
+def names_of_targets():
+    return sorted(path.stem for path in TARGETS.glob("*.txt"))
+
+
+# Programs.
+
+
+def device_of(target):
+    """Returns the device of a target, which only compiles."""
+    config = (TARGETS / f"{target}.txt").read_text()
+    topology = topologies.get_topology_desc(platform="cuda", target_config=config, topology="1x1x1")
+    return topology.devices[0]
+
+
+def compiled(layer, what, shape, device):
+    """Returns the program of a train step, without the optimizer's, or of a prediction."""
+    sharding = NamedSharding(Mesh([device], ("x",)), PartitionSpec())
+
+    def like(array):
+        return jax.ShapeDtypeStruct(array.shape, array.dtype, sharding=sharding)
+
+    layer.build(shape)
+    trainable, others = (
+        [like(variable.value) for variable in group]
+        for group in (layer.trainable_variables, layer.non_trainable_variables)
+    )
+    x = jax.ShapeDtypeStruct(shape, "float32", sharding=sharding)
+
+    def predict(trainable, others, x):
+        return layer.stateless_call(trainable, others, x, training=False)[0]
+
+    def loss(trainable, others, x, y):
+        outputs, others = layer.stateless_call(trainable, others, x, training=True)
+        return jnp.mean((outputs - y) ** 2), others
+
+    if what == "predict":
+        function, given = predict, (trainable, others, x)
+    else:
+        y = jax.eval_shape(predict, trainable, others, x)
+        y = jax.ShapeDtypeStruct(y.shape, y.dtype, sharding=sharding)
+        function, given = jax.value_and_grad(loss, has_aux=True), (trainable, others, x, y)
+    with tracing_for("gpu"):
+        return jax.jit(function).lower(*given).compile()
+
+
+# What they launch.
+
+
+def computations(text):
+    """Returns the lines of each computation of an optimized program, by name, and the name of the first one."""
+    found, entry, lines = {}, None, None
+    for line in text.splitlines():
+        header = HEADER.match(line)
+        if header:
+            lines = found.setdefault(header[2], [])
+            entry = header[2] if header[1] else entry
+        elif line.startswith("}"):
+            lines = None
+        elif lines is not None:
+            lines.append(line)
+    return found, entry
+
+
+def launches(found, name):
+    """Returns how many kernels a computation launches, in loops and outside, the trips of its loops, and host copies.
+
+    Args:
+        found: What `computations` returns.
+        name: Name of the computation.
+    """
+    once, in_loops, trips, host = 0, 0, [], False
+    for line in found[name]:
+        match = INSTRUCTION.match(line)
+        if match is None or match[1] in FREE:
+            continue
+        opcode = match[1]
+        if opcode == "while":
+            trips_known = TRIPS.search(line)
+            # Of a loop until a condition holds, one round is counted.
+            count = int(trips_known[1]) if trips_known else 1
+            inner = launches(found, called(line, "body")[0])
+            in_loops += count * (inner["once"] + inner["in loops"])
+            trips += [count, *inner["trips"]]
+            host = host or inner["host"] or inner["copies"]
+        elif opcode in ("call", "conditional", "async-start"):
+            inner = [launches(found, each) for each in called(line, "to_apply|calls|branch_computations")]
+            # Of the branches of a condition, one runs.
+            most = max(inner, key=lambda each: each["once"] + each["in loops"])
+            once, in_loops = once + most["once"], in_loops + most["in loops"]
+            trips, host = [*trips, *most["trips"]], host or any(each["host"] for each in inner)
+        else:
+            once += 1
+    copies = any(HOST.search(line) or opcode_of(line) in BETWEEN_HOST_AND_DEVICE for line in found[name])
+    return {"once": once, "in loops": in_loops, "trips": trips, "host": host, "copies": copies}
+
+
+def opcode_of(line):
+    match = INSTRUCTION.match(line)
+    return match and match[1]
+
+
+def called(line, attribute):
+    """Returns the names of the computations that an instruction runs."""
+    (names,) = re.findall(rf"(?:{attribute})=\{{?([^}},]+(?:, %[^}},]+)*)\}}?", line)[:1] or [""]
+    return [name.strip().lstrip("%") for name in names.split(",")]
+
+
+def row(target, cell, layer, what, sizes, device):
+    """Returns what is counted of one program."""
+    make = CELLS[cell](sizes["units"])
+    made = (kar.RNN if layer == "ours" else keras.layers.RNN)(make, return_sequences=True)
+    program = compiled(made, what, (sizes["batch"], sizes["steps"], sizes["units"]), device)
+    found = launches(*computations(program.as_text()))
+    return {
+        "target": target,
+        "cell": cell,
+        "layer": layer,
+        "what": what,
+        **sizes,
+        "kernels a step": round(found["in loops"] / sizes["steps"], 2),
+        "kernels once": found["once"],
+        "trips": found["trips"],
+        "temporary MB": round(program.memory_analysis().temp_size_in_bytes / 1e6, 2),
+        "copies to or from the host": found["host"],
+        "jax": jax.__version__,
+    }
+
+
+def worse(new, old):
+    """Returns what is worse in a row than in an older one, as text, or `None`."""
+    for name in ("kernels a step", "kernels once", "temporary MB"):
+        # Fractions of a kernel a step, and of a percent of memory, are no change of the program.
+        if new[name] > 1.01 * old[name] + 0.1:
+            return f"{name}: {new[name]:g}, and {old[name]:g} before"
+    return "copies between host and device in a loop" if new["copies to or from the host"] else None
+
+
+def table(rows):
+    """Returns lines of Markdown: kernels a step and once, and memory, of each cell, ours / Keras's loop."""
+    by_key = {(row["target"], row["cell"], row["what"], row["layer"]): row for row in rows}
+    lines = ["| | train: kernels a step | once | MB | predict: kernels a step | once | MB |", "| --- |" + " ---: |" * 6]
+    for target, cell in dict.fromkeys((row["target"], row["cell"]) for row in rows):
+        shown = [f"{target}, `{cell}`"]
+        for what in ("train", "predict"):
+            pair = [by_key.get((target, cell, what, layer)) for layer in LAYERS]
+            for name in ("kernels a step", "kernels once", "temporary MB"):
+                shown.append(" / ".join(f"{row[name]:g}" for row in pair if row is not None))
+        lines.append(f"| {' | '.join(shown)} |")
+    return lines
+
+
+def main(argv=None):
+    arguments = parse(argv)
+    if arguments.table:
+        print(*table(read(arguments.json, KEY).values()), sep="\n")
+        return None
+    sizes = {name: getattr(arguments, name) for name in ("units", "batch", "steps")}
+    known, faults = read(arguments.json, KEY), []
+    jobs = [
+        (target, cell, layer, what)
+        for target in arguments.targets
+        for cell in arguments.cells
+        for layer in LAYERS[: 1 if arguments.check else 2]
+        for what in ("train", "predict")
+    ]
+    devices = {target: device_of(target) for target in arguments.targets}
+    for target, cell, layer, what in track(jobs, "Compiling", disable=not sys.stderr.isatty()):
+        found = row(target, cell, layer, what, sizes, devices[target])
+        print(json.dumps(found), flush=True)
+        if arguments.check:
+            fault = worse(found, known[tuple(found[name] for name in KEY)])
+            faults += [f"{target}, {cell}, {what}: {fault}"] if fault else []
+        elif arguments.json is not None:
+            add(arguments.json, KEY, [found])
+    return "\n".join(faults) or None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,123 @@
+"""Layers that let cuDNN run their loop, as Keras's layers of the same names do."""
+
+import keras
+from keras import ops
+
+from keras_adaptive_rnn import activations, cells, maps
+from keras_adaptive_rnn._keras import cudnn_loop, is_exporting
+from keras_adaptive_rnn.layers.cell_layer import CellLayer
+
+# Arguments of our cells at which they compute what cuDNN computes.
+OF_CUDNN = {
+    "activation": activations.get("tanh"),
+    "recurrent_activation": activations.get("sigmoid"),
+    "use_bias": True,
+    "reset_after": True,
+    "recurrent_dropout": 0.0,
+    "tied_gates": False,
+    "cap_input_gate": False,
+    "projection_units": None,
+    "cell_clip": None,
+    "update_dropout": 0.0,
+    "layer_normalization": False,
+    "per_gate_dropout": False,
+}
+# Modules of Keras that write files, which run where there is no cuDNN.
+EXPORTS = ("litert", "onnx", "openvino", "saved_model", "torch")
+OF_LAYER = {"unroll": False, "recompute": False, "schedule": "auto"}
+
+
+class FusedLayer(CellLayer):
+    """A layer that runs on cuDNN where Keras's layer of the same name does, and accepts its arguments.
+
+    Args:
+        use_cudnn: Whether cuDNN runs the loop. `"auto"` (default) does so on a GPU wherever it computes the same: with
+            tanh and sigmoid, a bias, dense weights that are not quantized, no `recurrent_dropout`, and none of the
+            options that Keras's layer has not; no `unroll`, `recompute` or `schedule`; not for a masked sequence, and
+            not in a file that is exported. `False` never does. With `True`, the layer raises a `ValueError` where cuDNN
+            cannot run it.
+    """
+
+    ignored_arguments = cells.LSTMCell.ignored_arguments
+
+    def __init__(self, *, use_cudnn: bool | str = "auto", **kwargs):
+        if not isinstance(use_cudnn, bool) and use_cudnn != "auto":
+            raise ValueError(
+                f"Argument `use_cudnn` must be 'auto', True or False, as in Keras. Received: use_cudnn={use_cudnn!r}"
+            )
+        super().__init__(**kwargs)
+        self.use_cudnn = use_cudnn
+        if keras.backend.backend() == "tensorflow" and self._cudnn() is not None:
+            # XLA compiles no operation of cuDNN.
+            self.supports_jit = False
+
+    def build(self, sequences_shape, initial_state_shape=None):
+        super().build(sequences_shape, initial_state_shape)
+        if self.use_cudnn is True:
+            self._check_cudnn()
+
+    def _check_cudnn(self):
+        """Raises an error if cuDNN cannot run the layer."""
+        reason = self._beyond_cudnn()
+        if reason is None and self._cudnn() is None:
+            reason = "Keras has no cuDNN here: there is no GPU, or this version or backend does not use it"
+        if reason is not None:
+            raise ValueError(
+                f"Layer '{self.name}' cannot run with `use_cudnn=True`: {reason}. Pass `use_cudnn='auto'` or "
+                "`use_cudnn=False`. Received: use_cudnn=True"
+            )
+
+    def _beyond_cudnn(self):
+        """Returns what cuDNN cannot do of what the layer does, or `None`."""
+        cell = self.cell
+        if type(cell) is not type(self).cell_class:
+            return "cuDNN runs a single layer of this cell"
+        for owner, needed in ((cell, OF_CUDNN), (self, OF_LAYER)):
+            for name, value in needed.items():
+                if getattr(owner, name, value) != value:
+                    return f"cuDNN has no {name}={getattr(owner, name)!r}"
+        for name in ("kernel_map", "recurrent_map"):
+            linear_map = getattr(cell, name)
+            if not isinstance(linear_map, maps.Full) or linear_map.quantization_mode:
+                return f"cuDNN reads dense weights, and {name} is {linear_map!r}"
+        if keras.backend.backend() == "jax" and cell.compute_dtype != "float32":
+            return f"JAX has cuDNN for float32 only, and the layer computes in {cell.compute_dtype}"
+        return None
+
+    def _cudnn(self, sequences=None):
+        """Returns Keras's function that runs cuDNN, or `None` if it cannot run the layer."""
+        if self.use_cudnn is False or self._beyond_cudnn() is not None:
+            return None
+        return cudnn_loop(type(self).cell_class.__name__.removesuffix("Cell").lower(), sequences)
+
+    def _run(self, sequences, initial_state, mask, training):
+        fused = self._cudnn(sequences)
+        if fused is not None and is_exporting(*EXPORTS):
+            fused = None
+        if fused is None or mask is not None:
+            if self.use_cudnn is True and mask is not None:
+                raise ValueError(
+                    f"Layer '{self.name}' cannot run a masked sequence with `use_cudnn=True`: `use_cudnn='auto'` runs "
+                    f"it in a loop. Received: a mask of shape {tuple(mask.shape)}"
+                )
+            return super()._run(sequences, initial_state, mask, training)
+        cell, sequences = self.cell, self.runner.cast_inputs(sequences)
+        if training and cell.dropout:
+            run = self.runner.start(ops.shape(sequences)[0], training)
+            sequences = ops.swapaxes(cell.drop(ops.swapaxes(sequences, 0, 1), "dropout", run), 0, 1)
+        given = {"reset_after": True} if hasattr(cell, "reset_after") else {}
+        last_output, outputs, states = fused(
+            sequences,
+            *initial_state,
+            None,
+            kernel=cell.kernel,
+            recurrent_kernel=cell.recurrent_kernel,
+            bias=cell.bias,
+            activation=keras.activations.tanh,
+            recurrent_activation=keras.activations.sigmoid,
+            return_sequences=self.return_sequences,
+            go_backwards=self.go_backwards,
+            unroll=False,
+            **given,
+        )
+        return last_output, outputs if self.return_sequences else None, list(states), []
