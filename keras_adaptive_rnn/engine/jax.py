@@ -397,7 +397,9 @@ def should_hoist(weights, rows, training):
 
 def preferred_schedules(depth, weights, rows, training):
     # In ONNX, `jax2onnx` mixes up the sizes of a loop within a loop.
-    return [] if is_exporting("onnx") else ["layers"]
+    if is_exporting("onnx"):
+        return []
+    return ["wavefront", "layers"] if _on_gpu() else ["layers"]
 
 
 outside_graph = jax.ensure_compile_time_eval

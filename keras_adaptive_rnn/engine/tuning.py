@@ -23,6 +23,13 @@ BATCHED_GRADIENT_ENTRIES = 5
 # times at 0.5 million and 20 or 64 rows; 1.2 times at 8 million and 20.
 HOISTED_WEIGHTS_PER_ROW = 200_000
 
+# JAX on a GPU, where launching kernels takes the time. Kernels a time step of a train step, which XLA launches on an
+# H100, at 256 units, 20 rows and 35 steps (`benchmarks/gpu_programs.py`):
+# - inputs projected before the loop, and the gradients of all weights formed once for all steps, against the choices
+#   for a CPU: LSTM 18 and 23, GRU 18 and 22, Mogrifier 84 and 88, adaptive LSTM 56 and 61, low-rank GRU 37 and 37;
+# - and what the gradients of the weights take, kept as one tensor: Mogrifier 65;
+# - eight vanilla layers as a wavefront 46, step by step 80, layer by layer 131.
+
 # TensorFlow.
 
 # In training, inputs are projected before the loop unless the weights stay in a core's cache and the rows are many:

@@ -387,9 +387,10 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
 
         With `schedule="auto"`, this is the one measured to be fastest on two CPU cores: `"layers"` for deep cells with
         three or more layers (twelve on TensorFlow); on PyTorch `"wavefront"` for eight or more small layers, and
-        `"steps"` for fewer small layers in inference. For linear cells and stacks with one it is `"scan"`, but
-        `"steps"` on JAX in inference if all states are vectors of linear cells, and `"associative"` on accelerators,
-        which was not measured. With `unroll` or `recompute`, it is `"steps"`.
+        `"steps"` for fewer small layers in inference. On a GPU, JAX runs deep cells as a `"wavefront"`, which launches
+        the fewest kernels. For linear cells and stacks with one it is `"scan"`, but `"steps"` on JAX in inference if
+        all states are vectors of linear cells, and `"associative"` on accelerators, which was not measured. With
+        `unroll` or `recompute`, it is `"steps"`.
 
         Args:
             batch_size: Integer, or `None` if it is unknown.
