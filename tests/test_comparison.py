@@ -395,6 +395,7 @@ def test_another_comparison_in_the_folder_is_refused(tmp_path):
         kar.compare(x, y, cells=["lstm", "gru"], output=tmp_path, **SMALL)
 
 
+@nightly
 def test_a_comparison_at_equal_time_of_numbers_for_each_step(tmp_path):
     x = np.random.default_rng(0).normal(size=(80, 3, 2)).astype("float32")
     y = x.sum(axis=-1, keepdims=True) * 100 + 7
@@ -435,6 +436,8 @@ def test_ctrl_c_keeps_what_is_done(tmp_path, monkeypatch, capsys):
     np.testing.assert_allclose(ops.convert_to_numpy(probabilities).sum(axis=-1), 1, rtol=1e-5)
 
 
+# Ctrl-C and a full disk, which stop it as well, are seen every time.
+@nightly
 @pytest.mark.skipif(keras.backend.backend() != "torch", reason="the folder is the same on every backend")
 def test_a_comparison_that_is_killed_goes_on_to_the_same_numbers(tmp_path):
     x, y = memory_task(80)

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import itertools
 import json
 import os
 import pathlib
@@ -16,7 +17,7 @@ from keras_adaptive_rnn.__main__ import main
 from keras_adaptive_rnn.comparison import Comparison, trials
 from keras_adaptive_rnn.comparison import folder as folders
 from keras_adaptive_rnn.comparison.folder import Folder
-from tests.backends import in_turns
+from tests.backends import in_turns, one_in
 
 pytestmark = in_turns
 
@@ -61,8 +62,7 @@ def unfinished(folder):
     return folder
 
 
-@pytest.mark.parametrize("how", DAMAGE)
-@pytest.mark.parametrize("name", REMADE)
+@pytest.mark.parametrize(("name", "how"), one_in(2, itertools.product(REMADE, DAMAGE)))
 def test_a_damaged_file_is_made_again_to_the_same_numbers(folder, finished, name, how, monkeypatch):
     trained, train = [], trials.Learner.train
     monkeypatch.setattr(trials.Learner, "train", lambda *args: trained.append(args) or train(*args))
@@ -164,7 +164,7 @@ def test_a_title_is_not_an_equation(folder):
     assert "frac" in Comparison(folder)._repr_html_()
 
 
-@pytest.mark.parametrize("room", [3, 5, 8])
+@pytest.mark.parametrize("room", one_in(3, [5, 3, 8]))
 def test_a_full_disk_loses_no_trial(room, finished, tmp_path, monkeypatch, capsys):
     """Files are written until the disk is full; the same command goes on to the same numbers when there is room."""
     np.savez(tmp_path / "data.npz", x=X, y=Y)

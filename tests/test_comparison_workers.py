@@ -84,6 +84,8 @@ def kills(monkeypatch, kind, count):
     return given
 
 
+# That of a Dask worker is seen every time.
+@nightly
 def test_a_worker_that_is_killed_loses_its_trial_only(alone, folder, monkeypatch):
     given = kills(monkeypatch, workers.Processes, 2)
     with pytest.warns(UserWarning, match=r"worker \d has died: its trial \(.*learning rate .*\) runs again"):

@@ -119,11 +119,11 @@ CASES = {
         (linear, "onnx"),
     ],
     "torch": [
-        *((several, format) for format in FORMATS),
+        *((several, format) for format in one_in(2, FORMATS)),
         pytest.param(deciding, "torch", marks=nightly),
         (linear, "onnx"),
         *((feed_forward, format) for format in one_in(3, FORMATS)),
-        *((skim_or_read, format) for format in ("onnx", "openvino")),
+        *((skim_or_read, format) for format in one_in(2, ("onnx", "openvino"))),
     ],
 }[BACKEND]
 

@@ -136,7 +136,7 @@ def test_a_training_that_is_killed_at_any_write_goes_on(part, folder, no_extras)
 
 
 @leaves_files_open
-@pytest.mark.parametrize("part", [0, 1])
+@pytest.mark.parametrize("part", [pytest.param(0, marks=nightly), 1])
 def test_a_resumed_training_that_is_killed_goes_on(part, folder, no_extras):
     train(preset="lm")
     shutil.copytree("lm", "before")

@@ -61,7 +61,7 @@ def make_data(module, folder):
     return []
 
 
-@pytest.mark.parametrize("name", one_in(2, STUDIES))
+@pytest.mark.parametrize("name", one_in(3, STUDIES))
 def test_study(name, tmp_path, capsys):
     study, module = STUDIES[name], importlib.import_module(f"examples.papers.{name}")
     assert study.name == name

@@ -120,6 +120,7 @@ NOISY = [
 ]
 
 
+@nightly
 @in_turns
 def test_a_killed_run_ends_with_the_same_weights(example, tmp_path):
     arguments = [*TOY, *NOISY, "--text", str(write_texts(tmp_path / "text"))]
