@@ -208,7 +208,7 @@ class Products:
 class Joined:
     """Tensors that a step keeps, on a GPU as one of each dtype: it launches a kernel for each tensor that it writes.
 
-    Elsewhere they stay as they are.
+    Elsewhere, and where there is only one, they stay as they are.
 
     Args:
         like: List of what has the shapes and dtypes of the tensors of a step.
@@ -216,15 +216,16 @@ class Joined:
 
     def __init__(self, like):
         self.like, self.dtypes = like, list(dict.fromkeys(each.dtype for each in like))
+        self.is_joined = _on_gpu() and len(like) > 1
 
     def join(self, tensors):
-        if not _on_gpu():
+        if not self.is_joined:
             return list(tensors)
         return [jnp.concatenate([x.reshape(-1) for x in tensors if x.dtype == dtype]) for dtype in self.dtypes]
 
     def split(self, joined):
         """Returns the tensors, with the leading axes of `joined`."""
-        if not _on_gpu():
+        if not self.is_joined:
             return joined
         found, ends = [], dict.fromkeys(self.dtypes, 0)
         for like in self.like:
