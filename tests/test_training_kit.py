@@ -369,6 +369,14 @@ def test_an_average_starts_by_itself(tmp_path, data):
         same(model.optimizer.averages, mean(iterates.weights[6:]))
 
 
+def test_a_config_without_a_start_loads():
+    """As files have it that were written before there was one."""
+    config = kar.optimizers.Averaged("sgd", skip=2).get_config()
+    del config["start"]
+    optimizer = kar.optimizers.Averaged.from_config(config)
+    assert (optimizer.skip, optimizer.start, float(numpy(optimizer.averaging))) == (2, None, 0.0)
+
+
 def test_the_trigger_evaluates_an_average_that_starts_by_itself(data):
     """What `fit` validates are the weights up to the start, and then the averages."""
     model, iterates, look = regression(asgd(**ASGD)), Iterates(start=np.inf), Look()
