@@ -139,8 +139,10 @@ class PointerGenerator(VocabularyOutput):
         switch = self._precise(self.switch(ops.concatenate(read, axis=-1)))
         logits = self.embedding(self.latent(ops.concatenate([states, context], axis=-1)), reverse=True)
 
+        # A sum over segments would hold less, but not be exported for batches of any size.
+        words = ops.one_hot(ops.cast(source, "int32"), self.vocabulary_size + self.oov_words, dtype=attention.dtype)
         generated = ops.log_sigmoid(switch) + ops.log_softmax(self._precise(logits), axis=-1)
-        copied = ops.log_sigmoid(-switch) + ops.log(ops.maximum(self._copied(attention, source), FLOOR))
+        copied = ops.log_sigmoid(-switch) + ops.log(ops.maximum(ops.matmul(attention, words), FLOOR))
         inside, outside = copied[..., : self.vocabulary_size], copied[..., self.vocabulary_size :]
         log_p = ops.concatenate([log_add_exp(generated, inside), outside], axis=-1)
         return (log_p, ops.sigmoid(switch)[..., 0]) if self.return_p_gen else log_p
@@ -163,16 +165,6 @@ class PointerGenerator(VocabularyOutput):
             return scores
         # Finite, as a source may be masked as a whole.
         return ops.where(_arguments.mask(self, mask, encoded, "encoded_mask")[:, None], scores, -1e9)
-
-    def _copied(self, attention, source):
-        """Returns the attention to each word, wherever it stands, `[batch, time, vocabulary_size + oov_words]`."""
-        rows, steps, words = *ops.shape(attention)[:2], self.vocabulary_size + self.oov_words
-        # A sum over segments, one for each row and word: a product with one-hot words would need a vector of their
-        # number for each word of the source.
-        segments = ops.cast(source, "int32") + words * ops.arange(rows, dtype="int32")[:, None]
-        attention = ops.reshape(ops.swapaxes(attention, 1, 2), (-1, steps))
-        copied = ops.segment_sum(attention, ops.reshape(segments, (-1,)), num_segments=rows * words)
-        return ops.swapaxes(ops.reshape(copied, (rows, words, steps)), 1, 2)
 
     def compute_output_shape(self, states_shape, encoded_shape=None, source_shape=None, inputs_shape=None):
         steps = tuple(states_shape[:-1])
