@@ -353,6 +353,11 @@ BAD_USES = [
         ["`states` (batch, time", "(5, 3)"],
     ),
     (
+        lambda: kar.PointerGenerator(4, 9)(X, X, X[:, :4, 0].astype(int)),
+        ValueError,
+        ["`source` (batch, length)", "(2, 4)"],
+    ),
+    (
         lambda: kar.PointerGenerator(4, 9)(X, X, X[..., 0].astype(int), encoded_mask=np.ones((2, 4), "bool")),
         ValueError,
         ["`encoded_mask`", "(2, 5)", "(2, 4)"],

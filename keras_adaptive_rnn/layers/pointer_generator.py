@@ -80,7 +80,7 @@ class PointerGenerator(VocabularyOutput):
     (None, None, 20)
 
     Reference: See, Liu and Manning, Get To The Point: Summarization with Pointer-Generator Networks (2017), equations 1
-    to 4, 8 and 9.
+    to 4, 8 and 9, without the coverage of section 2.3.
     """
 
     is_time_distributed = False
@@ -108,7 +108,8 @@ class PointerGenerator(VocabularyOutput):
 
     def build(self, states_shape, encoded_shape, source_shape, inputs_shape=None):
         shapes = [states_shape, encoded_shape, *([] if inputs_shape is None else [inputs_shape])]
-        if any(len(shape) != 3 or shape[-1] is None for shape in shapes) or len(source_shape) != 2:
+        fit = len(source_shape) == 2 and all(len(shape) == 3 and shape[-1] is not None for shape in shapes)
+        if not fit or len({encoded_shape[1], source_shape[1]} - {None}) > 1:
             raise ValueError(
                 f"Layer '{self.name}' expected `states` (batch, time, size), `encoded` (batch, length, size) and "
                 "`source` (batch, length), and `inputs` (batch, time, size) if any, of known sizes. Received: "
