@@ -129,9 +129,9 @@ CASES = {
         *((several, format) for format in FORMATS),
         pytest.param(deciding, "torch", marks=nightly),
         (linear, "onnx"),
+        (rewriting, "onnx"),
         *((feed_forward, format) for format in one_in(3, FORMATS)),
         *((skim_or_read, format) for format in ("onnx", "openvino")),
-        (rewriting, "onnx"),
     ],
 }[BACKEND]
 
