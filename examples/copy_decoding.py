@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 from keras_adaptive_rnn import GRUCell, MogrifierCell, evaluation
-from keras_adaptive_rnn.layers import RNN
+from keras_adaptive_rnn.layers import RNN, PointerGenerator
 
 START, STOP, FIRST, WORDS, LENGTH = 0, 1, 2, 20, 8
 # Each word has another one of the same meaning, which no source holds.
@@ -45,37 +45,10 @@ def draw(samples: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray
     return source, np.pad(text, ((0, 0), (1, 1)), constant_values=((0, 0), (START, STOP)))
 
 
-class Pointer(keras.layers.Layer):
-    """Mixes the words that a decoder generates with those that it copies from where it looks.
-
-    Call arguments: decoder states `[batch, time, units]`, encoder states `[batch, length, units]`, source `[batch,
-    length]`.
-
-    Returns: log-probabilities `[batch, time, vocabulary]`, and the probability of generating, `[batch, time]`.
-    """
-
-    def __init__(self, units, **kwargs):
-        super().__init__(**kwargs)
-        self.query, self.words = keras.layers.Dense(units), keras.layers.Dense(VOCABULARY, activation="softmax")
-        self.switch = keras.layers.Dense(1, activation="sigmoid")
-
-    def build(self, states_shape, encoded_shape, source_shape):
-        self.query.build(states_shape)
-        both = (*states_shape[:-1], states_shape[-1] + encoded_shape[-1])
-        self.words.build(both)
-        self.switch.build(both)
-
-    def call(self, states, encoded, source):
-        looks = ops.softmax(ops.matmul(self.query(states), ops.swapaxes(encoded, 1, 2)), axis=-1)
-        both = ops.concatenate([states, ops.matmul(looks, encoded)], axis=-1)
-        generates = self.switch(both)
-        copied = ops.matmul(looks, ops.cast(ops.one_hot(source, VOCABULARY), looks.dtype))
-        return ops.log(generates * self.words(both) + (1 - generates) * copied + 1e-8), generates[..., 0]
-
-
 def make_models(units: int) -> tuple[keras.Model, keras.Model, keras.Model]:
     """Returns the model to train, its encoder, and a step of its decoder, which share their layers."""
-    embedding, pointer = keras.layers.Embedding(VOCABULARY, units), Pointer(units)
+    embedding = keras.layers.Embedding(VOCABULARY, units)
+    pointer = PointerGenerator(units, VOCABULARY, score_mode="dot", return_p_gen=True)
     encoder = RNN(GRUCell(units), return_sequences=True, return_state=True)
     decoder = RNN(MogrifierCell(units, rounds=2), return_sequences=True, return_state=True)
 

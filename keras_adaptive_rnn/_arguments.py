@@ -283,7 +283,7 @@ def resolve(name, value, get):
         raise ValueError(f"Argument `{name}` is not understood. Received: {name}={value!r}. {error}") from error
 
 
-def mask(layer, mask, sequence):
+def mask(layer, mask, sequence, name="mask"):
     """Returns the mask of a sequence `[batch, time, ...]` as booleans `[batch, time]`, or raises an error."""
     mask = keras.ops.cast(keras.ops.convert_to_tensor(mask), "bool")
     received, expected = tuple(mask.shape), tuple(sequence.shape[:2])
@@ -299,7 +299,7 @@ def mask(layer, mask, sequence):
         elif received == expected[::-1]:
             hint = " Its axes are swapped: transpose it."
         raise ValueError(
-            f"Argument `mask` of layer '{layer.name}' must have the shape (batch, time) of the sequence, {expected}. "
+            f"Argument `{name}` of layer '{layer.name}' must have the shape (batch, time) of the sequence, {expected}. "
             f"Received: a mask of shape {received}.{hint}"
         )
     if all(known):

@@ -589,9 +589,19 @@ def language_model():
     return keras.Model(inputs, kar.MixtureOfSoftmaxes(2, embedding)(x))
 
 
+def rewriting_model():
+    """Writes each next token of a text, which it generates or copies; the last two can only be copied."""
+    inputs = keras.Input((None,), dtype="int32")
+    x = keras.layers.Embedding(9, 3, mask_zero=True)(inputs)
+    encoded, last = kar.GRU(4, return_sequences=True, return_state=True)(x)
+    states = kar.GRU(4, return_sequences=True)(x, initial_state=last)
+    return keras.Model(inputs, kar.PointerGenerator(3, 7, oov_words=2)(states, encoded, inputs, x))
+
+
 # Models that read tokens below 9: each has a frozen file, and its file loads on every backend.
 MODELS = {
     "language_model": language_model,
+    "rewriting_model": rewriting_model,
     "lstm_jump": lambda: kar.models.LSTMJump(
         vocabulary_size=9, embedding_units=3, classes=2, units=4, read=2, max_jump=3, max_jumps=2
     ),

@@ -2,6 +2,7 @@
 
 import itertools
 
+import keras
 import numpy as np
 import pytest
 from keras import ops
@@ -65,23 +66,66 @@ def test_a_beam_of_one_is_greedy(rng):
     np.testing.assert_allclose(found.log_prob, total)
 
 
-@pytest.mark.parametrize("penalty", [None, CopyPenalty(0.6, 0.4), CopyPenalty(0.6, 0.4, accumulate=True)])
-def test_a_wide_beam_is_an_exhaustive_search(rng, penalty):
+PENALTIES = {
+    "none": lambda: None,
+    "number": lambda: CopyPenalty(0.6, 0.4),
+    "accumulated": lambda: CopyPenalty(0.6, 0.4, accumulate=True),
+    "function": lambda: CopyPenalty(0.6, lambda t: 2.0 / t),
+    "schedule": lambda: CopyPenalty(0.6, keras.optimizers.schedules.PolynomialDecay(2.0, 4, 0.1), accumulate=True),
+}
+
+
+def penalty_by_hand(name, generated):
+    """Returns the penalty of a hypothesis, from its equation."""
+    strength = {
+        "none": lambda t: 0.0,
+        "number": lambda t: 0.4 * (t - 1),
+        "accumulated": lambda t: 0.4 * (t - 1),
+        "function": lambda t: 2 / t,
+        "schedule": lambda t: 0.1 + 1.9 * (1 - t / 4),
+    }[name]
+    each = [strength(t) * max(0.0, 0.6 - np.mean(generated[:t])) for t in range(1, len(generated) + 1)]
+    return sum(each) if name in ("accumulated", "schedule") else each[-1]
+
+
+@pytest.mark.parametrize("normalized", [True, False])
+@pytest.mark.parametrize("name", PENALTIES)
+def test_a_wide_beam_is_an_exhaustive_search(rng, name, normalized):
     table, p_gen = random_table(rng), rng.uniform(size=(4, 4))
     step = table_step(table, p_gen)
-    found = beam_search(step, np.zeros(1, int), 0, 3, beam=4**4, max_length=4, penalty=penalty)
+    arguments = {"penalty": PENALTIES[name](), "length_normalization": normalized}
+    found = beam_search(step, np.zeros(1, int), 0, 3, beam=4**4, max_length=4, **arguments)
     best = {}
     for length in range(1, 5):
         for body in itertools.product(range(3), repeat=length - 1):
             tokens = [0, *body, 3]
             log_prob = sum(table[t, a, b] for t, (a, b) in enumerate(itertools.pairwise(tokens)))
-            deducted = penalty([p_gen[t, a] for t, a in enumerate(tokens[:-1])]) if penalty else 0.0
-            best[tuple(tokens)] = (log_prob - deducted) / len(tokens)
+            score = log_prob - penalty_by_hand(name, [p_gen[t, a] for t, a in enumerate(tokens[:-1])])
+            best[tuple(tokens)] = score / len(tokens) if normalized else score
     assert len(found) == len(best)
     for hypothesis in found:
-        np.testing.assert_allclose(hypothesis.score, best[tuple(hypothesis.tokens.tolist())])
-    assert found[0].score == max(h.score for h in found)
-    np.testing.assert_allclose(found[0].score, max(best.values()))
+        # Keras computes its schedules in single precision.
+        np.testing.assert_allclose(hypothesis.score, best[tuple(hypothesis.tokens.tolist())], rtol=1e-6)
+    assert found[0].tokens.tolist() == list(max(best, key=best.get))
+
+
+def test_lengths_are_normalized_on_request():
+    """The longer sequence is less probable, but not for each token."""
+    table = np.log([[0.05, 0.45, 0.5], [0.01, 0.01, 0.98], [0.3, 0.3, 0.4]])
+
+    def step(tokens, states):
+        return table[tokens], states
+
+    found = [beam_search(step, None, 0, 2, beam=3, length_normalization=n)[0] for n in (True, False)]
+    assert [h.tokens.tolist() for h in found] == [[0, 1, 2], [0, 2]]
+
+
+def test_a_strength_is_asked_once_a_step(rng):
+    asked = []
+    penalty = CopyPenalty(0.6, lambda t: asked.append(t) or 1.0)
+    step = table_step(random_table(rng), rng.uniform(size=(4, 4)))
+    beam_search(step, np.zeros(1, int), 0, 3, beam=3, max_length=4, min_length=3, penalty=penalty)
+    assert asked == [1, 2, 3, 4]
 
 
 def test_no_strength_is_no_penalty_and_more_moves_the_share(rng):
@@ -144,6 +188,7 @@ def test_errors(rng):
         ({"step": 3}, TypeError, "`step`"),
         ({"penalty": 0.5}, TypeError, "`penalty`"),
         ({"penalty": CopyPenalty()}, ValueError, "'p_gen' of the `extras`"),
+        ({"length_normalization": 0.5}, TypeError, "`length_normalization` must be True or False"),
         ({"step": lambda tokens, states: table[0, tokens]}, ValueError, "`step` must return"),
         ({"step": lambda tokens, states: (-table[0, tokens], states)}, ValueError, "log-probabilities, at most 0"),
         ({"step": lambda tokens, states: (table[0, tokens], states[:1])}, ValueError, "return states of arrays with 4"),
@@ -153,6 +198,11 @@ def test_errors(rng):
             search(**arguments)
     with pytest.raises(ValueError, match="`target`"):
         CopyPenalty(1.5)
+    for strength, error in ((-1, ValueError), ("a", TypeError)):
+        with pytest.raises(error, match="`strength`"):
+            CopyPenalty(strength=strength)
+    with pytest.raises(ValueError, match=r"`strength` must be a number of at least 0.*-2\.0"):
+        CopyPenalty(strength=lambda t: -2)([0.5])
     with pytest.raises(TypeError, match="`accumulate`"):
         CopyPenalty(accumulate=1)
     with pytest.raises(TypeError, match="`name`"):

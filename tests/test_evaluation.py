@@ -83,7 +83,8 @@ def test_states_and_weights_stay_as_they_were():
     variables = [as_numpy(v.value).copy() for v in model.variables]
     evaluate(model, batch_size=2)
     evaluate(model, samples=2)
-    evaluation.dynamic_evaluate(model, TEXT, TEXT, statistics_batch_size=2, learning_rate=0.1, verbose=False)
+    for samples in (0, 2):
+        dynamic(model, statistics_batch_size=2, learning_rate=0.1, samples=samples)
     assert len(variables) == len(model.variables)
     for before, after in zip(variables, model.variables, strict=True):
         np.testing.assert_array_equal(before, as_numpy(after.value))
@@ -127,6 +128,18 @@ def test_dynamic_evaluation_compiles_once_a_length(monkeypatch):
     assert set(lengths) == {5, 4}
     if keras.backend.backend() != "torch":
         assert counts[0] == counts[1]
+
+
+def test_log_probs_are_those_of_the_targets():
+    model = language_model()
+    seen = evaluate(model, batch_size=4, steps=7, temperature=0.7)
+    rows = TEXT[:100].reshape(4, 25)
+    z = 0.7 * as_numpy(evaluation.with_batch_size(model, 4)(rows[:, :-1])).astype("float64")
+    log_p = z - np.logaddexp.reduce(z, axis=-1, keepdims=True)
+    expected = np.take_along_axis(log_p, rows[:, 1:, None], axis=-1)[..., 0]
+    np.testing.assert_allclose(seen.log_probs, expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(-seen.log_probs.mean(), seen.loss, rtol=1e-6)
+    assert "log_probs" not in repr(seen)
 
 
 # Samples of dropout.
@@ -402,6 +415,84 @@ def test_a_model_that_does_not_adapt_is_static():
     assert seen.tokens == 102
 
 
+def test_log_probs_of_a_model_that_adapts():
+    """Those of a segment come from the weights that have learned from the segments before it."""
+    model, form = language_model(), {"statistics_batch_size": 2, "learning_rate": 0.1, "decay": 0.1}
+    seen = dynamic(model, TEXT[:13], **form)
+    assert seen.log_probs.shape == (1, seen.tokens) == (1, 12)
+    states = OwnStates(model, 1)
+    for start in (0, 5, 10):
+        adapted = language_model()
+        if start:
+            dynamic(adapted, TEXT[: start + 1], restore=False, **form)
+        model.set_weights(adapted.get_weights())
+        ids, targets = TEXT[start : min(start + 5, 12)], TEXT[start + 1 : start + 6][: 12 - start]
+        with states:
+            z = as_numpy(ops.log_softmax(model(ids[None]), axis=-1))[0]
+        expected = z[np.arange(len(ids)), targets]
+        np.testing.assert_allclose(seen.log_probs[0, start : start + 5], expected, rtol=1e-4, atol=1e-5)
+
+
+def seeded():
+    """A language model whose noise depends on the seed alone, on PyTorch too."""
+    keras.utils.set_random_seed(0)
+    ids = keras.Input(batch_shape=(3, None), dtype="int32")
+    x = keras.layers.Embedding(V, 4, embeddings_initializer=keras.initializers.RandomNormal(stddev=2.0))(ids)
+    x = keras.layers.SpatialDropout1D(0.4, seed=1)(x)
+    x = kar.RNN(kar.LSTMCell(5, recurrent_dropout=0.3, seed=2), stateful=True, return_sequences=True)(x)
+    return keras.Model(ids, keras.layers.Dense(V, kernel_initializer=keras.initializers.RandomNormal(stddev=1.0))(x))
+
+
+AVERAGES = ["arithmetic", "geometric", 2.0]
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+def test_samples_of_a_model_that_adapts(average):
+    form = {"samples": 3, "average": average, "seed": 4, "temperature": 0.8, "dropout_scale": 0.7}
+    adapts = {"statistics_batch_size": 2, "learning_rate": 0.1, "decay": 0.1}
+    model = seeded()
+    # If it does not adapt, they are those of `evaluate`.
+    still = dynamic(model, **{**adapts, "learning_rate": 0.0, "decay": 0.0}, **form)
+    static = evaluate(model, steps=5, **form).log_probs
+    np.testing.assert_allclose(still.log_probs, static, rtol=1e-4, atol=1e-5)
+    assert abs(still.loss - evaluate(model, temperature=0.8).loss) > 1e-4
+    # The first segment is predicted before the first step.
+    moved = dynamic(model, restore=False, **adapts, **form)
+    np.testing.assert_allclose(moved.log_probs[:, :5], static[:, :5], rtol=1e-4, atol=1e-5)
+    assert np.abs(moved.log_probs - static).max() > 1e-3
+    # The steps are those without samples.
+    plain = seeded()
+    dynamic(plain, restore=False, **adapts)
+    for a, b in zip(model.get_weights(), plain.get_weights(), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+@in_turns
+@pytest.mark.parametrize("average", AVERAGES)
+@pytest.mark.parametrize("name", NOISE)
+def test_without_rates_samples_adapt_like_one_pass(name, average):
+    model = NOISE[name]()
+    form = {"statistics_batch_size": 2, "learning_rate": 0.1, "temperature": 0.8}
+    one = dynamic(model, **form)
+    many = dynamic(model, samples=2, average=average, dropout_scale=0.0, **form)
+    np.testing.assert_allclose(many.log_probs, one.log_probs, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("make", [language_model, lambda: mixture()], ids=["softmax", "mixture"])
+def test_the_temperature_of_a_model_that_adapts(make):
+    """It changes what is predicted, and not what is learned."""
+    form = {"statistics_batch_size": 2, "learning_rate": 0.1}
+    model, plain = make(), make()
+    still = dynamic(model, learning_rate=0.0, decay=0.0, temperature=0.5, statistics_batch_size=2)
+    np.testing.assert_allclose(still.log_probs, evaluate(model, temperature=0.5).log_probs, rtol=1e-4, atol=1e-5)
+    seen = dynamic(model, temperature=0.5, restore=False, **form)
+    dynamic(plain, restore=False, **form)
+    for a, b in zip(model.get_weights(), plain.get_weights(), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+    last = evaluate(model, temperature=0.5).loss
+    assert len({round(loss, 4) for loss in (seen.loss, still.loss, last)}) == 3
+
+
 def test_the_gradients_of_a_repeated_token_add_up():
     """On TensorFlow, the gradient of an embedding lists a token once for each time that it is read."""
     model, ids = language_model(), np.array([3, 3, 1, 3, 3])
@@ -458,10 +549,10 @@ def test_weights_come_back_after_an_error(monkeypatch):
     model = language_model()
     before = model.get_weights()
 
-    def fail(self):
+    def fail(self, *segment):
         raise RuntimeError("stop")
 
-    monkeypatch.setattr(_EvalModeModel, "_total", fail)
+    monkeypatch.setattr(_EvalModeModel, "train_on_batch", fail)
     with pytest.raises(RuntimeError, match="stop"):
         dynamic(model, statistics_batch_size=2, learning_rate=0.1, restore=False)
     for a, b in zip(before, model.get_weights(), strict=True):
@@ -558,7 +649,7 @@ def test_golden_dynamic_evaluation(name, arrays, meta):
     with OwnStates(model, rows):
         squares = SquaredGradients()
         eval_model = _EvalModeModel(model, form.get("reduction", "mean"))
-        _, count = eval_model.train_on_segments(Text(statistics, rows), steps, squares, 0, shortest=2)
+        count = eval_model.train_on_segments(Text(statistics, rows), steps, squares, 0, shortest=2)
     found = squares.root_means(count)
     order = {id(variable): k for k, variable in enumerate(model.trainable_variables)}
     for variable, array in pairs(places, turn, in_file(arrays, "rms")):
@@ -746,6 +837,9 @@ def test_errors_of_dynamic_evaluation():
         ({"normalize": "rows"}, "`normalize`"),
         ({"reduction": "none"}, "`reduction`"),
         ({"epsilon": 0}, "`epsilon`"),
+        ({"temperature": 0}, "`temperature`"),
+        ({"average": "harmonic"}, "`average`"),
+        ({"samples": 2}, "`samples` must be 0 for a model without dropout"),
         ({"statistics": TEXT + 1, "statistics_batch_size": 2}, "`statistics` must hold ids from 0 to 6"),
         ({"ids": TEXT + 1, "statistics_batch_size": 2}, "`ids` must hold ids from 0 to 6"),
     ):

@@ -10,6 +10,7 @@ import pytest
 import keras_adaptive_rnn as kar
 from tests import exporting
 from tests.backends import nightly, one_in
+from tests.table import MODELS
 
 # Converters warn of themselves.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -103,7 +104,11 @@ def skim_or_read():
     return kar.models.SkimOrRead(vocabulary_size=9, embedding_units=3, classes=2, units=4, skim_units=4, threshold=0.6)
 
 
-READ_TOKENS = (lstm_jump, skim_or_read)
+def rewriting():
+    return MODELS["rewriting_model"]()
+
+
+READ_TOKENS = (lstm_jump, skim_or_read, rewriting)
 CASES = {
     "tensorflow": [
         *((several, format) for format in one_in(2, FORMATS)),
@@ -112,16 +117,19 @@ CASES = {
         *((linear, format) for format in ("litert", "onnx")),
         *((lstm_jump, format) for format in one_in(2, ("onnx", "litert"))),
         (skim_or_read, "tf_saved_model"),
+        (rewriting, "litert"),
     ],
     "jax": [
-        *((make, format) for make in (several, deciding, *READ_TOKENS) for format in one_in(2, FORMATS)),
+        *((make, format) for make in (several, deciding, lstm_jump, skim_or_read) for format in one_in(2, FORMATS)),
         *((feed_forward, format) for format in one_in(3, FORMATS)),
         (linear, "onnx"),
+        (rewriting, "onnx"),
     ],
     "torch": [
         *((several, format) for format in one_in(2, FORMATS)),
         pytest.param(deciding, "torch", marks=nightly),
         (linear, "onnx"),
+        (rewriting, "onnx"),
         *((feed_forward, format) for format in one_in(3, FORMATS)),
         *((skim_or_read, format) for format in one_in(2, ("onnx", "openvino"))),
     ],

@@ -18,16 +18,19 @@ ELSEWHERE = {
     kar.layers.TiedEmbedding: "test_training_kit.py",
     kar.layers.ActivationRegularization: "test_training_kit.py",
     kar.layers.SequenceAuxiliary: "test_training_kit.py",
+    kar.layers.PointerGenerator: "test_pointer_generator.py",
 }
-# Linear maps are options of cells, and optimizers are in tests/test_training_kit.py; those that other tests define and
-# register are no part of the package.
+# Linear maps are options of cells; optimizers and schedules are in tests/test_training_kit.py; those that other tests
+# define and register are no part of the package.
 PUBLIC = {
     cls
     for cls in _export.PUBLIC
     if cls.__module__.startswith("keras_adaptive_rnn.")
     # Those of `hub` are in tests/test_hub.py.
     and not cls.__module__.startswith("keras_adaptive_rnn.hub.")
-    and not issubclass(cls, (kar.maps.LinearMap, keras.optimizers.Optimizer))
+    and not issubclass(
+        cls, (kar.maps.LinearMap, keras.optimizers.Optimizer, keras.optimizers.schedules.LearningRateSchedule)
+    )
 }
 
 

@@ -297,6 +297,99 @@ def test_a_saved_average_goes_on(tmp_path, data):
     same(loaded.optimizer.averages, whole.optimizer.averages)
 
 
+ASGD = {"lr": 0.1, "lambd": 0.01, "alpha": 0.6, "t0": 5, "weight_decay": 0.02}
+
+
+def asgd(lr, lambd, alpha, t0, weight_decay):
+    rate = kar.optimizers.InversePowerDecay(lr, decay_steps=1, decay_rate=lambd * lr, power=alpha)
+    inner = keras.optimizers.SGD(rate, weight_decay=lambd + weight_decay)
+    return kar.optimizers.Averaged(inner, skip=1, start=t0)
+
+
+def asgd_by_hand(weight, gradients, lr, lambd, alpha, t0, weight_decay):
+    """Returns the weights and averages after each step of `torch.optim.ASGD`, from its equations, in NumPy."""
+    weights, averages, average = [], [], None
+    for n, gradient in enumerate(gradients):
+        eta, mu = lr / (1 + lambd * lr * n) ** alpha, 1 / max(1, n - t0)
+        weight = weight * (1 - lambd * eta) - eta * (gradient + weight_decay * weight)
+        average = weight if average is None else average + mu * (weight - average)
+        weights.append(weight)
+        averages.append(average)
+    return weights, averages
+
+
+def asgd_of_torch(weight, gradients, **arguments):
+    """The same, from `torch.optim.ASGD`."""
+    import torch
+
+    weight, weights, averages = torch.nn.Parameter(torch.tensor(weight)), [], []
+    optimizer = torch.optim.ASGD([weight], **arguments)
+    for gradient in gradients:
+        weight.grad = torch.tensor(gradient)
+        optimizer.step()
+        weights.append(weight.detach().numpy().copy())
+        averages.append(optimizer.state[weight]["ax"].numpy().copy())
+    return weights, averages
+
+
+@pytest.mark.parametrize("arguments", [ASGD, {**ASGD, "alpha": 0.75, "weight_decay": 0.0}, {**ASGD, "t0": 0}])
+def test_averaged_sgd_is_asgd(rng, arguments):
+    # Below one, where single precision has seven digits.
+    start, gradients = rng.uniform(-0.5, 0.5, (3, 4)), rng.normal(scale=0.1, size=(100, 3, 4))
+    expected = [asgd_by_hand(start, gradients, **arguments)]
+    start, gradients = start.astype("float32"), gradients.astype("float32")
+    if keras.backend.backend() == "torch":
+        expected.append(asgd_of_torch(start, gradients, **arguments))
+    optimizer, weight, found = asgd(**arguments), keras.Variable(start), ([], [])
+    optimizer.build([weight])
+    for gradient in gradients:
+        optimizer.apply([ops.convert_to_tensor(gradient)])
+        for steps, variable in zip(found, (weight, optimizer.averages[0]), strict=True):
+            steps.append(numpy(variable))
+    for weights, averages in expected:
+        np.testing.assert_allclose(found[0], weights, rtol=0, atol=1e-6)
+        np.testing.assert_allclose(found[1], averages, rtol=0, atol=1e-6)
+
+
+def test_an_average_starts_by_itself(tmp_path, data):
+    """In `fit`, also if the model is saved before the start, and loaded."""
+    iterates, parts = Iterates(start=np.inf), [slice(12), slice(12, 24), slice(24)]
+
+    def run(model, rows, **arguments):
+        model.fit(data[0][rows], data[1][rows], batch_size=4, shuffle=False, verbose=0, **arguments)
+
+    whole, loaded = (regression(asgd(**ASGD)) for _ in range(2))
+    for rows in parts:
+        run(whole, rows, callbacks=[iterates])
+        run(loaded, rows)
+        loaded.save(tmp_path / "model.keras")
+        loaded = keras.models.load_model(tmp_path / "model.keras")
+    for model in (whole, loaded):
+        same(model.weights, iterates.weights[-1])
+        same(model.optimizer.averages, mean(iterates.weights[6:]))
+
+
+def test_a_config_without_a_start_loads():
+    """As files have it that were written before there was one."""
+    config = kar.optimizers.Averaged("sgd", skip=2).get_config()
+    del config["start"]
+    optimizer = kar.optimizers.Averaged.from_config(config)
+    assert (optimizer.skip, optimizer.start, float(numpy(optimizer.averaging))) == (2, None, 0.0)
+
+
+def test_the_trigger_evaluates_an_average_that_starts_by_itself(data):
+    """What `fit` validates are the weights up to the start, and then the averages."""
+    model, iterates, look = regression(asgd(**ASGD)), Iterates(start=np.inf), Look()
+    trigger = kar.callbacks.AveragingTrigger("val_loss", restore_best_weights=False)
+    for _ in range(2):  # Each `fit` starts anew.
+        iterates.weights.clear()
+        callbacks = [trigger, iterates, look]
+        model.fit(*data, batch_size=8, epochs=4, shuffle=False, verbose=0, validation_data=data, callbacks=callbacks)
+        for epoch, tested in enumerate(look.seen["tested"][-4:]):
+            weights = iterates.weights[: 3 * epoch + 3]
+            same(tested, mean(weights[6:] or weights[-1:]))
+
+
 def test_swapping_twice_changes_no_bit(data):
     model = regression(kar.optimizers.Averaged("sgd"), **QUICKLY)
     with pytest.raises(ValueError, match="needs averages"):

@@ -109,6 +109,83 @@ def test_picture_of_ablation(tmp_path):
     assert axes.get_legend()
 
 
+# Recovery after surprise.
+
+
+def recovery_by_hand(log_probs, distance, share):
+    """Returns the mean losses at each distance and the number of surprises, token by token."""
+    names = list(log_probs)
+    rows, tokens = log_probs[names[0]].shape
+    places = [(r, n) for r in range(rows) for n in range(tokens)]
+    mean = {place: np.mean([-log_probs[name][place] for name in names]) for place in places}
+    surprises = sorted(places, key=lambda place: -mean[place])[: round(share * len(places))]
+    behind = [[(r, n + d) for r, n in surprises if n + d < tokens] for d in range(distance + 1)]
+    return {name: [np.mean([-log_probs[name][p] for p in each]) for each in behind] for name in names}, len(surprises)
+
+
+def test_recovery_is_the_mean_loss_behind_a_surprise(rng):
+    log_probs = {name: -rng.gamma(1.0, size=(3, 40)) for name in ("LSTM", "Mogrifier", "GRU")}
+    found = analysis.surprise_recovery(log_probs, distance=6, share=0.1)
+    expected, count = recovery_by_hand(log_probs, 6, 0.1)
+    for name, losses in found.losses.items():
+        assert losses.shape == (count, 7)
+        np.testing.assert_allclose(found.means[name], expected[name], rtol=1e-6)
+        np.testing.assert_allclose(found.typical[name], -log_probs[name].mean())
+    assert found.threshold == np.mean([losses[:, 0] for losses in found.losses.values()], axis=0).min()
+    mean, error = found.difference("LSTM", "GRU")
+    np.testing.assert_allclose(mean, np.subtract(expected["LSTM"], expected["GRU"]), rtol=1e-6)
+    each = (found.losses["LSTM"] - found.losses["GRU"])[:, 0]
+    np.testing.assert_allclose(error[0], each.std(ddof=1) / np.sqrt(count))
+
+
+def test_a_model_that_recovers_faster_is_found(rng):
+    """A planted one: both are surprised by the same tokens, and one by the next token, too."""
+    losses = rng.uniform(0.5, 1.0, (2, 4000))
+    places = rng.choice(3980, 60, replace=False)
+    losses[:, places] += 5.0
+    losses[0, places + 1] += 0.5
+    found = analysis.surprise_recovery({"slow": -losses[:1], "fast": -losses[1:]}, distance=3, share=60 / 4000)
+    mean, error = found.difference("slow", "fast")
+    assert mean[1] > 5 * error[1]
+    assert (np.abs(mean[2:]) < 4 * error[2:]).all()
+    assert len(found.losses["slow"]) == 60
+
+
+def test_recovery_of_two_models():
+    """From texts to a picture."""
+    text, log_probs = np.random.default_rng(0).integers(0, 5, 200), {}
+    for layer in (kar.LSTM, kar.GRU):
+        rnn = layer(4, stateful=True, return_sequences=True)
+        model = keras.Sequential([keras.Input(batch_shape=(1, None)), keras.layers.Embedding(5, 3), rnn])
+        model.add(keras.layers.Dense(5))
+        log_probs[layer.__name__] = kar.evaluation.evaluate(model, text, batch_size=2, verbose=False).log_probs
+    recovery = analysis.surprise_recovery(log_probs, distance=4)
+    pytest.importorskip("matplotlib")
+    axes = analysis.plot_surprise_recovery(recovery)
+    assert [line.get_label() for line in axes.lines][::2] == ["LSTM", "GRU"]
+    np.testing.assert_array_equal(axes.lines[0].get_ydata(), recovery.means["LSTM"][1:])
+    assert axes.lines[1].get_ydata()[0] == recovery.typical["LSTM"]
+
+
+def test_errors_of_recovery():
+    log_p = -np.ones((2, 20))
+    for arguments, error, match in (
+        ({"log_probs": log_p}, TypeError, "`log_probs` must be a dict"),
+        ({"log_probs": {}}, ValueError, "`log_probs` must hold arrays"),
+        ({"log_probs": {"a": log_p, "b": log_p[:, :5]}}, ValueError, r"one shape.*\(2, 20\).*\(2, 5\)"),
+        ({"log_probs": {"a": log_p[0]}}, ValueError, "rank 2"),
+        ({"log_probs": {"a": -log_p}}, ValueError, "log-probabilities.*'a'"),
+        ({"log_probs": {"a": log_p * np.nan}}, ValueError, "log-probabilities.*NaN"),
+        ({"distance": 20}, ValueError, "`distance` must be below 20"),
+        ({"distance": 0}, ValueError, "`distance`"),
+        ({"share": 1}, ValueError, "`share`.*below 1"),
+        ({"share": 0}, ValueError, "`share`"),
+        ({"log_probs": {"a": -np.arange(40.0).reshape(2, 20)}}, ValueError, "`share` must leave.*0.05"),
+    ):
+        with pytest.raises(error, match=match):
+            analysis.surprise_recovery(**{"log_probs": {"a": log_p}, **arguments})
+
+
 # Texts.
 
 

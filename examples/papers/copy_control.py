@@ -52,8 +52,8 @@ STUDY = _study.Study(
     prior={"share in the training": 2 / 7},
     outcome="holds on our own task",
     found="Without the penalty, the search copies every word, although two in seven were synonyms in training. From a "
-    "strength of 4 on, the model generates 42 to 46 % of the words, slightly more than the requested 40 %, and about "
-    "half of the words are synonyms. Every text stays right.",
+    "strength of 4 on, the model generates 42 to 46 % of the words, slightly more than the requested 40 %, and 48 to "
+    "63 % of the words are synonyms. Every text stays right.",
 )
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Inspection of networks and of labelled texts: gates, gradients, units, matrices and leaks, as arrays and plots.
+"""Inspection of networks and texts: gates, gradients, units, matrices, losses and leaks, as arrays and plots.
 
 The plots, `plot_*`, need matplotlib: `pip install "keras_adaptive_rnn[plot]"`.
 """
@@ -22,7 +22,9 @@ from keras_adaptive_rnn.analysis.plots import (
     plot_layer_statistics,
     plot_reading_curve,
     plot_singular_values,
+    plot_surprise_recovery,
 )
+from keras_adaptive_rnn.analysis.recovery import SurpriseRecovery, surprise_recovery
 from keras_adaptive_rnn.analysis.selectivity import AblationCurve, ablation_curve, selectivity
 from keras_adaptive_rnn.analysis.spectra import (
     SingularValues,
@@ -39,6 +41,7 @@ __all__ = [
     "LayerStatistics",
     "PartialInputProbe",
     "SingularValues",
+    "SurpriseRecovery",
     "TokenPMI",
     "Trace",
     "ablation_curve",
@@ -56,10 +59,12 @@ __all__ = [
     "plot_layer_statistics",
     "plot_reading_curve",
     "plot_singular_values",
+    "plot_surprise_recovery",
     "recurrent_matrices",
     "recurrent_matrix",
     "selectivity",
     "singular_values",
+    "surprise_recovery",
     "token_label_pmi",
     "trace",
 ]

@@ -11,6 +11,7 @@ import numpy as np
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn.analysis.dynamics import Dynamics
 from keras_adaptive_rnn.analysis.gersgorin import gersgorin_discs
+from keras_adaptive_rnn.analysis.recovery import SurpriseRecovery
 from keras_adaptive_rnn.analysis.selectivity import AblationCurve
 from keras_adaptive_rnn.analysis.statistics import LayerStatistics
 from keras_adaptive_rnn.models.curve import ReadingCurve
@@ -262,3 +263,31 @@ def plot_ablation_curve(curves: dict[str, AblationCurve], axes: Any = None) -> A
         (line,) = axes.plot(curve.shares, mean, "o-", markersize=3, label=name)
         axes.fill_between(curve.shares, mean - spread, mean + spread, color=line.get_color(), alpha=0.15, linewidth=0)
     return _finished(axes, "share of the units that are ablated", "accuracy")
+
+
+def plot_surprise_recovery(recovery: SurpriseRecovery, axes: Any = None) -> Any:
+    """Plots the mean loss of models over the distance to a token that surprised them; dashed, that of all tokens.
+
+    The surprising token itself, whose loss is many times the others, is left out.
+
+    Args:
+        recovery: A `SurpriseRecovery`, as returned by `surprise_recovery`.
+        axes: Matplotlib axes. `None` (default) creates new ones.
+
+    Returns: The axes.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+
+    Example:
+
+    >>> log_probs = {"LSTM": np.log([[0.5, 0.1, 0.2, 0.4, 0.5]]), "GRU": np.log([[0.5, 0.1, 0.3, 0.5, 0.5]])}
+    >>> recovery = keras_adaptive_rnn.analysis.surprise_recovery(log_probs, distance=3, share=0.2)
+    >>> keras_adaptive_rnn.analysis.plot_surprise_recovery(recovery).get_xlabel()
+    'tokens since the surprise'
+    """
+    axes = _started(axes)
+    for name, losses in recovery.means.items():
+        (line,) = axes.plot(np.arange(1, len(losses)), losses[1:], "o-", markersize=3, label=name)
+        axes.axhline(recovery.typical[name], color=line.get_color(), linestyle="--", linewidth=1)
+    return _finished(axes, "tokens since the surprise", "loss (nats)")

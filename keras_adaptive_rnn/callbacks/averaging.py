@@ -23,10 +23,10 @@ class AveragingTrigger(keras.callbacks.Callback):
     - `"last"`: $e - 1 > n$ and $v_e > \min(v_{e-n}, \dots, v_{e-1})$, as in their paper;
     - `"since_best"`: the best value is $n$ epochs old, as in the code of Melis et al.,
 
-    where $n$ is `patience`; averaging is never switched off again. Training goes on with the raw weights. Validation
-    inside `fit` sees the averages, and so do other callbacks at the end of an epoch, such as
-    `keras.callbacks.ModelCheckpoint`, if they stand after this one in the list. `fit` ends with the weights, or
-    averages, of the best epoch.
+    where $n$ is `patience`; averaging is never switched off again. An optimizer with a `start` averages from there on,
+    whatever the rule says. Training goes on with the raw weights. Validation inside `fit` sees the averages, and so do
+    other callbacks at the end of an epoch, such as `keras.callbacks.ModelCheckpoint`, if they stand after this one in
+    the list. `fit` ends with the weights, or averages, of the best epoch.
 
     A run that `keras.callbacks.BackupAndRestore` resumes goes on as if it had not been interrupted, and so does a saved
     model that is trained further with `initial_epoch`: what the rule needs is saved with the optimizer. A `fit` that
@@ -136,8 +136,7 @@ class AveragingTrigger(keras.callbacks.Callback):
         optimizer = self._optimizer
         if epoch == 0:
             optimizer.notes.clear()
-            for variable in (optimizer.averaging, optimizer.count, optimizer.swapped):
-                variable.assign(0)
+            optimizer.restart()
             return
         past, notes = self._past, optimizer.notes
         notes["past"] = past[past[:, 0] < epoch]

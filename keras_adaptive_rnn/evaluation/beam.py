@@ -1,5 +1,6 @@
 """Beam search over any step function, and a penalty on copying."""
 
+import functools
 import heapq
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -16,7 +17,8 @@ class Hypothesis(NamedTuple):
 
     Attributes:
         tokens: Integers `[length]`, from the start token to the stop token, or to where the search was cut off.
-        score: Number, by which hypotheses are ranked: their log-probability, less the penalty, for each token.
+        score: Number, by which hypotheses are ranked: their log-probability, less the penalty; if lengths are
+            normalized, for each token.
         log_prob: Number, the log-probability of the tokens behind the start token.
         extras: Dict of arrays `[length - 1, ...]`: what the step function returned for each token but the first.
     """
@@ -30,14 +32,15 @@ class Hypothesis(NamedTuple):
 class CopyPenalty:
     r"""A penalty on hypotheses that copy more than a share of their tokens.
 
-    $$\eta_t \max(0, m^* - \bar m_t), \qquad \eta_t = \eta \, (t - 1)$$
+    $$\eta_t \max(0, m^* - \bar m_t)$$
 
     is subtracted from the log-probability of $t$ tokens, where $\bar m_t$ is the mean probability of generating among
-    them, and not copying.
+    them, and not copying. The strength $\eta_t$ may vary with the step; in the authors' code, it is $\eta \, (t - 1)$.
 
     Args:
         target: Number in `[0, 1]`, $m^*$, the share of tokens that should be generated. Defaults to `0.4`.
-        strength: Non-negative number $\eta$. Defaults to `0.5`.
+        strength: Non-negative number $\eta$, for $\eta_t = \eta \, (t - 1)$; or a function of $t = 1, 2, \dots$ that
+            returns $\eta_t$, such as a `keras.optimizers.schedules.LearningRateSchedule`. Defaults to `0.5`.
         accumulate: Whether the penalties of all steps add up, as they do in the authors' code, or only the one of the
             last step counts, as in the paper. Defaults to `False`.
         name: String, the entry of the step function's `extras` that holds the probability of generating. Defaults to
@@ -48,16 +51,27 @@ class CopyPenalty:
 
     Example:
 
-    >>> round(keras_adaptive_rnn.evaluation.CopyPenalty(target=0.4)([0.1, 0.2, 0.3]), 4)
+    >>> generated = [0.1, 0.2, 0.3]
+    >>> round(keras_adaptive_rnn.evaluation.CopyPenalty(target=0.4)(generated), 4)
     0.2
+    >>> round(keras_adaptive_rnn.evaluation.CopyPenalty(target=0.4, strength=lambda t: 9 / t)(generated), 4)
+    0.6
 
     Reference: Weber et al., Controlling Decoding for More Abstractive Summaries with Copy-Based Networks (2018),
     section 3.
     """
 
-    def __init__(self, target: float = 0.4, strength: float = 0.5, accumulate: bool = False, name: str = "p_gen"):
+    def __init__(
+        self,
+        target: float = 0.4,
+        strength: float | Callable[[int], Any] = 0.5,
+        accumulate: bool = False,
+        name: str = "p_gen",
+    ):
         self.target = _arguments.number("target", target, minimum=0, maximum=1)
-        self.strength = _arguments.number("strength", strength, minimum=0)
+        self.strength = strength if callable(strength) else _arguments.number("strength", strength, minimum=0)
+        # Once a step, and not for each hypothesis, as the schedules of Keras compute with tensors.
+        self._strength_at = functools.cache(self._checked_strength)
         self.accumulate = _arguments.boolean("accumulate", accumulate)
         if not isinstance(name, str):
             raise TypeError(f"Argument `name` must be a string. Received: name={name!r}")
@@ -71,17 +85,23 @@ class CopyPenalty:
         """
         counts = np.arange(1, len(generated) + 1)
         missing = np.maximum(0.0, self.target - np.cumsum(np.asarray(generated, "float64")) / counts)
-        penalties = self.strength * (counts - 1) * missing
-        return float(penalties.sum() if self.accumulate else penalties[-1])
+        first = 0 if self.accumulate else -1
+        strengths = [self._strength_at(int(t)) for t in counts[first:]]
+        return float(np.dot(strengths, missing[first:]))
+
+    def _checked_strength(self, t):
+        if not callable(self.strength):
+            return self.strength * (t - 1)
+        return _arguments.number("strength", float(keras.ops.convert_to_numpy(self.strength(t))), minimum=0)
 
 
 class _Beam:
     """A hypothesis that is still growing: its tokens, sums, and the row of the batch where its states are."""
 
-    def __init__(self, tokens, log_prob, extras, row, penalty):
+    def __init__(self, tokens, log_prob, extras, row, penalty, normalized):
         self.tokens, self.log_prob, self.extras, self.row = tokens, log_prob, extras, row
         deducted = penalty([e[penalty.name] for e in extras]) if penalty and extras else 0.0
-        self.score = (log_prob - deducted) / len(tokens)
+        self.score = (log_prob - deducted) / (len(tokens) if normalized else 1)
 
     def finished(self):
         names = self.extras[0] if self.extras else {}
@@ -98,6 +118,7 @@ def beam_search(
     max_length: int = 100,
     min_length: int = 0,
     penalty: CopyPenalty | None = None,
+    length_normalization: bool = True,
 ) -> list[Hypothesis]:
     r"""Returns the most probable sequences of a step function, the best first.
 
@@ -106,6 +127,8 @@ def beam_search(
     set aside, or after `max_length` tokens. The score of a hypothesis is
 
     $$\frac{\sum_t \log p(y_t) - \text{penalty}}{\text{number of tokens, the start token counted}}$$
+
+    or, without length normalization, its numerator, as in the paper; then a shorter hypothesis is more probable.
 
     Args:
         step: Function of `(tokens, states)`, integers `[beam]` and a structure of arrays or tensors `[beam, ...]`. It
@@ -121,6 +144,7 @@ def beam_search(
         min_length: Non-negative integer, smallest number of tokens between the start and the stop token: an earlier
             stop token is not chosen. Defaults to `0`.
         penalty: A `CopyPenalty`, or `None` (default).
+        length_normalization: Whether to divide by the number of tokens. Defaults to `True`, as in the authors' code.
 
     Returns: A list of up to `beam` `Hypothesis(tokens, score, log_prob, extras)`. Those without a stop token, cut off
         at `max_length`, are returned only if none has ended.
@@ -144,6 +168,7 @@ def beam_search(
     """
     beam, max_length = _arguments.integer("beam", beam), _arguments.integer("max_length", max_length)
     min_length = _arguments.integer("min_length", min_length, minimum=0)
+    _arguments.boolean("length_normalization", length_normalization)
     start, stop = (_arguments.integer(n, v, minimum=0) for n, v in (("start", start), ("stop", stop)))
     if min_length >= max_length:
         raise ValueError(
@@ -156,7 +181,8 @@ def beam_search(
         raise TypeError(f"Argument `penalty` must be a `CopyPenalty`, or None. Received: penalty={penalty!r}")
 
     states = tree.map_structure(lambda s: _rows(s, np.zeros(beam, "int64"), 1), states)
-    beams, ended = [_Beam([start], 0.0, [], 0, penalty)], []
+    scoring = penalty, length_normalization
+    beams, ended = [_Beam([start], 0.0, [], 0, *scoring)], []
     for length in range(1, max_length + 1):
         # Always as many rows, so that nothing is compiled again; those behind the last hypothesis are not read.
         tokens = np.full(beam, start, "int32")
@@ -166,7 +192,9 @@ def beam_search(
         for row, b in enumerate(beams):
             best = np.argsort(-log_probs[row], kind="stable")[: 2 * beam]
             added = [*b.extras, {name: array[row] for name, array in extras.items()}]
-            continued += [_Beam([*b.tokens, int(t)], b.log_prob + log_probs[row, t], added, row, penalty) for t in best]
+            continued += [
+                _Beam([*b.tokens, int(t)], b.log_prob + log_probs[row, t], added, row, *scoring) for t in best
+            ]
         beams = []
         for b in sorted(continued, key=lambda b: -b.score):
             if b.tokens[-1] != stop:

@@ -1,5 +1,6 @@
 """Dynamic evaluation: the model goes on learning from the text that it predicts."""
 
+import contextlib
 from typing import Any, NamedTuple
 
 import keras
@@ -7,12 +8,46 @@ import numpy as np
 from keras import ops
 
 from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn.evaluation.noise import Noise
 from keras_adaptive_rnn.evaluation.optimizers import DynamicEvaluationOptimizer, SquaredGradients
-from keras_adaptive_rnn.evaluation.perplexity import Evaluation, Perplexity
+from keras_adaptive_rnn.evaluation.perplexity import Evaluation
+from keras_adaptive_rnn.evaluation.scores import SegmentScores
 from keras_adaptive_rnn.evaluation.states import OwnStates, vocabulary_size
+from keras_adaptive_rnn.evaluation.static import mixtures_of, with_temperature
 from keras_adaptive_rnn.evaluation.text import Text, check_steps
 
 REDUCTIONS = ("mean", "sum")
+
+
+class _LogProbs(keras.metrics.Metric):
+    """The log-probabilities of the tokens of a text at a temperature, segment after segment."""
+
+    def __init__(self, rows, tokens, temperature):
+        super().__init__(name="perplexity", dtype="float32")
+        self.temperature = temperature
+        self.values = self.add_variable((tokens, rows), "zeros", name="values")
+        self.seen = self.add_variable((), "zeros", dtype="int32", name="seen")
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        losses = _cross_entropy(y_true, self.temperature * ops.cast(y_pred, "float32"))
+        places = self.seen + ops.arange(losses.shape[1], dtype="int32")
+        self.values.assign(ops.scatter_update(self.values, places[:, None], -ops.transpose(losses)))
+        self.seen.assign(self.seen + losses.shape[1])
+
+    def reset_state(self):
+        """Does nothing, as `fit` and `train_on_batch` call it, and the text goes on."""
+
+    def result(self):
+        seen = ops.cast(self.seen, "float32") * self.values.shape[1]
+        return ops.exp(-ops.divide_no_nan(ops.sum(self.values), seen))
+
+    def array(self):
+        """Returns the log-probabilities as an array `[rows, tokens]`."""
+        return ops.convert_to_numpy(self.values.value).T.astype("float64")
+
+
+def _cross_entropy(targets, logits):
+    return keras.losses.sparse_categorical_crossentropy(targets, logits, from_logits=True)
 
 
 class _EvalModeModel(keras.Model):
@@ -21,43 +56,39 @@ class _EvalModeModel(keras.Model):
     def __init__(self, model, reduction):
         super().__init__(name="eval_mode")
         self.model, self.reduction = model, reduction
-        self.perplexity = Perplexity()
         self.built = True
 
     def call(self, ids, training=None):
         return self.model(ids, training=False)
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
-        losses = keras.losses.sparse_categorical_crossentropy(y, ops.cast(y_pred, "float32"), from_logits=True)
+        losses = _cross_entropy(y, ops.cast(y_pred, "float32"))
         return ops.mean(losses if self.reduction == "mean" else ops.sum(losses, axis=-1))
 
-    def train_on_segments(self, text, steps, optimizer, verbose, shortest=1):
-        """Takes a step of `optimizer` for each segment of a text, and returns the `Evaluation` before the steps."""
-        variables = self.trainable_variables
+    @contextlib.contextmanager
+    def learning(self, optimizer, metrics=()):
+        """A context in which the model takes steps of an optimizer."""
         # Now, as in a graph the slots would be filled anew in each step.
-        optimizer.build(variables)
-        self.compile(optimizer, metrics=[self.perplexity], auto_scale_loss=False)
-        total, segments = 0.0, 0
-        ids, targets = text.segments(steps, pad=False)
-        if len(ids):
-            self.fit(ids, targets, batch_size=text.batch_size, shuffle=False, verbose=verbose)
-            total, segments = total + self._total(), segments + len(ids) // text.batch_size
-        # On its own, as TensorFlow takes the length of all segments from the first.
-        ids, targets = text.rest(steps)
-        if ids.shape[1] >= shortest:
-            self.reset_metrics()
-            self.train_on_batch(np.ascontiguousarray(ids), np.ascontiguousarray(targets))
-            total, segments = total + self._total(), segments + 1
+        optimizer.build(self.trainable_variables)
+        self.compile(optimizer, metrics=list(metrics), auto_scale_loss=False)
+        yield
         if hasattr(self, "zero_grad"):
             # PyTorch would keep the gradients.
             self.zero_grad()
-        return Evaluation.of(total, text.batch_size * text.count), segments
 
-    def _total(self):
-        return sum(
-            sign * float(ops.convert_to_numpy(v))
-            for sign, v in ((1, self.perplexity.total), (-1, self.perplexity.lost))
-        )
+    def train_on_segments(self, text, steps, optimizer, verbose, shortest=1, metrics=()):
+        """Takes a step of `optimizer` for each segment of a text, and returns their number."""
+        with self.learning(optimizer, metrics):
+            ids, targets = text.segments(steps, pad=False)
+            if len(ids):
+                self.fit(ids, targets, batch_size=text.batch_size, shuffle=False, verbose=verbose)
+            count = len(ids) // text.batch_size
+            # On its own, as TensorFlow takes the length of all segments from the first.
+            ids, targets = text.rest(steps)
+            if ids.shape[1] >= shortest:
+                self.train_on_batch(np.ascontiguousarray(ids), np.ascontiguousarray(targets))
+                count += 1
+        return count
 
 
 class GradientStatistics(NamedTuple):
@@ -142,7 +173,7 @@ def _gradient_statistics(model, ids, steps, batch_size, reduction, verbose, *nam
     squares = SquaredGradients()
     with states:
         # The authors' code leaves out a last segment of a single token.
-        _, count = _EvalModeModel(model, reduction).train_on_segments(text, steps, squares, shown, shortest=2)
+        count = _EvalModeModel(model, reduction).train_on_segments(text, steps, squares, shown, shortest=2)
     return GradientStatistics(squares.root_means(count), steps, reduction)
 
 
@@ -180,6 +211,11 @@ def dynamic_evaluate(
     reduction: str = "mean",
     restore: bool = True,
     *,
+    samples: int = 0,
+    average: str | float = "arithmetic",
+    dropout_scale: float = 1.0,
+    temperature: float = 1.0,
+    seed: int | None = None,
     verbose: bool = True,
 ) -> Evaluation:
     r"""Returns the perplexity of a recurrent language model that goes on learning from the text it has predicted.
@@ -195,9 +231,13 @@ def dynamic_evaluate(
     gradients of the $n$ segments of the training text, at those weights, in batches of `statistics_batch_size` rows.
     (In the paper, of single sequences; in the authors' code, as here, of batches.)
 
-    Dropout, added losses and regularizers are off; weights that are not trainable stay. The defaults are the numbers of
-    Krause et al.; those of Melis et al. are `learning_rate=1e-3, decay=0.02, epsilon=1e-5, normalize="entries",
-    reduction="sum"`, with `steps` up to 20 for words. Both tune the first three on validation text.
+    With `samples`, an average over passes with dropout predicts each segment, as in
+    `keras_adaptive_rnn.evaluation.evaluate`. It and the temperature are for the predictions alone: in the steps,
+    dropout, added losses and regularizers are off, and the temperature is 1. Weights that are not trainable stay.
+
+    The defaults are the numbers of Krause et al.; those of Melis et al. are `learning_rate=1e-3, decay=0.02,
+    epsilon=1e-5, normalize="entries", reduction="sum"`, with `steps` up to 20 for words. Both tune the first three on
+    validation text.
 
     Args:
         model: As in `keras_adaptive_rnn.evaluation.evaluate`.
@@ -216,9 +256,10 @@ def dynamic_evaluate(
         reduction: Whether the loss of a segment is the `"mean"` (default) or the `"sum"` over its tokens.
         restore: Whether the weights are as before at the end, bit for bit. `False` leaves them as they have become.
             Defaults to `True`.
+        samples, average, dropout_scale, temperature, seed: As in `keras_adaptive_rnn.evaluation.evaluate`.
         verbose: Whether to show progress. Defaults to `True`.
 
-    Returns: An `Evaluation(loss, perplexity, bits, tokens)`.
+    Returns: An `Evaluation(loss, perplexity, bits, tokens, log_probs)`.
 
     Raises:
         ValueError: As in `keras_adaptive_rnn.evaluation.evaluate`; the training text is shorter than a segment; its
@@ -249,9 +290,12 @@ def dynamic_evaluate(
     _arguments.choice("reduction", reduction, REDUCTIONS)
     _arguments.boolean("restore", restore)
     shown = int(_arguments.boolean("verbose", verbose))
+    temperature = _arguments.number("temperature", temperature, positive=True)
     text, states = Text(ids, 1), OwnStates(model, 1)
-    text.check_vocabulary(vocabulary_size(model, states, 1, steps))
+    classes = vocabulary_size(model, states, 1, steps)
+    text.check_vocabulary(classes)
     _check_trainable(model)
+    noise = Noise(model, samples, average, dropout_scale, seed)
     if not isinstance(statistics, GradientStatistics):
         names = "statistics", "statistics_batch_size"
         statistics = _gradient_statistics(model, statistics, steps, statistics_batch_size, reduction, verbose, *names)
@@ -262,14 +306,37 @@ def dynamic_evaluate(
     before = [ops.convert_to_numpy(variable.value).copy() for variable in model.trainable_variables]
     done = False
     try:
-        with states:
-            result, _ = _EvalModeModel(model, reduction).train_on_segments(text, steps, optimizer, shown)
+        learner = _EvalModeModel(model, reduction)
+        if noise.samples or (temperature != 1 and mixtures_of(model)):
+            log_probs = _predicted_apart(learner, text, steps, optimizer, temperature, noise, classes, states, shown)
+        else:
+            record = _LogProbs(text.batch_size, text.count, temperature)
+            with states:
+                learner.train_on_segments(text, steps, optimizer, shown, metrics=[record])
+            log_probs = record.array()
         done = True
     finally:
         if restore or not done:
             for variable, value in zip(model.trainable_variables, before, strict=True):
                 variable.assign(value)
-    return result
+    return Evaluation.of(log_probs)
+
+
+def _predicted_apart(learner, text, steps, optimizer, temperature, noise, classes, states, verbose):
+    """Returns the log-probabilities where other passes predict a segment than the one that learns from it."""
+    mixtures, columns = mixtures_of(learner.model), []
+    temperatures = [1.0 if mixtures else temperature]
+    score = SegmentScores(learner.model, text.batch_size, steps, temperatures, noise, classes)
+    bar = keras.utils.Progbar(-(-text.count // steps), verbose=verbose, unit_name="segment")
+    with noise.drawn(), learner.learning(optimizer):
+        for ids, targets in text.in_order(steps):
+            # Inside each softmax of a mixture.
+            with with_temperature(mixtures, temperature):
+                columns.append(score(ids, targets, states)[0])
+            with states:
+                learner.train_on_batch(ids, targets)
+            bar.add(1)
+    return np.concatenate(columns, axis=-1)
 
 
 def _decay_rates(rms, decay, normalize):

@@ -6,7 +6,9 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._keras import flatten_layers, replaced
+from keras_adaptive_rnn._seeds import resolve_seed
 from keras_adaptive_rnn.cells.bases.any_cell import TRACEABLE_PACKAGES
 
 # The attributes that hold the rates of noise in layers and cells of Keras. Others list theirs in `noise_rates`.
@@ -37,6 +39,40 @@ def rows_are_samples(parts):
         return not getattr(layer, "shares_noise", not known) and (shape is None or shape[0] != 1)
 
     return all(is_per_row(layer) for layer, _, _ in parts)
+
+
+class Noise:
+    """The arguments of Monte Carlo dropout, checked; as in `keras_adaptive_rnn.evaluation.evaluate`."""
+
+    def __init__(self, model, samples, average, dropout_scale, seed):
+        self.samples = _arguments.integer("samples", samples, minimum=0)
+        if isinstance(average, str):
+            self.average = _arguments.choice("average", average, ("arithmetic", "geometric"))
+        else:
+            self.average = _arguments.number("average", average, positive=True)
+        self.scale = _arguments.number("dropout_scale", dropout_scale, minimum=0)
+        seed = _arguments.integer("seed", seed, minimum=0, optional=True)
+        # Once, so that all temperatures see the same noise.
+        self.seed = resolve_seed(seed) if self.samples else seed
+        self.model, self.parts = model, noisy_parts(model) if self.samples else []
+        if self.samples and not self.parts:
+            raise ValueError(
+                f"Argument `samples` must be 0 for a model without dropout, whose passes are all alike. "
+                f"Received: samples={samples}, model='{model.name}'"
+            )
+
+    @property
+    def passes(self):
+        """How many passes are averaged."""
+        return max(1, self.samples)
+
+    @property
+    def is_on(self):
+        return self.samples > 0 and self.scale > 0
+
+    def drawn(self):
+        """Returns the context of `sampling` with this scale and seed."""
+        return sampling(self.model, self.parts, self.scale, self.seed)
 
 
 @contextlib.contextmanager

@@ -1,9 +1,10 @@
 """Perplexity: of a whole text, and as a metric of `compile`."""
 
+import dataclasses
 import math
-from typing import NamedTuple
 
 import keras
+import numpy as np
 from keras import ops
 
 from keras_adaptive_rnn import _arguments
@@ -12,7 +13,8 @@ from keras_adaptive_rnn._keras import get_mask
 from keras_adaptive_rnn._types import Tensor
 
 
-class Evaluation(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Evaluation:
     """How well a language model predicts a text.
 
     Attributes:
@@ -20,20 +22,24 @@ class Evaluation(NamedTuple):
         perplexity: Number, `exp(loss)`.
         bits: Number, the loss in bits: `loss / log(2)`.
         tokens: Integer, how many tokens were predicted.
+        log_probs: Array `[batch_size, tokens of a row]`, the log-probability of each token that was predicted, in
+            nats: with `n` tokens in a row, those of `ids[: batch_size * n].reshape(batch_size, n)[:, 1:]`. Not
+            compared by `==`.
     """
 
     loss: float
     perplexity: float
     bits: float
     tokens: int
+    log_probs: np.ndarray = dataclasses.field(repr=False, compare=False)
 
     @classmethod
-    def of(cls, total, tokens):
-        """Returns the `Evaluation` of `tokens` tokens whose cross entropies add up to `total`."""
-        loss = float(total) / int(tokens)
+    def of(cls, log_probs):
+        """Returns the `Evaluation` of tokens with these log-probabilities."""
+        loss = -float(np.mean(log_probs, dtype="float64"))
         # A model that is worse than any number can say has an infinite perplexity, not an error.
         perplexity = math.exp(loss) if loss < 700 else math.inf if loss == loss else math.nan
-        return cls(loss, perplexity, loss / math.log(2), int(tokens))
+        return cls(loss, perplexity, loss / math.log(2), log_probs.size, log_probs)
 
 
 @export

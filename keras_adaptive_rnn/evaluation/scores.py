@@ -80,7 +80,8 @@ def _logits(model, ids, samples, training):
 
 def _by_row(values, samples):
     """Turns `[samples * rows, ...]` into `[rows, samples, ...]`."""
-    values = ops.reshape(values, (samples, -1, *values.shape[1:]))
+    # Once a segment is shorter, TensorFlow knows no length any more.
+    values = ops.reshape(values, (samples, -1, *ops.shape(values)[1:]))
     return ops.swapaxes(values, 0, 1)
 
 
@@ -102,54 +103,89 @@ def _passed(scores, text, steps, verbose):
     return log_p.reshape(*log_p.shape[:3], -1)[..., : text.count].astype("float64")
 
 
-def sampled(model, text, steps, temperatures, samples, average, parts, classes, is_noisy, verbose):
-    """Returns log-probabilities `[temperatures, rows, tokens]` of an average over passes, with noise if `is_noisy`."""
-    rows = rows_are_samples(parts)
-    at_once = max(1, min(samples, LOGITS // (text.batch_size * steps * classes))) if rows else 1
-    groups = -(-samples // at_once)
-    at_once = -(-samples // groups)
-    states = OwnStates(model, text.batch_size * at_once)
-    if average == "arithmetic":
-        passes = Scores(model, temperatures, at_once, is_noisy)
-        return _mean_of_passes(passes, text, steps, samples, at_once, states, verbose)
-    noisy, plain_states = _LogProbabilities(model, at_once, is_noisy), OwnStates(model, text.batch_size)
-    plain = _LogProbabilities(model)
-    return _mean_of_segments(
-        noisy, plain, text, steps, temperatures, samples, at_once, states, plain_states, average, verbose
-    )
+def sampled(model, text, steps, temperatures, noise, classes, verbose):
+    """Returns log-probabilities `[temperatures, rows, tokens]` of an average over passes, within `noise.drawn()`."""
+    if noise.average == "arithmetic":
+        return _mean_of_passes(model, text, steps, temperatures, noise, classes, verbose)
+    return _mean_of_segments(model, text, steps, temperatures, noise, classes, verbose)
 
 
-def _mean_of_passes(scores, text, steps, samples, at_once, states, verbose):
+def _at_once(noise, rows, steps, classes):
+    """Returns how many samples run as the rows of one batch."""
+    most = LOGITS // (rows * steps * classes) if rows_are_samples(noise.parts) else 1
+    groups = -(-noise.passes // max(1, min(noise.passes, most)))
+    return -(-noise.passes // groups)
+
+
+def _mean_of_passes(model, text, steps, temperatures, noise, classes, verbose):
     """Every pass carries states of its own through the whole text."""
+    at_once = _at_once(noise, text.batch_size, steps, classes)
+    scores, states = Scores(model, temperatures, at_once, noise.is_on), OwnStates(model, text.batch_size * at_once)
     mean = LogPowerMean(1.0)
-    bar = keras.utils.Progbar(samples, verbose=int(bool(verbose)), unit_name="sample")
+    bar = keras.utils.Progbar(noise.passes, verbose=int(bool(verbose)), unit_name="sample")
     with states:
-        for done in range(0, samples, at_once):
+        for done in range(0, noise.passes, at_once):
             states.reset()
-            for log_p in _passed(scores, text, steps, verbose=0)[: samples - done]:
+            for log_p in _passed(scores, text, steps, verbose=0)[: noise.passes - done]:
                 mean.add(log_p)
-            bar.update(min(done + at_once, samples))
+            bar.update(min(done + at_once, noise.passes))
     return mean.value()
 
 
-def _mean_of_segments(
-    noisy, plain, text, steps, temperatures, samples, at_once, states, plain_states, average, verbose
-):
+def _mean_of_segments(model, text, steps, temperatures, noise, classes, verbose):
     """Every segment starts from the states of a pass without noise, and its distributions are averaged."""
+    score = SegmentScores(model, text.batch_size, steps, temperatures, noise, classes)
+    plain, states = _LogProbabilities(model), OwnStates(model, text.batch_size)
     ids, targets = text.segments(steps, pad=True)
     columns, count = [], len(ids) // text.batch_size
     bar = keras.utils.Progbar(count, verbose=int(bool(verbose)), unit_name="segment")
     for k in range(count):
         rows = slice(k * text.batch_size, (k + 1) * text.batch_size)
-        mean = LogPowerMean(0.0 if average == "geometric" else average)
-        for done in range(0, samples, at_once):
-            with states:
-                states.copy_from(plain_states)
-                batch = np.asarray(noisy.predict_on_batch(ids[rows]), "float64")
-            for log_p in batch.swapaxes(0, 1)[: samples - done]:
-                mean.add(log_p)
-        columns.append(renormalized(mean.value(), targets[rows], temperatures))
-        with plain_states:
+        columns.append(score(ids[rows], targets[rows], states))
+        with states:
             plain.predict_on_batch(ids[rows])
         bar.update(k + 1)
     return np.concatenate(columns, axis=-1)[..., : text.count]
+
+
+class SegmentScores:
+    """The log-probabilities of one segment after the other, averaged over samples; called within `noise.drawn()`.
+
+    In an arithmetic average, every sample carries states of its own from segment to segment. Otherwise each segment
+    starts from the states of a pass without noise.
+    """
+
+    def __init__(self, model, rows, steps, temperatures, noise, classes):
+        self._noise, self._temperatures = noise, temperatures
+        self._at_once = _at_once(noise, rows, steps, classes)
+        self._states = OwnStates(model, rows * self._at_once)
+        arguments = self._at_once, noise.is_on
+        if noise.average == "arithmetic":
+            self._model = Scores(model, temperatures, *arguments)
+            # One set of variables for all, as TensorFlow compiles them into the function.
+            self._carried = [self._states.values()] * -(-noise.passes // self._at_once)
+        else:
+            self._model, self._carried = _LogProbabilities(model, *arguments), None
+
+    def __call__(self, ids, targets, plain_states):
+        """Returns log-probabilities `[temperatures, rows, steps]` of the targets.
+
+        Args:
+            ids: Integers `[rows, steps]`.
+            targets: Integers `[rows, steps]`.
+            plain_states: An `OwnStates`, of the pass without noise.
+        """
+        samples, average = self._noise.passes, self._noise.average
+        mean = LogPowerMean({"arithmetic": 1.0, "geometric": 0.0}.get(average, average))
+        inputs = ids if self._carried is None else {"ids": ids, "targets": targets}
+        for group, done in enumerate(range(0, samples, self._at_once)):
+            with self._states:
+                self._states.start_from(plain_states.values() if self._carried is None else self._carried[group])
+                batch = np.asarray(self._model.predict_on_batch(inputs), "float64")
+                if self._carried is not None:
+                    self._carried[group] = self._states.values()
+            for log_p in batch.swapaxes(0, 1)[: samples - done]:
+                mean.add(log_p)
+        if self._carried is None:
+            return renormalized(mean.value(), targets, self._temperatures)
+        return np.moveaxis(mean.value(), -1, 0)

@@ -72,10 +72,14 @@ class OwnStates:
         for layer, states in zip(self._layers, self._states, strict=True):
             states.reset(layer)
 
-    def copy_from(self, other):
-        """Starts from the states of another `OwnStates`, repeated to fill the rows."""
-        for mine, theirs in zip(self.variables, other.variables, strict=True):
-            value = ops.convert_to_numpy(theirs.value)
+    def values(self):
+        """Returns the states as a list of arrays."""
+        # Copies: arrays of PyTorch would change with the states.
+        return [np.array(ops.convert_to_numpy(variable.value)) for variable in self.variables]
+
+    def start_from(self, values):
+        """Starts from the values of another `OwnStates`, repeated to fill the rows."""
+        for mine, value in zip(self.variables, values, strict=True):
             mine.assign(np.tile(value, [mine.shape[0] // value.shape[0], 1]) if value.ndim else value)
 
     def __enter__(self):

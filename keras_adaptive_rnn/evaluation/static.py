@@ -8,9 +8,8 @@ import numpy as np
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._keras import flatten_layers, replaced
-from keras_adaptive_rnn._seeds import resolve_seed
 from keras_adaptive_rnn.evaluation import scores
-from keras_adaptive_rnn.evaluation.noise import noisy_parts, sampling
+from keras_adaptive_rnn.evaluation.noise import Noise
 from keras_adaptive_rnn.evaluation.perplexity import Evaluation
 from keras_adaptive_rnn.evaluation.states import OwnStates, vocabulary_size
 from keras_adaptive_rnn.evaluation.text import Text, check_steps
@@ -73,7 +72,7 @@ def evaluate(
         seed: Non-negative integer, for the same noise in every call. `None` (default) draws new noise.
         verbose: Whether to show progress. Defaults to `True`.
 
-    Returns: An `Evaluation(loss, perplexity, bits, tokens)`.
+    Returns: An `Evaluation(loss, perplexity, bits, tokens, log_probs)`, the last one token by token.
 
     Raises:
         ValueError: ids outside of the vocabulary, too short a text, a model without a stateful layer, without dropout
@@ -99,7 +98,7 @@ def evaluate(
     log_p = log_probabilities(
         model, ids, batch_size, steps, samples, average, dropout_scale, [temperature], None, seed, verbose
     )
-    return Evaluation.of(-log_p.sum(), log_p.size)
+    return Evaluation.of(log_p[0])
 
 
 def log_probabilities(
@@ -112,11 +111,7 @@ def log_probabilities(
         tokens: Number of tokens, all rows together, that are used of the text; `None` for all.
     """
     batch_size, steps = _arguments.integer("batch_size", batch_size), check_steps(steps)
-    samples = _arguments.integer("samples", samples, minimum=0)
-    _check_average(average)
-    dropout_scale = _arguments.number("dropout_scale", dropout_scale, minimum=0)
     temperatures = [_arguments.number("temperature", t, positive=True) for t in temperatures]
-    seed = _arguments.integer("seed", seed, minimum=0, optional=True)
     _arguments.boolean("verbose", verbose)
     text = Text(ids, batch_size)
     if tokens is not None:
@@ -125,23 +120,15 @@ def log_probabilities(
     steps = min(steps, text.count)
     classes = vocabulary_size(model, OwnStates(model, batch_size), batch_size, steps)
     text.check_vocabulary(classes)
-    parts = noisy_parts(model) if samples else []
-    if samples and not parts:
-        raise ValueError(
-            f"Argument `samples` must be 0 for a model without dropout, whose passes are all alike. "
-            f"Received: samples={samples}, model='{model.name}'"
-        )
-    # All temperatures see the same noise.
-    seed = resolve_seed(seed)
+    noise = Noise(model, samples, average, dropout_scale, seed)
 
     def passes(temperatures):
-        if not samples:
+        if not noise.samples:
             return scores.static(model, text, steps, temperatures, int(verbose))
-        is_noisy = dropout_scale > 0
-        with sampling(model, parts, dropout_scale, seed):
-            return scores.sampled(model, text, steps, temperatures, samples, average, parts, classes, is_noisy, verbose)
+        with noise.drawn():
+            return scores.sampled(model, text, steps, temperatures, noise, classes, verbose)
 
-    mixtures = _mixtures(model)
+    mixtures = mixtures_of(model)
     if not mixtures or temperatures == [1.0]:
         return passes(temperatures)
     # The temperature acts inside each softmax of a mixture, so each needs a pass of its own.
@@ -152,19 +139,12 @@ def log_probabilities(
     return np.concatenate(columns)
 
 
-def _check_average(average):
-    if isinstance(average, str):
-        _arguments.choice("average", average, ("arithmetic", "geometric"))
-    else:
-        _arguments.number("average", average, positive=True)
-
-
 def mean_losses(log_p):
     """Returns the mean loss at each temperature, an array."""
     return -np.mean(log_p, axis=(1, 2))
 
 
-def _mixtures(model):
+def mixtures_of(model):
     """Returns the mixtures of softmaxes in a model: their temperature is not that of what they return."""
     return [layer for layer in flatten_layers(model) if isinstance(layer, MixtureOfSoftmaxes)]
 

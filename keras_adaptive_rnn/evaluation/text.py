@@ -65,6 +65,11 @@ class Text:
 
         return cut(self.inputs), cut(self.targets)
 
+    def in_order(self, steps):
+        """Yields inputs and targets `[batch_size, steps]` of each segment, the last one as short as it is."""
+        for start in range(0, self.count, steps):
+            yield tuple(np.ascontiguousarray(rows[:, start : start + steps]) for rows in (self.inputs, self.targets))
+
     def rest(self, steps):
         """Returns inputs and targets of the last, shorter segment; of no steps if there is none."""
         start = self.count - self.count % steps

@@ -311,7 +311,7 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
             **kwargs: As in `keras_adaptive_rnn.evaluation.evaluate`: `samples` for Monte Carlo dropout, `temperature`,
                 ...
 
-        Returns: A `keras_adaptive_rnn.evaluation.Evaluation`: `loss`, `perplexity`, `bits` and `tokens`.
+        Returns: A `keras_adaptive_rnn.evaluation.Evaluation`: `loss`, `perplexity`, `bits`, `tokens` and `log_probs`.
 
         Raises:
             ValueError: As in `keras_adaptive_rnn.evaluation.evaluate`.

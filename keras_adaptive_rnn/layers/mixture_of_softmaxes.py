@@ -6,12 +6,12 @@ from keras import ops
 from keras_adaptive_rnn import _arguments, engine, initializers
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Initializer
-from keras_adaptive_rnn.layers.feed_forward import FeedForward
 from keras_adaptive_rnn.layers.tied_embedding import TiedEmbedding
+from keras_adaptive_rnn.layers.vocabulary_output import VocabularyOutput
 
 
 @export
-class MixtureOfSoftmaxes(FeedForward):
+class MixtureOfSoftmaxes(VocabularyOutput):
     r"""Computes the log-probabilities of a mixture of $K$ softmaxes, whose rank is not bounded by their size.
 
     $$\pi = \mathrm{softmax}(h W_\pi), \qquad c_k = \tanh(h W_k + b_k), \qquad
@@ -20,8 +20,8 @@ class MixtureOfSoftmaxes(FeedForward):
     It returns $\log p$, computed from logarithms. They are logits as well: losses and metrics with `from_logits=True`,
     and samplers, work unchanged. In training, dropout acts on the joined $c$, with one mask for all steps of a row.
 
-    Weights, in order: the kernel of $\pi$, `[inputs, experts]`; the kernels of $c$, `[inputs, experts * size]`, one
-    expert after the other, and their bias; then those of the embedding.
+    Weights, in order: those of the embedding; the kernel of $\pi$, `[inputs, experts]`; the kernels of $c$,
+    `[inputs, experts * size]`, one expert after the other, and their bias.
 
     Args:
         experts: Positive integer, the number $K$ of softmaxes.
@@ -73,25 +73,13 @@ class MixtureOfSoftmaxes(FeedForward):
     ):
         super().__init__(**kwargs)
         self.experts = _arguments.integer("experts", experts)
-        if isinstance(embedding, dict):  # From a config.
-            embedding = keras.saving.deserialize_keras_object(embedding)
-        if not isinstance(embedding, TiedEmbedding) and (isinstance(embedding, bool) or not isinstance(embedding, int)):
-            raise TypeError(
-                "Argument `embedding` must be a `keras_adaptive_rnn.layers.TiedEmbedding`, or an integer, the size of "
-                f"the vocabulary. Received: embedding={embedding!r}"
-            )
-        self._is_tied = isinstance(embedding, TiedEmbedding)
-        self._vocabulary = None if self._is_tied else _arguments.integer("embedding", embedding)
-        self.embedding = embedding if self._is_tied else None
+        self.set_embedding(embedding)
         self.dropout = _arguments.rate("dropout", dropout)
         self.temperature = _arguments.number("temperature", temperature, positive=True)
         self.epsilon = _arguments.number("epsilon", epsilon, minimum=0)
         self.kernel_initializer = _arguments.resolve("kernel_initializer", kernel_initializer, initializers.get)
         self.seed = _arguments.integer("seed", seed, minimum=0, optional=True)
         self.seed_generator = engine.SeedGenerator(self.seed)
-
-    def config_value(self, name):
-        return self._vocabulary if name == "embedding" and not self._is_tied else super().config_value(name)
 
     def build(self, input_shape):
         inputs = input_shape[-1]
@@ -100,20 +88,11 @@ class MixtureOfSoftmaxes(FeedForward):
                 f"Layer '{self.name}' needs a known feature size, the last axis of its input. "
                 f"Received: input shape {tuple(input_shape)}"
             )
-        if not self._is_tied:
-            self.embedding = TiedEmbedding(self._vocabulary, inputs, dtype=self.dtype_policy)
-        if not self.embedding.built:
-            self.embedding.build()
-        self.prior = self._dense("prior", self.experts, use_bias=False)
-        self.latent = self._dense("latent", self.experts * self.embedding.units, activation="tanh")
+        self.build_embedding(inputs)
+        self.prior = self.dense("prior", self.experts, use_bias=False)
+        self.latent = self.dense("latent", self.experts * self.embedding.units, activation="tanh")
         for layer in (self.prior, self.latent):
             layer.build(input_shape)
-
-    def _dense(self, name, units, **arguments):
-        initializer = initializers.reseeded(self.kernel_initializer, name)
-        return keras.layers.Dense(
-            units, kernel_initializer=initializer, name=name, dtype=self.dtype_policy, **arguments
-        )
 
     def call(self, inputs, training=False):
         latent = self.latent(inputs)
@@ -134,7 +113,7 @@ class MixtureOfSoftmaxes(FeedForward):
         return keras.random.dropout(ops.ones(shape, dtype=self.compute_dtype), self.dropout, seed=self.seed_generator)
 
     def compute_output_shape(self, input_shape):
-        return (*input_shape[:-1], self._vocabulary or self.embedding.vocabulary_size)
+        return (*input_shape[:-1], self.vocabulary_size)
 
 
 def log_add_exp(a, b):

@@ -25,10 +25,20 @@ class Averaged(keras.optimizers.Optimizer):
 
     $$\bar w_n = \bar w_{n-1} + \frac{w_n - \bar w_{n-1}}{\max(1, n - s)}$$
 
-    where $n$ counts the steps since averaging was switched on, and $s$ is `skip`. The steps themselves do not change:
-    training goes on from the raw weights $w$. Averaging is off at first. The callback `AveragingTrigger`
-    switches it on and evaluates with the averages; a loop of your own assigns 1 to `optimizer.averaging`, and calls
-    `optimizer.swap()`. Around `keras.optimizers.SGD` this is ASGD.
+    where $n$ counts the steps since averaging was switched on. The steps themselves do not change: training goes on
+    from the raw weights $w$. There are two ways to start:
+
+    - Averaging is off at first. The callback `AveragingTrigger` switches it on and evaluates with the averages; a loop
+      of your own assigns 1 to `optimizer.averaging`, and calls `optimizer.swap()`. $s$ is `skip`.
+    - With `start`, it is on from the first step, and $s$ is `start + skip`. After `fit`, call `optimizer.swap()`.
+
+    Around `keras.optimizers.SGD` this is ASGD. `torch.optim.ASGD(params, lr, lambd, alpha, t0, weight_decay)` is
+
+    ```python
+    rate = keras_adaptive_rnn.optimizers.InversePowerDecay(lr, decay_steps=1, decay_rate=lambd * lr, power=alpha)
+    sgd = keras.optimizers.SGD(rate, weight_decay=lambd + weight_decay)
+    optimizer = keras_adaptive_rnn.optimizers.Averaged(sgd, skip=1, start=t0)
+    ```
 
     Variables: those of every Keras optimizer, here unused; `averaging`, whether steps are averaged (0 or 1); `count`,
     $n$; `swapped`, whether the model holds the averages (0 or 1); the averages, one for each trainable weight; then the
@@ -40,11 +50,13 @@ class Averaged(keras.optimizers.Optimizer):
             `keras.optimizers.LossScaleOptimizer` goes around `Averaged`, where `compile` puts it.
         skip: Non-negative integer, steps at the start that the mean leaves out. Defaults to `0`: every step counts.
             With `1` it is the mean of `torch.optim.ASGD`.
+        start: Non-negative integer, the number of steps after which the mean begins; until then, it is the latest
+            weights. With `None` (default), it begins where averaging is switched on.
         name: String, or `None` (default).
 
     Raises:
-        ValueError: `optimizer` is not understood, or wraps another one; `skip` is negative.
-        TypeError: `skip` is not an integer.
+        ValueError: `optimizer` is not understood, or wraps another one; `skip` or `start` is negative.
+        TypeError: `skip` or `start` is not an integer.
 
     Example:
 
@@ -62,7 +74,13 @@ class Averaged(keras.optimizers.Optimizer):
     Socher, Regularizing and Optimizing LSTM Language Models (2018), section 3.
     """
 
-    def __init__(self, optimizer: keras.optimizers.Optimizer | str | dict, skip: int = 0, name: str | None = None):
+    def __init__(
+        self,
+        optimizer: keras.optimizers.Optimizer | str | dict,
+        skip: int = 0,
+        start: int | None = None,
+        name: str | None = None,
+    ):
         inner = _arguments.resolve("optimizer", optimizer, keras.optimizers.get)
         if not isinstance(inner, keras.optimizers.Optimizer) or hasattr(inner, "inner_optimizer"):
             raise ValueError(
@@ -70,8 +88,9 @@ class Averaged(keras.optimizers.Optimizer):
                 f"`Averaged`, not inside. Received: optimizer={optimizer!r}"
             )
         skip = _arguments.integer("skip", skip, minimum=0)
+        start = _arguments.integer("start", start, minimum=0, optional=True)
         super().__init__(learning_rate=0.0, name=name)
-        self.inner_optimizer, self.skip = inner, skip
+        self.inner_optimizer, self.skip, self.start = inner, skip, start
         self._notes = _Notes()
         # Made here, so that averaging can be switched on before the optimizer is built.
         self.averaging, self.count, self.swapped = (
@@ -79,6 +98,13 @@ class Averaged(keras.optimizers.Optimizer):
             for variable in ("averaging", "count", "swapped")
         )
         self.averages: list = []
+        self.restart()
+
+    def restart(self) -> None:
+        """Forgets all averages, as if no step had been taken."""
+        self.averaging.assign(0 if self.start is None else 1)
+        self.count.assign(0)
+        self.swapped.assign(0)
 
     @property
     def notes(self) -> dict[str, np.ndarray]:
@@ -104,7 +130,7 @@ class Averaged(keras.optimizers.Optimizer):
             step = step * ops.cast(inner.iterations != before, step.dtype)
         count = self.count.value + step
         self.count.assign(count)
-        share = step / ops.maximum(count - self.skip, 1)
+        share = step / ops.maximum(count - self.skip - (self.start or 0), 1)
         for weight, average in self._pairs():
             # Without `where`, a weight that is not finite would stay in the average for ever.
             old, share_of = average.value, ops.cast(share, average.dtype)
@@ -178,7 +204,7 @@ class Averaged(keras.optimizers.Optimizer):
 
     def get_config(self):
         optimizer = keras.saving.serialize_keras_object(self.inner_optimizer)
-        return {"optimizer": optimizer, "skip": self.skip, "name": self.name}
+        return {"optimizer": optimizer, "skip": self.skip, "start": self.start, "name": self.name}
 
     @classmethod
     def from_config(cls, config, custom_objects=None):
