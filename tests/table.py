@@ -206,6 +206,16 @@ CELL_ROWS = {
             for depth, coupled in ((1, True), (3, False), (10, True), (10, False))
         },
     ),
+    "urnn": Row(
+        # Two complex units have an output of four numbers.
+        lambda: kar.URNNCell(2, dropout=0.2),
+        ref.urnn,
+        Learning(lambda: kar.URNNCell(16), 0.01, 1200),
+        equations={
+            "six": (lambda: kar.URNNCell(6, permutation_seed=3), partial(ref.urnn, permutation_seed=3)),
+            "linear": (lambda: kar.URNNCell(5, use_bias=False), partial(ref.urnn, use_bias=False)),
+        },
+    ),
     "deep_rnn_dropped": Row(
         lambda: kar.DeepRNNCell(4, depth=4, skip_every=2, dropout=0.2, block_dropout=0.3),
         partial(ref.deep, depth=4, skip_every=2, block_dropout=True),
