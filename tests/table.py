@@ -560,6 +560,8 @@ LAYERS = {
     "maxout": lambda: kar.Maxout(3, pieces=2),
     "highway": lambda: kar.Highway(),
     "highway_low_rank": lambda: kar.Highway(coupled=False, rank=2, diagonal=True, activation="belu"),
+    "highway_wider": lambda: kar.Highway(6, coupled=False),
+    "highway_narrower": lambda: kar.Highway(3, rank=2),
     "adaptive_io": lambda: kar.AdaptiveDense(3, policy="glu"),
     "adaptive_input": lambda: kar.AdaptiveDense(3, "input", policy="tanh", rank=2, kernel_regularizer="l2"),
     "adaptive_output": lambda: kar.AdaptiveDense(3, "output", activation="belu", use_bias=False),
