@@ -523,6 +523,40 @@ def test_mirrored_weights_keep_the_norm(rng):
     close(np.square(run(layer, x)).sum(axis=1), np.square(x).sum(axis=1))
 
 
+@pytest.mark.parametrize("blocks", [1, 3])
+def test_near_identity(blocks):
+    initializer = initializers.NearIdentity(gain=0.9, stddev=0.01, seed=1, blocks=blocks)
+    w = ops.convert_to_numpy(initializer((50, 50 * blocks)))
+    drawn = []
+    for block in np.split(w, blocks, axis=1):
+        assert (np.diag(block) == np.float32(0.9)).all()
+        drawn.append(block[~np.eye(50, dtype=bool)])
+        assert abs(drawn[-1].std() / 0.01 - 1) < 0.1
+        assert abs(drawn[-1].mean()) < 0.001
+        # Its eigenvalues lie near the diagonal, within the circular law.
+        assert np.abs(np.linalg.eigvals(block) - 0.9).max() < 1.5 * 0.01 * np.sqrt(50)
+    assert len({tuple(each) for each in drawn}) == blocks
+    again = initializers.get(keras.initializers.serialize(initializer))
+    np.testing.assert_array_equal(ops.convert_to_numpy(again((50, 50 * blocks))), w)
+    fresh = []
+    for seed in (5, 5, 6):
+        keras.utils.set_random_seed(seed)
+        fresh.append(ops.convert_to_numpy(initializers.get("near_identity")((4, 4))))
+    assert (fresh[0] == fresh[1]).all()
+    assert (fresh[0] != fresh[2]).any()
+    exact = initializers.NearIdentity(stddev=0.0, blocks=blocks)
+    np.testing.assert_array_equal(ops.convert_to_numpy(exact((4, 4 * blocks))), np.tile(np.eye(4), (1, blocks)))
+
+
+def test_near_identity_in_a_cell():
+    layer = kar.Elman(6, "relu", recurrent_initializer="near_identity")
+    layer.build((None, None, 3))
+    u = ops.convert_to_numpy(layer.cell.recurrent_kernel)
+    assert 0 < np.abs(u - np.eye(6)).max() < 0.01
+    with pytest.raises(ValueError, match=r"`shape` must be that of 1 square matrices.*\(6, 24\), blocks=1"):
+        kar.LSTM(6, recurrent_initializer="near_identity").build((None, None, 3))
+
+
 # Bad arguments.
 
 X = np.ones((2, 5, 4), "float32")
@@ -587,6 +621,8 @@ BAD_ARGUMENTS = [
     (lambda: initializers.SemiOrthogonal()((3,)), ValueError, ["`shape`", "(3,)"]),
     (lambda: initializers.SemiOrthogonal(blocks=2)((3, 5)), ValueError, ["`blocks`", "blocks=2", "(3, 5)"]),
     (lambda: initializers.MirroredOrthogonal()((3, 4)), ValueError, ["`shape`", "(3, 4)", "even"]),
+    (lambda: initializers.NearIdentity(stddev=-1), ValueError, ["`stddev`", "stddev=-1", "at least 0"]),
+    (lambda: initializers.NearIdentity(blocks=2)((3, 4)), ValueError, ["`shape`", "(3, 2)", "blocks=2"]),
 ]
 
 
