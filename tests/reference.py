@@ -99,18 +99,17 @@ def lstm(
         gains = norms(w)
         a, u = layer_norm(a, gains[0]), layer_norm(u, gains[1])
     a = a + u + w["bias/bias"]
-    if tied:
-        f, j, o = np.split(a, 3, axis=1)
-        f = sigmoid(f)
-        i = 1 - f
-    else:
-        i, f, j, o = np.split(a, 4, axis=1)
-        i, f = sigmoid(i), sigmoid(f)
+    *i, f, j, o = np.split(a, 3 if tied else 4, axis=1)
+    peepholes = w.get("peephole_map/diagonal_kernel")
+    *p_i, p_f, p_o = [0.0] * 3 if peepholes is None else np.split(peepholes, 2 if tied else 3)
+    f = sigmoid(f + p_f * c)
+    i = 1 - f if tied else sigmoid(i[0] + p_i[0] * c)
     if cap:
         i = np.minimum(i, 1 - f)
     c = f * c + i * np.tanh(j) * update_dropout
+    o = sigmoid(o + p_o * c)
     normed = layer_norm(c, norms(w)[2], w["layer_normalization_2/beta"]) if layer_normalization else c
-    h = sigmoid(o) * np.tanh(normed)
+    h = o * np.tanh(normed)
     if "projection/kernel" in w:
         h = h @ w["projection/kernel"]
     return h, [h, c if clip is None else np.clip(c, -clip, clip)]

@@ -128,9 +128,18 @@ CELL_ROWS = {
                 partial(ref.lstm, cap=True, clip=0.3),
             ),
             "lstm_belu": lambda: kar.LSTMCell(4, activation="belu"),
+            "lstm_peepholes": (
+                lambda: kar.LSTMCell(4, peepholes=True, projection_units=3, update_dropout=0.2),
+                ref.lstm,
+            ),
         },
         equations={
             "tied": (lambda: kar.LSTMCell(4, tied_gates=True), partial(ref.lstm, tied=True)),
+            "peepholes": (lambda: kar.LSTMCell(4, peepholes=True, cap_input_gate=True), partial(ref.lstm, cap=True)),
+            "peepholes_tied": (
+                lambda: kar.LSTMCell(4, peepholes=True, tied_gates=True, cell_clip=0.3),
+                partial(ref.lstm, tied=True, clip=0.3),
+            ),
             "capped": (lambda: kar.LSTMCell(4, cap_input_gate=True), partial(ref.lstm, cap=True)),
             "clipped": (lambda: kar.LSTMCell(4, cell_clip=0.2), partial(ref.lstm, clip=0.2)),
             "normalised": (
@@ -171,6 +180,7 @@ CELL_ROWS = {
         Learning(lambda: kar.LowRankLSTMCell(32, rank=8), 0.02, 500),
         equations={
             "plain": (lambda: kar.LowRankLSTMCell(4, 2, diagonal=False), ref.lstm),
+            "peepholes": (lambda: kar.LowRankLSTMCell(4, 2, peepholes=True), ref.lstm),
             "normalised": (
                 lambda: kar.LowRankLSTMCell(4, 2, tied=True, weight_normalization=True),
                 partial(ref.normalized, ref.lstm),
