@@ -6,6 +6,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments, _run, activations
 from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn._products import plain_matmul
 from keras_adaptive_rnn._types import Activation
 from keras_adaptive_rnn.layers.feed_forward import Affine
 
@@ -146,11 +147,16 @@ class Highway(Affine):
         return self.norm(product, training=training, mask=mask)
 
     def _carried(self, inputs):
-        size = inputs.shape[-1]
+        # Not that of the inputs, which is a tensor while PyTorch traces.
+        size = self.input_spec.axes[-1]
         units = self.units or size
         if units > size:
             return ops.pad(inputs, [(0, 0)] * (len(inputs.shape) - 1) + [(0, units - size)])
-        return inputs if units == size else ops.take(inputs, np.arange(units) * size // units, axis=-1)
+        if units == size:
+            return inputs
+        # A product, as PyTorch's ONNX files do not hold `ops.take`.
+        chosen = np.eye(size)[:, np.arange(units) * size // units]
+        return plain_matmul(inputs, ops.convert_to_tensor(chosen, dtype=inputs.dtype))
 
     def compute_output_shape(self, input_shape):
         return (*input_shape[:-1], self.units or input_shape[-1])

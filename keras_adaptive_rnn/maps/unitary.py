@@ -69,7 +69,7 @@ class Unitary(LinearMap):
         return [ops.cast(ops.concatenate([of_real, ops.concatenate([-im, re], axis=-1)]), self.compute_dtype)]
 
     def evolve(self, h):
-        """Returns $[Re W h, Im W h]$ from $[Re h, Im h]$, `[..., 2 units]`, factor by factor, at least in float32."""
+        """Returns $[Re W h, Im W h]$ from $[Re h, Im h]$, `[rows, 2 units]`, factor by factor, at least in float32."""
         precise = "float64" if self.compute_dtype == "float64" else "float32"
         phases = ops.cast(self.phases, precise)
         vectors = ops.cast(self.normalized(ops.convert_to_tensor(self.reflections)), precise)
@@ -79,7 +79,8 @@ class Unitary(LinearMap):
         re, im = _rotated(re, im, phases[:, 0])
         re, im = _transformed(re, im, forward)
         re, im = _reflected(re, im, vectors[:, 0])
-        re, im = (ops.take(part, self._permutation, axis=-1) for part in (re, im))
+        # Of rows, as PyTorch's ONNX files hold no other choice.
+        re, im = (ops.transpose(ops.take(ops.transpose(part), self._permutation, axis=0)) for part in (re, im))
         re, im = _rotated(re, im, phases[:, 1])
         re, im = _transformed(re, im, inverse)
         re, im = _reflected(re, im, vectors[:, 1])
