@@ -15,7 +15,7 @@ from keras_adaptive_rnn._keras import in_stateless_scope
 from keras_adaptive_rnn._seeds import fold_in, resolve_seed
 from keras_adaptive_rnn._types import Initializer
 
-__all__ = ["MirroredOrthogonal", "SemiOrthogonal", "UnitVariance", "get"]
+__all__ = ["MirroredOrthogonal", "NearIdentity", "SemiOrthogonal", "UnitVariance", "get"]
 
 _register = keras.saving.register_keras_serializable(package="keras_adaptive_rnn")
 
@@ -37,7 +37,7 @@ def reseeded(initializer, *path):
         return type(initializer).from_config({**config, "seed": fold_in(config["seed"], *path)})
     # Without another random seed, so that what is drawn does not depend on when a layer is built.
     made = copy.copy(initializer)
-    drawn = "_seed" if isinstance(made, SemiOrthogonal) else "seed"
+    drawn = "_seed" if isinstance(made, OfBlocks) else "seed"
     if isinstance(getattr(made, drawn, None), int):
         setattr(made, drawn, fold_in(getattr(made, drawn), *path))
     return made
@@ -53,9 +53,52 @@ def concatenated(initializer, widths):
     return draw
 
 
+class OfBlocks(keras.initializers.Initializer):
+    """Draws matrices side by side, the same numbers on every backend, also in half precision.
+
+    A subclass draws one of them: `draw_block(rng, rows, columns)`.
+
+    Args:
+        gain: Number. Defaults to `1.0`.
+        seed: Non-negative integer seed, or `None` (default) for a random one, which `keras.utils.set_random_seed`
+            determines.
+        blocks: Positive integer, the number of matrices whose columns are concatenated. Defaults to `1`.
+    """
+
+    def __init__(self, gain: float = 1.0, seed: int | None = None, *, blocks: int = 1):
+        self.gain = _arguments.number("gain", gain)
+        self.blocks = _arguments.integer("blocks", blocks)
+        self.seed = _arguments.integer("seed", seed, minimum=0, optional=True)
+        self._seed = resolve_seed(self.seed)
+
+    def __call__(self, shape: tuple[int, ...], dtype: Any = None) -> Any:
+        drawn = self.draw(tuple(shape)).astype("float32")
+        return ops.cast(ops.convert_to_tensor(drawn), dtype or keras.config.floatx())
+
+    def draw(self, shape):
+        if len(shape) < 2:
+            raise ValueError(f"Argument `shape` must have at least two axes. Received: shape={shape}")
+        *rows, columns = shape
+        if columns % self.blocks:
+            raise ValueError(
+                f"Argument `blocks` must divide the last axis of the shape. Received: blocks={self.blocks}, "
+                f"shape={shape}"
+            )
+        rng = np.random.default_rng(self._seed)
+        pieces = [self.draw_block(rng, math.prod(rows), columns // self.blocks) for _ in range(self.blocks)]
+        return np.concatenate(pieces, axis=1).reshape(shape)
+
+    def draw_block(self, rng, rows, columns):
+        """Returns a matrix `[rows, columns]`."""
+        raise NotImplementedError
+
+    def get_config(self):
+        return {"gain": self.gain, "blocks": self.blocks, "seed": self.seed}
+
+
 @document
 @_register
-class SemiOrthogonal(keras.initializers.Initializer):
+class SemiOrthogonal(OfBlocks):
     r"""Draws matrices with orthogonal rows or columns, whichever are fewer: $W^T W = g^2 I$ or $W W^T = g^2 I$.
 
     Unlike `keras.initializers.Orthogonal`, it draws the same numbers on every backend, also in half precision, and it
@@ -85,38 +128,11 @@ class SemiOrthogonal(keras.initializers.Initializer):
     networks (2013).
     """
 
-    def __init__(self, gain: float = 1.0, seed: int | None = None, *, blocks: int = 1):
-        self.gain = _arguments.number("gain", gain)
-        self.blocks = _arguments.integer("blocks", blocks)
-        self.seed = _arguments.integer("seed", seed, minimum=0, optional=True)
-        self._seed = resolve_seed(self.seed)
-
-    def __call__(self, shape: tuple[int, ...], dtype: Any = None) -> Any:
-        drawn = self.draw(tuple(shape)).astype("float32")
-        return ops.cast(ops.convert_to_tensor(drawn), dtype or keras.config.floatx())
-
-    def draw(self, shape):
-        if len(shape) < 2:
-            raise ValueError(f"Argument `shape` must have at least two axes. Received: shape={shape}")
-        *rows, columns = shape
-        if columns % self.blocks:
-            raise ValueError(
-                f"Argument `blocks` must divide the last axis of the shape. Received: blocks={self.blocks}, "
-                f"shape={shape}"
-            )
-        rng = np.random.default_rng(self._seed)
-        pieces = [self._orthonormal(rng, math.prod(rows), columns // self.blocks) for _ in range(self.blocks)]
-        return self.gain * np.concatenate(pieces, axis=1).reshape(shape)
-
-    @staticmethod
-    def _orthonormal(rng, rows, columns):
+    def draw_block(self, rng, rows, columns):
         q, r = np.linalg.qr(rng.normal(size=(max(rows, columns), min(rows, columns))))
         # LAPACK fixes signs that should be random. Without them, the draw is uniform over such matrices.
         q = q * np.where(np.diag(r) < 0, -1.0, 1.0)
-        return q if rows >= columns else q.T
-
-    def get_config(self):
-        return {"gain": self.gain, "blocks": self.blocks, "seed": self.seed}
+        return self.gain * (q if rows >= columns else q.T)
 
 
 @document
@@ -184,6 +200,58 @@ class UnitVariance(SemiOrthogonal):
 
     def draw(self, shape):
         return super().draw(shape) * math.sqrt(max(1, shape[-1] / self.blocks / math.prod(shape[:-1])))
+
+
+@document
+@_register
+class NearIdentity(OfBlocks):
+    r"""Draws matrices near the identity: $W_{ii} = g$, and $W_{ij} \sim \mathcal{N}(0, \text{stddev}^2)$ elsewhere.
+
+    The eigenvalues of a recurrent matrix then start near $g$, in Gersgorin discs of small radius
+    (`keras_adaptive_rnn.analysis.gersgorin_discs`), so that gradients neither vanish nor explode at first. With
+    `activation="relu"` and `stddev=0.0`, it makes an Elman network an IRNN.
+
+    Args:
+        gain: Number $g$. Defaults to `1.0`.
+        stddev: Number of at least 0, the standard deviation of the entries off the diagonal. Defaults to `0.001`, that
+            of all other matrices of an IRNN.
+        seed, blocks: As in `keras_adaptive_rnn.initializers.SemiOrthogonal`. Each block is near the identity by itself.
+
+    Call arguments:
+        shape: Tuple of at least two integers. All axes but the last form the rows, as many as a block has columns.
+        dtype: As in `keras.initializers`.
+
+    Raises:
+        ValueError: `shape` has fewer than two axes, or its blocks are not square.
+
+    Example:
+
+    >>> near_identity = keras_adaptive_rnn.initializers.NearIdentity(blocks=4, seed=0)
+    >>> layer = keras_adaptive_rnn.LSTM(8, recurrent_initializer=near_identity)
+    >>> layer.build((None, None, 3))
+    >>> np.allclose(keras_adaptive_rnn.analysis.recurrent_matrix(layer, "c"), np.eye(8), atol=0.01)
+    True
+
+    Reference: Le, Jaitly, Hinton, A Simple Way to Initialize Recurrent Networks of Rectified Linear Units (2015); on
+    its spectrum: Zilly et al., Recurrent Highway Networks (2017), section 3.
+    """
+
+    def __init__(self, gain: float = 1.0, stddev: float = 0.001, seed: int | None = None, *, blocks: int = 1):
+        super().__init__(gain, seed, blocks=blocks)
+        self.stddev = _arguments.number("stddev", stddev, minimum=0)
+
+    def draw_block(self, rng, rows, columns):
+        if rows != columns:
+            raise ValueError(
+                f"Argument `shape` must be that of {self.blocks} square matrices side by side. "
+                f"Received: matrices of shape {(rows, columns)}, blocks={self.blocks}"
+            )
+        drawn = rng.normal(scale=self.stddev, size=(rows, columns))
+        np.fill_diagonal(drawn, self.gain)
+        return drawn
+
+    def get_config(self):
+        return {**super().get_config(), "stddev": self.stddev}
 
 
 class LayerScaled(keras.initializers.Initializer):
@@ -273,14 +341,19 @@ def unit_variance_gains(activation, units, skips):
 # The number of points of the normal distribution, and the candidate standard deviations of an affine part.
 POINTS, SPREADS = 64, np.geomspace(0.1, 4, 64)
 
-NAMES = {"semi_orthogonal": SemiOrthogonal, "mirrored_orthogonal": MirroredOrthogonal, "unit_variance": UnitVariance}
+NAMES = {
+    "semi_orthogonal": SemiOrthogonal,
+    "mirrored_orthogonal": MirroredOrthogonal,
+    "unit_variance": UnitVariance,
+    "near_identity": NearIdentity,
+}
 
 
 def get(identifier: Initializer) -> Any:
     """Retrieves an initializer by name or config; an initializer is returned as it is.
 
     Args:
-        identifier: `"semi_orthogonal"`, `"mirrored_orthogonal"`, `"unit_variance"`, or anything that
+        identifier: `"semi_orthogonal"`, `"mirrored_orthogonal"`, `"unit_variance"`, `"near_identity"`, or anything that
             `keras.initializers.get` accepts.
 
     Returns: An initializer, or `None` for `None`.

@@ -4,6 +4,8 @@ A step takes the weights by name, one time step of inputs and the list of states
 vectors, as in the package: `x @ W`.
 """
 
+import hashlib
+
 import numpy as np
 
 
@@ -97,18 +99,17 @@ def lstm(
         gains = norms(w)
         a, u = layer_norm(a, gains[0]), layer_norm(u, gains[1])
     a = a + u + w["bias/bias"]
-    if tied:
-        f, j, o = np.split(a, 3, axis=1)
-        f = sigmoid(f)
-        i = 1 - f
-    else:
-        i, f, j, o = np.split(a, 4, axis=1)
-        i, f = sigmoid(i), sigmoid(f)
+    *i, f, j, o = np.split(a, 3 if tied else 4, axis=1)
+    peepholes = w.get("peephole_map/diagonal_kernel")
+    *p_i, p_f, p_o = [0.0] * 3 if peepholes is None else np.split(peepholes, 2 if tied else 3)
+    f = sigmoid(f + p_f * c)
+    i = 1 - f if tied else sigmoid(i[0] + p_i[0] * c)
     if cap:
         i = np.minimum(i, 1 - f)
     c = f * c + i * np.tanh(j) * update_dropout
+    o = sigmoid(o + p_o * c)
     normed = layer_norm(c, norms(w)[2], w["layer_normalization_2/beta"]) if layer_normalization else c
-    h = sigmoid(o) * np.tanh(normed)
+    h = o * np.tanh(normed)
     if "projection/kernel" in w:
         h = h @ w["projection/kernel"]
     return h, [h, c if clip is None else np.clip(c, -clip, clip)]
@@ -492,3 +493,31 @@ def adaptive_linear(w, x, states, policy=lstm, memory=min_gru):
     p, policy_states = policy(inside(w, "policy"), x, policy_states)
     h, states = memory(inside(w, "memory"), np.concatenate([x, p], axis=1), [h])
     return h, [*states, *policy_states]
+
+
+def permuted(z, seed):
+    """In the order of the hashes of the places: the first 31 bits of the SHA-256 of the seed and the place."""
+    hashes = [hashlib.sha256(f"{seed} {k}".encode()).digest()[:4] for k in range(z.shape[1])]
+    return z[:, np.argsort([int.from_bytes(h, "big") // 2 for h in hashes], kind="stable")]
+
+
+def urnn(w, x, states, use_bias=True, permutation_seed=0):
+    """With complex numbers, and the fast Fourier transform."""
+    (h,) = states
+    n = h.shape[1] // 2
+
+    def as_complex(v):
+        return v[..., :n] + 1j * v[..., n:]
+
+    def reflect(z, v):
+        return z - 2 * (z @ np.conj(v))[:, None] * v / np.vdot(v, v).real
+
+    d_1, d_2, d_3 = np.exp(1j * w["recurrent_map/phases"].T)
+    v_1, v_2 = as_complex(w["recurrent_map/reflections"].T)
+    z = reflect(np.fft.fft(as_complex(h) * d_1, norm="ortho"), v_1)
+    z = reflect(np.fft.ifft(permuted(z, permutation_seed) * d_2, norm="ortho"), v_2) * d_3
+    z = z + as_complex(x @ matrix(w, "kernel_map"))
+    if use_bias:
+        z = np.maximum(np.abs(z) + w["bias/bias"], 0) * np.exp(1j * np.angle(z))
+    h = np.concatenate([z.real, z.imag], axis=1)
+    return h, [h]

@@ -129,9 +129,18 @@ CELL_ROWS = {
                 partial(ref.lstm, cap=True, clip=0.3),
             ),
             "lstm_belu": lambda: kar.LSTMCell(4, activation="belu"),
+            "lstm_peepholes": (
+                lambda: kar.LSTMCell(4, peepholes=True, projection_units=3, update_dropout=0.2),
+                ref.lstm,
+            ),
         },
         equations={
             "tied": (lambda: kar.LSTMCell(4, tied_gates=True), partial(ref.lstm, tied=True)),
+            "peepholes": (lambda: kar.LSTMCell(4, peepholes=True, cap_input_gate=True), partial(ref.lstm, cap=True)),
+            "peepholes_tied": (
+                lambda: kar.LSTMCell(4, peepholes=True, tied_gates=True, cell_clip=0.3),
+                partial(ref.lstm, tied=True, clip=0.3),
+            ),
             "capped": (lambda: kar.LSTMCell(4, cap_input_gate=True), partial(ref.lstm, cap=True)),
             "clipped": (lambda: kar.LSTMCell(4, cell_clip=0.2), partial(ref.lstm, clip=0.2)),
             "normalised": (
@@ -172,6 +181,7 @@ CELL_ROWS = {
         Learning(lambda: kar.LowRankLSTMCell(32, rank=8), 0.02, 500),
         equations={
             "plain": (lambda: kar.LowRankLSTMCell(4, 2, diagonal=False), ref.lstm),
+            "peepholes": (lambda: kar.LowRankLSTMCell(4, 2, peepholes=True), ref.lstm),
             "normalised": (
                 lambda: kar.LowRankLSTMCell(4, 2, tied=True, weight_normalization=True),
                 partial(ref.normalized, ref.lstm),
@@ -205,6 +215,16 @@ CELL_ROWS = {
                 partial(ref.recurrent_highway, depth=depth, coupled=coupled),
             )
             for depth, coupled in ((1, True), (3, False), (10, True), (10, False))
+        },
+    ),
+    "urnn": Row(
+        # Two complex units have an output of four numbers.
+        lambda: kar.URNNCell(2, dropout=0.2),
+        ref.urnn,
+        Learning(lambda: kar.URNNCell(16), 0.01, 1200),
+        equations={
+            "six": (lambda: kar.URNNCell(6, permutation_seed=3), partial(ref.urnn, permutation_seed=3)),
+            "linear": (lambda: kar.URNNCell(5, use_bias=False), partial(ref.urnn, use_bias=False)),
         },
     ),
     "deep_rnn_dropped": Row(
@@ -571,6 +591,8 @@ LAYERS = {
     "maxout": lambda: kar.Maxout(3, pieces=2),
     "highway": lambda: kar.Highway(),
     "highway_low_rank": lambda: kar.Highway(coupled=False, rank=2, diagonal=True, activation="belu"),
+    "highway_wider": lambda: kar.Highway(6, coupled=False),
+    "highway_narrower": lambda: kar.Highway(3, rank=2),
     "adaptive_io": lambda: kar.AdaptiveDense(3, policy="glu"),
     "adaptive_input": lambda: kar.AdaptiveDense(3, "input", policy="tanh", rank=2, kernel_regularizer="l2"),
     "adaptive_output": lambda: kar.AdaptiveDense(3, "output", activation="belu", use_bias=False),

@@ -365,3 +365,21 @@ def test_a_map_of_a_cell_wants_the_run():
     cell.build((2, 3))
     with pytest.raises(TypeError, match="was called without the `run` of its cell's step"):
         cell.kernel_map(np.ones((2, 3), "float32"))
+
+
+@pytest.mark.parametrize("arguments", [{}, {"tied_gates": True}, {"projection_units": 3}], ids=str)
+def test_peepholes_start_as_none_and_are_trained(arguments, rng):
+    keras.utils.set_random_seed(0)
+    plain, layer = kar.LSTM(4, **arguments), kar.LSTM(4, peepholes=True, recompute=True, **arguments)
+    x = rng.normal(size=(2, 5, 3)).astype("float32")
+    plain.build(x.shape)
+    model = keras.Sequential([keras.Input((5, 3)), layer])
+    *others, peepholes = layer.weights
+    for weight, other in zip(others, plain.weights, strict=True):
+        weight.assign(other)
+    assert tuple(peepholes.shape) == (8 if "tied_gates" in arguments else 12,)
+    before = keras.ops.convert_to_numpy(layer(x))
+    np.testing.assert_allclose(before, keras.ops.convert_to_numpy(plain(x)), rtol=1e-6, atol=1e-7)
+    model.compile("sgd", "mse")
+    model.fit(x, np.ones((2, layer.cell.output_size)), verbose=0)
+    assert (keras.ops.convert_to_numpy(peepholes) != 0).all()

@@ -137,6 +137,101 @@ def test_highway_starts_by_carrying(coupled, rng):
     close(free, [0] * 6 + [-20] * 6 + [20] * 6 * (not coupled))
 
 
+HIGHWAYS = [
+    {},
+    {"coupled": False},
+    {"rank": 2, "diagonal": True},
+    {"units": 7},
+    {"units": 3, "coupled": False, "rank": 2},
+    {"units": 1},
+    {"batch_normalization": True, "units": 3},
+    {"batch_normalization": True, "rank": 2, "diagonal": True, "coupled": False},
+    {"batch_normalization": True, "rank": 3, "units": 7},
+]
+
+
+def highway(layer, x, mask=None):
+    """Returns the outputs for `[rows, inputs]`; with a mask of rows, normalized by the statistics of these rows."""
+    w = {weight.path.split("/", 1)[1]: ops.convert_to_numpy(weight) for weight in layer.weights}
+
+    def normalized(a, name):
+        if f"{name}/moving_mean" not in w:
+            return a
+        if mask is None:
+            mean, variance = w[f"{name}/moving_mean"], w[f"{name}/moving_variance"]
+        else:
+            mean, variance = a[mask].mean(axis=0), a[mask].var(axis=0)
+        return (a - mean) / np.sqrt(variance + 1e-3) * w.get(f"{name}/gamma", 1)
+
+    gates, units = 2 if layer.coupled else 3, layer.units or x.shape[1]
+    kernels = {name.rsplit("/", 1)[1]: value for name, value in w.items() if name.split("/")[-1] in KERNELS}
+    if "kernel" in kernels:
+        a = x @ kernels["kernel"]
+    else:
+        inner = normalized(np.concatenate([x @ right for right in kernels["right"]], axis=1), "inner_norm")
+        pieces = zip(np.split(inner, gates, axis=1), kernels["left"], strict=True)
+        a = np.concatenate([piece @ left for piece, left in pieces], axis=1)
+        a = a + np.tile(x, (1, gates)) * kernels["diagonal_kernel"] if layer.diagonal else a
+    h, t, *c = np.split(normalized(a, "norm") + w["bias/bias"], gates, axis=1)
+    t = 1 / (1 + np.exp(-t))
+    c = 1 - t if layer.coupled else 1 / (1 + np.exp(-c[0]))
+    padded = np.concatenate([x, np.zeros((len(x), max(0, units - x.shape[1])))], axis=1)
+    carried = padded[:, [j * x.shape[1] // units for j in range(units)]] if units < x.shape[1] else padded
+    return np.maximum(h, 0) * t + carried * c
+
+
+KERNELS = ("kernel", "right", "left", "diagonal_kernel")
+
+
+def random_highway(arguments, rng):
+    layer = kar.Highway(**arguments)
+    layer.build((None, None, 5))
+    for weight in layer.weights:
+        value = rng.normal(size=weight.shape)
+        weight.assign(value**2 if "variance" in weight.path else value)
+    return layer
+
+
+@pytest.mark.parametrize("arguments", HIGHWAYS, ids=str)
+def test_highway_is_its_equations(arguments, rng):
+    layer, x = random_highway(arguments, rng), rng.normal(size=(4, 3, 5))
+    y = run(layer, x)
+    assert y.shape == layer.compute_output_shape(x.shape)
+    close(y.reshape(12, -1), highway(layer, x.reshape(12, 5)), 1e-4)
+
+
+@pytest.mark.parametrize("arguments", [each for each in HIGHWAYS if "batch_normalization" in each], ids=str)
+def test_batch_normalization_in_training(arguments, rng):
+    layer, x = random_highway(arguments, rng), rng.normal(size=(4, 3, 5))
+    mask = rng.random((4, 3)) < 0.7
+    expected = highway(layer, x.reshape(12, 5), mask.reshape(12))
+    moving = [w for w in layer.non_trainable_weights if "moving" in w.path]
+    before = [ops.convert_to_numpy(w) for w in moving]
+    close(run(layer, x, training=True, mask=ops.convert_to_tensor(mask)).reshape(12, -1), expected, 1e-4)
+    assert len(moving) == (4 if "rank" in arguments else 2)
+    assert all((ops.convert_to_numpy(w) != old).all() for w, old in zip(moving, before, strict=True))
+    # What is masked does not count, whatever it is.
+    again = random_highway(arguments, np.random.default_rng(0))
+    first = run(again, x, training=True, mask=ops.convert_to_tensor(mask))
+    changed = np.where(mask[..., None], x, 100.0)
+    close(run(again, changed, training=True, mask=ops.convert_to_tensor(mask))[mask], first[mask], 1e-4)
+
+
+@pytest.mark.parametrize("arguments", [each for each in HIGHWAYS if "batch_normalization" in each], ids=str)
+def test_batch_normalization_is_trained_saved_and_in_half_precision(arguments, rng, tmp_path):
+    x, y = rng.normal(size=(16, 5)).astype("float32"), rng.normal(size=(16, 1)).astype("float32")
+    layer = kar.Highway(**arguments, dtype="mixed_bfloat16")
+    model = keras.Sequential([keras.Input((5,)), layer, keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    before = model.get_weights()
+    history = model.fit(x, y, batch_size=8, epochs=2, verbose=0).history["loss"]
+    assert np.isfinite(history).all()
+    assert all((a != b).any() for a, b in zip(before, model.get_weights(), strict=True))
+    model.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    np.testing.assert_array_equal(loaded.predict(x, verbose=0), model.predict(x, verbose=0))
+
+
 # FixedEmbedding.
 
 
@@ -428,6 +523,40 @@ def test_mirrored_weights_keep_the_norm(rng):
     close(np.square(run(layer, x)).sum(axis=1), np.square(x).sum(axis=1))
 
 
+@pytest.mark.parametrize("blocks", [1, 3])
+def test_near_identity(blocks):
+    initializer = initializers.NearIdentity(gain=0.9, stddev=0.01, seed=1, blocks=blocks)
+    w = ops.convert_to_numpy(initializer((50, 50 * blocks)))
+    drawn = []
+    for block in np.split(w, blocks, axis=1):
+        assert (np.diag(block) == np.float32(0.9)).all()
+        drawn.append(block[~np.eye(50, dtype=bool)])
+        assert abs(drawn[-1].std() / 0.01 - 1) < 0.1
+        assert abs(drawn[-1].mean()) < 0.001
+        # Its eigenvalues lie near the diagonal, within the circular law.
+        assert np.abs(np.linalg.eigvals(block) - 0.9).max() < 1.5 * 0.01 * np.sqrt(50)
+    assert len({tuple(each) for each in drawn}) == blocks
+    again = initializers.get(keras.initializers.serialize(initializer))
+    np.testing.assert_array_equal(ops.convert_to_numpy(again((50, 50 * blocks))), w)
+    fresh = []
+    for seed in (5, 5, 6):
+        keras.utils.set_random_seed(seed)
+        fresh.append(ops.convert_to_numpy(initializers.get("near_identity")((4, 4))))
+    assert (fresh[0] == fresh[1]).all()
+    assert (fresh[0] != fresh[2]).any()
+    exact = initializers.NearIdentity(stddev=0.0, blocks=blocks)
+    np.testing.assert_array_equal(ops.convert_to_numpy(exact((4, 4 * blocks))), np.tile(np.eye(4), (1, blocks)))
+
+
+def test_near_identity_in_a_cell():
+    layer = kar.Elman(6, "relu", recurrent_initializer="near_identity")
+    layer.build((None, None, 3))
+    u = ops.convert_to_numpy(layer.cell.recurrent_kernel)
+    assert 0 < np.abs(u - np.eye(6)).max() < 0.01
+    with pytest.raises(ValueError, match=r"`shape` must be that of 1 square matrices.*\(6, 24\), blocks=1"):
+        kar.LSTM(6, recurrent_initializer="near_identity").build((None, None, 3))
+
+
 # Bad arguments.
 
 X = np.ones((2, 5, 4), "float32")
@@ -458,7 +587,11 @@ BAD_ARGUMENTS = [
     (lambda: kar.Highway(rank=2, diagonal=0), TypeError, ["`diagonal`", "diagonal=0"]),
     (lambda: kar.Highway(transform_bias="low"), TypeError, ["`transform_bias`", "'low'", "number"]),
     (lambda: kar.Highway(activation="rel"), ValueError, ["`activation`", "rel"]),
-    (lambda: kar.Highway(4), TypeError, ["Highway", "by name", "4"]),
+    (lambda: kar.Highway(4, True), TypeError, ["Highway", "`units` by position", "by name", "4, True"]),
+    (lambda: kar.Highway(0), ValueError, ["`units`", "units=0", "at least 1"]),
+    (lambda: kar.Highway(3, rank=4)(X), ValueError, ["`rank`", "rank=4", "at most", "3"]),
+    (lambda: kar.Highway(3, rank=2, diagonal=True)(X), ValueError, ["`diagonal`", "not square", "4", "3"]),
+    (lambda: kar.Highway(batch_normalization=1), TypeError, ["`batch_normalization`", "True or False"]),
     (lambda: kar.Highway(use_bias=False), TypeError, ["`use_bias`", "help(Highway)"]),
     (lambda: kar.FixedEmbedding(0, 2), ValueError, ["`input_dim`", "input_dim=0"]),
     (lambda: kar.FixedEmbedding(2, 1.5), TypeError, ["`output_dim`", "1.5"]),
@@ -488,6 +621,8 @@ BAD_ARGUMENTS = [
     (lambda: initializers.SemiOrthogonal()((3,)), ValueError, ["`shape`", "(3,)"]),
     (lambda: initializers.SemiOrthogonal(blocks=2)((3, 5)), ValueError, ["`blocks`", "blocks=2", "(3, 5)"]),
     (lambda: initializers.MirroredOrthogonal()((3, 4)), ValueError, ["`shape`", "(3, 4)", "even"]),
+    (lambda: initializers.NearIdentity(stddev=-1), ValueError, ["`stddev`", "stddev=-1", "at least 0"]),
+    (lambda: initializers.NearIdentity(blocks=2)((3, 4)), ValueError, ["`shape`", "(3, 2)", "blocks=2"]),
 ]
 
 

@@ -355,7 +355,7 @@ def test_normalised_and_low_rank_maps_in_a_cell():
 
 NOT_SCALED = {
     *("recurrent_highway", "variable_computation", "bipolar", "bipolar_prelu", "crelu", "oplu"),
-    *("min_gru", "min_lstm", "rglru", "slstm", "mlstm", "gated_delta_net"),
+    *("min_gru", "min_lstm", "rglru", "slstm", "mlstm", "gated_delta_net", "urnn"),
 }
 
 

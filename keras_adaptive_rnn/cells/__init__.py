@@ -31,6 +31,7 @@ from keras_adaptive_rnn.cells.skim import SkimCell
 from keras_adaptive_rnn.cells.skip import SkipCell
 from keras_adaptive_rnn.cells.stacked import StackedCells
 from keras_adaptive_rnn.cells.states_output import StatesOutput
+from keras_adaptive_rnn.cells.urnn import URNNCell
 from keras_adaptive_rnn.cells.variable_computation import VariableComputationCell
 from keras_adaptive_rnn.cells.weight_drop import WeightDropLSTMCell
 from keras_adaptive_rnn.cells.xlstm import MLSTMCell, SLSTMCell

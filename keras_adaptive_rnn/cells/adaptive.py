@@ -210,7 +210,7 @@ class AdaptiveLSTMCell(AdaptiveGatedCell, LSTMCell):
         dropout, recurrent_dropout: Float in `[0, 1)`, fraction of $x_t$ and of $h_{t-1}$ to drop wherever they are
             read, with one mask per sequence. Default to `0.0`. The paper also drops the output of the top layer; the
             layer `keras_adaptive_rnn.layers.AdaptiveLSTM` has an argument for that.
-        **kwargs: As in `keras_adaptive_rnn.LSTMCell`, except `layer_normalization` and `per_gate_dropout`.
+        **kwargs: As in `keras_adaptive_rnn.LSTMCell`, except `layer_normalization`, `per_gate_dropout` and `peepholes`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.
@@ -237,6 +237,8 @@ class AdaptiveLSTMCell(AdaptiveGatedCell, LSTMCell):
     this cell follows the paper.
     """
 
+    # The policy rescales what the equations hold, and they hold no peepholes.
+    fixed_arguments = ("peepholes",)
     compared = Compared("adaptive LSTM", compared_size, lambda units, inputs: {"policy_units": quarter(units)})
 
 

@@ -8,6 +8,7 @@ from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Activation
 from keras_adaptive_rnn.cells.bases.compared import Compared
 from keras_adaptive_rnn.cells.bases.gated import GatedCell
+from keras_adaptive_rnn.maps.diagonal import Diagonal
 
 
 @export
@@ -19,9 +20,13 @@ class LSTMCell(GatedCell):
     $$j = \phi(x W_c + h_{t-1} U_c + b_c)$$
     $$c_t = f \odot c_{t-1} + i \odot j, \qquad h_t = o \odot \phi(c_t)$$
 
+    With `peepholes`, the gates see the memory: $p_i \odot c_{t-1}$ is added inside $i$, $p_f \odot c_{t-1}$ inside $f$,
+    and $p_o \odot c_t$ inside $o$.
+
     Weights, as in `keras.layers.LSTMCell`, gates concatenated as i, f, c, o: kernel `[inputs, 4 units]`, recurrent
     kernel `[output, 4 units]`, bias `[4 units]`. With `tied_gates` there are three gates, f, c, o. A projection adds a
-    kernel `[units, projection_units]` after these, and layer normalization its gains.
+    kernel `[units, projection_units]` after these, layer normalization its gains, and peepholes $p$ `[3 units]`, for i,
+    f, o (`[2 units]`, for f, o, with `tied_gates`).
 
     Args:
         units: Positive integer, size of the memory $c$.
@@ -37,6 +42,7 @@ class LSTMCell(GatedCell):
             unclipped $c$, as in the code of Melis et al.). `None` (default) for no clipping.
         update_dropout: Float in `[0, 1)`, fraction of the update $j$ to drop, with one mask per sequence; the memory
             itself is never dropped. Defaults to `0.0`.
+        peepholes: Whether the gates see the memory, through weights that start at zero. Defaults to `False`.
         layer_normalization: As in `keras_adaptive_rnn.cells.GatedCell`. The LSTM also normalizes $c$ inside
             $o \odot \phi(c)$, with gain and offset.
         **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`.
@@ -49,7 +55,8 @@ class LSTMCell(GatedCell):
     Returns: `output, [h, c]`; the output is $h$.
 
     Raises:
-        ValueError: An argument is out of range, or both `tied_gates` and `cap_input_gate` are set.
+        ValueError: An argument is out of range, or both `tied_gates` and `cap_input_gate` are set, or both `peepholes`
+            and `layer_normalization`.
         TypeError: An argument is unknown or of the wrong type.
 
     Example:
@@ -61,7 +68,8 @@ class LSTMCell(GatedCell):
 
     Reference: Hochreiter and Schmidhuber, Long Short-Term Memory (1997); tied and capped gates, projection: Melis,
     Dyer, Blunsom, On the State of the Art of Evaluation in Neural Language Models (2018), section 3; update dropout:
-    Semeniuta, Severyn, Barth, Recurrent Dropout without Memory Loss (2016).
+    Semeniuta, Severyn, Barth, Recurrent Dropout without Memory Loss (2016); peepholes: Gers and Schmidhuber, Recurrent
+    Nets that Time and Count (2000).
     """
 
     compared = Compared("LSTM", lambda units, inputs: 4 * units * (inputs + units + 1))
@@ -81,6 +89,7 @@ class LSTMCell(GatedCell):
         projection_units: int | None = None,
         cell_clip: float | None = None,
         update_dropout: float = 0.0,
+        peepholes: bool = False,
         **kwargs,
     ):
         super().__init__(units, activation=activation, **kwargs)
@@ -96,9 +105,15 @@ class LSTMCell(GatedCell):
         self.projection_units = _arguments.integer("projection_units", projection_units, optional=True)
         self.cell_clip = _arguments.number("cell_clip", cell_clip, positive=True, optional=True)
         self.update_dropout = _arguments.rate("update_dropout", update_dropout)
+        self.peepholes = _arguments.boolean("peepholes", peepholes)
+        if self.peepholes and self.layer_normalization:
+            raise ValueError(
+                "Arguments `peepholes` and `layer_normalization` are mutually exclusive: a memory that is added to "
+                "normalized gates is not normalized itself. Received: peepholes=True, layer_normalization=True"
+            )
         self.output_size = self.projection_units or self.units
         self.state_size = [self.output_size, self.units]
-        self.projection = self.cell_norm = None
+        self.projection = self.peephole_map = self.cell_norm = None
 
     memory_index = 1
     is_affine = True
@@ -121,20 +136,27 @@ class LSTMCell(GatedCell):
             initializer = initializers.reseeded(self.kernel_initializer, "projection")
             self.projection = maps.Full().bind(self, "projection", self.projection_units, initializer)
             self.projection.build_blocks((1,), self.units)
+        if self.peepholes:
+            self.peephole_map = Diagonal().bind(self, "peephole_map", self.units, "zeros")
+            # The gates before the new memory, and the one after it.
+            self.peephole_map.build_blocks((len(self.gates) - 2, 1), self.units)
         if self.layer_normalization:
             self.cell_norm = self.make_norm(self.units, center=True)
 
     def update(self, a, states, run):
         _, c = states
         *i, f, j, o = self.split(a)
+        if self.peepholes:
+            seen = ops.split(self.peephole_map(c, run), len(self.gates) - 2, axis=-1)
+            *i, f = (gate + peephole for gate, peephole in zip([*i, f], seen, strict=True))
         f = self.recurrent_activation(f)
         i = 1 - f if self.tied_gates else self.recurrent_activation(i[0])
         if self.cap_input_gate:
             # Not `ops.minimum`, which on PyTorch returns float32 for float64.
             i = ops.where(i < 1 - f, i, 1 - f)
         j = self.drop(self.activation(j), "update_dropout", run)
-        o = self.recurrent_activation(o)
         c = f * c + i * j
+        o = self.recurrent_activation(o + self.peephole_map(c, run, group=1) if self.peepholes else o)
         h = o * self.activation(self.cell_norm(c) if self.layer_normalization else c)
         run.sow(self, i=i, f=f, j=j, o=o)
         if self.projection_units:

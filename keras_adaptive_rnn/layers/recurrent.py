@@ -216,6 +216,20 @@ class LowRankLSTM(CellLayer, cell_class=cells.LowRankLSTMCell):
 
 
 @export
+class URNN(CellLayer, cell_class=cells.URNNCell):
+    """The unitary evolution RNN (Arjovsky et al., 2016) as a layer: `RNN(URNNCell(...))`.
+
+    `keras_adaptive_rnn.URNNCell` has the equations.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.URNN(8)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 16)
+    """
+
+
+@export
 class RecurrentHighway(CellLayer, cell_class=cells.RecurrentHighwayCell):
     """The recurrent highway network (Zilly et al., 2017) as a layer: `RNN(RecurrentHighwayCell(...))`.
 

@@ -128,18 +128,26 @@ class LowRank(LinearMap):
         return right[:inputs], left, diagonal
 
     def product(self, inputs, prepared, run):
-        right, left, diagonal = prepared
-        outputs = run.matmul(inputs, right)
+        return self.outer(self.inner(inputs, prepared, run), inputs, prepared, run)
+
+    def inner(self, inputs, prepared, run):
+        """Returns $x R$ of one group of `prepare`, the first half of the product."""
+        right, _, _ = prepared
+        return run.matmul(inputs, right)
+
+    def outer(self, inner, inputs, prepared, run):
+        """Returns the product of `inputs` from $x R$."""
+        _, left, diagonal = prepared
         rank, units = left.shape[-2:]
-        blocks = outputs.shape[-1] // rank
+        blocks = inner.shape[-1] // rank
         if blocks == 1:
-            outputs = run.matmul(outputs, left)
+            outputs = run.matmul(inner, left)
         elif len(inputs.shape) > 2 and left.shape[0] == blocks and not engine.supports_axis_merging():
-            parts = ops.split(outputs, blocks, axis=-1)
+            parts = ops.split(inner, blocks, axis=-1)
             outputs = ops.concatenate([run.matmul(part, left[k]) for k, part in enumerate(parts)], axis=-1)
         else:
             # One batched product for all blocks.
-            per_block = ops.transpose(ops.reshape(outputs, (-1, blocks, rank)), (1, 0, 2))
+            per_block = ops.transpose(ops.reshape(inner, (-1, blocks, rank)), (1, 0, 2))
             outputs = ops.transpose(run.matmul(per_block, left), (1, 0, 2))
             outputs = ops.reshape(outputs, (*ops.shape(inputs)[:-1], blocks * units))
         if diagonal is None:

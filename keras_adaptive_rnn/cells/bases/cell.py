@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments, _run, engine
 from keras_adaptive_rnn._keras import DropoutRNNCell, flatten_layers
+from keras_adaptive_rnn._types import Initializer
 from keras_adaptive_rnn.cells.bases.noise import uniform
 
 
@@ -54,6 +55,8 @@ class Cell(_arguments.DeclaredArguments, DropoutRNNCell, keras.layers.Layer):
     reads_output = True
     # The index of the state that holds the memory: c for an LSTM, not h.
     memory_index = 0
+    # That of a trained initial state.
+    initial_state_initializer: Initializer = "zeros"
     # The rates that are none of dropout: at another rate, the cell would be another one.
     fixed_noise_rates: tuple[str, ...] = ()
     # Whether the rows of a batch share the noise.
@@ -111,7 +114,7 @@ class Cell(_arguments.DeclaredArguments, DropoutRNNCell, keras.layers.Layer):
         self._set_input_size(input_shape)
         if self.trainable_initial_state:
             self.initial_state = [
-                self.add_weight(name=f"initial_state_{k}", shape=(size,), initializer="zeros")
+                self.add_weight(name=f"initial_state_{k}", shape=(size,), initializer=self.initial_state_initializer)
                 for k, size in enumerate(self.state_size)
                 if self.memory_states[k]
             ]
