@@ -3,7 +3,7 @@
 import numpy as np
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, initializers, maps
+from keras_adaptive_rnn import _arguments, activations, initializers, maps
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn.cells.bases.compared import Compared
 from keras_adaptive_rnn.cells.bases.linear import LinearCell
@@ -92,7 +92,7 @@ class RGLRUCell(LinearCell):
         r, i = ops.split(ops.sigmoid(self.gate_bias(self.gate_map(u, run), run)), 2, axis=-1)
         run.sow(self, r=r, i=i)
         # 1 - a^2 = (1 + a)^2 t keeps its digits where a is near one.
-        t = ops.tanh(-EXPONENT / 2 * r * ops.log_sigmoid(ops.cast(self.decay, u.dtype)))
+        t = activations.tanh(-EXPONENT / 2 * r * ops.log_sigmoid(ops.cast(self.decay, u.dtype)))
         a = (1 - t) / (1 + t)
         # The gradient of the root is infinite at zero.
         return a, (1 + a) * ops.sqrt(ops.where(t > LEAST, t, LEAST)) * i * u
