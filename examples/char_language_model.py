@@ -92,23 +92,29 @@ class Curves(keras.callbacks.Callback):
         self.limit, self.points = limit, []
 
     def on_epoch_end(self, epoch, logs=None):
-        # Keras validates even after a stop within an epoch, so the last entry is that of the final model.
+        # Keras validates even after a stop within an epoch, so the last entry is that of the last step.
         names = {"training": "bits_per_character", "validation": "val_bits_per_character"}
         point = {part: float(logs[name]) for part, name in names.items()}
         self.points.append({"seconds": self.limit.spent, **point})
 
 
 def train(lm: hub.RecurrentCausalLM, ids: list, args: argparse.Namespace) -> dict:
-    """Trains a model for `args.seconds` and returns the numbers of the table and the plot."""
+    """Trains a model for `args.seconds`, and returns the numbers of the table and the plot.
+
+    It ends with the weights of its best epoch: a fast machine reads the text so often that the model overfits.
+    """
     limit = kar.callbacks.TimeLimit(args.seconds)
     curves = Curves(limit)
+    best = keras.callbacks.EarlyStopping(
+        "val_bits_per_character", mode="min", patience=MAX_EPOCHS, restore_best_weights=True
+    )
     lm.fit_streams(
         ids[0],
         args.batch,
         args.steps,
         epochs=MAX_EPOCHS,
         validation=ids[1],
-        callbacks=[limit, curves],
+        callbacks=[limit, curves, best],
         # In a file, print one line per epoch, as a progress bar would fill it.
         verbose=1 if sys.stdout.isatty() else 2,
     )
@@ -117,7 +123,7 @@ def train(lm: hub.RecurrentCausalLM, ids: list, args: argparse.Namespace) -> dic
         "weights": lm.count_params(),
         "epochs": epochs,
         "seconds_per_epoch": limit.spent / epochs,
-        "validation_bits_per_character": curves.points[-1]["validation"],
+        "validation_bits_per_character": min(point["validation"] for point in curves.points),
         "curves": curves.points,
     }
 

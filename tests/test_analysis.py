@@ -392,6 +392,50 @@ def test_adaptation_spectrum_of_cells():
         analysis.adaptation_spectrum(kar.AdaptiveDense(3, adaptation="sva"), X)
 
 
+@pytest.mark.parametrize("adaptation", ["io", "input", "output", "sva", [2, 4]], ids=str)
+def test_adapted_matrices_of_a_dense_layer(adaptation):
+    layer = kar.AdaptiveDense(3, adaptation, policy="tanh", use_bias=False)
+    y = layer(X)
+    matrices = analysis.adapted_matrices(layer, X)["x"]
+    assert matrices.shape == (2, 5, X.shape[-1], 3)
+    close(np.einsum("bti,btio->bto", X, matrices), y)
+
+
+def gate(matrix, k, units=4):
+    return matrix[..., k * units : (k + 1) * units]
+
+
+def test_adapted_matrices_of_cells():
+    layer = built(kar.AdaptiveLSTMCell(4, policy_units=3))
+    gates, found = analysis.trace(layer, X).gates, analysis.adapted_matrices(layer, X)
+    kernels = {"x": layer.cell.kernel_map.kernel, "h": layer.cell.recurrent_map.kernel}
+    for name, kernel in kernels.items():
+        first, second = gates[f"policy_{name}1"], gates[f"policy_{name}2"]
+        close(found[name], first[..., None] * ops.convert_to_numpy(kernel) * second[..., None, :])
+    # Without ties, each gate has a diagonal of its own.
+    layer = built(kar.AdaptiveLSTMCell(4, policy_units=3, adaptation="input", tied=False))
+    first, found = analysis.trace(layer, X).gates["policy_h1"], analysis.adapted_matrices(layer, X)["h"]
+    for k in range(4):
+        kernel = gate(ops.convert_to_numpy(layer.cell.recurrent_map.kernel), k)
+        close(gate(found, k), gate(first, k)[..., None] * kernel)
+    layer = built(kar.AdaptiveRNNCell(4, policy_units=3, adaptation="sva", rank=2))
+    middle, found = analysis.trace(layer, X).gates["policy_x1"], analysis.adapted_matrices(layer, X)["x"]
+    basis, kernel = (ops.convert_to_numpy(m.kernel) for m in (layer.cell.bases["x"], layer.cell.kernel_map))
+    close(found, (basis * middle[..., None, :]) @ kernel)
+    stack = built(kar.StackedAdaptiveRNNCells([3, 4], policy_units=2))
+    assert {name: each.shape[2:] for name, each in analysis.adapted_matrices(stack, X).items()} == {
+        "cells/0/x": (X.shape[-1], 3),
+        "cells/0/h": (3, 3),
+        "cells/1/x": (3, 4),
+        "cells/1/h": (4, 4),
+    }
+    for other in (built(kar.LSTMCell(4)), keras.layers.Dense(3)):
+        with pytest.raises(ValueError, match="around adaptive cells"):
+            analysis.adapted_matrices(other, X)
+    with pytest.raises(ValueError, match="must be built"):
+        analysis.adapted_matrices(kar.AdaptiveDense(3), X)
+
+
 # Pictures.
 
 

@@ -1,7 +1,7 @@
 """Wrappers around cells, over all kinds of linear maps: they train, and survive a file; or they say at once why not.
 
 Every wrapper meets every cell of the table that it can wrap, cells of Keras, and a stack that holds one; where a cell
-takes linear maps, each wrapper brings another kind. All on PyTorch, and a third on each of the other backends.
+takes linear maps, each wrapper brings another kind. All on PyTorch, and a fifth on each of the other backends.
 """
 
 import keras

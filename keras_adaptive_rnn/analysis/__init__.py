@@ -3,7 +3,7 @@
 The plots, `plot_*`, need matplotlib: `pip install "keras_adaptive_rnn[plot]"`.
 """
 
-from keras_adaptive_rnn.analysis.adaptation import adaptation_spectrum
+from keras_adaptive_rnn.analysis.adaptation import adaptation_spectrum, adapted_matrices
 from keras_adaptive_rnn.analysis.artifacts import (
     PartialInputProbe,
     TokenPMI,
@@ -47,6 +47,7 @@ __all__ = [
     "ablation_curve",
     "activation_dynamics",
     "adaptation_spectrum",
+    "adapted_matrices",
     "gersgorin_discs",
     "gradient_flow",
     "layer_statistics",

@@ -1,4 +1,6 @@
-"""The singular values that adaptive layers compute for each input."""
+"""The matrices that adaptive layers compute for each input, and their singular values."""
+
+import functools
 
 import keras
 import numpy as np
@@ -44,7 +46,7 @@ def adaptation_spectrum(layer: keras.layers.Layer, inputs: Tensor) -> dict[str, 
     if isinstance(layer, AdaptiveDense) and layer.adaptation == "sva":
         check_built(layer)
         with engine.inference():
-            return {"x": to_numpy(layer._diagonals(ops.cast(ops.convert_to_tensor(inputs), layer.compute_dtype))[0])}
+            return {"x": to_numpy(layer.diagonals(ops.cast(ops.convert_to_tensor(inputs), layer.compute_dtype))[0])}
     cells = cells_of(loop_of(layer).cell) if isinstance(layer, keras.layers.RNN) else {}
     paths = [path for path, cell in cells.items() if isinstance(cell, AdaptiveGatedCell) and cell.adaptation == "sva"]
     if not paths:
@@ -54,3 +56,64 @@ def adaptation_spectrum(layer: keras.layers.Layer, inputs: Tensor) -> dict[str, 
         )
     gates = trace(layer, inputs).gates
     return {f"{path}{name}": gates[f"{path}policy_{name}1"] for path in paths for name in ("x", "h")}
+
+
+def adapted_matrices(layer: keras.layers.Layer, inputs: Tensor) -> dict[str, np.ndarray]:
+    r"""Returns the matrices $W(x)$ by which an adaptive layer multiplies, for each example.
+
+    $$W(x) = D^{(2)}(x)\, W D^{(1)}(x)$$
+
+    with `adaptation="io"`; the other adaptations, and more matrices, likewise. As the kernels of Keras, they have a row
+    for each input.
+
+    Args:
+        layer: A built `AdaptiveDense`, or a recurrent layer around adaptive cells.
+        inputs: Tensor or array, the inputs of the layer.
+
+    Returns: Dict of arrays. An `AdaptiveDense` has `"x"`, `[..., inputs, units]`. A recurrent layer has `"x"`, `[batch,
+        time, inputs, gates * units]`, and `"h"`, `[batch, time, units, gates * units]`. A cell inside another one adds
+        its path: `"cells/0/x"`.
+
+    Raises:
+        ValueError: The layer is not built, or not adaptive.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.AdaptiveDense(4, use_bias=False)
+    >>> x = np.ones((5, 3), "float32")
+    >>> outputs = keras.ops.convert_to_numpy(layer(x))
+    >>> matrices = keras_adaptive_rnn.analysis.adapted_matrices(layer, x)["x"]
+    >>> bool(np.allclose(outputs, np.einsum("bi,bio->bo", x, matrices), atol=1e-5))
+    True
+
+    Reference: Flennerhag, Yin, Keane, Elliot, Breaking the Activation Function Bottleneck through Adaptive
+    Parameterization (2018), sections 2 and 3, equations 2 to 6, and figure 1.
+    """
+    if isinstance(layer, AdaptiveDense):
+        check_built(layer)
+        with engine.inference():
+            x = ops.cast(ops.convert_to_tensor(inputs), layer.compute_dtype)
+            # Each row of the matrices is the product with a unit vector.
+            diagonals = [ops.expand_dims(each, -2) for each in layer.diagonals(x)]
+            return {"x": to_numpy(layer.adapted(ops.eye(x.shape[-1], dtype=layer.compute_dtype), diagonals))}
+    runner = loop_of(layer).runner if isinstance(layer, keras.layers.RNN) else None
+    cells = {} if runner is None else cells_of(runner.cell)
+    cells = {path: cell for path, cell in cells.items() if isinstance(cell, AdaptiveGatedCell)}
+    if not cells:
+        raise ValueError(
+            "Argument `layer` must be an `AdaptiveDense`, or a recurrent layer around adaptive cells. "
+            f"Received: layer={layer!r}"
+        )
+    gates, found = trace(layer, inputs).gates, {}
+    for path, cell in cells.items():
+        for name, size in (("x", cell.input_size), ("h", cell.core_state_size[0])):
+            diagonals = {key: gates[f"{path}policy_{key}"] for key in cell.policy_sizes}
+            steps = next(iter(diagonals.values())).shape[:2]
+            rows = {key: np.repeat(each.reshape(-1, each.shape[-1]), size, axis=0) for key, each in diagonals.items()}
+            units = np.tile(np.eye(size), (steps[0] * steps[1], 1))
+            with engine.inference():
+                to_tensor = functools.partial(ops.convert_to_tensor, dtype=cell.compute_dtype)
+                rows = {key: to_tensor(each) for key, each in rows.items()}
+                product = cell.adapted(to_tensor(units), name, rows, runner.start(len(units)))
+            found[f"{path}{name}"] = to_numpy(product).reshape(*steps, size, -1)
+    return found

@@ -126,7 +126,7 @@ class AdaptiveGatedCell(GatedCell):
         z, policy = self.latent(ops.concatenate([x, h, *context], axis=-1), policy, run)
         d = self.sub_policies_of(z, run)
         run.sow(self, z=z, **{f"policy_{name}": pi for name, pi in d.items()})
-        a = self._after(projected[-1], "x", d, run) + self._after(self._before(h, "h", run), "h", d, run)
+        a = self._after(projected[-1], "x", d, run) + self.adapted(h, "h", d, run)
         if self.use_bias:
             a = a + d["b"] * self.bias_layer.value(run)
         output, core = self.update(a, core, run)
@@ -146,6 +146,10 @@ class AdaptiveGatedCell(GatedCell):
         """Returns the diagonals $D^k$ as vectors, by name: `x1`, `h1`, `x2`, `h2`, `b`."""
         pi = activations.tanh(self.sub_policies(z, run))
         return dict(zip(self.policy_sizes, split_sizes(pi, self.policy_sizes.values()), strict=True))
+
+    def adapted(self, v, name, d, run):
+        """Returns $D^2 W D^1 v$ for the inputs (`"x"`) or the state (`"h"`), by the diagonals of `sub_policies_of`."""
+        return self._after(self._before(v, name, run), name, d, run)
 
     def _before(self, v, name, run):
         """Applies the part of the map that precedes the policy."""

@@ -61,14 +61,14 @@ class MogrifierCell(CoreWrapperCell):
         zigzag: Whether each gate reads the result of the previous round; with `False`, every gate reads the original
             $x$ or $h$ (section 4 of the paper, where it does worse). Defaults to `True`.
         gate_bias: Whether the gates have a bias, as in the authors' code; the paper has none. Defaults to `False`.
-        static_gates: Whether the gates are their biases alone. Two rounds then do what more would. Defaults to `False`.
-        gate_activation: Activation function $\phi$ of the gates, elementwise. Defaults to `"sigmoid"`. With `"tanh"`,
-            gates are between -1 and 3.
         core: Name of the cell to wrap: `"lstm"` (default), `"gru"` or `"elman"`. Further arguments, such as
             `tied_gates=True`, are passed to it. The authors' code corresponds to `cap_input_gate=True` and
             `gate_bias=True`.
         cell: A cell object to wrap instead of `units` and `core`, such as `keras.layers.GRUCell(64)`; its first state
             must be its output.
+        static_gates: Whether the gates are their biases alone. Two rounds then do what more would. Defaults to `False`.
+        gate_activation: Activation function $\phi$ of the gates, elementwise. Defaults to `"sigmoid"`. With `"tanh"`,
+            gates are between -1 and 3.
         gate_initializer: Initializer of each $Q$ and $R$, or of each of their factors. Defaults to
             `"glorot_uniform"`.
         gate_regularizer: Regularizer of each $Q$ and $R$, `None` by default.
@@ -114,10 +114,10 @@ class MogrifierCell(CoreWrapperCell):
         rank: int | None = None,
         zigzag: bool = True,
         gate_bias: bool = False,
-        static_gates: bool = False,
-        gate_activation: Activation = "sigmoid",
         core: str = "lstm",
         cell: Any = None,
+        static_gates: bool = False,
+        gate_activation: Activation = "sigmoid",
         gate_initializer: Initializer = "glorot_uniform",
         gate_regularizer: Regularizer = None,
         gate_constraint: Constraint = None,

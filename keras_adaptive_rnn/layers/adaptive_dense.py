@@ -159,7 +159,7 @@ class AdaptiveDense(Affine):
             times * sum(self._entries), kernel_initializer=initializer, name="policy", dtype=self.dtype_policy
         )
 
-    def _diagonals(self, inputs):
+    def diagonals(self, inputs):
         """Returns the adaptive diagonals, in order."""
         vector = ops.cast(self.policy_layer(inputs), self.compute_dtype)
         if isinstance(self.policy, str):
@@ -176,14 +176,19 @@ class AdaptiveDense(Affine):
         return [vector[..., start:end] for start, end in itertools.pairwise(ends)]
 
     def call(self, inputs):
-        diagonals = iter(self._diagonals(inputs))
-        x = inputs
+        diagonals = self.diagonals(inputs)
+        x = self.adapted(inputs, diagonals)
+        if self.use_bias:
+            x = x + diagonals[-1] * self.bias
+        return self.activation(x)
+
+    def adapted(self, x, diagonals):
+        """Returns the product of the adapted matrices and `x`, without the bias."""
+        diagonals = iter(diagonals)
         for k in range(len(self.kernel_maps) + 1):
             x = self.kernel_maps[k - 1](x) if k > 0 else x
             x = x * next(diagonals) if k in self._adapted else x
-        if self.use_bias:
-            x = x + next(diagonals) * self.bias
-        return self.activation(x)
+        return x
 
     def compute_output_shape(self, input_shape):
         return (*input_shape[:-1], self.units)

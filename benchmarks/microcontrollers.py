@@ -1,0 +1,145 @@
+"""Single time steps in the interpreter of LiteRT for Microcontrollers: which cells run there, and in how many bytes.
+
+    KERAS_BACKEND=tensorflow python -m benchmarks.microcontrollers --json benchmarks/microcontrollers.json
+
+For each cell of 64 units that reads 40 numbers, such as the bands of a spectrum: the bytes of the file; the least
+arena, the memory of all that is no weight, in which the interpreter runs it; the operations that it takes; the largest
+difference of its outputs from those of `predict` over `--check-steps` steps; and the median time of a step on this
+machine, in a Python loop. It takes `pip install --no-deps tflite-micro`. `--report` prints what the file holds.
+"""
+
+import argparse
+import os
+import pathlib
+import statistics
+import tempfile
+import time
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import keras
+import numpy as np
+from rich.progress import track
+
+import keras_adaptive_rnn as kar
+from benchmarks.contenders import CELLS
+from benchmarks.one_step import perturbed
+from benchmarks.rows import add, read
+from keras_adaptive_rnn._command_line import without_logs
+from tests import runtimes
+
+KEY = ("layer",)
+UNITS, FEATURES = 64, 40
+LAYERS = {
+    "keras.layers.LSTM": lambda: keras.layers.LSTM(UNITS, return_sequences=True),
+    "keras.layers.GRU": lambda: keras.layers.GRU(UNITS, return_sequences=True),
+    **{name: lambda make=make: kar.RNN(make(UNITS), return_sequences=True) for name, make in CELLS.items()},
+    "Skip": lambda: kar.RNN(kar.SkipCell(kar.GRUCell(UNITS)), return_sequences=True),
+}
+
+
+class Micro:
+    """A file in the interpreter, as a function from a dict of arrays to a dict of arrays.
+
+    Args:
+        contents: The file.
+        arena: Bytes of its arena.
+    """
+
+    def __init__(self, contents, arena):
+        from tflite_micro.python.tflite_micro import runtime
+
+        model = runtime.convert_bytearray_to_object(contents)
+        (graph,), (signature,) = model.subgraphs, model.signatureDefs
+        self.inputs, self.outputs = (
+            {each.name.decode(): list(of_graph).index(each.tensorIndex) for each in of_signature}
+            for of_graph, of_signature in ((graph.inputs, signature.inputs), (graph.outputs, signature.outputs))
+        )
+        names = {value: name for name, value in vars(runtime.schema_fb.BuiltinOperator).items() if name.isupper()}
+        codes = map(runtime.get_builtin_code_from_operator_code, model.operatorCodes)
+        self.operations = sorted(names[code] for code in codes)
+        self.interpreter = runtime.Interpreter.from_bytes(contents, arena_size=arena)
+
+    def __call__(self, feeds):
+        for name, value in feeds.items():
+            self.interpreter.set_input(value, self.inputs[name])
+        self.interpreter.invoke()
+        return {name: self.interpreter.get_output(place).copy() for name, place in self.outputs.items()}
+
+
+def least_arena(contents):
+    """Returns the fewest bytes, in hundreds, in which the interpreter runs a file."""
+    too_few, enough = 0, 10 * len(contents) // 100
+    while enough - too_few > 1:
+        middle = (too_few + enough) // 2
+        try:
+            Micro(contents, 100 * middle)
+        except RuntimeError:
+            too_few = middle
+        else:
+            enough = middle
+    return 100 * enough
+
+
+def measured(make, check_steps, steps):
+    """Returns the row of a layer."""
+    rng = np.random.default_rng(0)
+    model = perturbed(keras.Sequential([keras.Input((None, FEATURES)), make()]), rng)
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "step.tflite"
+        kar.export_step(model, path, "litert", verbose=False)
+        contents = path.read_bytes()
+    found = {"bytes": len(contents)}
+    try:
+        with without_logs():
+            run = Micro(contents, None)
+            found["arena bytes"] = least_arena(contents)
+    except RuntimeError as error:
+        return found | {"refused": " ".join(str(error).split())}
+    sequence = rng.normal(size=(1, check_steps, FEATURES)).astype("float32")
+    states = runtimes.zero_states(kar.step_model(model))
+    outputs = runtimes.read(run, sequence, states)["output"]
+    found["operations"] = run.operations
+    found["difference"] = float(np.abs(outputs - model.predict(sequence, verbose=0)).max())
+    feeds, times = {"inputs": sequence[:, 0], **states}, []
+    for _ in range(steps):
+        begun = time.perf_counter()
+        run(feeds)
+        times.append(time.perf_counter() - begun)
+    return found | {"microseconds": 1e6 * statistics.median(times)}
+
+
+def report(rows):
+    """Returns lines of Markdown."""
+    lines = ["| cell | file, kB | arena, kB | step, µs | difference | operations |"]
+    lines.append("| --- |" + " ---: |" * 4 + " --- |")
+    for row in rows:
+        if "refused" in row:
+            lines.append(f"| `{row['layer']}` | {row['bytes'] / 1000:.1f} | refused | | | {row['refused']} |")
+            continue
+        numbers = f"{row['bytes'] / 1000:.1f} | {row['arena bytes'] / 1000:.1f} | {row['microseconds']:.0f}"
+        operations = ", ".join(row["operations"]).lower()
+        lines.append(f"| `{row['layer']}` | {numbers} | {row['difference']:.1e} | {operations} |")
+    return lines
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--layers", nargs="+", choices=LAYERS, default=list(LAYERS))
+    parser.add_argument("--check-steps", type=int, default=1000)
+    parser.add_argument("--steps", type=int, default=1000, help="timed")
+    parser.add_argument("--report", action="store_true")
+    parser.add_argument("--json", type=pathlib.Path)
+    options = parser.parse_args(arguments)
+    if options.report:
+        print(*report(read(options.json, KEY).values()), sep="\n")
+        return
+    for name in track(options.layers, "Writing and running"):
+        row = {"layer": name, **measured(LAYERS[name], options.check_steps, options.steps)}
+        print(row, flush=True)
+        if options.json is not None:
+            add(options.json, KEY, [row])
+
+
+if __name__ == "__main__":
+    main()
