@@ -138,7 +138,8 @@ def session(number):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="it reads from /proc which processes there are")
-@pytest.mark.parametrize("stop", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=nightly)], ids=["ctrl_c", "kill"])
+@nightly
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL], ids=["ctrl_c", "kill"])
 def test_no_process_is_left_when_it_is_stopped(stop, tmp_path):
     # So much, and so long, that it is far from its end when it is stopped.
     np.savez(tmp_path / "data.npz", x=np.repeat(X, 50, axis=0), y=np.repeat(Y, 50, axis=0))
