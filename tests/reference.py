@@ -221,16 +221,17 @@ def grid_block(w, hidden, memory):
 
 
 def policy(w, v, states, kind):
-    """Returns the latent and the states of a policy: equation 7 or 8."""
+    """Returns the latent and the states of a policy: equation 7 or 8, or another cell."""
     if kind == "static":
         return np.maximum(v @ w["policy_map/kernel"] + w["policy_bias/bias"], 0.0), []
-    return lstm(inside(w, "policy"), v, states)
+    return (lstm if kind == "recurrent" else kind)(inside(w, "policy"), v, states)
 
 
 def adaptive(core, w, x, states, kind="recurrent", adaptation="io", tied=True, context=()):
     """Equation 9, gate by gate. `core` is `lstm` or `elman`, of which only the gates' functions are left to it."""
     gates = 4 if core is lstm else 1
-    own, policy_states = (states[:-2], states[-2:]) if kind == "recurrent" else (states, [])
+    count = 2 if core is lstm else 1
+    own, policy_states = states[:count], states[count:]
     h = own[0]
     z, policy_states = policy(w, np.concatenate([x, h, *context], 1), policy_states, kind)
     pi = np.tanh(z @ w["sub_policies/kernel"])

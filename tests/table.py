@@ -262,6 +262,12 @@ CELL_ROWS = {
                 lambda: kar.AdaptiveLSTMCell(4, policy_units=3, policy="static", tied=False),
                 adaptive(ref.lstm, policy="static", tied=False),
             ),
+            "adaptive_lstm_policy_cell": (
+                lambda: kar.AdaptiveLSTMCell(
+                    4, policy_cell=kar.RecurrentHighwayCell(3, depth=2, name="policy"), policy_dropout=0.3
+                ),
+                adaptive(ref.lstm, policy=partial(ref.recurrent_highway, depth=2)),
+            ),
             "adaptive_lstm_sva": (
                 lambda: kar.AdaptiveLSTMCell(4, policy_units=3, adaptation="sva", trainable_initial_state=True),
                 adaptive(ref.lstm, adaptation="sva"),

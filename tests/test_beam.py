@@ -9,7 +9,10 @@ from keras import ops
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn.evaluation import CopyPenalty, beam_search
+from tests.backends import in_turns
 from tests.golden_training import cases
+
+pytestmark = in_turns
 
 
 def table_step(log_probs, p_gen=None):

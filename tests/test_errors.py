@@ -85,6 +85,23 @@ BAD_ARGUMENTS = [
     (lambda: kar.AdaptiveLSTMCell(4, adaptation="sva", rank=0), ValueError, ["`rank`", "rank=0"]),
     (lambda: kar.AdaptiveLSTMCell(4, adaptation="sva", rank="a"), TypeError, ["`rank`", "rank='a'", "None"]),
     (lambda: kar.AdaptiveLSTMCell(4, policy_dropout=1.0), ValueError, ["`policy_dropout`", "1.0"]),
+    (lambda: kar.AdaptiveLSTMCell(4, policy_cell=keras.layers.Dense(3)), ValueError, ["`policy_cell`", "Dense"]),
+    (
+        lambda: kar.AdaptiveLSTMCell(4, policy="static", policy_cell=kar.GRUCell(3)),
+        ValueError,
+        ["`policy_cell`", "GRUCell", "policy='static'"],
+    ),
+    (
+        lambda: kar.AdaptiveLSTMCell(4, policy_units=5, policy_cell=kar.GRUCell(3)),
+        ValueError,
+        ["`policy_units`", "policy_units=5", "3"],
+    ),
+    (
+        lambda: kar.AdaptiveRNNCell(4, policy_cell=kar.GRUCell(3, trainable_initial_state=True)),
+        ValueError,
+        ["`policy_cell`", "trainable_initial_state=True"],
+    ),
+    (lambda: kar.AdaptiveLSTM(4, policy_cell=kar.GRUCell(3)), TypeError, ["`policy_cell`"]),
     (lambda: kar.AdaptiveLSTMCell(4, policy_dropout="a"), TypeError, ["`policy_dropout`", "'a'", "below 1"]),
     (lambda: kar.AdaptiveLSTMCell(4, policy_initializer=3), ValueError, ["`policy_initializer`", "=3"]),
     (lambda: kar.AdaptiveLSTMCell(4, per_gate_dropout=True), TypeError, ["`per_gate_dropout`", "help("]),

@@ -111,16 +111,16 @@ def rewriting():
 READ_TOKENS = (lstm_jump, skim_or_read, rewriting)
 CASES = {
     "tensorflow": [
-        *((several, format) for format in one_in(2, FORMATS)),
+        *((several, format) for format in one_in(3, FORMATS)),
         *((deciding, format) for format in one_in(2, ("onnx", "tf_saved_model"))),
         *((feed_forward, format) for format in one_in(3, FORMATS)),
-        *((linear, format) for format in ("litert", "onnx")),
+        *((linear, format) for format in one_in(2, ("litert", "onnx"))),
         *((lstm_jump, format) for format in one_in(2, ("onnx", "litert"))),
         (skim_or_read, "tf_saved_model"),
         (rewriting, "litert"),
     ],
     "jax": [
-        *((make, format) for make in (several, deciding, lstm_jump, skim_or_read) for format in one_in(2, FORMATS)),
+        *((make, format) for make in (several, deciding, lstm_jump, skim_or_read) for format in one_in(3, FORMATS)),
         *((feed_forward, format) for format in one_in(3, FORMATS)),
         (linear, "onnx"),
         (rewriting, "onnx"),

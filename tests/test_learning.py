@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import keras_adaptive_rnn as kar
-from tests.backends import one_in
+from tests.backends import in_turns, one_in
 from tests.table import CELL_ROWS
 
 LENGTH, BATCH, STEPS_A_ROUND, SOLVED = 30, 64, 25, 0.01
@@ -58,6 +58,7 @@ def train(row, seed):
     return history.history["val_loss"]
 
 
+@in_turns
 @pytest.mark.parametrize("name", NAMES)
 def test_it_learns_to_add(name):
     # A start may stay on the plateau of 1/6 for long, and where the roundings of a processor lead, nobody knows.

@@ -7,6 +7,9 @@ from keras import ops
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import evaluation
+from tests.backends import in_turns
+
+pytestmark = in_turns
 
 V, OOV = 6, 3
 

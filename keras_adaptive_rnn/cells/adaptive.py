@@ -1,5 +1,7 @@
 """Adaptive cells: a small policy network rescales the linear maps of a gated cell in every step."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
@@ -7,13 +9,13 @@ from keras_adaptive_rnn import _arguments, activations, initializers, maps
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn._types import Initializer
-from keras_adaptive_rnn.cells.bases.any_cell import split_sizes
+from keras_adaptive_rnn.cells.bases import any_cell
 from keras_adaptive_rnn.cells.bases.compared import Compared, quarter
 from keras_adaptive_rnn.cells.bases.gated import GatedCell
 from keras_adaptive_rnn.cells.elman import ElmanCell
 from keras_adaptive_rnn.cells.lstm import LSTMCell
 
-POLICIES = ("static", "recurrent")
+POLICIES, POLICY_UNITS = ("static", "recurrent"), 100
 ADAPTATIONS = ("io", "input", "output", "sva")
 
 
@@ -23,8 +25,8 @@ class AdaptiveGatedCell(GatedCell):
     $$a = D^{x,2} W D^{x,1} x_t + D^{h,2} V D^{h,1} h_{t-1} + D^b b, \qquad D^k = \mathrm{diag}(\tanh(z_t U^k))$$
 
     Args:
-        units, policy_units, policy, adaptation, tied, rank, policy_dropout, policy_initializer, kernel_initializer: As
-            in `keras_adaptive_rnn.AdaptiveLSTMCell`.
+        units, policy_units, policy, policy_cell, adaptation, tied, rank, policy_dropout, policy_initializer,
+            kernel_initializer: As in `keras_adaptive_rnn.AdaptiveLSTMCell`.
         **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`.
     """
 
@@ -36,8 +38,9 @@ class AdaptiveGatedCell(GatedCell):
         self,
         units: int,
         *,
-        policy_units: int = 100,
+        policy_units: int = POLICY_UNITS,
         policy: str = "recurrent",
+        policy_cell: Any = None,
         adaptation: str = "io",
         tied: bool = True,
         rank: int | None = None,
@@ -61,7 +64,12 @@ class AdaptiveGatedCell(GatedCell):
         self.policy_initializer = _arguments.resolve("policy_initializer", policy_initializer, initializers.get)
         self.core_state_size = list(self.state_size)
         self.context_size = 0
-        if self.policy == "recurrent":
+        self._makes_policy = policy_cell is None
+        if not self._makes_policy:
+            self.policy_cell = self._checked_policy(policy_cell, policy_units)
+            self.policy_units = any_cell.output_size(self.policy_cell)
+            self.state_size = [*self.core_state_size, *any_cell.as_list(self.policy_cell.state_size)]
+        elif self.policy == "recurrent":
             seed = fold_in(self.seed, "policy")
             self.policy_cell = LSTMCell(self.policy_units, seed=seed, name="policy", dtype=self.dtype_policy)
             self.state_size = [*self.core_state_size, *self.policy_cell.state_size]
@@ -70,6 +78,31 @@ class AdaptiveGatedCell(GatedCell):
             self.policy_bias = maps.Bias(
                 self.policy_units, [keras.initializers.Zeros()], name="policy_bias", dtype=self.dtype_policy
             )
+
+    def _checked_policy(self, cell, policy_units):
+        """Returns a cell for the policy, or raises an error."""
+        if self.policy != "recurrent":
+            raise ValueError(
+                "Argument `policy_cell` must be None unless policy='recurrent'. "
+                f"Received: policy_cell={cell!r}, policy={self.policy!r}"
+            )
+        cell = any_cell.validate_cell("policy_cell", cell)
+        size = any_cell.output_size(cell)
+        if policy_units not in (POLICY_UNITS, size):
+            raise ValueError(
+                f"Argument `policy_units` must be the size of the output of `policy_cell`, {size}, or not be given. "
+                f"Received: policy_units={policy_units!r}"
+            )
+        if any_cell.has_trainable_initial_state(cell):
+            raise ValueError(
+                "Argument `policy_cell` must be a cell whose initial state is not trained; with "
+                "trainable_initial_state=True, the adaptive cell trains that of the policy, too. "
+                f"Received: policy_cell={cell!r}"
+            )
+        return cell
+
+    def config_value(self, name):
+        return None if name == "policy_cell" and self._makes_policy else super().config_value(name)
 
     # Weights.
 
@@ -102,7 +135,8 @@ class AdaptiveGatedCell(GatedCell):
         self.policy_sizes = sizes
         summary = self.input_size + self.state_size[0] + self.context_size
         if self.policy == "recurrent":
-            self.policy_cell.build((None, summary))
+            if not getattr(self.policy_cell, "built", True):
+                self.policy_cell.build((None, summary))
         else:
             self.policy_map.build_blocks((1,), summary)
             self.policy_bias.build()
@@ -136,6 +170,9 @@ class AdaptiveGatedCell(GatedCell):
         """Returns the policy latent $z_t$ for the summary $v_t$, and the states of the policy."""
         if self.policy == "static":
             z = ops.relu(self.policy_bias(self.policy_map(v, run), run))
+        elif not self._makes_policy:
+            projected = any_cell.project(self.policy_cell, v, run, self.compute_dtype)
+            z, states = any_cell.step(self.policy_cell, projected, states, run, self.compute_dtype)
         else:
             z, c = states
             z = self.drop(z, "policy_dropout", run)
@@ -145,7 +182,7 @@ class AdaptiveGatedCell(GatedCell):
     def sub_policies_of(self, z, run):
         """Returns the diagonals $D^k$ as vectors, by name: `x1`, `h1`, `x2`, `h2`, `b`."""
         pi = activations.tanh(self.sub_policies(z, run))
-        return dict(zip(self.policy_sizes, split_sizes(pi, self.policy_sizes.values()), strict=True))
+        return dict(zip(self.policy_sizes, any_cell.split_sizes(pi, self.policy_sizes.values()), strict=True))
 
     def adapted(self, v, name, d, run):
         """Returns $D^2 W D^1 v$ for the inputs (`"x"`) or the state (`"h"`), by the diagonals of `sub_policies_of`."""
@@ -202,12 +239,15 @@ class AdaptiveLSTMCell(AdaptiveGatedCell, LSTMCell):
         units: Positive integer, dimensionality of the output space.
         policy_units: Positive integer, size of $z$. Defaults to `100`.
         policy: `"recurrent"` (default), equation 8, or `"static"` (equation 7).
+        policy_cell: A cell object, to be a recurrent policy in place of the LSTM, such as
+            `keras_adaptive_rnn.RecurrentHighwayCell(100)`, which the authors tried; $z$ is its output. Defaults to
+            `None`.
         adaptation: `"io"` (default), `"input"`, `"output"` or `"sva"`.
         tied: Whether the gates share the first $D$ (with `"sva"`, $R$ and $D$), which takes half the time. Defaults to
             `True`.
         rank: Positive integer, the number of singular values with `"sva"`; `None` (default) for the maximum.
-        policy_dropout: Float in `[0, 1)`, fraction of $z$ to drop wherever it is read, with one mask per sequence.
-            Defaults to `0.0`.
+        policy_dropout: Float in `[0, 1)`, fraction of $z$ to drop wherever it is read, with one mask per sequence; a
+            `policy_cell` itself has its own `recurrent_dropout`. Defaults to `0.0`.
         policy_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
         kernel_initializer, recurrent_initializer: Initializers of $W$ and $V$. Default to `"orthogonal"`, which makes
             the concatenated gates semi-orthogonal, as in the authors' code.
@@ -219,13 +259,14 @@ class AdaptiveLSTMCell(AdaptiveGatedCell, LSTMCell):
     Call arguments:
         inputs: Tensor `[batch, features]`.
         states: List of tensors: $h$ and $c$, each `[batch, units]`; with a recurrent policy also $z$ and the policy's
-            own memory, each `[batch, policy_units]`.
+            own memory, each `[batch, policy_units]`, or the states of `policy_cell`.
         training: Whether dropout is on.
 
     Returns: `output, states`; the output is $h$.
 
     Raises:
-        ValueError: An argument is out of range, or `rank` is given without `adaptation="sva"`.
+        ValueError: An argument is out of range, `rank` is given without `adaptation="sva"`, or `policy_cell` with a
+            static policy or another size than `policy_units`.
         TypeError: An argument is unknown or of the wrong type.
 
     Example:
@@ -258,7 +299,7 @@ class AdaptiveRNNCell(AdaptiveGatedCell, ElmanCell):
 
     Args:
         units: Positive integer, dimensionality of the output space.
-        policy_units, policy, adaptation, rank, policy_dropout, policy_initializer: As in
+        policy_units, policy, policy_cell, adaptation, rank, policy_dropout, policy_initializer: As in
             `keras_adaptive_rnn.AdaptiveLSTMCell`.
         tied: As in `keras_adaptive_rnn.AdaptiveLSTMCell`. It makes no difference with one gate.
         kernel_initializer: Initializer of $W$. Defaults to `"orthogonal"`.

@@ -13,6 +13,8 @@ class StackedAdaptiveCells(CompositeCell):
     takes_arguments_of = AdaptiveGatedCell
     # They belong to the cells.
     fixed_arguments = ("dropout", "recurrent_dropout")
+    # Each cell has a policy of its own.
+    refused_arguments = ("policy_cell",)
 
     def __init__(self, units: list[int], **kwargs):
         super().__init__(**kwargs)

@@ -357,6 +357,8 @@ class AdaptiveLayer(CellLayer, cell_class=cells.AdaptiveLSTMCell):
 
     noise_rates = ("output_dropout",)
     stack_class = cells.StackedAdaptiveLSTMCells
+    # A cell object is for one cell: `RNN(AdaptiveLSTMCell(...))`.
+    refused_arguments = ("policy_cell",)
     # Stacks of adaptive cells have connections of their own.
     fixed_arguments = ("connection",)
 
