@@ -96,24 +96,25 @@ def adapted_matrices(layer: keras.layers.Layer, inputs: Tensor) -> dict[str, np.
             # Each row of the matrices is the product with a unit vector.
             diagonals = [ops.expand_dims(each, -2) for each in layer.diagonals(x)]
             return {"x": to_numpy(layer.adapted(ops.eye(x.shape[-1], dtype=layer.compute_dtype), diagonals))}
-    runner = loop_of(layer).runner if isinstance(layer, keras.layers.RNN) else None
-    cells = {} if runner is None else cells_of(runner.cell)
-    cells = {path: cell for path, cell in cells.items() if isinstance(cell, AdaptiveGatedCell)}
-    if not cells:
+    cells = cells_of(loop_of(layer).cell) if isinstance(layer, keras.layers.RNN) else {}
+    adaptive = {path: cell for path, cell in cells.items() if isinstance(cell, AdaptiveGatedCell)}
+    if not adaptive:
         raise ValueError(
             "Argument `layer` must be an `AdaptiveDense`, or a recurrent layer around adaptive cells. "
             f"Received: layer={layer!r}"
         )
-    gates, found = trace(layer, inputs).gates, {}
-    for path, cell in cells.items():
+    gates, found, runner = trace(layer, inputs).gates, {}, loop_of(layer).runner
+    for path, cell in adaptive.items():
+        of_cell = {key: gates[f"{path}policy_{key}"] for key in cell.policy_sizes}
+        steps = next(iter(of_cell.values())).shape[:2]
+        to_tensor = functools.partial(ops.convert_to_tensor, dtype=cell.compute_dtype)
         for name, size in (("x", cell.input_size), ("h", cell.core_state_size[0])):
-            diagonals = {key: gates[f"{path}policy_{key}"] for key in cell.policy_sizes}
-            steps = next(iter(diagonals.values())).shape[:2]
-            rows = {key: np.repeat(each.reshape(-1, each.shape[-1]), size, axis=0) for key, each in diagonals.items()}
             units = np.tile(np.eye(size), (steps[0] * steps[1], 1))
             with engine.inference():
-                to_tensor = functools.partial(ops.convert_to_tensor, dtype=cell.compute_dtype)
-                rows = {key: to_tensor(each) for key, each in rows.items()}
-                product = cell.adapted(to_tensor(units), name, rows, runner.start(len(units)))
+                d = {
+                    key: to_tensor(np.repeat(each.reshape(-1, each.shape[-1]), size, axis=0))
+                    for key, each in of_cell.items()
+                }
+                product = cell.adapted(to_tensor(units), name, d, runner.start(len(units)))
             found[f"{path}{name}"] = to_numpy(product).reshape(*steps, size, -1)
     return found
