@@ -556,3 +556,27 @@ def test_what_is_traced_for_a_gpu_computes_the_same(name, dtype, rng):
     tolerance = {"rtol": 1e-4, "atol": 1e-5} if dtype == "float32" else {"rtol": 0.05, "atol": 0.05}
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(np.asarray(one, "float32"), np.asarray(other, "float32"), **tolerance)
+
+
+@pytest.mark.skipif(keras.backend.backend() != "jax", reason="JAX traces for another platform than it runs on")
+@pytest.mark.parametrize("name", one_in(2, ["mogrifier", "gru"]))
+def test_second_derivatives_of_what_is_traced_for_a_gpu(name, rng):
+    import jax
+
+    layer, x = kar.RNN(TRACED[name](), return_sequences=True), rng.normal(size=(2, 5, 3)).astype("float32")
+    layer.build(x.shape)
+    values, others = ([v.value for v in group] for group in (layer.trainable_variables, layer.non_trainable_variables))
+    mask = np.array([[True] * 5, [True, True, True, False, False]])
+
+    def of_platform(platform):
+        def loss(values, x):
+            return ops.sum(ops.square(layer.stateless_call(values, others, x, mask=mask)[0]))
+
+        def norm(values, x):
+            return sum(ops.sum(ops.square(each)) for each in jax.tree.leaves(jax.grad(loss, argnums=(0, 1))(values, x)))
+
+        with tracing_for(platform):
+            return jax.jit(jax.grad(norm, argnums=(0, 1)))(values, x)
+
+    for one, other in zip(*(jax.tree.leaves(of_platform(platform)) for platform in ("cpu", "gpu")), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-4)

@@ -100,6 +100,8 @@ def deferred_scan(bind, weights, carry, xs, always=False):
     products = Products(bind, weights, carry, xs, always)
     if not products.taps:
         return lax.scan(_keeping_little(bind(weights, jnp.matmul)), carry, xs)
+    if _on_gpu() and _all_inexact(carry, jax.eval_shape(bind(weights, jnp.matmul), carry, _first(xs))):
+        return launching_little(products, weights, carry, xs)
 
     def run(weights, taps, carry, xs):
         def one(carry, now):
@@ -132,6 +134,97 @@ def deferred_scan(bind, weights, carry, xs, always=False):
     return loop(weights, carry, xs)
 
 
+def launching_little(products, weights, carry, xs):
+    """`deferred_scan` for a GPU, where launching a kernel takes longer than most operations of a step.
+
+    For its gradient, a step writes its states and products, as one tensor, and the gradient computes all else again,
+    which XLA puts into the kernels that read it. The gradient of a step writes one tensor, too.
+
+    Args:
+        products: The `Products`.
+        weights, carry, xs: As in `deferred_scan`.
+    """
+    bind, states = products.bind, jax.tree.structure(carry)
+    kept = Joined([*jax.tree.leaves(carry), *products.taps])
+    written = Joined([*products.taps, *products.factors])
+
+    @jax.custom_vjp
+    def loop(weights, carry, xs):
+        return lax.scan(bind(weights, jnp.matmul), carry, xs)
+
+    def forward(weights, carry, xs):
+        def one(carry, x):
+            results = []
+
+            def matmul_impl(a, kernel):
+                result = jnp.matmul(a, kernel)
+                if products.place(a, kernel, weights) is not None:
+                    results.append(result)
+                return result
+
+            new, y = bind(weights, matmul_impl)(carry, x)
+            return new, (y, kept.join([*jax.tree.leaves(carry), *results]))
+
+        carry, (ys, past) = lax.scan(one, carry, xs)
+        return (carry, ys), (weights, xs, past)
+
+    def backward(residuals, gradients):
+        weights, xs, past = residuals
+        kernels, others = products.split(weights)
+        leaves, whole = jax.tree.flatten(xs)
+        # Masks and the like have no gradient.
+        places = [k for k, leaf in enumerate(leaves) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
+
+        def one(now, this):
+            d_carry, d_others = now
+            x, d_y, past = this
+            past = kept.split(past)
+            carry, results = jax.tree.unflatten(states, past[: states.num_leaves]), past[states.num_leaves :]
+
+            def step(taps, others, carry, differentiable):
+                of_x, factors, weights = list(x), [], products.join(kernels, others)
+                for place, leaf in zip(places, differentiable, strict=True):
+                    of_x[place] = leaf
+
+                def matmul_impl(a, kernel):
+                    if products.place(a, kernel, weights) is None:
+                        return jnp.matmul(a, kernel)
+                    factors.append(a)
+                    k = len(factors) - 1
+                    return known_product(a, kernel, taps[k], results[k])
+
+                return bind(weights, matmul_impl)(carry, jax.tree.unflatten(whole, of_x)), factors
+
+            zeros = [jnp.zeros(tap.shape, tap.dtype) for tap in products.taps]
+            _, pull, factors = jax.vjp(step, zeros, others, carry, [x[k] for k in places], has_aux=True)
+            d_taps, more, d_carry, d_x = pull((d_carry, d_y))
+            d_others = [a if a is None else a + b for a, b in zip(d_others, more, strict=True)]
+            return (d_carry, d_others), (d_x, written.join([*d_taps, *factors]))
+
+        d_carry, d_ys = gradients
+        begin = d_carry, [jnp.zeros_like(x) if x is not None and _all_inexact(x) else None for x in others]
+        (d_carry, d_others), (d_x, pairs) = lax.scan(one, begin, (leaves, d_ys, past), reverse=True)
+        pairs = written.split(pairs)
+        d_kernels = products.kernel_gradients(pairs[len(products.taps) :], pairs[: len(products.taps)])
+        d_leaves = dict(zip(places, d_x, strict=True))
+        d_xs = jax.tree.unflatten(whole, [d_leaves.get(k) for k in range(len(leaves))])
+        return products.join(d_kernels, d_others), d_carry, d_xs
+
+    loop.defvjp(forward, backward)
+    return loop(weights, carry, xs)
+
+
+@jax.custom_vjp
+def known_product(a, kernel, tap, result):
+    """Returns `result`, which is `a @ kernel`; its gradients are those of `tapped_product`."""
+    return result
+
+
+def _known_backward(kept, gradient):
+    a, kernel, result = kept
+    return (*_product_backward((a, kernel), gradient), jnp.zeros_like(result))
+
+
 class Products:
     """The products of a step with those weights whose gradients are formed once for all steps.
 
@@ -143,27 +236,25 @@ class Products:
 
     def __init__(self, bind, weights, carry, xs, always):
         self.bind, self.always = bind, always
-        self.places, self.taps, self.dims, factors = [], [], [], []
+        self.places, self.taps, self.dims, self.factors = [], [], [], []
 
         def trace(weights, carry, x):
             def matmul_impl(a, kernel):
                 e = jnp.matmul(a, kernel)
-                place = self._place(a, kernel, weights)
+                place = self.place(a, kernel, weights)
                 if place is not None:
                     self.places.append(place)
                     self.taps.append(jax.ShapeDtypeStruct(e.shape, e.dtype))
                     self.dims.append(kernel.ndim)
-                    factors.append(jax.ShapeDtypeStruct(a.shape, a.dtype))
+                    self.factors.append(jax.ShapeDtypeStruct(a.shape, a.dtype))
                 return e
 
             return bind(weights, matmul_impl)(carry, x)
 
-        first = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), xs)
-        if reads_elsewhere(trace, weights, carry, first):
+        if reads_elsewhere(trace, weights, carry, _first(xs)):
             self.taps = []
-        self.of_taps, self.of_factors = Joined(self.taps), Joined(factors)
 
-    def _place(self, a, kernel, weights):
+    def place(self, a, kernel, weights):
         """Returns the place of `kernel` among the weights, or `None` if its gradient is formed in each step."""
         if not (self.always or not _on_cpu() or tuning.batches_gradient(kernel, a.shape[-2])):
             return None
@@ -171,22 +262,20 @@ class Products:
 
     def zeros(self, xs):
         length = jax.tree.leaves(xs)[0].shape[0]
-        return jax.tree.map(
-            lambda tap: jnp.zeros((length, *tap.shape), tap.dtype), jax.eval_shape(self.of_taps.join, self.taps)
-        )
+        return [jnp.zeros((length, *tap.shape), tap.dtype) for tap in self.taps]
 
     def step(self, weights, taps, carry, x):
         """Returns the results of a step, and what each kernel has multiplied."""
-        factors, taps = [], self.of_taps.split(taps)
+        factors = []
 
         def matmul_impl(a, kernel):
-            if self._place(a, kernel, weights) is None:
+            if self.place(a, kernel, weights) is None:
                 return jnp.matmul(a, kernel)
             factors.append(a)
             return tapped_product(a, kernel, taps[len(factors) - 1])
 
         carry, y = self.bind(weights, matmul_impl)(carry, x)
-        return carry, y, self.of_factors.join(factors)
+        return carry, y, factors
 
     def split(self, weights):
         """Returns the weights of the products by their places, and a list of the others, each with `None` for these."""
@@ -198,7 +287,7 @@ class Products:
 
     def kernel_gradients(self, factors, d_taps):
         """Returns the gradients of the kernels from what they multiplied and the products' gradients, of all steps."""
-        gradients, factors, d_taps = {}, self.of_factors.split(factors), self.of_taps.split(d_taps)
+        gradients = {}
         for place, a, e, ndim in zip(self.places, factors, d_taps, self.dims, strict=True):
             part = _outer(a, e, ndim)
             gradients[place] = gradients[place] + part if place in gradients else part
@@ -206,9 +295,7 @@ class Products:
 
 
 class Joined:
-    """Tensors that a step keeps, on a GPU as one of each dtype: it launches a kernel for each tensor that it writes.
-
-    Elsewhere, and where there is only one, they stay as they are.
+    """Tensors that a step writes, as one of each dtype: a GPU launches a kernel for each tensor that it writes.
 
     Args:
         like: List of what has the shapes and dtypes of the tensors of a step.
@@ -216,17 +303,12 @@ class Joined:
 
     def __init__(self, like):
         self.like, self.dtypes = like, list(dict.fromkeys(each.dtype for each in like))
-        self.is_joined = _on_gpu() and len(like) > 1
 
     def join(self, tensors):
-        if not self.is_joined:
-            return list(tensors)
         return [jnp.concatenate([x.reshape(-1) for x in tensors if x.dtype == dtype]) for dtype in self.dtypes]
 
     def split(self, joined):
         """Returns the tensors, with the leading axes of `joined`."""
-        if not self.is_joined:
-            return joined
         found, ends = [], dict.fromkeys(self.dtypes, 0)
         for like in self.like:
             start, whole = ends[like.dtype], joined[self.dtypes.index(like.dtype)]
@@ -258,6 +340,7 @@ def _product_backward(factors, gradient):
 
 
 tapped_product.defvjp(lambda a, kernel, tap: (tapped_product(a, kernel, tap), (a, kernel)), _product_backward)
+known_product.defvjp(lambda a, kernel, tap, result: (result, (a, kernel, result)), _known_backward)
 
 
 def _outer(a, e, ndim):
@@ -312,6 +395,15 @@ def preferred_linear_schedule(training):
     # In inference, XLA's loop keeps in the cache what a scan reads and writes for the whole sequence: 1.5 times as fast
     # at 256 units, 20 rows and 500 steps; training 0.9 times.
     return "associative" if not _on_cpu() else "scan" if training else "steps"
+
+
+def _first(xs):
+    """Returns the shapes and dtypes of what the first step reads."""
+    return jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), xs)
+
+
+def _all_inexact(*trees):
+    return all(jnp.issubdtype(leaf.dtype, jnp.inexact) for leaf in jax.tree.leaves(trees))
 
 
 def reads_elsewhere(function, *args):
