@@ -101,7 +101,7 @@ def deferred_scan(bind, weights, carry, xs, always=False):
     if not products.taps:
         return lax.scan(_keeping_little(bind(weights, jnp.matmul)), carry, xs)
     if _on_gpu() and _all_inexact(carry, jax.eval_shape(bind(weights, jnp.matmul), carry, _first(xs))):
-        return launching_little(products, weights, carry, xs)
+        return OneTensor(products, carry).scan(weights, carry, xs)
 
     def run(weights, taps, carry, xs):
         def one(carry, now):
@@ -134,7 +134,7 @@ def deferred_scan(bind, weights, carry, xs, always=False):
     return loop(weights, carry, xs)
 
 
-def launching_little(products, weights, carry, xs):
+class OneTensor:
     """`deferred_scan` for a GPU, where launching a kernel takes longer than most operations of a step.
 
     For its gradient, a step writes its states and products, as one tensor, and the gradient computes all else again,
@@ -142,76 +142,61 @@ def launching_little(products, weights, carry, xs):
 
     Args:
         products: The `Products`.
-        weights, carry, xs: As in `deferred_scan`.
+        carry: As in `deferred_scan`.
     """
-    bind, states = products.bind, jax.tree.structure(carry)
-    kept = Joined([*jax.tree.leaves(carry), *products.taps])
-    written = Joined([*products.taps, *products.factors])
 
-    @jax.custom_vjp
-    def loop(weights, carry, xs):
-        return lax.scan(bind(weights, jnp.matmul), carry, xs)
+    def __init__(self, products, carry):
+        self.products, self.states = products, jax.tree.structure(carry)
+        self.kept = Joined([*jax.tree.leaves(carry), *products.taps])
+        self.written = Joined([*products.taps, *products.factors])
 
-    def forward(weights, carry, xs):
+    def scan(self, weights, carry, xs):
+        loop = jax.custom_vjp(lambda weights, *args: lax.scan(self.products.bind(weights, jnp.matmul), *args))
+        loop.defvjp(self.forward, self.backward)
+        return loop(weights, carry, xs)
+
+    def forward(self, weights, carry, xs):
         def one(carry, x):
-            results = []
+            new, y, results = self.products.results(weights, carry, x)
+            return new, (y, self.kept.join([*jax.tree.leaves(carry), *results]))
 
-            def matmul_impl(a, kernel):
-                result = jnp.matmul(a, kernel)
-                if products.place(a, kernel, weights) is not None:
-                    results.append(result)
-                return result
+        carry, (ys, kept) = lax.scan(one, carry, xs)
+        return (carry, ys), (weights, xs, kept)
 
-            new, y = bind(weights, matmul_impl)(carry, x)
-            return new, (y, kept.join([*jax.tree.leaves(carry), *results]))
-
-        carry, (ys, past) = lax.scan(one, carry, xs)
-        return (carry, ys), (weights, xs, past)
-
-    def backward(residuals, gradients):
-        weights, xs, past = residuals
-        kernels, others = products.split(weights)
-        leaves, whole = jax.tree.flatten(xs)
-        # Masks and the like have no gradient.
-        places = [k for k, leaf in enumerate(leaves) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
+    def backward(self, residuals, gradients):
+        (weights, xs, kept), (d_carry, d_ys) = residuals, gradients
+        kernels, others = self.products.split(weights)
 
         def one(now, this):
-            d_carry, d_others = now
-            x, d_y, past = this
-            past = kept.split(past)
-            carry, results = jax.tree.unflatten(states, past[: states.num_leaves]), past[states.num_leaves :]
-
-            def step(taps, others, carry, differentiable):
-                of_x, factors, weights = list(x), [], products.join(kernels, others)
-                for place, leaf in zip(places, differentiable, strict=True):
-                    of_x[place] = leaf
-
-                def matmul_impl(a, kernel):
-                    if products.place(a, kernel, weights) is None:
-                        return jnp.matmul(a, kernel)
-                    factors.append(a)
-                    k = len(factors) - 1
-                    return known_product(a, kernel, taps[k], results[k])
-
-                return bind(weights, matmul_impl)(carry, jax.tree.unflatten(whole, of_x)), factors
-
-            zeros = [jnp.zeros(tap.shape, tap.dtype) for tap in products.taps]
-            _, pull, factors = jax.vjp(step, zeros, others, carry, [x[k] for k in places], has_aux=True)
+            (d_carry, d_others), (x, d_y, kept) = now, this
+            pull, factors = self.pull(kernels, others, x, kept)
             d_taps, more, d_carry, d_x = pull((d_carry, d_y))
             d_others = [a if a is None else a + b for a, b in zip(d_others, more, strict=True)]
-            return (d_carry, d_others), (d_x, written.join([*d_taps, *factors]))
+            # Masks and the like have no gradient.
+            d_x = jax.tree.map(lambda d: None if d.dtype == jax.dtypes.float0 else d, d_x)
+            return (d_carry, d_others), (d_x, self.written.join([*d_taps, *factors]))
 
-        d_carry, d_ys = gradients
         begin = d_carry, [jnp.zeros_like(x) if x is not None and _all_inexact(x) else None for x in others]
-        (d_carry, d_others), (d_x, pairs) = lax.scan(one, begin, (leaves, d_ys, past), reverse=True)
-        pairs = written.split(pairs)
-        d_kernels = products.kernel_gradients(pairs[len(products.taps) :], pairs[: len(products.taps)])
-        d_leaves = dict(zip(places, d_x, strict=True))
-        d_xs = jax.tree.unflatten(whole, [d_leaves.get(k) for k in range(len(leaves))])
-        return products.join(d_kernels, d_others), d_carry, d_xs
+        (d_carry, d_others), (d_xs, written) = lax.scan(one, begin, (xs, d_ys, kept), reverse=True)
+        written, count = self.written.split(written), len(self.products.taps)
+        d_kernels = self.products.kernel_gradients(written[count:], written[:count])
+        return self.products.join(d_kernels, d_others), d_carry, d_xs
 
-    loop.defvjp(forward, backward)
-    return loop(weights, carry, xs)
+    def pull(self, kernels, others, x, kept):
+        """Returns the function from the gradients of a step's results to those of its taps, and of what it read.
+
+        The other list holds what each kernel has multiplied.
+        """
+        products, kept, count = self.products, self.kept.split(kept), self.states.num_leaves
+        carry, results = jax.tree.unflatten(self.states, kept[:count]), kept[count:]
+
+        def step(taps, others, carry, x):
+            carry, y, factors = products.step(products.join(kernels, others), taps, carry, x, results)
+            return (carry, y), factors
+
+        taps = [jnp.zeros(tap.shape, tap.dtype) for tap in products.taps]
+        _, pull, factors = jax.vjp(step, taps, others, carry, x, has_aux=True)
+        return pull, factors
 
 
 @jax.custom_vjp
@@ -264,18 +249,33 @@ class Products:
         length = jax.tree.leaves(xs)[0].shape[0]
         return [jnp.zeros((length, *tap.shape), tap.dtype) for tap in self.taps]
 
-    def step(self, weights, taps, carry, x):
-        """Returns the results of a step, and what each kernel has multiplied."""
+    def step(self, weights, taps, carry, x, results=None):
+        """Returns the results of a step, and what each kernel has multiplied; `results` are those of the products."""
         factors = []
 
         def matmul_impl(a, kernel):
             if self.place(a, kernel, weights) is None:
                 return jnp.matmul(a, kernel)
             factors.append(a)
-            return tapped_product(a, kernel, taps[len(factors) - 1])
+            k = len(factors) - 1
+            if results is None:
+                return tapped_product(a, kernel, taps[k])
+            return known_product(a, kernel, taps[k], results[k])
 
         carry, y = self.bind(weights, matmul_impl)(carry, x)
         return carry, y, factors
+
+    def results(self, weights, carry, x):
+        """Returns the results of a step, and those of the products."""
+        results = []
+
+        def matmul_impl(a, kernel):
+            result = jnp.matmul(a, kernel)
+            results.extend([] if self.place(a, kernel, weights) is None else [result])
+            return result
+
+        carry, y = self.bind(weights, matmul_impl)(carry, x)
+        return carry, y, results
 
     def split(self, weights):
         """Returns the weights of the products by their places, and a list of the others, each with `None` for these."""
