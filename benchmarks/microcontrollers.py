@@ -34,6 +34,9 @@ LAYERS = {
     "keras.layers.LSTM": lambda: keras.layers.LSTM(UNITS, return_sequences=True),
     "keras.layers.GRU": lambda: keras.layers.GRU(UNITS, return_sequences=True),
     **{name: lambda make=make: kar.RNN(make(UNITS), return_sequences=True) for name, make in CELLS.items()},
+    "Mogrifier": lambda: kar.Mogrifier(UNITS, rank=8, return_sequences=True),
+    "LowRankGRU": lambda: kar.LowRankGRU(UNITS, rank=8, return_sequences=True),
+    "LowRankLSTM": lambda: kar.LowRankLSTM(UNITS, rank=8, return_sequences=True),
     "Skip": lambda: kar.RNN(kar.SkipCell(kar.GRUCell(UNITS)), return_sequences=True),
 }
 

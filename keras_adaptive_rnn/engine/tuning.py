@@ -27,8 +27,9 @@ HOISTED_WEIGHTS_PER_ROW = 200_000
 # H100, at 256 units, 20 rows and 35 steps (`benchmarks/gpu_programs.py`):
 # - inputs projected before the loop, and the gradients of all weights formed once for all steps, against the choices
 #   for a CPU: LSTM 18 and 23, GRU 18 and 22, Mogrifier 84 and 88, adaptive LSTM 56 and 61, low-rank GRU 37 and 37;
-# - and what the gradients of the weights take, kept as one tensor: Mogrifier 65;
-# - eight vanilla layers as a wavefront 46, step by step 80, layer by layer 131.
+# - and a step that keeps its states and products as one tensor, against one for each of what its gradient takes: LSTM
+#   14, GRU 15, Mogrifier 54, adaptive LSTM 39, low-rank GRU 28;
+# - eight vanilla layers as a wavefront 46 (43 with one tensor), step by step 80, layer by layer 131.
 
 # TensorFlow.
 
