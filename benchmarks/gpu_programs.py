@@ -127,12 +127,12 @@ def launches(found, name):
         found: What `computations` returns.
         name: Name of the computation.
     """
-    once, in_loops, trips, host = 0, 0, [], False
+    once, in_loops, trips, host, copies = 0, 0, [], False, False
     for line in found[name]:
-        match = INSTRUCTION.match(line)
-        if match is None or match[1] in FREE:
+        opcode = opcode_of(line)
+        copies = copies or opcode in BETWEEN_HOST_AND_DEVICE or bool(HOST.search(line))
+        if opcode is None or opcode in FREE:
             continue
-        opcode = match[1]
         if opcode == "while":
             trips_known = TRIPS.search(line)
             # Of a loop until a condition holds, one round is counted.
@@ -147,9 +147,9 @@ def launches(found, name):
             most = max(inner, key=lambda each: each["once"] + each["in loops"])
             once, in_loops = once + most["once"], in_loops + most["in loops"]
             trips, host = [*trips, *most["trips"]], host or any(each["host"] for each in inner)
+            copies = copies or any(each["copies"] for each in inner)
         else:
             once += 1
-    copies = any(HOST.search(line) or opcode_of(line) in BETWEEN_HOST_AND_DEVICE for line in found[name])
     return {"once": once, "in loops": in_loops, "trips": trips, "host": host, "copies": copies}
 
 

@@ -310,19 +310,8 @@ class Experiment:
 
     def plan_of_folder(self):
         """Returns the plan, which is made if there is none: without it, trials that are done fit to nothing."""
-        needs = (
-            "units",
-            "times",
-            "cells",
-            "left_out",
-            "minutes",
-            "memory",
-            "quantiles",
-            "schedule",
-            "versions",
-            "machine",
-            "date",
-        )
+        needs = ("units", "times", "cells", "left_out", "minutes", "schedule", "versions", "machine", "date")
+        needs += tuple(name for name, _ in EXTRAS)
         path = self.folder.path / "plan.json"
         try:
             plan = self.folder.read("plan", needs)

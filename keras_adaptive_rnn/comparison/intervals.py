@@ -71,6 +71,11 @@ def pinball_losses(residuals, intervals):
     for level, each in intervals.items():
         for place, sign in zip(LEVELS[level], (-1, 1), strict=True):
             # How far the truth is above the quantile.
-            above, share = -residuals[..., place] - sign * np.asarray(each["width"]), QUANTILES[place]
-            losses.append(np.maximum(share * above, (share - 1) * above))
+            above = -residuals[..., place] - sign * np.asarray(each["width"])
+            losses.append(pinball(above, QUANTILES[place]))
     return losses
+
+
+def pinball(above, share):
+    """Returns the pinball losses of quantiles, each of a share, by how far the truth is above them."""
+    return np.maximum(share * above, (share - 1) * above)

@@ -7,7 +7,7 @@ from keras import ops
 from keras_adaptive_rnn.comparison.candidates import ModelShape
 from keras_adaptive_rnn.comparison.data import last_layers
 from keras_adaptive_rnn.comparison.figures import JUDGED, joined
-from keras_adaptive_rnn.comparison.intervals import QUANTILES, ascending, conformal, pinball_losses
+from keras_adaptive_rnn.comparison.intervals import QUANTILES, ascending, conformal, pinball, pinball_losses
 from keras_adaptive_rnn.comparison.series import rolled
 from keras_adaptive_rnn.comparison.trials import Learner
 
@@ -62,8 +62,8 @@ class Quantiles(Learner):
     def losses(self, part, outputs):
         losses = []
         for block, rows in outputs:
-            above, shares = -self.residuals(part, block, rows), np.array(QUANTILES)
-            losses.append(np.maximum(shares * above, (shares - 1) * above).mean(axis=(1, 2)))
+            of_block = pinball(-self.residuals(part, block, rows), np.array(QUANTILES))
+            losses.append(of_block.mean(axis=(1, 2)))
         return np.concatenate(losses), None
 
     def summary(self, losses, accuracies):
