@@ -5,7 +5,7 @@
 
 A configuration is a layer around cells around cells, from this package, from Keras and from users, and what it meets:
 masks, initial states, a dtype policy. Each is compared with `keras.layers.RNN` in values and gradients, and goes
-through the other checks of `tests/outside/search.py`. Configurations have numbers, from `--seed` on: a search that was
+through one of the other checks of `tests/outside/search.py`, or through all of them. Configurations have numbers, from `--seed` on: a search that was
 stopped goes on with `--seed` and the number that it has reached. What fails is made as small as possible, and printed
 as Python that repeats it. The exit code is 1 if anything failed. Needs `pip install hypothesis rich`.
 """
@@ -19,10 +19,12 @@ import keras
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from tests.outside.run import report, search
+from tests.outside.run import forget, report, search
 
 # How often a search says where it is, if it cannot draw a bar.
 SECONDS_BETWEEN_LINES = 60
+# How many searches share the time to free what they leave.
+TOGETHER = 10
 
 
 def main(arguments=None):
@@ -32,7 +34,7 @@ def main(arguments=None):
     parser.add_argument("--seed", type=int, default=0, help="number of the first configuration (0)")
     parser.add_argument("--failures", type=int, default=10, help="stop after so many failures (10)")
     parser.add_argument(
-        "--every-check", action="store_true", default=None, help="run all checks on JAX and TensorFlow, too"
+        "--every-check", action="store_true", help="run all checks, not the comparison with Keras and one more"
     )
     options = parser.parse_args(arguments)
     for name in ("seconds", "configurations", "failures"):
@@ -73,6 +75,8 @@ def run(options, console):
             if done == options.configurations or failures == options.failures:
                 break
             failure = search(number, options.every_check)
+            if done % TOGETHER == TOGETHER - 1:
+                forget()
             if failure is not None:
                 failures += 1
                 console.print(report(number, failure), markup=False, highlight=False, soft_wrap=True)

@@ -2,10 +2,11 @@
 
 import pytest
 
-from tests.outside.run import FIXED, report, search
+from tests.backends import EVERY_ROW
+from tests.outside.run import FIXED, forget, report, search
 
 # Each test draws some: a process that starts a test has to wait for none of the others.
-TOGETHER = 5
+TOGETHER = 10
 
 
 @pytest.mark.parametrize("first", range(0, FIXED, TOGETHER))
@@ -13,5 +14,6 @@ TOGETHER = 5
 @pytest.mark.filterwarnings("ignore")
 def test_random_configurations(first):
     for number in range(first, first + TOGETHER):
-        failure = search(number)
+        failure = search(number, every_check=EVERY_ROW)
         assert failure is None, report(number, failure)
+    forget()
