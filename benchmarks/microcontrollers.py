@@ -2,13 +2,15 @@
 
     KERAS_BACKEND=tensorflow python -m benchmarks.microcontrollers --json benchmarks/microcontrollers.json
 
-For each cell of 64 units that reads 40 numbers, such as the bands of a spectrum: the bytes of the file; the least
-arena, the memory of all that is no weight, in which the interpreter runs it; the operations that it takes; the largest
-difference of its outputs from those of `predict` over `--check-steps` steps; and the median time of a step on this
-machine, in a Python loop. It takes `pip install --no-deps tflite-micro`. `--report` prints what the file holds.
+For each cell of 64 units that reads 40 numbers, such as the bands of a spectrum, in 32 bits and in 8: the bytes of the
+file; the least arena, the memory of all that is no weight, in which the interpreter runs it; the operations that it
+takes; the largest difference of its outputs from those of `predict` over `--check-steps` steps, and the mean one in
+each half of them; and the median time of a step on this machine, in a Python loop. It takes `pip install --no-deps
+tflite-micro`. `--report` prints what the file holds.
 """
 
 import argparse
+import itertools
 import os
 import pathlib
 import statistics
@@ -28,8 +30,10 @@ from benchmarks.rows import add, read
 from keras_adaptive_rnn._command_line import without_logs
 from tests import runtimes
 
-KEY = ("layer",)
+KEY = ("layer", "bits")
 UNITS, FEATURES = 64, 40
+# Sequences and steps from which the converter learns ranges.
+CALIBRATION = (10, 50)
 LAYERS = {
     "keras.layers.LSTM": lambda: keras.layers.LSTM(UNITS, return_sequences=True),
     "keras.layers.GRU": lambda: keras.layers.GRU(UNITS, return_sequences=True),
@@ -84,13 +88,14 @@ def least_arena(contents):
     return 100 * enough
 
 
-def measured(make, check_steps, steps):
+def measured(make, bits, check_steps, steps):
     """Returns the row of a layer."""
     rng = np.random.default_rng(0)
     model = perturbed(keras.Sequential([keras.Input((None, FEATURES)), make()]), rng)
-    with tempfile.TemporaryDirectory() as folder:
+    calibration = None if bits == 32 else rng.normal(size=(*CALIBRATION, FEATURES)).astype("float32")
+    with tempfile.TemporaryDirectory() as folder, without_logs():
         path = pathlib.Path(folder) / "step.tflite"
-        kar.export_step(model, path, "litert", verbose=False)
+        kar.export_step(model, path, "litert", calibration=calibration, verbose=False)
         contents = path.read_bytes()
     found = {"bytes": len(contents)}
     try:
@@ -103,7 +108,9 @@ def measured(make, check_steps, steps):
     states = runtimes.zero_states(kar.step_model(model))
     outputs = runtimes.read(run, sequence, states)["output"]
     found["operations"] = run.operations
-    found["difference"] = float(np.abs(outputs - model.predict(sequence, verbose=0)).max())
+    errors = np.abs(outputs - model.predict(sequence, verbose=0))[0]
+    found["difference"] = float(errors.max())
+    found["mean difference of each half"] = [float(half.mean()) for half in np.array_split(errors, 2)]
     feeds, times = {"inputs": sequence[:, 0], **states}, []
     for _ in range(steps):
         begun = time.perf_counter()
@@ -114,22 +121,31 @@ def measured(make, check_steps, steps):
 
 def report(rows):
     """Returns lines of Markdown."""
-    lines = ["| cell | file, kB | arena, kB | step, µs | difference | operations |"]
-    lines.append("| --- |" + " ---: |" * 4 + " --- |")
+    lines = ["| cell | file, kB | arena, kB | difference | int8: file, kB | arena, kB | mean difference | operations |"]
+    lines.append("| --- |" + " ---: |" * 6 + " --- |")
+    by_layer = {}
     for row in rows:
-        if "refused" in row:
-            lines.append(f"| `{row['layer']}` | {row['bytes'] / 1000:.1f} | refused | | | {row['refused']} |")
-            continue
-        numbers = f"{row['bytes'] / 1000:.1f} | {row['arena bytes'] / 1000:.1f} | {row['microseconds']:.0f}"
-        operations = ", ".join(row["operations"]).lower()
-        lines.append(f"| `{row['layer']}` | {numbers} | {row['difference']:.1e} | {operations} |")
+        by_layer.setdefault(row["layer"], {})[row["bits"]] = row
+    for layer, of_bits in by_layer.items():
+        cells = []
+        for bits in (32, 8):
+            row = of_bits[bits]
+            cells.append(f"{row['bytes'] / 1000:.1f}")
+            if "refused" in row:
+                cells += ["refused", ""]
+            else:
+                difference = row["difference"] if bits == 32 else row["mean difference of each half"][1]
+                cells += [f"{row['arena bytes'] / 1000:.1f}", f"{difference:.1e}"]
+        operations = of_bits[32].get("refused") or ", ".join(of_bits[32]["operations"]).lower()
+        lines.append(f"| `{layer}` | {' | '.join(cells)} | {operations} |")
     return lines
 
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--layers", nargs="+", choices=LAYERS, default=list(LAYERS))
-    parser.add_argument("--check-steps", type=int, default=1000)
+    parser.add_argument("--check-steps", type=int, default=10_000)
+    parser.add_argument("--bits", type=int, nargs="+", choices=(32, 8), default=(32, 8))
     parser.add_argument("--steps", type=int, default=1000, help="timed")
     parser.add_argument("--report", action="store_true")
     parser.add_argument("--json", type=pathlib.Path)
@@ -137,8 +153,8 @@ def main(arguments=None):
     if options.report:
         print(*report(read(options.json, KEY).values()), sep="\n")
         return
-    for name in track(options.layers, "Writing and running"):
-        row = {"layer": name, **measured(LAYERS[name], options.check_steps, options.steps)}
+    for name, bits in track([*itertools.product(options.layers, options.bits)], "Writing and running"):
+        row = {"layer": name, "bits": bits, **measured(LAYERS[name], bits, options.check_steps, options.steps)}
         print(row, flush=True)
         if options.json is not None:
             add(options.json, KEY, [row])

@@ -36,7 +36,7 @@ def skip_without(format):
 
 def export(model, path, format, shape, dtype="float32"):
     """Exports a model for inputs of `shape`; LiteRT files hold builtin operations only."""
-    options = engine.litert_builtins() if format == "litert" else {}
+    options = engine.litert_options() if format == "litert" else {}
     if format == "torch" and None in shape:
         import torch
 

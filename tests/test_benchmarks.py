@@ -177,3 +177,34 @@ def test_a_program_is_traced_for_the_platform_that_is_told():
     assert "scan" in here
     assert "scan[" not in there
     assert program(x) == here
+
+
+class Careless(keras.layers.SimpleRNNCell):
+    """A cell that makes a tensor on another device in every step, and may wait for one of its numbers."""
+
+    waits = False
+
+    def call(self, inputs, states, training=False):
+        import torch
+
+        size = torch.ones((), device="cpu") * 2
+        if self.waits:
+            states = [states[0] * float(inputs.sum())]
+        output, states = super().call(inputs, states, training)
+        return output * size, states
+
+
+@pytest.mark.skipif(keras.backend.backend() != "torch", reason="counts operations of PyTorch")
+def test_operations_as_on_a_gpu(monkeypatch):
+    from benchmarks import torch_operations
+
+    for cell in ("GRU", "Mogrifier", "MLSTM"):
+        ours, theirs = (torch_operations.row(cell, layer, "train", 64) for layer in ("ours", "keras"))
+        assert ours["elsewhere"] == 0
+        assert 0 < ours["forward"] < theirs["forward"]
+        assert 0 < ours["backward"] < theirs["backward"]
+    monkeypatch.setitem(contenders.CELLS, "careless", Careless)
+    assert torch_operations.row("careless", "ours", "train", 4)["elsewhere"] >= 1
+    monkeypatch.setattr(Careless, "waits", True)
+    with pytest.raises(RuntimeError, match="item"):
+        torch_operations.row("careless", "ours", "train", 4)

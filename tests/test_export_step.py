@@ -1,7 +1,10 @@
 """A single time step as a model and as a file: loops around it compute what `predict` does."""
 
+import ctypes
 import pathlib
 import re
+import shutil
+import subprocess
 
 import keras
 import numpy as np
@@ -167,7 +170,7 @@ def test_a_layer_that_says_so_itself(rng):
 # Files.
 
 # On TensorFlow, OpenVINO converts for as long as all others together; PyTorch tests it, and the benchmarks both.
-RUN = one_in(2, [format for format in FORMATS[BACKEND] if (BACKEND, format) != ("tensorflow", "openvino")])
+RUN = one_in(2, [format for format in FORMATS[BACKEND] if format not in ("c", "openvino") or BACKEND == "torch"])
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -197,6 +200,99 @@ def test_the_loops_of_the_guide(format, tmp_path, monkeypatch):
     exec(model + loop, names)
     expected = names["model"].predict(names["sequence"], verbose=0)[:, -1]
     np.testing.assert_allclose(np.asarray(names["outputs"]["output"]), expected, atol=1e-5)
+
+
+# What the loop of the guide asks of an interpreter, as Python gives it.
+GLUE = """
+static void *(*input_given)(int), *(*output_given)(int);
+static void (*invoke_given)(void);
+void connect(void *(*input)(int), void *(*output)(int), void (*invoke)(void)) {
+  input_given = input; output_given = output; invoke_given = invoke;
+}
+void *input_of(int number) { return input_given(number); }
+void *output_of(int number) { return output_given(number); }
+void invoke(void) { invoke_given(); }
+"""
+
+
+def in_c(folder):
+    """Compiles `step.c` and the loop of the guide, and returns its two functions around LiteRT's interpreter."""
+    from ai_edge_litert.interpreter import Interpreter
+
+    (loop,) = re.findall(r"```c\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
+    (folder / "loop.c").write_text(loop + GLUE)
+    command = "cc -std=c99 -Wall -Wextra -Werror -shared -fPIC -o step.so step.c loop.c"
+    subprocess.run(command.split(), cwd=folder, check=True)
+    library = ctypes.CDLL(str(folder / "step.so"))
+    size = ctypes.c_uint.in_dll(library, "step_model_bytes").value
+    contents = bytes((ctypes.c_ubyte * size).in_dll(library, "step_model"))
+    interpreter = Interpreter(model_content=contents)
+    interpreter.allocate_tensors()
+    inputs, outputs = interpreter.get_input_details(), interpreter.get_output_details()
+    # Outputs lie where the inputs were, as they may in the arena of a microcontroller.
+    memory = [ctypes.create_string_buffer(4096) for _ in range(max(len(inputs), len(outputs)))]
+
+    def invoke():
+        for buffer, each in zip(memory, inputs, strict=False):
+            value = np.frombuffer(buffer, each["dtype"], np.prod(each["shape"])).reshape(each["shape"])
+            interpreter.set_tensor(each["index"], value)
+        interpreter.invoke()
+        for buffer, each in zip(memory, outputs, strict=False):
+            value = interpreter.get_tensor(each["index"]).tobytes()
+            ctypes.memmove(buffer, value, len(value))
+
+    find = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int)(lambda number: ctypes.addressof(memory[number]))
+    run = ctypes.CFUNCTYPE(None)(invoke)
+    library.connect(find, find, run)
+    library.kept = (find, run)
+    return library, contents
+
+
+@pytest.mark.skipif(BACKEND != "tensorflow", reason="TensorFlow writes LiteRT files")
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no compiler for C")
+@pytest.mark.filterwarnings("ignore")
+def test_the_loop_of_the_guide_in_c(tmp_path, capfd):
+    exporting.skip_without("litert")
+    (model,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
+    names = {}
+    exec(model, names)
+    model, sequence = names["model"], names["sequence"]
+    sizes = []
+    for calibration, tolerance in ((None, 1e-5), (sequence, 0.05)):
+        kar.export_step(model, tmp_path / "step.c", "c", calibration=calibration)
+        assert "step.h" in capfd.readouterr().out
+        (tmp_path / f"{len(sizes)}").mkdir()
+        for suffix in ".c", ".h":
+            (tmp_path / f"step{suffix}").rename(tmp_path / f"{len(sizes)}" / f"step{suffix}")
+        library, contents = in_c(tmp_path / f"{len(sizes)}")
+        expected = model.predict(sequence, verbose=0)[:, -1]
+        output = np.zeros(expected.shape, "float32")
+        for _ in range(2):
+            library.start_sequence()
+            for x in np.ascontiguousarray(sequence.swapaxes(0, 1)):
+                library.read_step(x.ctypes.data_as(ctypes.c_void_p), output.ctypes.data_as(ctypes.c_void_p))
+            np.testing.assert_allclose(output, expected, atol=tolerance)
+        sizes.append(len(contents))
+    # Not the same numbers: weights of 8 bits.
+    assert sizes[1] < sizes[0]
+    assert np.abs(output - expected).max() > 1e-5
+
+
+@pytest.mark.skipif(BACKEND != "tensorflow", reason="TensorFlow writes LiteRT files")
+@pytest.mark.filterwarnings("ignore")
+def test_calibration_of_two_inputs_and_a_batch(tmp_path, rng):
+    exporting.skip_without("litert")
+    tokens, numbers = keras.Input((None,), dtype="int32", name="tokens"), keras.Input((3,), name="numbers")
+    x = layers.LSTM(4)(layers.Embedding(6, 4)(tokens))
+    model = keras.Model([tokens, numbers], layers.Dense(2)(layers.Concatenate()([x, numbers])))
+    read, given = rng.integers(0, 6, (4, 7)), rng.normal(size=(4, 3)).astype("float32")
+    kar.export_step(model, tmp_path / "step.tflite", "litert", 2, calibration=[read, given], verbose=False)
+    step = runtimes.load(tmp_path / "step.tflite", "litert")
+    states = runtimes.zero_states(kar.step_model(model, 2))
+    for t in range(7):
+        outputs = step({"tokens": read[:2, t].astype("int32"), "numbers": given[:2], **states})
+        states = {name: outputs[f"next_{name}"] for name in states}
+    np.testing.assert_allclose(outputs["output"], model.predict([read[:2], given[:2]], verbose=0), atol=0.1)
 
 
 # Errors.
@@ -288,10 +384,29 @@ def test_models_that_are_refused(name):
         ({"batch_size": 0}, ValueError, ["`batch_size`", "batch_size=0", "at least 1"]),
         ({"batch_size": None}, TypeError, ["`batch_size`", "batch_size=None", "integer"]),
         ({"time_distributed": ["dense"]}, TypeError, ["`time_distributed`", "'dense'"]),
+        ({"calibration": np.ones((2, 5, 4))}, ValueError, ["`calibration`", "format='litert'", FORMATS[BACKEND][0]]),
     ],
 )
 def test_bad_arguments(arguments, error, words, tmp_path):
     with pytest.raises(error) as raised:
         kar.export_step(sequential(kar.LSTM(3)), tmp_path / "step", **{"format": FORMATS[BACKEND][0], **arguments})
+    assert all(word in str(raised.value) for word in words), raised.value
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(BACKEND != "tensorflow", reason="TensorFlow writes LiteRT files")
+@pytest.mark.parametrize(
+    ("name", "shape", "words"),
+    [
+        ("step.c", (3, 5, 3), ["`calibration`", "(None, 5, 4)", "(3, 5, 3)"]),
+        ("step.c", (3, 4), ["`calibration`", "(3, 4)"]),
+        ("step.c", (0, 5, 4), ["`calibration`", "(0, 5, 4)"]),
+        ("step.h", (3, 5, 4), ["`filepath`", "`.c`", "step.h"]),
+        ("a step.c", (3, 5, 4), ["`filepath`", "a step.c"]),
+    ],
+)
+def test_bad_arguments_for_c(name, shape, words, tmp_path):
+    with pytest.raises(ValueError, match="Argument") as raised:
+        kar.export_step(sequential(kar.LSTM(3)), tmp_path / name, "c", calibration=np.ones(shape), verbose=False)
     assert all(word in str(raised.value) for word in words), raised.value
     assert not list(tmp_path.iterdir())

@@ -92,9 +92,9 @@ class SLSTMCell(GatedCell):
         z, o = self.activation(z), ops.sigmoid(o)
         # Before the first step there is nothing to keep.
         has_past = n > 0
-        kept = ops.where(has_past, _log_forget(f, self.forget_gate) + m, i)
-        m = ops.where(kept > i, kept, i)
-        f, i = ops.where(has_past, ops.exp(kept - m), 0.0), ops.exp(i - m)
+        ahead = ops.where(has_past, _log_forget(f, self.forget_gate) + m - i, 0.0)
+        above = ops.relu(ahead)
+        f, i, m = ops.where(has_past, ops.exp(ahead - above), 0.0), ops.exp(-above), i + above
         c, n = f * c + i * z, f * n + i
         h = o * c / n
         run.sow(self, i=i, f=f, z=z, o=o)
@@ -188,7 +188,8 @@ class MLSTMCell(MatrixMemoryCell):
     def recur_heads(self, coefficients, memories):
         (q, k, v, i, log_f), (c, n, m) = coefficients, memories
         kept = log_f + m
-        m = ops.relu(ops.where(kept > i, kept, i))
+        positive = ops.relu(i)
+        m = positive + ops.relu(kept - positive)
         f, i = ops.exp(kept - m)[..., None], ops.exp(i - m)[..., None]
         c = f[..., None] * c + (i * k)[..., :, None] * v[..., None, :]
         n = f * n + i * k
@@ -231,5 +232,4 @@ class Spaced(keras.initializers.Initializer):
 
 def _normalized(read, normalizer, m):
     least = ops.exp(-m)
-    size = ops.abs(normalizer)
-    return read / ops.where(size > least, size, least)[..., None]
+    return read / (least + ops.relu(ops.abs(normalizer) - least))[..., None]

@@ -15,7 +15,8 @@ __all__ = [
     "exported_steps",
     "inference",
     "linear_scan",
-    "litert_builtins",
+    "litert_options",
+    "litert_tensors",
     "outside_compilers",
     "outside_graph",
     "padding_recipe",
@@ -279,9 +280,22 @@ def compiled(function, layer, is_traceable):
     return function
 
 
-def litert_builtins():
-    """Returns the arguments of `keras.Model.export` for LiteRT files of builtin operations."""
-    return {}
+def litert_options(feeds=None):
+    """Returns the arguments of `keras.Model.export` for LiteRT files of builtin operations.
+
+    Args:
+        feeds: List of dicts of inputs, from which the converter learns the ranges of all numbers; the file computes
+            in 8 bits then, wherever LiteRT can.
+    """
+    raise NotImplementedError(f"The Keras backend {keras.backend.backend()} writes no LiteRT files.")
+
+
+def litert_tensors(contents):
+    """Returns the inputs and the outputs of a LiteRT file: dicts of names and numbers, shapes and dtypes.
+
+    An interpreter without names knows them by these numbers. Two outputs may be one tensor.
+    """
+    raise NotImplementedError(f"The Keras backend {keras.backend.backend()} reads no LiteRT files.")
 
 
 def value_and_gradients(function, variables, tensors, compiled):

@@ -3,6 +3,7 @@
 import functools
 import itertools
 import threading
+import warnings
 
 import tensorflow as tf
 from keras import tree
@@ -17,7 +18,8 @@ from keras_adaptive_rnn.engine.target import target
 __all__ = [
     "compiled",
     "linear_scan",
-    "litert_builtins",
+    "litert_options",
+    "litert_tensors",
     "outside_graph",
     "padding_recipe",
     "preferred_linear_schedule",
@@ -622,5 +624,27 @@ def value_and_gradients(function, variables, tensors, compiled):
     return (tf.function(run) if compiled else run)(*map(tf.convert_to_tensor, tensors))
 
 
-def litert_builtins():
-    return {"target_spec": {"supported_ops": [tf.lite.OpsSet.TFLITE_BUILTINS]}}
+def litert_options(feeds=None):
+    builtins = [tf.lite.OpsSet.TFLITE_BUILTINS]
+    if feeds is None:
+        return {"target_spec": {"supported_ops": builtins}}
+    return {
+        "target_spec": {"supported_ops": [tf.lite.OpsSet.TFLITE_BUILTINS_INT8, *builtins]},
+        "optimizations": [tf.lite.Optimize.DEFAULT],
+        "representative_dataset": lambda: iter(feeds),
+    }
+
+
+def litert_tensors(contents):
+    with warnings.catch_warnings():
+        # Of another package to which the interpreter moves.
+        warnings.simplefilter("ignore")
+        interpreter = tf.lite.Interpreter(model_content=contents)
+    signature = interpreter.get_signature_runner()
+    return [
+        {name: ([each["index"] for each in places].index(of["index"]), of["shape"], of["dtype"]) for name, of in named}
+        for named, places in (
+            (signature.get_input_details().items(), interpreter.get_input_details()),
+            (signature.get_output_details().items(), interpreter.get_output_details()),
+        )
+    ]

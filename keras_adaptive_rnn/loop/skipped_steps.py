@@ -31,7 +31,7 @@ def scan_taken_steps(cell, run, inputs, states, mask, options, wants_taken):
         one for each updated step.
     """
     length, batch_size = ops.shape(inputs)[:2]
-    times, ends = None, ops.full((batch_size,), length, dtype="int32")
+    times, ends = None, ops.zeros((batch_size,), dtype="int32") + length
     if mask is not None:
         # Unmasked steps come first, in order.
         times = ops.broadcast_to(ops.arange(length, dtype="int32")[:, None], (length, batch_size))
@@ -61,7 +61,7 @@ def scan_taken_steps(cell, run, inputs, states, mask, options, wants_taken):
 
     if times is not None:
         # One extra row, after the last time step, for rows that have ended.
-        times = ops.concatenate([times, ops.full((1, batch_size), length, dtype="int32")])
+        times = ops.concatenate([times, ops.zeros((1, batch_size), dtype="int32") + length])
         visited = ops.take(ops.reshape(times, (-1,)), index(visited))
     visited = ops.reshape(index(visited), (-1, 1))
     taken = ops.scatter(visited, ops.ones_like(visited[:, 0]), ((length + 1) * batch_size,))

@@ -13,11 +13,15 @@ import keras
 
 from keras_adaptive_rnn import engine
 from keras_adaptive_rnn._keras import flatten_layers
+from keras_adaptive_rnn.one_step import c_source
+from keras_adaptive_rnn.one_step.calibration import step_feeds
 from keras_adaptive_rnn.one_step.model import step_model
 
+# LiteRT files, and what is made of them.
+LITERT = ("litert", "c")
 # What Keras writes for a model with several inputs and outputs.
 FORMATS = {
-    "tensorflow": ("tf_saved_model", "litert", "onnx", "openvino"),
+    "tensorflow": ("tf_saved_model", "litert", "c", "onnx", "openvino"),
     "jax": ("tf_saved_model", "onnx"),
     "torch": ("onnx", "openvino", "torch"),
 }
@@ -39,6 +43,7 @@ def export_step(
     batch_size: int = 1,
     *,
     time_distributed: Sequence[keras.Layer | type[keras.Layer]] = (),
+    calibration: Any = None,
     verbose: bool | None = None,
     **kwargs: Any,
 ) -> None:
@@ -51,20 +56,27 @@ def export_step(
 
     - `"tf_saved_model"`: on TensorFlow and JAX;
     - `"litert"`: on TensorFlow;
+    - `"c"`, the LiteRT file as an array in C, with a header that names inputs, outputs and states: on TensorFlow;
     - `"onnx"`: on TensorFlow (needs `tf2onnx`), JAX (`jax2onnx`) and PyTorch (`onnx` and `onnxscript`);
     - `"openvino"`: on TensorFlow and PyTorch (needs `openvino`);
     - `"torch"`, a `torch.export` program: on PyTorch.
 
     Args:
         model, batch_size, time_distributed: As in `keras_adaptive_rnn.step_model`.
-        filepath: Path of the file. It must end in `.tflite` for LiteRT, `.xml` for OpenVINO and `.pt2` for PyTorch.
+        filepath: Path of the file. It must end in `.tflite` for LiteRT, `.c` for C (the header goes beside it), `.xml`
+            for OpenVINO and `.pt2` for PyTorch.
         format: One of the formats that the backend writes. Defaults to `"tf_saved_model"`.
+        calibration: Inputs of the model, as for `model.predict`: a multiple of `batch_size` sequences, from whose steps
+            the converter learns the range of every tensor. The LiteRT file then has weights of 8 bits, and computes in
+            8 bits wherever LiteRT can; inputs, outputs and states keep their types. Only for `"litert"` and `"c"`.
+            Defaults to `None`, which means numbers of 32 bits.
         verbose: Whether to print a message, as in `keras.Model.export`; with `False`, PyTorch's exporter does not warn
             of itself either. Defaults to `None`.
         **kwargs: Further arguments of `keras.Model.export` for this format, such as `opset_version`.
 
     Raises:
-        ValueError: `format` is unknown, or not one that the backend writes; or as in `keras_adaptive_rnn.step_model`.
+        ValueError: `format` is unknown, or not one that the backend writes; `calibration` does not fit the model, or
+            is given for another format; or as in `keras_adaptive_rnn.step_model`.
         TypeError: As in `keras_adaptive_rnn.step_model`.
         ImportError: A package that writes the format is not installed.
 
@@ -74,6 +86,12 @@ def export_step(
     >>> keras_adaptive_rnn.export_step(model, "step.onnx", format="onnx")  # doctest: +SKIP
     """
     check_format(format)
+    if format == "c":
+        filepath = c_source.check_filepath(filepath)
+    if calibration is not None and format not in LITERT:
+        raise ValueError(
+            f"Argument `calibration` must be None unless format='litert' or format='c'. Received: format={format!r}"
+        )
     step = step_model(model, batch_size, time_distributed=time_distributed)
     # In alphabetical order, in which every exporter goes through a dict.
     signature = {name: keras.InputSpec(x.dtype, x.shape, name=name) for name, x in sorted(step.input.items())}
@@ -82,8 +100,17 @@ def export_step(
         if verbose is not False:
             print(f"Saved OpenVINO IR at '{filepath}'.")
         return
-    if format == "litert":
-        kwargs = {**engine.litert_builtins(), **kwargs}
+    if format in LITERT:
+        feeds = None if calibration is None else step_feeds(step, model, calibration)
+        kwargs = {**engine.litert_options(feeds), **kwargs}
+    if format == "c":
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "step.tflite"
+            step.export(str(path), "litert", verbose=False, input_signature=[signature], **kwargs)
+            c_source.write(filepath, path.read_bytes())
+        if verbose is not False:
+            print(f"Saved C source at '{filepath}' and '{filepath.with_suffix('.h')}'.")
+        return
     with _quiet() if verbose is False else contextlib.nullcontext(), _numbers_inside(step):
         step.export(str(filepath), format, verbose=verbose, input_signature=[signature], **kwargs)
     if format == "onnx":

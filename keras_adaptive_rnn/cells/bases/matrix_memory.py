@@ -130,7 +130,8 @@ def _chunked(x, neutral, chunks, size):
     length, *rest = ops.shape(x)
     missing = chunks * size - length
     if not (isinstance(missing, int) and missing == 0):
-        x = ops.concatenate([x, ops.full((missing, *rest), neutral or 0.0, dtype=x.dtype)])
+        # Not `ops.full`, for which PyTorch reads the number back from a GPU.
+        x = ops.concatenate([x, ops.zeros((missing, *rest), dtype=x.dtype) + (neutral or 0.0)])
     x = ops.reshape(x, (chunks, size, *rest))
     return ops.transpose(x, (0, 2, 3, 1, *range(4, len(x.shape))))
 
