@@ -634,11 +634,21 @@ def image_model():
     return keras.Model(inputs, kar.layers.MultidimensionalGridLSTM(4, depth=2, dropout=0.2)(image))
 
 
+def reinforced_model():
+    """Draws in training which words to skim."""
+    cells = kar.GRUCell(4), kar.GRUCell(2)
+    inputs = keras.Input((None,), dtype="int32")
+    x = keras.layers.Embedding(9, 3, mask_zero=True)(inputs)
+    x = kar.layers.Skim(*cells, estimator="reinforce", skim_loss=0.1)(x)
+    return kar.models.Reinforce(keras.Model(inputs, keras.layers.Dense(2)(x)))
+
+
 # Models that read tokens below 9: each has a frozen file, and its file loads on every backend.
 MODELS = {
     "language_model": language_model,
     "rewriting_model": rewriting_model,
     "image_model": image_model,
+    "reinforced_model": reinforced_model,
     "lstm_jump": lambda: kar.models.LSTMJump(
         vocabulary_size=9, embedding_units=3, classes=2, units=4, read=2, max_jump=3, max_jumps=2
     ),
