@@ -169,6 +169,27 @@ def test_loss_weights_of_samples_and_the_baseline(rng):
     assert jumping.take_episode(model) is None
 
 
+def test_nothing_is_kept_after_fit_predict_and_evaluate(rng):
+    model, _, _ = small_model(rng)
+    x, y = rng.normal(size=(4, STEPS, 2)), rng.normal(size=(4, 1))
+    model.fit(x, y, verbose=0)
+    assert jumping.take_episode(model) is None
+    model.predict(x, verbose=0)
+    model.evaluate(x, y, verbose=0)
+    assert jumping.take_episode(model) is None
+
+
+@pytest.mark.skipif(keras.backend.backend() != "jax", reason="only JAX has tracers")
+def test_no_tracer_leaks(rng):
+    import jax
+
+    model, _, _ = small_model(rng)
+    x, y = rng.normal(size=(4, STEPS, 2)), rng.normal(size=(4, 1))
+    with jax.checking_leaks():
+        model.fit(x, y, verbose=0)
+        model.evaluate(x, y, verbose=0)
+
+
 def marked(count, rng):
     """Returns symbols of which one is marked, as one-hot vectors and the mark, and which one it is."""
     symbols, place = rng.integers(0, 4, (count, 8)), rng.integers(0, 8, count)
