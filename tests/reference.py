@@ -220,6 +220,28 @@ def grid_block(w, hidden, memory):
     return [h for h, _ in pairs], [m for _, m in pairs]
 
 
+def multidimensional_grid(w, x, depth=1, tied=False):
+    """Returns the hidden vectors of the last layer at every point of `x`, `[batch, d_1, ..., d_n, features]`."""
+    n = x.ndim - 2
+    units = w["kernel_map/kernel"].shape[1] // 2
+    zeros = [np.zeros((len(x), units))] * 2
+    reached, output = {}, np.zeros((*x.shape[:-1], units))
+    for p in np.ndindex(*x.shape[1:-1]):
+        h, m = np.split(x[(slice(None), *p)] @ w["kernel_map/kernel"], 2, axis=1)
+        for layer in range(depth):
+            before = [(*p[:k], p[k] - 1, *p[k + 1 :]) for k in range(n)]
+            along_data = [reached.get((layer, q), [zeros] * n)[k] for k, q in enumerate(before)]
+            hidden, memory = zip(*along_data, (h, m), strict=True)
+            first = 0 if tied else layer * (n + 1)
+            block = {
+                f"layer_{k}/{name}": v for k in range(n + 1) for name, v in inside(w, f"layer_{first + k}").items()
+            }
+            hidden, memory = grid_block(block, hidden, memory)
+            *reached[layer, p], (h, m) = zip(hidden, memory, strict=True)
+        output[(slice(None), *p)] = h
+    return output
+
+
 def policy(w, v, states, kind):
     """Returns the latent and the states of a policy: equation 7 or 8, or another cell."""
     if kind == "static":

@@ -626,10 +626,29 @@ def rewriting_model():
     return keras.Model(inputs, kar.PointerGenerator(3, 7, oov_words=2)(states, encoded, inputs, x))
 
 
+def image_model():
+    """Draws an image of the words of a text, and reads it."""
+    inputs = keras.Input((None,), dtype="int32")
+    x = keras.layers.GlobalAveragePooling1D()(keras.layers.Embedding(9, 3)(inputs))
+    image = keras.layers.Reshape((3, 2, 4))(keras.layers.Dense(24)(x))
+    return keras.Model(inputs, kar.layers.MultidimensionalGridLSTM(4, depth=2, dropout=0.2)(image))
+
+
+def reinforced_model():
+    """Draws in training which words to skim."""
+    cells = kar.GRUCell(4), kar.GRUCell(2)
+    inputs = keras.Input((None,), dtype="int32")
+    x = keras.layers.Embedding(9, 3, mask_zero=True)(inputs)
+    x = kar.layers.Skim(*cells, estimator="reinforce", skim_loss=0.1)(x)
+    return kar.models.Reinforce(keras.Model(inputs, keras.layers.Dense(2)(x)))
+
+
 # Models that read tokens below 9: each has a frozen file, and its file loads on every backend.
 MODELS = {
     "language_model": language_model,
     "rewriting_model": rewriting_model,
+    "image_model": image_model,
+    "reinforced_model": reinforced_model,
     "lstm_jump": lambda: kar.models.LSTMJump(
         vocabulary_size=9, embedding_units=3, classes=2, units=4, read=2, max_jump=3, max_jumps=2
     ),

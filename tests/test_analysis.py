@@ -10,8 +10,10 @@ from keras import ops, tree
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import analysis, engine, maps
 from keras_adaptive_rnn.initializers import SemiOrthogonal
+from tests import reference as ref
 from tests.backends import dealt, in_turns
 from tests.table import CELLS, OPTIONS
+from tests.test_reference import named_weights
 
 pytestmark = in_turns
 
@@ -150,8 +152,76 @@ def test_eigenvalues_lie_in_gersgorin_discs(rng):
         centres, radii = analysis.gersgorin_discs(matrix)
         distances = np.abs(np.linalg.eigvals(matrix)[:, None] - centres)
         assert (distances <= radii + 1e-9).any(axis=1).all()
-    with pytest.raises(ValueError, match="square"):
-        analysis.gersgorin_discs(np.ones((2, 3)))
+    several = rng.normal(size=(2, 3, 4, 4))
+    for discs, of_one in zip(analysis.gersgorin_discs(several), analysis.gersgorin_discs(several[1, 2]), strict=True):
+        np.testing.assert_allclose(discs[1, 2], of_one)
+    for refused in (np.ones((2, 3)), np.ones(3)):
+        with pytest.raises(ValueError, match="square"):
+            analysis.gersgorin_discs(refused)
+
+
+def slopes(step, s):
+    """Returns the numerical Jacobian of `step`, `[batch, from, to]`."""
+    moved = [step(s + 1e-5 * row) - step(s - 1e-5 * row) for row in np.eye(s.shape[1])]
+    return np.stack(moved, axis=1) / 2e-5
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"depth": 1},
+        {"depth": 3},
+        {"depth": 2, "coupled": False},
+        {"depth": 1, "coupled": False},
+        {"depth": 3, "recurrent_map": maps.LowRank(2, diagonal=True)},
+        {"depth": 2, "use_bias": False},
+    ],
+    ids=lambda options: "_".join(map(str, options)),
+)
+def test_jacobians_of_recurrent_highways_are_their_slopes(options, rng):
+    layer = built(kar.RecurrentHighwayCell(4, **options))
+    x, s = rng.normal(size=(2, 3, 4))
+    found = analysis.recurrent_highway_jacobians(layer, x, s)
+    assert found.shape == (3, options["depth"], 4, 4)
+    reference = {"depth": options["depth"], "coupled": options.get("coupled", True)}
+    w = named_weights(layer.cell)
+    w = ref.inside(w, layer.cell.path) or w
+    if "bias/bias" not in w:
+        w["bias/bias"] = np.zeros((options["depth"], 8))
+    expected = slopes(lambda s: ref.recurrent_highway(w, x, [s], **reference)[0], s)
+    of_step = found[:, 0]
+    for k in range(1, options["depth"]):
+        of_step = of_step @ found[:, k]
+    np.testing.assert_allclose(of_step, expected, rtol=1e-3, atol=1e-5)
+
+    centres, radii = analysis.gersgorin_discs(found)
+    distances = np.abs(np.linalg.eigvals(found)[..., :, None] - centres[..., None, :])
+    assert (distances <= radii[..., None, :] + 1e-5).any(axis=-1).all()
+
+
+def test_a_recurrent_highway_that_carries_all_has_eigenvalues_of_one(rng):
+    layer = built(kar.RecurrentHighwayCell(4, depth=2, activation="relu"))
+    layer.cell.bias.assign(np.tile(np.repeat([0.0, -200.0], 4), (2, 1)))
+    centres, radii = analysis.gersgorin_discs(analysis.recurrent_highway_jacobians(layer, *rng.normal(size=(2, 3, 4))))
+    close(centres, np.ones((3, 2, 4)))
+    close(radii, np.zeros((3, 2, 4)))
+
+
+@pytest.mark.parametrize(
+    ("cell", "shapes", "words"),
+    [
+        (kar.GRUCell(4), ((2, 4), (2, 4)), ["`cell`", "GRUCell"]),
+        (kar.RecurrentHighwayCell(4, layer_normalization=True), ((2, 4), (2, 4)), ["`cell`", "layer normalization"]),
+        (kar.RecurrentHighwayCell(4), ((2, 3), (2, 4)), ["`inputs`", "features=4", "(2, 3)"]),
+        (kar.RecurrentHighwayCell(4), ((2, 4), (3, 4)), ["`state`", "(2, 4), (3, 4)"]),
+    ],
+)
+def test_errors_of_recurrent_highway_jacobians(cell, shapes, words):
+    cell.build((2, 4))
+    with pytest.raises(ValueError, match="Received") as caught:
+        analysis.recurrent_highway_jacobians(cell, *map(np.ones, shapes))
+    for word in words:
+        assert word in str(caught.value)
 
 
 def test_recurrent_matrices_of_every_map():

@@ -13,6 +13,7 @@ from tests.table import CELL_ROWS, LAYERS, MODELS
 # Not run over sequences of features; tested by name in the file that is given.
 ELSEWHERE = {
     kar.GridLSTMBlock: "test_reference.py",
+    kar.MultidimensionalGridLSTM: "test_grid.py",
     kar.layers.FixedEmbedding: "test_dense_layers.py",
     kar.evaluation.Perplexity: "test_evaluation.py",
     kar.layers.TiedEmbedding: "test_training_kit.py",

@@ -13,6 +13,7 @@ from keras_adaptive_rnn.analysis.artifacts import (
 from keras_adaptive_rnn.analysis.dynamics import Dynamics, activation_dynamics
 from keras_adaptive_rnn.analysis.gersgorin import gersgorin_discs
 from keras_adaptive_rnn.analysis.gradients import gradient_flow
+from keras_adaptive_rnn.analysis.jacobians import recurrent_highway_jacobians
 from keras_adaptive_rnn.analysis.plots import (
     plot_ablation_curve,
     plot_activation_dynamics,
@@ -61,6 +62,7 @@ __all__ = [
     "plot_reading_curve",
     "plot_singular_values",
     "plot_surprise_recovery",
+    "recurrent_highway_jacobians",
     "recurrent_matrices",
     "recurrent_matrix",
     "selectivity",

@@ -12,9 +12,9 @@ def gersgorin_discs(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     The transposed matrix has the same eigenvalues but other discs.
 
     Args:
-        matrix: Array `[n, n]`, real or complex.
+        matrix: Array `[n, n]`, real or complex, or several of them, `[..., n, n]`.
 
-    Returns: `centres, radii`, each `[n]`.
+    Returns: `centres, radii`, each `[n]`, or `[..., n]` for several matrices.
 
     Raises:
         ValueError: the matrix is not square.
@@ -28,7 +28,7 @@ def gersgorin_discs(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     Reference: Zilly, Srivastava, Koutnik, Schmidhuber, Recurrent Highway Networks (2017), section 3.
     """
     matrix = np.asarray(matrix)
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+    if matrix.ndim < 2 or matrix.shape[-2] != matrix.shape[-1]:
         raise ValueError(f"Argument `matrix` must be square. Received: an array of shape {matrix.shape}")
-    centres = np.diag(matrix).copy()
-    return centres, np.abs(matrix).sum(axis=1) - np.abs(centres)
+    centres = np.diagonal(matrix, axis1=-2, axis2=-1).copy()
+    return centres, np.abs(matrix).sum(axis=-1) - np.abs(centres)

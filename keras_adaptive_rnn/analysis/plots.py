@@ -135,7 +135,7 @@ def plot_gersgorin_discs(matrix: np.ndarray, axes: Any = None) -> Any:
 
     Raises:
         ImportError: matplotlib is not installed.
-        ValueError: the matrix is not square.
+        ValueError: the matrix is not square, or there are several.
 
     Example:
 
@@ -143,6 +143,8 @@ def plot_gersgorin_discs(matrix: np.ndarray, axes: Any = None) -> Any:
     'real part'
     """
     centres, radii = gersgorin_discs(matrix)
+    if centres.ndim > 1:
+        raise ValueError(f"Argument `matrix` must be a single matrix. Received: an array of shape {np.shape(matrix)}")
     axes = _started(axes)
     from matplotlib.patches import Circle
 

@@ -1,5 +1,7 @@
 """Grid LSTM: one LSTM along each dimension of a grid, reading the hidden vectors of all dimensions."""
 
+import math
+
 import keras
 from keras import ops
 
@@ -121,6 +123,91 @@ class GridLSTMCell(CompositeCell):
             (h_time, h), (m_time, m) = grid_block(cells, [h_time, h], [m_time, m], run)
             along_time += [h_time, m_time]
         return h, [h, *along_time]
+
+
+class WaveCell(CompositeCell):
+    """The points of a grid that can be computed at once, for `keras_adaptive_rnn.layers.MultidimensionalGridLSTM`.
+
+    A point waits for those before it, one along each dimension. So the points whose places along all dimensions add up
+    to $s$ are computed in step $s$, a wave, from the wave before. There is one for each place along the inner
+    dimensions, which are all but the first; a step runs over `sizes` places, the batch varying fastest, as its rows.
+
+    Args:
+        units: Positive integer, size of every vector.
+        dimensions: Integer, at least 2, the number n of dimensions of the data. Defaults to `2`.
+        depth: Positive integer, L, the number of layers along depth. Defaults to `1`.
+        tied: Whether all layers share their weights. Defaults to `False`.
+        kernel_initializer: Initializer of $W$ and of the kernels of the LSTMs. Defaults to `"glorot_uniform"`.
+        dropout: Float in `[0, 1)`, fraction of each input to drop, with one mask per sample. Defaults to `0.0`.
+        recurrent_dropout: Float in `[0, 1)`, fraction of the hidden vectors along the dimensions of the data to drop,
+            with one mask per sample. Defaults to `0.0`.
+        **kwargs: As in `keras_adaptive_rnn.LSTMCell`.
+    """
+
+    takes_arguments_of = LSTMCell
+    # A mask of the LSTMs would be one for each place along the inner dimensions.
+    refused_arguments = ("projection_units", "update_dropout", "trainable_initial_state")
+    fixed_arguments = ("trainable_initial_state",)
+    reads_output = False
+    divided_weights = {"kernel_map/kernel": 1}
+
+    def __init__(self, units: int, dimensions: int = 2, *, depth: int = 1, tied: bool = False, **kwargs):
+        super().__init__(**kwargs)
+        self.units = _arguments.integer("units", units)
+        self.dimensions = _arguments.integer("dimensions", dimensions, minimum=2)
+        self.depth = _arguments.integer("depth", depth)
+        self.tied = _arguments.boolean("tied", tied)
+        count = (self.dimensions + 1) * (1 if self.tied else self.depth)
+        self.cells = [self.make(k, self.units) for k in range(count)]
+        initializer = initializers.reseeded(self.first_part().kernel_initializer, "inputs")
+        self.kernel_map = maps.Full().bind(self, "kernel_map", self.units, initializer)
+        self.state_size = [self.units] * (1 + 2 * self.dimensions * self.depth)
+        self.output_size = self.units
+        self.sizes = None
+
+    def first_part(self):
+        return self.cells[0]
+
+    @property
+    def memory_states(self):
+        return [False] + [True] * (len(self.state_size) - 1)
+
+    def build(self, input_shape):
+        self._set_input_size(input_shape)
+        self.kernel_map.build_blocks((2,), self.input_size)
+        for cell in self.cells:
+            cell.build((None, self.dimensions * self.units))
+        super().build(input_shape)
+
+    def prepare_sequence(self, batch_size, run):
+        places = math.prod(self.sizes)
+        noise = super().prepare_sequence(batch_size // places, run)
+        return {name: ops.tile(mask, (places, 1)) for name, mask in noise.items()}
+
+    def project(self, inputs, run):
+        return self.kernel_map(self.drop(inputs, "dropout", run), run)
+
+    def step(self, projected, states, run):
+        h, m = ops.split(projected, 2, axis=-1)
+        n, left, along_data = self.dimensions, iter(states[1:]), []
+        for layer in range(self.depth):
+            before = [[self.before(next(left), k), self.before(next(left), k)] for k in range(n)]
+            hidden = [self.drop(h_k, "recurrent_dropout", run) for h_k, _ in before]
+            first = 0 if self.tied else layer * (n + 1)
+            cells = self.cells[first : first + n + 1]
+            (*hidden, h), (*memory, m) = grid_block(cells, [*hidden, h], [*(m_k for _, m_k in before), m], run)
+            along_data += [vector for pair in zip(hidden, memory, strict=True) for vector in pair]
+        return h, [h, *along_data]
+
+    def before(self, vectors, dimension):
+        """Returns the vectors of the points before those of a wave, from the vectors of the wave before."""
+        if dimension == 0:
+            return vectors
+        axis = dimension - 1
+        grid = ops.reshape(vectors, (*self.sizes, -1, self.units))
+        others = (slice(None),) * axis
+        grid = ops.concatenate([ops.zeros_like(grid[(*others, slice(1))]), grid[(*others, slice(-1))]], axis=axis)
+        return ops.reshape(grid, (-1, self.units))
 
 
 @export

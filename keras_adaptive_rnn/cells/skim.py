@@ -40,9 +40,12 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
       r^i_t = \frac{\exp((\log p^i_t + g^i_t) / \tau)}{\sum_j \exp((\log p^j_t + g^j_t) / \tau)}, \qquad
       g^i_t \sim \mathrm{Gumbel}(0, 1)$$
 
-    with new noise in every step. The memory $c$ of an LSTM is treated like $h$. In inference, the gradient of the
-    choice is the gradient of $p_t$ (straight through). $f'$ is any cell of $d'$ units: its state is the first $d'$
-    entries of $h_{t-1}$, and it reads the other entries along with $x_t$, so it sees all of $h_{t-1}$.
+    with new noise in every step. With `estimator="reinforce"`, training draws the choice instead, $Q_t \sim p_t$ and
+    $h_t = h^{Q_t}$, and `keras_adaptive_rnn.models.Reinforce` around the model trains it.
+
+    The memory $c$ of an LSTM is treated like $h$. In inference, the gradient of the choice is the gradient of $p_t$
+    (straight through). $f'$ is any cell of $d'$ units: its state is the first $d'$ entries of $h_{t-1}$, and it reads
+    the other entries along with $x_t$, so it sees all of $h_{t-1}$.
 
     If the two cells are of different kinds, their memory states are paired in order. Further memory states of the big
     cell are kept when a token is skimmed. Further memory states of the small cell become additional states, which are
@@ -55,7 +58,7 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
 
     In `keras_adaptive_rnn.layers.RNN`, `skim_loss` adds $\gamma \frac{1}{T} \sum_t -\log p^2_t$ to the loss, averaged
     over the batch, without masked steps. With `return_decisions=True`, that layer also returns the decisions: $r^1_t$
-    in training; in inference, one if a token is read and zero if it is skimmed.
+    in training with `estimator="gumbel_softmax"`; otherwise, one if a token is read and zero if it is skimmed.
 
     $p$ and $r$ are computed in float32 under every dtype policy.
 
@@ -66,6 +69,9 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
         cell: The big cell, a cell object; its first state, of size $d$, must be its output.
         small_cell: The small cell, a cell object of any kind. No state of it may be larger than the state of the big
             cell with which it is paired.
+        estimator: How the gradient of the choice is estimated: `"gumbel_softmax"` (default), by the mix above, or
+            `"reinforce"`, without bias, but with more variance. A cell with `"reinforce"` does not run in
+            `keras.layers.RNN`.
         temperature: Positive number, $\tau$ at the start of training. Defaults to `0.5`. If
             `keras_adaptive_rnn.callbacks.Annealing` changes it from epoch to epoch, the weight holds the last value.
         skim_loss: Non-negative number, $\gamma$. Defaults to `0.0`. If it is positive, the cell does not run in
@@ -77,7 +83,7 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
         inputs: Tensor `[batch, features]`.
         states: List of the big cell's states, then the unpaired states of the small cell, each `[batch, size]`, and the
             step count `[batch, 3]`, as digits of base 128.
-        training: Whether the choice is soft and random.
+        training: Whether the choice is random, and soft unless `estimator="reinforce"`.
 
     Returns: `output, states`; the output is the first state.
 
@@ -97,13 +103,23 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
     Reference: Seo, Min, Farhadi, Hajishirzi, Neural Speed Reading via Skim-RNN (2018), section 3.
     """
 
-    aux_size = 2
+    aux_size = 3
     scheduled_names = ("temperature",)
     fixed_arguments = ("dropout", "recurrent_dropout")
 
-    def __init__(self, cell: Any, small_cell: Any, *, temperature: float = 0.5, skim_loss: float = 0.0, **kwargs):
+    def __init__(
+        self,
+        cell: Any,
+        small_cell: Any,
+        *,
+        estimator: str = "gumbel_softmax",
+        temperature: float = 0.5,
+        skim_loss: float = 0.0,
+        **kwargs,
+    ):
         super().__init__(**kwargs)
         self.cell, self.small_cell = validate_cell("cell", cell), validate_cell("small_cell", small_cell)
+        self.estimator = _arguments.choice("estimator", estimator, ("gumbel_softmax", "reinforce"))
         self.temperature = _arguments.number("temperature", temperature, positive=True)
         self.skim_loss = _arguments.number("skim_loss", skim_loss, minimum=0)
         for name, inner in (("cell", self.cell), ("small_cell", self.small_cell)):
@@ -143,6 +159,10 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
     @property
     def adds_loss(self):
         return self.skim_loss > 0
+
+    @property
+    def draws_decisions(self):
+        return self.estimator == "reinforce"
 
     def may_skip(self, run):
         # The big cell does its bookkeeping in every step, even if the step is skimmed.
@@ -185,7 +205,7 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
         x, projected = projected
         log_p = self.log_probabilities(x, states)
         r = self._choice(log_p, states[-1], run)
-        run.emit(self, r[:, :1], log_p[:, 1:])
+        run.emit(self, r[:, :1], log_p[:, :1], log_p[:, 1:])
         run.sow(self, read=r[:, :1], skim_probability=ops.exp(log_p[:, 1:]))
         read, skimmed = self._read(projected, states, run), self.skim(x, states, run)
         r = ops.cast(r, self.compute_dtype)
@@ -202,7 +222,8 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
         """Computes a step of inference, with the big cell only on the rows that are read."""
         a = self.decision(x, states[0])
         read = a[:, :1] >= a[:, 1:]
-        run.emit(self, read, ops.log_softmax(a, axis=-1)[:, 1:])
+        log_p = ops.log_softmax(a, axis=-1)
+        run.emit(self, read, log_p[:, :1], log_p[:, 1:])
         new = cond_rows(
             read,
             lambda x, *old: self.read(x, list(old), run),
@@ -237,14 +258,23 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
         return [*new, *states[big:]]
 
     def _choice(self, log_p, digits, run):
-        """Returns the shares of reading and skimming, `[batch, 2]`: a mix in training, one of the two in inference."""
+        """Returns the shares of reading and skimming, `[batch, 2]`: a mix, or one of the two."""
         if run.training:
             # A uniform number of zero would yield a Gumbel number of minus infinity.
             gumbel = -ops.log(-ops.log(ops.maximum(self.uniform("skim", digits, run), 2.0**-25)))
-            return ops.softmax((log_p + gumbel) / self.scheduled_values["temperature"], axis=-1)
+            if self.estimator == "gumbel_softmax":
+                return ops.softmax((log_p + gumbel) / self.scheduled_values["temperature"], axis=-1)
+            # The larger of the two sums is a sample of p.
+            drawn = log_p + gumbel
+            read = ops.cast(drawn[:, :1] >= drawn[:, 1:], "float32")
+            return ops.concatenate([read, 1 - read], axis=-1)
         read = ops.cast(log_p[:, :1] >= log_p[:, 1:], "float32")
         return straight_through(ops.concatenate([read, 1 - read], axis=-1), ops.exp(log_p), run)
 
     def sequence_loss(self, emitted, counted):
         steps = ops.maximum(ops.sum(counted, axis=1), 1)
-        return -self.skim_loss * ops.sum(emitted[..., 1], axis=1) / steps
+        return -self.skim_loss * ops.sum(emitted[..., 2], axis=1) / steps
+
+    def log_likelihood(self, emitted):
+        read, log_p_read, log_p_skim = (emitted[..., k] for k in range(3))
+        return ops.sum(read * log_p_read + (1 - read) * log_p_skim, axis=1)

@@ -9,6 +9,7 @@ from keras_adaptive_rnn.layers.embedding import FixedEmbedding
 from keras_adaptive_rnn.layers.highway import Highway
 from keras_adaptive_rnn.layers.maxout import Maxout
 from keras_adaptive_rnn.layers.mixture_of_softmaxes import MixtureOfSoftmaxes
+from keras_adaptive_rnn.layers.multidimensional_grid_lstm import MultidimensionalGridLSTM
 from keras_adaptive_rnn.layers.pointer_generator import PointerGenerator
 from keras_adaptive_rnn.layers.recurrent import *
 from keras_adaptive_rnn.layers.sequence_auxiliary import SequenceAuxiliary

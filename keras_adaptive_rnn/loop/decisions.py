@@ -1,6 +1,9 @@
 """The decisions of cells: collected along with the output of each step, and turned into losses after the loop."""
 
+import contextlib
 import dataclasses
+from contextvars import ContextVar
+from typing import Any, NamedTuple
 
 from keras import ops
 
@@ -41,8 +44,47 @@ def scan(cells, step, run, inputs, states, output, mask, options):
     return last, ops.cast(outputs, output.dtype) if options.return_sequences else None, states, emitted
 
 
+class Episode(NamedTuple):
+    """What a model needs to train decisions that a layer has drawn, as tensors `[batch]`.
+
+    Attributes:
+        log_likelihood: The log-probability of the decisions.
+        loss: What they add to the loss of each sequence; zero if nothing.
+    """
+
+    log_likelihood: Any
+    loss: Any
+
+
+# The episodes of the call of a model, or `None` outside of one; in a context, which other threads do not see.
+_EPISODES: ContextVar[list[Episode] | None] = ContextVar("drawn", default=None)
+
+
+@contextlib.contextmanager
+def collecting_episodes():
+    """Gives a list, to which layers add their episodes in this context."""
+    episodes: list[Episode] = []
+    token = _EPISODES.set(episodes)
+    try:
+        yield episodes
+    finally:
+        _EPISODES.reset(token)
+
+
+def keep_episode(layer, log_likelihoods, losses):
+    """Hands an episode of `layer` to the model around it, or raises if there is no model to train the decisions."""
+    episodes = _EPISODES.get()
+    if episodes is None:
+        raise ValueError(
+            f"Layer '{layer.name}' has a cell with estimator='reinforce', which draws decisions in training, and only "
+            "a `keras_adaptive_rnn.models.Reinforce` around the whole model can train them. "
+            "Received: a call with training=True outside of one"
+        )
+    episodes.append(Episode(sum(log_likelihoods), sum(losses)))
+
+
 def losses_and_decisions(cells, emitted, mask):
-    """Returns the losses of a run and its decisions, float32 `[batch, time]` for each cell.
+    """Returns the losses of a run, its decisions, float32 `[batch, time]` for each cell, and their log-likelihoods.
 
     Args:
         cells: List of the cells whose decisions were collected.
@@ -56,4 +98,5 @@ def losses_and_decisions(cells, emitted, mask):
     emitted = split_sizes(emitted * ops.expand_dims(counted, -1), [cell.aux_size for cell in cells])
     by_cell = list(zip(cells, emitted, strict=True))
     losses = [cell.sequence_loss(values, counted) for cell, values in by_cell if cell.adds_loss]
-    return losses, [values[..., 0] for _, values in by_cell]
+    log_likelihoods = [cell.log_likelihood(values) for cell, values in by_cell if cell.draws_decisions]
+    return losses, [values[..., 0] for _, values in by_cell], log_likelihoods

@@ -371,16 +371,18 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
             results = scan(*tensors)
         (last_output, outputs, states, emitted), decided = results, []
         if emitted is not None:
-            losses, decided = decisions.losses_and_decisions(collected, emitted, mask)
+            losses, decided, log_likelihoods = decisions.losses_and_decisions(collected, emitted, mask)
             if losses:
                 self.add_loss(ops.mean(sum(losses)))
+            if log_likelihoods and training:
+                decisions.keep_episode(self, log_likelihoods, losses)
             decided = [ops.cast(each, self.compute_dtype) for each in decided]
         return last_output, None if outputs is None else ops.transpose(outputs, (1, 0, 2)), states, decided
 
     def _collected_cells(self):
-        """Returns the cells whose decisions are returned or add to the loss."""
+        """Returns the cells whose decisions are returned, add to the loss or are drawn."""
         cells = self.runner.deciding
-        return cells if self.return_decisions else [cell for cell in cells if cell.adds_loss]
+        return cells if self.return_decisions else [cell for cell in cells if cell.adds_loss or cell.draws_decisions]
 
     def running_schedule(self, batch_size: int | None, training: bool = True) -> str:
         """Returns the schedule with which the layer runs, one of those of the argument `schedule`.

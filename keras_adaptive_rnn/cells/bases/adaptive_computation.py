@@ -71,7 +71,8 @@ class AdaptiveComputationCell(Cell):
 
     It passes the decision of each step to `run.emit`: one for a step that is computed in full, zero for one that is
     not. If the decisions add to the loss (`adds_loss`), `keras_adaptive_rnn.layers.RNN` adds `sequence_loss` once per
-    sequence. `keras.layers.RNN` cannot do that, so the cell refuses to run in it.
+    sequence. `keras.layers.RNN` cannot do that, so the cell refuses to run in it. If it draws them
+    (`draws_decisions`), `keras_adaptive_rnn.models.Reinforce` adds a term of their `log_likelihood`.
 
     Args:
         decision_initializer: Initializer of the kernel of the map. Defaults to `"glorot_uniform"`.
@@ -101,7 +102,7 @@ class AdaptiveComputationCell(Cell):
         return ops.matmul(read, kernel) + bias
 
     def prepare_sequence(self, batch_size, run):
-        if run.training is None and self.adds_loss:
+        if run.training is None and (self.adds_loss or self.draws_decisions):
             raise ValueError(
                 f"A {type(self).__name__} that adds to the loss must run in `keras_adaptive_rnn.layers.RNN`: "
                 f"`keras.layers.RNN` cannot add its loss. Received: {self!r}"

@@ -68,6 +68,8 @@ class Cell(_arguments.DeclaredArguments, DropoutRNNCell, keras.layers.Layer):
     aux_size = 0
     # Whether the decisions add to the loss.
     adds_loss = False
+    # Whether training draws the decisions, and only the model around the layer can train them.
+    draws_decisions = False
 
     def __init__(
         self,
@@ -104,6 +106,14 @@ class Cell(_arguments.DeclaredArguments, DropoutRNNCell, keras.layers.Layer):
         Args:
             emitted: Float32 tensor `[batch, time, aux_size]`, zero at masked steps.
             counted: Float32 tensor `[batch, time]`, one if a step counts, zero if it is masked.
+        """
+        raise NotImplementedError
+
+    def log_likelihood(self, emitted):
+        """Returns the log-probability of the decisions of each sequence, `[batch]`. Called if `draws_decisions`.
+
+        Args:
+            emitted: As in `sequence_loss`.
         """
         raise NotImplementedError
 
