@@ -86,8 +86,7 @@ def export_step(
     >>> keras_adaptive_rnn.export_step(model, "step.onnx", format="onnx")  # doctest: +SKIP
     """
     check_format(format)
-    if format == "c":
-        filepath = c_source.check_filepath(filepath)
+    source = c_source.check_filepath(filepath) if format == "c" else None
     if calibration is not None and format not in LITERT:
         raise ValueError(
             f"Argument `calibration` must be None unless format='litert' or format='c'. Received: format={format!r}"
@@ -103,13 +102,13 @@ def export_step(
     if format in LITERT:
         feeds = None if calibration is None else step_feeds(step, model, calibration)
         kwargs = {**engine.litert_options(feeds), **kwargs}
-    if format == "c":
+    if source is not None:
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "step.tflite"
             step.export(str(path), "litert", verbose=False, input_signature=[signature], **kwargs)
-            c_source.write(filepath, path.read_bytes())
+            c_source.write(source, path.read_bytes())
         if verbose is not False:
-            print(f"Saved C source at '{filepath}' and '{filepath.with_suffix('.h')}'.")
+            print(f"Saved C source at '{source}' and '{source.with_suffix('.h')}'.")
         return
     with _quiet() if verbose is False else contextlib.nullcontext(), _numbers_inside(step):
         step.export(str(filepath), format, verbose=verbose, input_signature=[signature], **kwargs)
