@@ -146,6 +146,15 @@ def multiplicative(core, w, x, states):
     return core(inside(w, "core"), x, [m_x * m_h, *rest])
 
 
+def multiplicative_integration(core, w, x, states, **options):
+    """The core gets what its gates add up as its input, through an identity, and nothing of the state beside it."""
+    x, u = x @ matrix(w, "kernel_map"), states[0] @ matrix(w, "recurrent_map")
+    alpha, beta_1, beta_2 = w["integration/bias"]
+    a = alpha * x * u + beta_1 * u + beta_2 * x
+    identity, nothing = np.eye(a.shape[1]), np.zeros((states[0].shape[1], a.shape[1]))
+    return core({**w, "kernel_map/kernel": identity, "recurrent_map/kernel": nothing}, a, states, **options)
+
+
 def weight_normalized(w, name):
     """Returns the weights with the matrices of one map replaced by their normalised ones (appendix A.2)."""
 

@@ -432,6 +432,32 @@ CELL_ROWS = {
         },
         wraps=lambda cell: kar.MultiplicativeLSTMCell(cell=cell),
     ),
+    "multiplicative_integration_lstm": Row(
+        lambda: kar.MultiplicativeIntegrationLSTMCell(4, alpha=0.7, dropout=0.2, recurrent_dropout=0.3),
+        partial(ref.multiplicative_integration, ref.lstm),
+        Learning(lambda: kar.MultiplicativeIntegrationLSTMCell(16), 0.02, 400),
+        equations={
+            "tied_projected": (
+                lambda: kar.MultiplicativeIntegrationLSTMCell(
+                    4, tied_gates=True, projection_units=3, kernel_map=maps.LowRank(2)
+                ),
+                partial(ref.multiplicative_integration, ref.lstm, tied=True),
+            ),
+            "peepholes": (
+                lambda: kar.MultiplicativeIntegrationLSTMCell(4, peepholes=True),
+                partial(ref.multiplicative_integration, ref.lstm),
+            ),
+        },
+    ),
+    "multiplicative_integration_rnn": Row(
+        lambda: kar.MultiplicativeIntegrationRNNCell(4, beta_1=0.5, beta_2=0.5, dropout=0.2),
+        partial(ref.multiplicative_integration, ref.elman),
+        Learning(
+            lambda: kar.MultiplicativeIntegrationRNNCell(32, activation="relu", recurrent_initializer="identity"),
+            0.005,
+            500,
+        ),
+    ),
     "zoneout": Row(
         lambda: kar.ZoneoutCell(4, zoneout=[0.2, 0.5]),
         partial(ref.zoneout, ref.lstm, rates=[0.2, 0.5]),

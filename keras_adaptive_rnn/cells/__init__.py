@@ -25,6 +25,10 @@ from keras_adaptive_rnn.cells.lstm import LSTMCell
 from keras_adaptive_rnn.cells.min_rnn import MinGRUCell, MinLSTMCell
 from keras_adaptive_rnn.cells.mogrifier import MogrifierCell
 from keras_adaptive_rnn.cells.multiplicative import MultiplicativeLSTMCell
+from keras_adaptive_rnn.cells.multiplicative_integration import (
+    MultiplicativeIntegrationLSTMCell,
+    MultiplicativeIntegrationRNNCell,
+)
 from keras_adaptive_rnn.cells.recurrent_highway import RecurrentHighwayCell
 from keras_adaptive_rnn.cells.rg_lru import RGLRUCell
 from keras_adaptive_rnn.cells.skim import SkimCell

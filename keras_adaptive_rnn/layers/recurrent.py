@@ -188,6 +188,34 @@ class MultiplicativeLSTM(CellLayer, cell_class=cells.MultiplicativeLSTMCell):
 
 
 @export
+class MultiplicativeIntegrationLSTM(CellLayer, cell_class=cells.MultiplicativeIntegrationLSTMCell):
+    """An LSTM with multiplicative integration (Wu et al., 2016): `RNN(MultiplicativeIntegrationLSTMCell(...))`.
+
+    `keras_adaptive_rnn.MultiplicativeIntegrationLSTMCell` has the equations.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.MultiplicativeIntegrationLSTM(8)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+    """
+
+
+@export
+class MultiplicativeIntegrationRNN(CellLayer, cell_class=cells.MultiplicativeIntegrationRNNCell):
+    """An Elman network with multiplicative integration (Wu et al., 2016): `RNN(MultiplicativeIntegrationRNNCell(...))`.
+
+    `keras_adaptive_rnn.MultiplicativeIntegrationRNNCell` has the equations.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.MultiplicativeIntegrationRNN(8, alpha=2.0)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+    """
+
+
+@export
 class LowRankGRU(CellLayer, cell_class=cells.LowRankGRUCell):
     """The low-rank passthrough GRU (Miceli Barone, 2016) as a layer: `RNN(LowRankGRUCell(...))`.
 
