@@ -155,6 +155,20 @@ def multiplicative_integration(core, w, x, states, **options):
     return core({**w, "kernel_map/kernel": identity, "recurrent_map/kernel": nothing}, a, states, **options)
 
 
+def nas(w, x, states):
+    h, c = states
+    xs = np.split(x @ matrix(w, "kernel_map"), 8, axis=1)
+    us = np.split(h @ matrix(w, "recurrent_map") + w.get("bias/bias", 0.0), 8, axis=1)
+    sums = [a + b for a, b in zip(xs, us, strict=True)]
+    p = np.tanh(sigmoid(sums[0]) * np.maximum(sums[1], 0))
+    q = np.tanh(sigmoid(sums[2]) + np.maximum(xs[3] * us[3], 0))
+    r = np.tanh(np.tanh(sums[4]) * sigmoid(sums[5]))
+    s = sigmoid(np.tanh(sums[6]) + sigmoid(sums[7]))
+    c = np.tanh(p + c) * q
+    h = np.tanh(c * np.tanh(r + s))
+    return h, [h, c]
+
+
 def weight_normalized(w, name):
     """Returns the weights with the matrices of one map replaced by their normalised ones (appendix A.2)."""
 

@@ -458,6 +458,12 @@ CELL_ROWS = {
             500,
         ),
     ),
+    "nas": Row(
+        lambda: kar.NASCell(4, dropout=0.2, recurrent_dropout=0.3),
+        ref.nas,
+        Learning(lambda: kar.NASCell(16), 0.02, 500),
+        equations={"bias": (lambda: kar.NASCell(4, use_bias=True, recurrent_map=maps.LowRank(2)), ref.nas)},
+    ),
     "zoneout": Row(
         lambda: kar.ZoneoutCell(4, zoneout=[0.2, 0.5]),
         partial(ref.zoneout, ref.lstm, rates=[0.2, 0.5]),

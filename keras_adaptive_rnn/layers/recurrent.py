@@ -216,6 +216,20 @@ class MultiplicativeIntegrationRNN(CellLayer, cell_class=cells.MultiplicativeInt
 
 
 @export
+class NAS(CellLayer, cell_class=cells.NASCell):
+    """The cell that neural architecture search found (Zoph and Le, 2017) as a layer: `RNN(NASCell(...))`.
+
+    `keras_adaptive_rnn.NASCell` has the equations.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.NAS(8)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+    """
+
+
+@export
 class LowRankGRU(CellLayer, cell_class=cells.LowRankGRUCell):
     """The low-rank passthrough GRU (Miceli Barone, 2016) as a layer: `RNN(LowRankGRUCell(...))`.
 
