@@ -30,11 +30,10 @@ class MultiplicativeIntegrationCell(GatedCell):
         self.beta_2 = _arguments.number("beta_2", beta_2)
 
     def build(self, input_shape):
-        rows = [
-            [keras.initializers.Constant(value)] * len(self.gates) for value in (self.alpha, self.beta_1, self.beta_2)
-        ]
-        self.integration = maps.Bias(self.units, rows, name="integration", dtype=self.dtype_policy)
         super().build(input_shape)
+        starts = [keras.initializers.Constant(value) for value in (self.alpha, self.beta_1, self.beta_2)]
+        rows = [[start] * len(self.gates) for start in starts]
+        self.integration = maps.Bias(self.units, rows, name="integration", dtype=self.dtype_policy)
         self.integration.build()
 
     def project(self, inputs, run):
