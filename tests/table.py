@@ -464,6 +464,27 @@ CELL_ROWS = {
         Learning(lambda: kar.NASCell(16), 0.02, 500),
         equations={"bias": (lambda: kar.NASCell(4, use_bias=True, recurrent_map=maps.LowRank(2)), ref.nas)},
     ),
+    "hyper_lstm": Row(
+        lambda: kar.HyperLSTMCell(4, hyper_units=3, hyper_embedding_units=2, dropout=0.2, update_dropout=0.3),
+        ref.hyper_lstm,
+        Learning(lambda: kar.HyperLSTMCell(16, hyper_units=8), 0.02, 400),
+        options={
+            "hyper_lstm_normalized": (
+                lambda: kar.HyperLSTMCell(
+                    4, hyper_units=3, layer_normalization=True, delayed=False, recurrent_dropout=0.3
+                ),
+                partial(ref.hyper_lstm, layer_normalization=True, delayed=False),
+            ),
+        },
+        equations={
+            "tied_projected": (
+                lambda: kar.HyperLSTMCell(
+                    4, hyper_units=5, delayed=False, tied_gates=True, projection_units=3, use_bias=False
+                ),
+                partial(ref.hyper_lstm, tied=True, delayed=False),
+            ),
+        },
+    ),
     "zoneout": Row(
         lambda: kar.ZoneoutCell(4, zoneout=[0.2, 0.5]),
         partial(ref.zoneout, ref.lstm, rates=[0.2, 0.5]),
@@ -611,6 +632,7 @@ LAYERS = {
     "rnn": lambda: kar.RNN(kar.ElmanCell(4), return_sequences=True),
     "mogrifier": lambda: kar.Mogrifier(4, rank=2, dropout=0.2),
     "multiplicative_lstm": lambda: kar.MultiplicativeLSTM(4, return_sequences=True),
+    "hyper_lstm": lambda: kar.HyperLSTM(4, hyper_units=3),
     "low_rank_gru": lambda: kar.LowRankGRU(4, rank=2),
     "low_rank_lstm": lambda: kar.LowRankLSTM(4, rank=2, return_sequences=True),
     "recurrent_highway": lambda: kar.RecurrentHighway(4, depth=2),

@@ -230,6 +230,20 @@ class NAS(CellLayer, cell_class=cells.NASCell):
 
 
 @export
+class HyperLSTM(CellLayer, cell_class=cells.HyperLSTMCell):
+    """The HyperLSTM (Ha et al., 2017) as a layer: `RNN(HyperLSTMCell(...))`.
+
+    `keras_adaptive_rnn.HyperLSTMCell` has the equations.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.HyperLSTM(8, hyper_units=4, layer_normalization=True)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+    """
+
+
+@export
 class LowRankGRU(CellLayer, cell_class=cells.LowRankGRUCell):
     """The low-rank passthrough GRU (Miceli Barone, 2016) as a layer: `RNN(LowRankGRUCell(...))`.
 
