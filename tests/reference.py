@@ -203,6 +203,13 @@ def hyper_lstm(w, x, states, delayed=True, tied=False, layer_normalization=False
     return h, [h, c, new_h, new_c]
 
 
+def isan(w, x, states):
+    (h,) = states
+    maps = zip(np.split(matrix(w, "recurrent_map"), x.shape[1], axis=1), matrix(w, "kernel_map"), strict=True)
+    h = sum(weight[:, None] * (h @ W + b) for weight, (W, b) in zip(x.T, maps, strict=True))
+    return h, [h]
+
+
 def weight_normalized(w, name):
     """Returns the weights with the matrices of one map replaced by their normalised ones (appendix A.2)."""
 

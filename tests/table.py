@@ -485,6 +485,13 @@ CELL_ROWS = {
             ),
         },
     ),
+    "isan": Row(
+        lambda: kar.ISANCell(4, dropout=0.2, recurrent_dropout=0.3),
+        ref.isan,
+        # A state that each input multiplies does not hold a sum of numbers: `test_isan.py` has symbols for it.
+        learns=None,
+        equations={"low_rank": (lambda: kar.ISANCell(4, recurrent_map=maps.LowRank(2)), ref.isan)},
+    ),
     "zoneout": Row(
         lambda: kar.ZoneoutCell(4, zoneout=[0.2, 0.5]),
         partial(ref.zoneout, ref.lstm, rates=[0.2, 0.5]),

@@ -21,6 +21,7 @@ from keras_adaptive_rnn.cells.gated_delta_net import GatedDeltaNetCell
 from keras_adaptive_rnn.cells.grid import GridLSTMBlock, GridLSTMCell
 from keras_adaptive_rnn.cells.gru import GRUCell
 from keras_adaptive_rnn.cells.hyper_lstm import HyperLSTMCell
+from keras_adaptive_rnn.cells.isan import ISANCell
 from keras_adaptive_rnn.cells.low_rank import LowRankGRUCell, LowRankLSTMCell
 from keras_adaptive_rnn.cells.lstm import LSTMCell
 from keras_adaptive_rnn.cells.min_rnn import MinGRUCell, MinLSTMCell

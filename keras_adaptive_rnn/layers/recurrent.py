@@ -244,6 +244,20 @@ class HyperLSTM(CellLayer, cell_class=cells.HyperLSTMCell):
 
 
 @export
+class ISAN(CellLayer, cell_class=cells.ISANCell):
+    """The input switched affine network (Foerster et al., 2017) as a layer: `RNN(ISANCell(...))`.
+
+    `keras_adaptive_rnn.ISANCell` has the equations.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.ISAN(8, return_sequences=True)
+    >>> tuple(layer(keras.ops.one_hot([[0, 2, 1], [1, 1, 0]], 3)).shape)
+    (2, 3, 8)
+    """
+
+
+@export
 class LowRankGRU(CellLayer, cell_class=cells.LowRankGRUCell):
     """The low-rank passthrough GRU (Miceli Barone, 2016) as a layer: `RNN(LowRankGRUCell(...))`.
 
