@@ -146,6 +146,70 @@ def multiplicative(core, w, x, states):
     return core(inside(w, "core"), x, [m_x * m_h, *rest])
 
 
+def multiplicative_integration(core, w, x, states, **options):
+    """The core gets what its gates add up as its input, through an identity, and nothing of the state beside it."""
+    x, u = x @ matrix(w, "kernel_map"), states[0] @ matrix(w, "recurrent_map")
+    alpha, beta_1, beta_2 = w["integration/bias"]
+    a = alpha * x * u + beta_1 * u + beta_2 * x
+    identity, nothing = np.eye(a.shape[1]), np.zeros((states[0].shape[1], a.shape[1]))
+    return core({**w, "kernel_map/kernel": identity, "recurrent_map/kernel": nothing}, a, states, **options)
+
+
+def nas(w, x, states):
+    h, c = states
+    xs = np.split(x @ matrix(w, "kernel_map"), 8, axis=1)
+    us = np.split(h @ matrix(w, "recurrent_map") + w.get("bias/bias", 0.0), 8, axis=1)
+    sums = [a + b for a, b in zip(xs, us, strict=True)]
+    p = np.tanh(sigmoid(sums[0]) * np.maximum(sums[1], 0))
+    q = np.tanh(sigmoid(sums[2]) + np.maximum(xs[3] * us[3], 0))
+    r = np.tanh(np.tanh(sums[4]) * sigmoid(sums[5]))
+    s = sigmoid(np.tanh(sums[6]) + sigmoid(sums[7]))
+    c = np.tanh(p + c) * q
+    h = np.tanh(c * np.tanh(r + s))
+    return h, [h, c]
+
+
+def gates_of_lstm(w, a, c, tied=False, layer_normalization=False):
+    """Returns $h$ and $c$ from the affine parts of the gates, each of which may be normalized, and $c$ too."""
+    names, pieces = ("fco", 3) if tied else ("ifco", 4)
+    gates = dict(zip(names, np.split(a, pieces, axis=1), strict=True))
+    if layer_normalization:
+        gates = {s: layer_norm(v, w[f"{s}_norm/gamma"], w[f"{s}_norm/beta"]) for s, v in gates.items()}
+    f = sigmoid(gates["f"])
+    c = f * c + (1 - f if tied else sigmoid(gates["i"])) * np.tanh(gates["c"])
+    normed = layer_norm(c, norms(w)[0], w["layer_normalization_2/beta"]) if layer_normalization else c
+    return sigmoid(gates["o"]) * np.tanh(normed), c
+
+
+def hyper_lstm(w, x, states, delayed=True, tied=False, layer_normalization=False):
+    """Equations 10 to 13, gate by gate."""
+    h, c, hyper_h, hyper_c = states
+    v, count = inside(w, "hyper"), 3 if tied else 4
+    a = np.concatenate([x, h], axis=1) @ v["kernel_map/kernel"] + hyper_h @ v["recurrent_map/kernel"] + v["bias/bias"]
+    new_h, new_c = gates_of_lstm(v, a, hyper_c, layer_normalization=layer_normalization)
+    read = hyper_h if delayed else new_h
+    z = np.split(read @ w["scale_embedding/kernel"] + w["scale_embedding_bias/bias"], 2 * count, axis=1)
+    z_b = np.split(read @ w["bias_embedding/kernel"], count, axis=1)
+    D, D_b = np.split(w["scale/kernel"], 2 * count, axis=1), np.split(w["bias_scale/kernel"], count, axis=1)
+    W, U = (np.split(matrix(w, name), count, axis=1) for name in ("kernel_map", "recurrent_map"))
+    b = np.split(w.get("bias/bias", np.zeros(sum(m.shape[1] for m in W))), count)
+    gates = []
+    for s in range(count):
+        d_x, d_h = z[s] @ D[s], z[count + s] @ D[count + s]
+        gates.append(d_x * (x @ W[s]) + d_h * (h @ U[s]) + z_b[s] @ D_b[s] + b[s])
+    h, c = gates_of_lstm(w, np.concatenate(gates, axis=1), c, tied, layer_normalization)
+    if "projection/kernel" in w:
+        h = h @ w["projection/kernel"]
+    return h, [h, c, new_h, new_c]
+
+
+def isan(w, x, states):
+    (h,) = states
+    maps = zip(np.split(matrix(w, "recurrent_map"), x.shape[1], axis=1), matrix(w, "kernel_map"), strict=True)
+    h = sum(weight[:, None] * (h @ W + b) for weight, (W, b) in zip(x.T, maps, strict=True))
+    return h, [h]
+
+
 def weight_normalized(w, name):
     """Returns the weights with the matrices of one map replaced by their normalised ones (appendix A.2)."""
 

@@ -432,6 +432,66 @@ CELL_ROWS = {
         },
         wraps=lambda cell: kar.MultiplicativeLSTMCell(cell=cell),
     ),
+    "multiplicative_integration_lstm": Row(
+        lambda: kar.MultiplicativeIntegrationLSTMCell(4, alpha=0.7, dropout=0.2, recurrent_dropout=0.3),
+        partial(ref.multiplicative_integration, ref.lstm),
+        Learning(lambda: kar.MultiplicativeIntegrationLSTMCell(16), 0.02, 400),
+        equations={
+            "tied_projected": (
+                lambda: kar.MultiplicativeIntegrationLSTMCell(
+                    4, tied_gates=True, projection_units=3, kernel_map=maps.LowRank(2)
+                ),
+                partial(ref.multiplicative_integration, ref.lstm, tied=True),
+            ),
+            "peepholes": (
+                lambda: kar.MultiplicativeIntegrationLSTMCell(4, peepholes=True),
+                partial(ref.multiplicative_integration, ref.lstm),
+            ),
+        },
+    ),
+    "multiplicative_integration_rnn": Row(
+        lambda: kar.MultiplicativeIntegrationRNNCell(4, beta_1=0.5, beta_2=0.5, dropout=0.2),
+        partial(ref.multiplicative_integration, ref.elman),
+        Learning(
+            lambda: kar.MultiplicativeIntegrationRNNCell(32, activation="relu", recurrent_initializer="identity"),
+            0.005,
+            500,
+        ),
+    ),
+    "nas": Row(
+        lambda: kar.NASCell(4, dropout=0.2, recurrent_dropout=0.3),
+        ref.nas,
+        Learning(lambda: kar.NASCell(16), 0.02, 500),
+        equations={"bias": (lambda: kar.NASCell(4, use_bias=True, recurrent_map=maps.LowRank(2)), ref.nas)},
+    ),
+    "hyper_lstm": Row(
+        lambda: kar.HyperLSTMCell(4, hyper_units=3, hyper_embedding_units=2, dropout=0.2, update_dropout=0.3),
+        ref.hyper_lstm,
+        Learning(lambda: kar.HyperLSTMCell(16, hyper_units=8), 0.02, 400),
+        options={
+            "hyper_lstm_normalized": (
+                lambda: kar.HyperLSTMCell(
+                    4, hyper_units=3, layer_normalization=True, delayed=False, recurrent_dropout=0.3
+                ),
+                partial(ref.hyper_lstm, layer_normalization=True, delayed=False),
+            ),
+        },
+        equations={
+            "tied_projected": (
+                lambda: kar.HyperLSTMCell(
+                    4, hyper_units=5, delayed=False, tied_gates=True, projection_units=3, use_bias=False
+                ),
+                partial(ref.hyper_lstm, tied=True, delayed=False),
+            ),
+        },
+    ),
+    "isan": Row(
+        lambda: kar.ISANCell(4, dropout=0.2, recurrent_dropout=0.3),
+        ref.isan,
+        # A state that each input multiplies does not hold a sum of numbers: `test_isan.py` has symbols for it.
+        learns=None,
+        equations={"low_rank": (lambda: kar.ISANCell(4, recurrent_map=maps.LowRank(2)), ref.isan)},
+    ),
     "zoneout": Row(
         lambda: kar.ZoneoutCell(4, zoneout=[0.2, 0.5]),
         partial(ref.zoneout, ref.lstm, rates=[0.2, 0.5]),
@@ -579,6 +639,7 @@ LAYERS = {
     "rnn": lambda: kar.RNN(kar.ElmanCell(4), return_sequences=True),
     "mogrifier": lambda: kar.Mogrifier(4, rank=2, dropout=0.2),
     "multiplicative_lstm": lambda: kar.MultiplicativeLSTM(4, return_sequences=True),
+    "hyper_lstm": lambda: kar.HyperLSTM(4, hyper_units=3),
     "low_rank_gru": lambda: kar.LowRankGRU(4, rank=2),
     "low_rank_lstm": lambda: kar.LowRankLSTM(4, rank=2, return_sequences=True),
     "recurrent_highway": lambda: kar.RecurrentHighway(4, depth=2),

@@ -356,6 +356,7 @@ def test_normalised_and_low_rank_maps_in_a_cell():
 NOT_SCALED = {
     *("recurrent_highway", "variable_computation", "bipolar", "bipolar_prelu", "crelu", "oplu"),
     *("min_gru", "min_lstm", "rglru", "slstm", "mlstm", "gated_delta_net", "urnn"),
+    *("multiplicative_integration_lstm", "multiplicative_integration_rnn", "nas", "isan"),
 }
 
 

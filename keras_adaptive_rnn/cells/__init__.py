@@ -20,11 +20,18 @@ from keras_adaptive_rnn.cells.elman import ElmanCell
 from keras_adaptive_rnn.cells.gated_delta_net import GatedDeltaNetCell
 from keras_adaptive_rnn.cells.grid import GridLSTMBlock, GridLSTMCell
 from keras_adaptive_rnn.cells.gru import GRUCell
+from keras_adaptive_rnn.cells.hyper_lstm import HyperLSTMCell
+from keras_adaptive_rnn.cells.isan import ISANCell
 from keras_adaptive_rnn.cells.low_rank import LowRankGRUCell, LowRankLSTMCell
 from keras_adaptive_rnn.cells.lstm import LSTMCell
 from keras_adaptive_rnn.cells.min_rnn import MinGRUCell, MinLSTMCell
 from keras_adaptive_rnn.cells.mogrifier import MogrifierCell
 from keras_adaptive_rnn.cells.multiplicative import MultiplicativeLSTMCell
+from keras_adaptive_rnn.cells.multiplicative_integration import (
+    MultiplicativeIntegrationLSTMCell,
+    MultiplicativeIntegrationRNNCell,
+)
+from keras_adaptive_rnn.cells.nas import NASCell
 from keras_adaptive_rnn.cells.recurrent_highway import RecurrentHighwayCell
 from keras_adaptive_rnn.cells.rg_lru import RGLRUCell
 from keras_adaptive_rnn.cells.skim import SkimCell

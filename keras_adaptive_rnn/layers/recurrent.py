@@ -188,6 +188,76 @@ class MultiplicativeLSTM(CellLayer, cell_class=cells.MultiplicativeLSTMCell):
 
 
 @export
+class MultiplicativeIntegrationLSTM(CellLayer, cell_class=cells.MultiplicativeIntegrationLSTMCell):
+    """An LSTM with multiplicative integration (Wu et al., 2016): `RNN(MultiplicativeIntegrationLSTMCell(...))`.
+
+    `keras_adaptive_rnn.MultiplicativeIntegrationLSTMCell` has the equations.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.MultiplicativeIntegrationLSTM(8)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+    """
+
+
+@export
+class MultiplicativeIntegrationRNN(CellLayer, cell_class=cells.MultiplicativeIntegrationRNNCell):
+    """An Elman network with multiplicative integration (Wu et al., 2016): `RNN(MultiplicativeIntegrationRNNCell(...))`.
+
+    `keras_adaptive_rnn.MultiplicativeIntegrationRNNCell` has the equations.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.MultiplicativeIntegrationRNN(8, alpha=2.0)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+    """
+
+
+@export
+class NAS(CellLayer, cell_class=cells.NASCell):
+    """The cell that neural architecture search found (Zoph and Le, 2017) as a layer: `RNN(NASCell(...))`.
+
+    `keras_adaptive_rnn.NASCell` has the equations.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.NAS(8)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+    """
+
+
+@export
+class HyperLSTM(CellLayer, cell_class=cells.HyperLSTMCell):
+    """The HyperLSTM (Ha et al., 2017) as a layer: `RNN(HyperLSTMCell(...))`.
+
+    `keras_adaptive_rnn.HyperLSTMCell` has the equations.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.HyperLSTM(8, hyper_units=4, layer_normalization=True)
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+    """
+
+
+@export
+class ISAN(CellLayer, cell_class=cells.ISANCell):
+    """The input switched affine network (Foerster et al., 2017) as a layer: `RNN(ISANCell(...))`.
+
+    `keras_adaptive_rnn.ISANCell` has the equations.
+
+    Example:
+
+    >>> layer = keras_adaptive_rnn.layers.ISAN(8, return_sequences=True)
+    >>> tuple(layer(keras.ops.one_hot([[0, 2, 1], [1, 1, 0]], 3)).shape)
+    (2, 3, 8)
+    """
+
+
+@export
 class LowRankGRU(CellLayer, cell_class=cells.LowRankGRUCell):
     """The low-rank passthrough GRU (Miceli Barone, 2016) as a layer: `RNN(LowRankGRUCell(...))`.
 

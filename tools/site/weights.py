@@ -19,6 +19,7 @@ SIZES = {
     "rank": ("R", 3, "rank"),
     "policy": ("P", 5, "units of a policy"),
     "small": ("S", 6, "units of the small cell"),
+    "embedding": ("E", 4, "entries of an embedding"),
     "vocabulary": ("V", 17, "tokens"),
 }
 # The call that is measured, where it is not `NAME(units)`.
@@ -31,6 +32,7 @@ CALLS = {
     "GatedDeltaNetCell": "GatedDeltaNetCell(units, num_heads=1)",
     "GridLSTMCell": "GridLSTMCell(units, depth=2)",
     "Highway": "Highway()",
+    "HyperLSTMCell": "HyperLSTMCell(units, hyper_units=small, hyper_embedding_units=embedding)",
     "LowRankGRUCell": "LowRankGRUCell(units, rank)",
     "LowRankLSTMCell": "LowRankLSTMCell(units, rank)",
     "MLSTMCell": "MLSTMCell(units, num_heads=1)",
@@ -89,40 +91,45 @@ def sizes_in(call):
 def measure(call):
     """Returns `[(name, shape)]` and the number of all weights, as functions of the sizes.
 
-    Each axis is an affine function of the sizes: its coefficients follow from one build at the base sizes and one with
-    each size increased. A build at other sizes must confirm them.
+    Each axis is an affine function of the sizes, plus multiples of the products of the inputs with each other size: the
+    coefficients follow from builds at the base sizes and with one or two sizes increased. A build at other sizes must
+    confirm them.
     """
     names = sizes_in(call)
     base = {name: SIZES[name][1] for name in names}
-    built = build(call, base)
-    nudged = {name: build(call, {**base, name: size + 1}) for name, size in base.items()}
-    shapes = []
-    for i, (_, shape) in enumerate(built):
-        axes = []
-        for axis, size in enumerate(shape):
-            slopes = {name: other[i][1][axis] - size for name, other in nudged.items()}
-            constant = size - sum(slope * base[name] for name, slope in slopes.items())
-            axes.append(
-                {**{name: slope for name, slope in slopes.items() if slope}, **({"": constant} if constant else {})}
-            )
-        shapes.append(axes)
+    increased = [(), *((name,) for name in names), *(("inputs", name) for name in names if name != "inputs")]
+    built = {more: build(call, {name: size + (name in more) for name, size in base.items()}) for more in increased}
+    shapes = [
+        [fit({more: found[i][1][axis] for more, found in built.items()}, base) for axis in range(len(shape))]
+        for i, (_, shape) in enumerate(built[()])
+    ]
     other = {name: size + 2 + i for i, (name, size) in enumerate(base.items())}
-    expected = [tuple(sum(c * other.get(n, 1) for n, c in axis.items()) for axis in axes) for axes in shapes]
+    expected = [tuple(value(axis, other) for axis in axes) for axes in shapes]
     if expected != [shape for _, shape in build(call, other)]:
-        raise ValueError(f"The shapes of the weights of {call} are not affine in its sizes.")
+        raise ValueError(f"The shapes of the weights of {call} are no such functions of its sizes.")
     rows = [
-        (name, f"[{', '.join(polynomial(affine(axis)) for axis in axes)}]")
-        for (name, _), axes in zip(built, shapes, strict=True)
+        (name, f"[{', '.join(polynomial(axis) for axis in axes)}]")
+        for (name, _), axes in zip(built[()], shapes, strict=True)
     ]
     total = collections.Counter()
     for axes in shapes:
-        product = collections.Counter({(): 1})
-        for axis in axes:
-            product = multiply(product, affine(axis))
-        total.update(product)
-    evaluated = sum(c * math.prod(other[n] for n in term) for term, c in total.items())
-    assert evaluated == sum(math.prod(shape) for shape in expected)
+        total.update(functools.reduce(multiply, axes, {(): 1}))
+    assert value(total, other) == sum(math.prod(shape) for shape in expected)
     return rows, polynomial(total)
+
+
+def fit(sizes, base):
+    """Returns the polynomial that has these values where the base sizes with these names are increased by one."""
+    found = collections.Counter()
+    for more in sizes:
+        parts = itertools.chain.from_iterable(itertools.combinations(more, k) for k in range(len(more) + 1))
+        difference = sum((-1) ** (len(more) - len(part)) * sizes[part] for part in parts)
+        found.update(functools.reduce(multiply, ({(name,): 1, (): -base[name]} for name in more), {(): difference}))
+    return found
+
+
+def value(terms, sizes):
+    return sum(c * math.prod(sizes[n] for n in term) for term, c in terms.items())
 
 
 def build(call, sizes):
@@ -138,10 +145,6 @@ def short(path, layer):
     parts = path.split("/")
     parts = parts[1:] if parts[0] == layer.name else parts
     return "/".join(parts)
-
-
-def affine(axis):
-    return collections.Counter({((name,) if name else ()): c for name, c in axis.items()})
 
 
 def multiply(a, b):

@@ -57,9 +57,9 @@ class AffineInputs(OwnsWeights):
             f"{', '.join(f'`{weight.name}` {tuple(weight.shape)}' for weight in getattr(self, held).weights)}"
         )
 
-    def make_norm(self, size, center=False):
+    def make_norm(self, size, center=False, **kwargs):
         """Returns a built layer normalization of `size` entries. The bias of the gates serves as its offset."""
-        norm = keras.layers.LayerNormalization(epsilon=1e-9, center=center, dtype=self.dtype_policy)
+        norm = keras.layers.LayerNormalization(epsilon=1e-9, center=center, dtype=self.dtype_policy, **kwargs)
         norm.build((None, size))
         return norm
 

@@ -103,8 +103,7 @@ class GatedCell(AffineInputs, Cell):
         if self.use_bias:
             self.bias_layer = self.make_bias(self.units, self.bias_row_initializers())
         if self.layer_normalization:
-            self.kernel_norm = self.make_norm(len(self.gates) * self.units)
-            self.recurrent_norms = [self.make_norm(gates * self.units) for gates in self.recurrent_map.blocks]
+            self.build_norms()
         super().build(input_shape)
 
     @property
@@ -169,6 +168,11 @@ class GatedCell(AffineInputs, Cell):
         groups = self.groups or (len(self.gates),)
         self.recurrent_map.build_blocks(groups, self.state_size[0], self.init_groups, per_block)
 
+    def build_norms(self):
+        """Creates the layer normalizations of the gates."""
+        self.kernel_norm = self.make_norm(len(self.gates) * self.units)
+        self.recurrent_norms = [self.make_norm(gates * self.units) for gates in self.recurrent_map.blocks]
+
     @property
     def noise_sizes(self):
         sizes = super().noise_sizes
@@ -183,7 +187,7 @@ class GatedCell(AffineInputs, Cell):
     def recurrent(self, h, run, group=0):
         """Returns $h U$ for one group of gates, with dropout and layer normalization."""
         product = self._product(self.recurrent_map, h, "recurrent_dropout", run, group)
-        return self.recurrent_norms[group](product) if self.layer_normalization else product
+        return self.recurrent_norms[group](product) if self.recurrent_norms else product
 
     def step(self, projected, states, run):
         return self.update(projected + self.recurrent(states[0], run), states, run)
