@@ -459,14 +459,16 @@ def evaluate(lm, ids, args, results: dict, path: pathlib.Path) -> None:
         write(path, results)
 
 
-def make_table(found: dict, title: str) -> Table:
+def make_table(found: dict, title: str, tokens: str = "words") -> Table:
     table = Table("evaluation", "chosen on validation", title=title)
-    for column in ("validation perplexity", "test perplexity", "test gain"):
+    bits = ["test bits"] if tokens == "characters" else []
+    for column in ("validation perplexity", "test perplexity", *bits, "test gain"):
         table.add_column(column, justify="right")
     for method, r in sorted(found.items(), key=lambda item: list(METHODS).index(item[0])):
         chosen = ", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in r["settings"].items())
         gain = "" if method == "static" or "static" not in found else f"{1 - r['test'] / found['static']['test']:.1%}"
-        table.add_row(method, chosen, f"{r['valid']:.2f}", f"{r['test']:.2f}", gain)
+        in_bits = [f"{np.log2(r['test']):.3f}"] if bits else []
+        table.add_row(method, chosen, f"{r['valid']:.2f}", f"{r['test']:.2f}", *in_bits, gain)
     return table
 
 
@@ -750,7 +752,7 @@ def main(argv: list[str] | None = None):
     about |= {"weights": lm.count_params(), "vocabulary": tokenizer.vocabulary_size(), "curves": points}
     evaluate(lm, ids, args, about, results)
     write(results, about)
-    Console().print(make_table(about["perplexity"], title))
+    Console().print(make_table(about["perplexity"], title, args.tokens))
     print(f"All results are in {folder}. Let the model write: python -m keras_adaptive_rnn.hub write {preset}")
 
 

@@ -113,6 +113,7 @@ def sizes(values: dict, units: int) -> tuple[int, int | None]:
     """Returns the size of the embedding, and the rank of the gates."""
     embedding = max(1, round(min(1.0, values.get("input_embedding_ratio", 1.0)) * units))
     rank = values.get("mogrifier_rank", 0)
+    # A matrix has no larger rank than its smaller side.
     return embedding, min(rank, embedding) if rank > 0 else None
 
 
@@ -246,9 +247,14 @@ def plot(rows: list[dict], some: dict[str, Range], path: pathlib.Path) -> None:
     losses = np.array([row["loss"] for row in rows])
     for (name, one), axes in zip(some.items(), panels.flat, strict=False):
         values = np.array([row["values"][name] for row in rows])
-        axes.scatter(values[~near], losses[~near], s=9, color="gray", alpha=0.6)
-        axes.scatter(values[near], losses[near], s=16, color="red")
+        axes.scatter(values[~near], losses[~near], s=9, color="gray", alpha=0.6, clip_on=False)
+        axes.scatter(values[near], losses[near], s=16, color="red", clip_on=False)
         axes.set(xlabel=name.replace("_", " "), xscale=one.spacing)
+        if one.spacing == "log":
+            ticks = np.geomspace(one.low, one.high, 3)
+            axes.set_xticks(ticks, [f"{tick:.2g}" for tick in ticks])
+            axes.set_xticks([], minor=True)
+        axes.set_xlim(one.low, one.high)
         axes.grid(alpha=0.3)
     for axes in panels.flat[len(some) :]:
         axes.remove()
