@@ -214,18 +214,8 @@ TINY = {
     "lowrank-lstm": ["--units", "8", "--rank", "2"],
     # LSUV needs some units and tokens: with few of them, the states grow without bound.
     "bipolar": [
-        "--units",
-        "32",
-        "--embedding",
-        "32",
-        "--depth",
-        "4",
-        "--batch",
-        "4",
-        "--steps",
-        "40",
-        "--words",
-        "400",
+        *("--units", "32", "--embedding", "32", "--depth", "4", "--batch", "4", "--steps", "40", "--words", "800"),
+        *("--learning-rate", "0.005"),
     ],
 }
 
