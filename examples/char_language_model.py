@@ -6,6 +6,10 @@ The Mogrifier is then saved as a preset of KerasHub, loaded again, and generates
     python examples/char_language_model.py
     python examples/char_language_model.py --text my_book.txt --seconds 600
 
+Or one model of a paper, with the paper's settings, by `word_language_model.py`, whose options then go with it:
+
+    python examples/char_language_model.py --paper lowrank-gru --text penn/
+
 The run prints a table and leaves the folder `preset`, `curves.png`, `results.json` and `sample.txt` in
 `runs/char_language_model`. It works on every backend of Keras (`KERAS_BACKEND=jax`, `tensorflow` or `torch`).
 """
@@ -19,6 +23,9 @@ import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Silences TensorFlow's list of missing devices.
 
+# For `examples`, where this file is run as a script.
+sys.path.append(str(pathlib.Path(__file__).parents[1]))
+
 import keras
 import keras_hub
 from matplotlib.figure import Figure
@@ -26,6 +33,7 @@ from rich.console import Console
 from rich.table import Table
 
 import keras_adaptive_rnn as kar
+from examples import recipes, word_language_model
 from keras_adaptive_rnn import hub
 
 RARE = 5  # Characters that occur less often in the training part become one.
@@ -33,6 +41,8 @@ VALIDATION = 0.07  # Share of the text, taken from its end.
 # For each the best of those that docs/language_models.md lists.
 LEARNING_RATES = {"Mogrifier": 0.004, "LSTM": 0.008}
 MAX_EPOCHS = 1000  # In practice, --seconds ends training.
+OUTPUT = "runs/char_language_model"
+PAPERS = [name for name, recipe in recipes.PAPERS.items() if recipe.settings["tokens"] == "characters"]
 
 
 def read_text(path: str | None) -> str:
@@ -174,10 +184,11 @@ def plot(results: dict, path: pathlib.Path):
 def parse(argv: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
+    add("--paper", choices=PAPERS, help="train the model of a paper instead; --paper NAME --help lists its options")
     add("--text", help="UTF-8 file to learn from; the Python language reference by default")
     add("--seconds", type=float, default=120, help="training time of each model (%(default)s)")
     add("--seed", type=int, default=0, help="seed of the weights and of the sample (%(default)s)")
-    add("--output", default="runs/char_language_model", help="folder for the results (%(default)s)")
+    add("--output", default=OUTPUT, help="folder for the results (%(default)s)")
     add("--units", type=int, default=236, help="units of each Mogrifier layer (%(default)s)")
     add("--rank", type=int, default=32, help="rank of the Mogrifier's gates (%(default)s)")
     add("--rounds", type=int, default=5, help="rounds of the Mogrifier (%(default)s)")
@@ -193,6 +204,12 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
 
 
 def main(argv: list[str] | None = None):
+    argv = sys.argv[1:] if argv is None else argv
+    paper = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    paper.add_argument("--paper", choices=PAPERS)
+    if paper.parse_known_args(argv)[0].paper:
+        word_language_model.main(["--output", OUTPUT, *argv])
+        return
     args = parse(argv)
     try:
         tokenizer, ids = prepare(read_text(args.text), args.batch, args.steps)

@@ -1,15 +1,15 @@
-"""A word language model: trains an AWD-LSTM, a Mogrifier or another cell on a text, and evaluates it in four ways.
+"""A language model of words or characters, trained as in a paper, or on a CPU, and evaluated in four ways.
 
 The text is a folder with a training, a validation and a test file, such as `ptb.train.txt`, `ptb.valid.txt` and
 `ptb.test.txt`, or a single file, which is split, or, by default, the Python language reference:
 
     python examples/word_language_model.py --small --minutes 20
-    python examples/word_language_model.py --text penn/ --model awd
+    python examples/word_language_model.py --text penn/ --paper adaptive-lstm
     python examples/word_language_model.py --text penn/ --model mogrifier --small --words 120000
 
-Sizes, dropouts, penalties, optimizer and averaging are those of the papers for the words of the Penn Treebank, which
-need a GPU and days; `--small` has sizes for a CPU, also for other cells. Every number is an option. Where the code of
-the Mogrifier draws new masks of input, inter-layer and output dropout in each step, a mask holds for a segment here.
+`--paper` sets all options to those of a paper (`recipes.py`), which need a GPU and days; what is given beside it goes
+first. `--small` has sizes for a CPU, for the cell of `--model`. Where the code of the Mogrifier draws new masks of
+input, inter-layer and output dropout in each step, a mask holds for a segment here.
 
 The run prints a table of perplexities: of the plain model, at a tuned temperature, averaged over dropout masks (Monte
 Carlo) without and with one, and while the model goes on learning (dynamic evaluation). It leaves `preset`, `curves.png`
@@ -26,9 +26,13 @@ import os
 import pathlib
 import re
 import sys
+import textwrap
 import time
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Silences TensorFlow's list of missing devices.
+
+# For `examples`, where this file is run as a script.
+sys.path.append(str(pathlib.Path(__file__).parents[1]))
 
 import keras
 import numpy as np
@@ -37,105 +41,25 @@ from rich.console import Console
 from rich.table import Table
 
 import keras_adaptive_rnn as kar
+from examples import recipes
 from keras_adaptive_rnn import callbacks, evaluation, hub, maps, optimizers
+from keras_adaptive_rnn.cells import adaptive
 from keras_adaptive_rnn.datasets import TokenStream
 
 END = "<eos>"
 PARTS = ("train", "valid", "test")
 SHARES = {"valid": 0.05, "test": 0.05}  # Of a single file, at its end.
 NEVER = 10**9  # Epochs that no run reaches.
+PAPER, MODEL = "awd-lstm", "awd"  # By default.
 
-# Merity, Keskar and Socher (2018).
-AWD = {
-    "cell": "lstm",
-    "embedding": 400,
-    "units": [1150, 1150, 400],
-    "rounds": 5,
-    "rank": None,
-    "zigzag": True,
-    "depth": 3,
-    "policy_units": 100,
-    "experts": 1,
-    "tie_weights": True,
-    "sum_layers": False,
-    "cap_input_gate": False,
-    "word_dropout": 0.1,
-    "input_dropout": 0.4,
-    "hidden_dropout": 0.25,
-    "state_dropout": 0.0,
-    "update_dropout": 0.0,
-    "output_dropout": 0.4,
-    "expert_dropout": 0.0,
-    "weight_drop": 0.5,
-    "activation_regularization": 2.0,
-    "temporal_regularization": 1.0,
-    "optimizer": "sgd",
-    "clip": 0.25,
-    "weight_decay": 1.2e-6,
-    "anneal": False,
-    "batch": 20,
-    "steps": 70,
-    "spread": 5.0,
-    "half": 0.05,
-    "drop_state": 0.0,
-    "epochs": 500,
-    "rule": "all_but_last",
-    "patience": 5,
-    "latest": None,
-    "words": None,
-    "min_count": None,
-}
-# Melis, Kočiský and Blunsom (2020), their 24 million weights; their losses are summed over the 70 steps of a segment.
-LSTM = {
-    **AWD,
-    "embedding": 951,
-    "units": [951, 951],
-    "sum_layers": True,
-    "cap_input_gate": True,
-    "word_dropout": 0.0,
-    "input_dropout": 0.628,
-    "hidden_dropout": 0.307,
-    "state_dropout": 0.369,
-    "output_dropout": 0.690,
-    "weight_drop": 0.0,
-    "activation_regularization": 0.0,
-    "temporal_regularization": 0.0,
-    "optimizer": "adam",
-    "learning_rate": 3.037e-3,
-    "clip": 10 / 70,
-    "weight_decay": 2.49e-4 / 70,
-    "batch": 64,
-    "spread": 0.0,
-    "half": 0.0,
-    "drop_state": 0.01,
-    "epochs": 1000,
-    "rule": "since_best",
-    "patience": 50,
-    "latest": 0.8,
-}
-PAPERS = {
-    "awd": AWD,
-    "mogrifier": {
-        **LSTM,
-        "cell": "mogrifier",
-        "embedding": 912,
-        "units": [912, 912],
-        "rank": 84,
-        "input_dropout": 0.729,
-        "hidden_dropout": 0.291,
-        "state_dropout": 0.387,
-        "output_dropout": 0.716,
-        "learning_rate": 2.3e-3,
-        "weight_decay": 2.52e-4 / 70,
-    },
-    "lstm": LSTM,
-}
 # Three million weights with 5,476 words. The kit of AWD-LSTM for all but the plain LSTM.
 SMALL = {
-    **AWD,
+    **recipes.AWD_LSTM,
     "embedding": 224,
     "units": [448, 224],
     "optimizer": "adam",
+    "learning_rate": 2e-3,
+    "beta_1": 0.0,
     "clip": 1.0,
     "weight_decay": 0.0,
     "anneal": True,
@@ -155,8 +79,16 @@ SMALLS = {
     "awd": SMALL,
     "mogrifier": {**SMALL, "cell": "mogrifier", "units": [400, 224], "rank": 40},
     "adaptive-lstm": {**STATE, "cell": "adaptive-lstm", "units": [322, 224], "policy_units": 48},
-    "low-rank-lstm": {**STATE, "cell": "low-rank-lstm", "units": [732, 224], "rank": 64},
-    "low-rank-gru": {**STATE, "cell": "low-rank-gru", "units": [987, 224], "rank": 64},
+    "low-rank-lstm": {**STATE, "cell": "low-rank-lstm", "units": [732, 224], "rank": 64, "tied": False},
+    # The remedy for instability of the paper's appendix A.2: without it, training on the Penn Treebank diverged.
+    "low-rank-gru": {
+        **STATE,
+        "cell": "low-rank-gru",
+        "units": [987, 224],
+        "rank": 64,
+        "tied": False,
+        "weight_normalization": True,
+    },
     "highway": {**STATE, "cell": "highway", "units": [432, 224]},
     "multiplicative-lstm": {**STATE, "cell": "multiplicative-lstm", "units": [377, 224]},
     "lstm": {
@@ -171,12 +103,20 @@ SMALLS = {
         "latest": None,
     },
 }
-CELLS = tuple(dict.fromkeys(settings["cell"] for settings in SMALLS.values()))
+SETTINGS = [*(recipe.settings for recipe in recipes.PAPERS.values()), *SMALLS.values()]
+CELLS = tuple(dict.fromkeys(settings["cell"] for settings in SETTINGS))
 # Options that some cells do not have.
 LACKING = {
     "low-rank-lstm": ("weight_drop",),
     "low-rank-gru": ("weight_drop", "cap_input_gate", "update_dropout"),
     "highway": ("cap_input_gate", "update_dropout"),
+    "deep-rnn": ("weight_drop", "cap_input_gate", "update_dropout"),
+}
+# Options that no other cells have.
+OF_CELLS = {
+    "policy_dropout": ("adaptive-lstm",),
+    "block_dropout": ("deep-rnn",),
+    "weight_normalization": ("low-rank-lstm", "low-rank-gru"),
 }
 LEARNING_RATES = {"sgd": 30.0, "adam": 2e-3}
 # How a trained model is judged, and the options of each.
@@ -210,7 +150,7 @@ def read_reference() -> str:
     return "\n".join(dict.fromkeys("\n\n".join(topics[name] for name in sorted(topics)).split("\n\n")))
 
 
-def read_parts(path: str | None, split_punctuation: bool) -> dict[str, str]:
+def read_parts(path: str | None, split_punctuation: bool, tokens: str = "words") -> dict[str, str]:
     """Returns the training, the validation and the test text, without empty lines."""
     if path is not None and pathlib.Path(path).is_dir():
         files = {part: sorted(pathlib.Path(path).glob(f"*{part}*")) for part in PARTS}
@@ -225,35 +165,39 @@ def read_parts(path: str | None, split_punctuation: bool) -> dict[str, str]:
         valid = test - int(SHARES["valid"] * len(lines))
         cut = lines[:valid], lines[valid:test], lines[test:]
         parts = {part: "\n".join(some) for part, some in zip(PARTS, cut, strict=True)}
-    if split_punctuation or path is None:
+    if split_punctuation or (path is None and tokens == "words"):
         parts = {part: re.sub(r"([^\w\s])", r" \1 ", text) for part, text in parts.items()}
     return {part: "".join(f"{line}\n" for line in text.splitlines() if line.split()) for part, text in parts.items()}
 
 
-def first_words(text: str, count: int) -> str:
+def first_tokens(text: str, count: int, tokens: str) -> str:
+    if tokens == "characters":
+        return text[:count]
     lines = [[*line.split(), "\n"] for line in text.splitlines()]  # The end of a line is a word.
     return " ".join(itertools.islice(itertools.chain.from_iterable(lines), count))
 
 
 def prepare(args: argparse.Namespace) -> tuple[hub.VocabularyTokenizer, dict[str, np.ndarray]]:
-    """Returns the tokenizer, and the ids of each part. Words are counted in the training text."""
-    parts = read_parts(args.text, args.split_punctuation)
+    """Returns the tokenizer, and the ids of each part. Tokens are counted in the training text."""
+    parts = read_parts(args.text, args.split_punctuation, args.tokens)
     if args.words is not None:
-        parts["train"] = first_words(parts["train"], args.words)
+        parts["train"] = first_tokens(parts["train"], args.words, args.tokens)
     if empty := [part for part in PARTS if not parts[part]]:
         raise ValueError(f"the {empty[0]} part of {args.text} is empty: give a longer text")
     is_folder = args.text is not None and pathlib.Path(args.text).is_dir()
     # A folder is taken for a prepared text, whose rare words are one word already.
     min_count = args.min_count or (1 if is_folder else 2)
-    tokenizer = hub.VocabularyTokenizer.from_text(parts["train"], "word", min_count, end_token=END)
+    # Of characters, the end of a line is one.
+    split, end = ("word", END) if args.tokens == "words" else ("character", None)
+    tokenizer = hub.VocabularyTokenizer.from_text(parts["train"], split, min_count, end_token=end)
     ids = {part: np.asarray(tokenizer(text)) for part, text in parts.items()}
     # Validation in `fit` has as many rows as training, the evaluation afterwards has `--rows`.
     for part, rows in (("train", args.batch), ("valid", max(args.batch, args.rows)), ("test", args.rows)):
         steps = args.steps if part == "train" else 1
         if len(ids[part]) < rows * (steps + 1):
             raise ValueError(
-                f"the {part} part of the text has {len(ids[part]):,} words, and {rows} rows of {steps} steps need at "
-                f"least {rows * (steps + 1):,}: give a longer text, or a smaller --batch, --steps or --rows"
+                f"the {part} part of the text has {len(ids[part]):,} {args.tokens}, and {rows} rows of {steps} steps "
+                f"need at least {rows * (steps + 1):,}: give a longer text, or a smaller --batch, --steps or --rows"
             )
     return tokenizer, ids
 
@@ -268,7 +212,11 @@ def make_cells(args: argparse.Namespace) -> list:
         return [
             kar.StackedAdaptiveLSTMCells(
                 args.units,
+                policy=args.policy,
                 policy_units=args.policy_units,
+                adaptation=args.adaptation,
+                tied=args.tied,
+                policy_dropout=args.policy_dropout,
                 recurrent_dropout=args.state_dropout,
                 update_dropout=args.update_dropout,
                 cap_input_gate=args.cap_input_gate,
@@ -281,22 +229,21 @@ def make_cells(args: argparse.Namespace) -> list:
 
 def make_cell(units: int, dropout: float, args: argparse.Namespace):
     options = {"dropout": dropout, "recurrent_dropout": args.state_dropout}
+    low_rank = {"tied": args.tied, "weight_normalization": args.weight_normalization}
+    if args.weight_normalization:
+        low_rank["recurrent_constraint"] = keras.constraints.MaxNorm(10)
     if args.cell == "low-rank-gru":
-        # The paper's form for language models, with its remedy for instability (appendix A.2): without it, training on
-        # the Penn Treebank diverged.
-        return kar.LowRankGRUCell(
-            units,
-            args.rank,
-            reset_after=True,
-            weight_normalization=True,
-            recurrent_constraint=keras.constraints.MaxNorm(10),
-            **options,
-        )
+        # The paper's form for language models (appendix A.2).
+        return kar.LowRankGRUCell(units, args.rank, reset_after=True, **low_rank, **options)
+    if args.cell == "deep-rnn":
+        # Its dropout is that of all of its layers.
+        options["dropout"] = args.hidden_dropout
+        return kar.DeepRNNCell(units, args.depth, block_dropout=args.block_dropout, **options)
     if args.cell == "highway":
         return kar.RecurrentHighwayCell(units, args.depth, **options, **drop_weights(args))
     options |= {"cap_input_gate": args.cap_input_gate, "update_dropout": args.update_dropout}
     if args.cell == "low-rank-lstm":
-        return kar.LowRankLSTMCell(units, args.rank, **options)
+        return kar.LowRankLSTMCell(units, args.rank, **low_rank, **options)
     if args.optimizer == "sgd":
         # As in AWD-LSTM.
         uniform = functools.partial(keras.initializers.RandomUniform, -(units**-0.5), units**-0.5)
@@ -317,9 +264,10 @@ def make_model(tokenizer: hub.VocabularyTokenizer, args: argparse.Namespace) -> 
     cells = make_cells(args)
     if args.sum_layers:
         cells = [kar.StackedCells(cells, connection="skip")]
+    size = tokenizer.vocabulary_size()
     backbone = hub.RecurrentBackbone(
-        tokenizer.vocabulary_size(),
-        args.embedding,
+        size,
+        size if args.embedding_kind == "one-hot" else args.embedding,
         cells,
         args.tie_weights,
         embedding_dropout=args.input_dropout,
@@ -327,15 +275,20 @@ def make_model(tokenizer: hub.VocabularyTokenizer, args: argparse.Namespace) -> 
         word_dropout=args.word_dropout,
         activation_regularization=args.activation_regularization,
         temporal_regularization=args.temporal_regularization,
-        embeddings_initializer=keras.initializers.RandomUniform(-0.1, 0.1),
+        embeddings_initializer={
+            "trained": keras.initializers.RandomUniform(-0.1, 0.1),
+            "one-hot": keras.initializers.Identity(),
+            "normal": keras.initializers.RandomNormal(stddev=1.0),
+        }[args.embedding_kind],
     )
+    backbone.token_embedding.trainable = args.embedding_kind == "trained"
     preprocessor = hub.RecurrentCausalLMPreprocessor(tokenizer, sequence_length=100)
     lm = hub.RecurrentCausalLM(backbone, preprocessor, args.experts, args.expert_dropout)
     clip = args.clip or None
     if args.optimizer == "sgd":
         inner = keras.optimizers.SGD(args.learning_rate, weight_decay=args.weight_decay or None, global_clipnorm=clip)
     else:
-        inner = keras.optimizers.Adam(args.learning_rate, beta_1=0.0, epsilon=1e-8, global_clipnorm=clip)
+        inner = keras.optimizers.Adam(args.learning_rate, args.beta_1, epsilon=1e-8, global_clipnorm=clip)
         if args.weight_decay:
             # Adam's own decay would not be scaled as the gradients are.
             for variable in lm.trainable_variables:
@@ -344,7 +297,28 @@ def make_model(tokenizer: hub.VocabularyTokenizer, args: argparse.Namespace) -> 
     return lm
 
 
+def scale(lm: hub.RecurrentCausalLM, ids: dict[str, np.ndarray], args: argparse.Namespace) -> None:
+    """Scales the layers to unit variance (LSUV) on a first batch of the training text."""
+    rows = ids["train"][: args.batch * args.steps].reshape(args.batch, args.steps)
+    tokens = {"token_ids": rows, "padding_mask": np.ones_like(rows)}
+    # Skip connections alone have nearly unit variance, so what the layers add to them need not be exact.
+    callbacks.lsuv(lm.backbone, tokens, tolerance=0.1, seed=args.seed)
+
+
 # Training.
+
+
+def learning_rate(args: argparse.Namespace, epoch: int, perplexities: list[float]) -> float:
+    """Returns the learning rate of an epoch, given the validation perplexities of those before it."""
+    if args.anneal:
+        return args.learning_rate * min(1.0, max(0.1, 2 * (1 - epoch / args.epochs)))
+    cuts, best, since = sum(epoch >= at for at in args.cut_at), np.inf, 0
+    if args.plateau:
+        for perplexity in perplexities[args.look_every - 1 :: args.look_every]:
+            best, since = (perplexity, 0) if perplexity < best else (best, since + 1)
+            if since == args.plateau:
+                cuts, since = cuts + 1, 0
+    return args.learning_rate / args.cut**cuts
 
 
 class Curves(keras.callbacks.Callback):
@@ -354,6 +328,9 @@ class Curves(keras.callbacks.Callback):
         super().__init__()
         self.path = path
         self.points = json.loads(path.read_text()) if path.exists() else []
+
+    def perplexities_before(self, epoch):
+        return [point["val_perplexity"] for point in self.points if point["epoch"] < epoch]
 
     def on_epoch_begin(self, epoch, logs=None):
         self.start = time.monotonic()
@@ -399,6 +376,7 @@ def train(lm: hub.RecurrentCausalLM, ids: dict[str, np.ndarray], args: argparse.
         rule="all_but_last" if args.rule == "none" else args.rule,
         patience=NEVER if args.rule == "none" else args.patience,
     )
+    curves = Curves(folder / "curves.json")
     parts = [callbacks.StreamStates(None if stream.is_fixed else stream, args.drop_state, args.seed)]
     if args.minutes:
         limit = callbacks.TimeLimit(60 * args.minutes, folder / "time.json", args.anneal)
@@ -407,19 +385,20 @@ def train(lm: hub.RecurrentCausalLM, ids: dict[str, np.ndarray], args: argparse.
             parts.append(LatestByTime(trigger, limit, args.latest))
     else:
         trigger.latest = None if args.latest is None else round(args.latest * args.epochs)
-        if args.anneal:
-            parts.append(
-                keras.callbacks.LearningRateScheduler(
-                    lambda epoch, _: args.learning_rate * min(1.0, max(0.1, 2 * (1 - epoch / args.epochs)))
-                )
+    if args.cut_at or args.plateau or (args.anneal and not args.minutes):
+        # From the file of the curves, so that a resumed run has the rates that it would have had.
+        parts.append(
+            keras.callbacks.LearningRateScheduler(
+                lambda epoch, _: learning_rate(args, epoch, curves.perplexities_before(epoch))
             )
+        )
     # In this order: what saves comes behind what swaps the weights and their averages.
     backup = keras.callbacks.BackupAndRestore(folder / "backup", double_checkpoint=True, delete_checkpoint=False)
     lm.fit_streams(
         stream,
         epochs=args.epochs,
         validation=validation,
-        callbacks=[*parts, trigger, Curves(folder / "curves.json"), backup],
+        callbacks=[*parts, trigger, curves, backup],
         # In a file, a line for each epoch: a progress bar would fill it.
         verbose=1 if sys.stdout.isatty() else 2,
     )
@@ -480,14 +459,16 @@ def evaluate(lm, ids, args, results: dict, path: pathlib.Path) -> None:
         write(path, results)
 
 
-def make_table(found: dict, title: str) -> Table:
+def make_table(found: dict, title: str, tokens: str = "words") -> Table:
     table = Table("evaluation", "chosen on validation", title=title)
-    for column in ("validation perplexity", "test perplexity", "test gain"):
+    bits = ["test bits"] if tokens == "characters" else []
+    for column in ("validation perplexity", "test perplexity", *bits, "test gain"):
         table.add_column(column, justify="right")
     for method, r in sorted(found.items(), key=lambda item: list(METHODS).index(item[0])):
         chosen = ", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in r["settings"].items())
         gain = "" if method == "static" or "static" not in found else f"{1 - r['test'] / found['static']['test']:.1%}"
-        table.add_row(method, chosen, f"{r['valid']:.2f}", f"{r['test']:.2f}", gain)
+        in_bits = [f"{np.log2(r['test']):.3f}"] if bits else []
+        table.add_row(method, chosen, f"{r['valid']:.2f}", f"{r['test']:.2f}", *in_bits, gain)
     return table
 
 
@@ -534,6 +515,13 @@ def natural(text):
     return value
 
 
+def count(text):
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"must not be negative, and is {text}")
+    return value
+
+
 def rank(text):
     return text if text == "full" else positive(int)(text)
 
@@ -545,21 +533,32 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
     )
     group = parser.add_argument_group("the text")
     group.add_argument("--text", help="folder or file, UTF-8; the Python language reference by default")
-    group.add_argument("--words", type=positive(int), help="train on so many words, the first ones")
-    group.add_argument("--min-count", type=positive(int), help="rarer words of the training text become <unk>")
+    group.add_argument("--tokens", choices=("words", "characters"), help="what the model reads and predicts")
+    group.add_argument("--words", type=positive(int), help="train on so many words, or characters, the first ones")
+    group.add_argument("--min-count", type=positive(int), help="rarer tokens of the training text become one")
     group.add_argument("--split-punctuation", action="store_true", help="make punctuation marks words of their own")
 
     group = parser.add_argument_group("the model")
-    group.add_argument("--model", choices=SMALLS, default="awd", help="whose settings to take (%(default)s)")
-    group.add_argument("--small", action="store_true", help="sizes and settings for a CPU")
+    group.add_argument(
+        "--paper", choices=recipes.PAPERS, help=f"whose settings to take, listed below ({PAPER}, unless --small)"
+    )
+    group.add_argument("--small", action="store_true", help="instead, sizes and settings for a CPU")
+    group.add_argument("--model", choices=SMALLS, help=f"with --small: whose settings to take ({MODEL})")
     group.add_argument(
         "--embedding", type=positive(int), help="size of the embedding, to which a larger output is projected down"
+    )
+    group.add_argument(
+        "--embedding-kind",
+        choices=("trained", "one-hot", "normal"),
+        help="the last two are not trained: the identity, and numbers of a normal distribution",
     )
     group.add_argument("--units", type=positive(int), nargs="+", help="units of each layer, the lowest first")
     group.add_argument("--cell", choices=CELLS, help="cell of the layers")
     group.add_argument("--rounds", type=int, help="rounds of the Mogrifier")
     group.add_argument("--rank", type=rank, help="rank of low-rank cells, and of the Mogrifier's gates, or 'full'")
-    group.add_argument("--depth", type=positive(int), help="depth of the highway in a step")
+    group.add_argument("--depth", type=positive(int), help="depth of a highway or deep RNN in a step")
+    group.add_argument("--policy", choices=adaptive.POLICIES, help="policy of the adaptive LSTM")
+    group.add_argument("--adaptation", choices=adaptive.ADAPTATIONS, help="what it adapts")
     group.add_argument("--policy-units", type=positive(int), help="units of the policy of the adaptive LSTM")
     group.add_argument("--experts", type=positive(int), help="softmaxes to mix; 1: one softmax")
     flag = functools.partial(group.add_argument, action=argparse.BooleanOptionalAction)
@@ -567,6 +566,9 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
     flag("--tie-weights", help="predict words with the matrix that embeds them")
     flag("--sum-layers", help="the output is the sum of all layers' outputs")
     flag("--cap-input-gate", help="keep the input gate below one minus the forget gate")
+    flag("--tied", help="gates of the adaptive LSTM and of low-rank cells share what they read the state by")
+    flag("--weight-normalization", help="normalize the matrices of low-rank cells, and bound their norms by 10")
+    flag("--lsuv", help="before training, scale the layers to unit variance")
 
     group = parser.add_argument_group("dropout and penalties")
     for name, what in {
@@ -574,7 +576,9 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
         "input": "embeddings",
         "hidden": "the outputs of lower layers",
         "state": "the state that a step reads",
+        "policy": "the latents of the adaptive LSTM's policies",
         "update": "the candidates of an LSTM's memory",
+        "block": "blocks of four layers of a deep RNN",
         "output": "the outputs of the last layer",
         "expert": "the vectors of the experts",
     }.items():
@@ -586,12 +590,19 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
     group = parser.add_argument_group("training")
     group.add_argument("--epochs", type=positive(int), help="epochs; with --minutes, at most so many")
     group.add_argument("--minutes", type=positive(float), help="time of training alone, instead of the epochs")
-    group.add_argument("--optimizer", choices=LEARNING_RATES, help="Adam is without momentum, as in lamb")
-    group.add_argument("--learning-rate", type=positive(float), help=f"otherwise the model's, or {LEARNING_RATES}")
+    group.add_argument("--optimizer", choices=LEARNING_RATES, help="another one has another --learning-rate")
+    group.add_argument("--learning-rate", type=positive(float), help=f"of another optimizer: {LEARNING_RATES}")
+    group.add_argument("--beta-1", type=share, help="momentum of Adam")
     group.add_argument("--clip", type=natural, help="largest norm of the gradient; 0: no limit")
     group.add_argument("--weight-decay", type=natural, help="what of each weight is added to its gradient")
     flag = functools.partial(group.add_argument, action=argparse.BooleanOptionalAction)
     flag("--anneal", help="in the second half, let the learning rate fall to a tenth")
+    group.add_argument("--cut-at", type=positive(int), nargs="*", help="epochs after which to cut the learning rate")
+    group.add_argument(
+        "--plateau", type=count, help="cut it when validation has not improved this many times in a row; 0: never"
+    )
+    group.add_argument("--look-every", type=positive(int), help="epochs from one look at validation to the next")
+    group.add_argument("--cut", type=positive(float), help="what a cut divides the learning rate by")
     group.add_argument("--batch", type=positive(int), help="rows of the text that are read side by side")
     group.add_argument("--steps", type=positive(int), help="usual words of a segment")
     group.add_argument("--spread", type=natural, help="standard deviation of the lengths of segments")
@@ -631,12 +642,18 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
         parser.error(f"--temperatures must be LOW and HIGH, and are {args.temperatures}")
     if args.minutes and args.epochs is None:
         args.epochs = NEVER
-    if not args.small and args.model not in PAPERS:
-        parser.error(f"--model {args.model} has settings for a CPU only: add --small")
-    defaults = (SMALLS if args.small else PAPERS)[args.model]
-    if args.optimizer not in (None, defaults["optimizer"]) or "learning_rate" not in defaults:
-        optimizer = args.optimizer or defaults["optimizer"]
-        defaults = {**defaults, "learning_rate": LEARNING_RATES[optimizer]}
+    if args.small and args.paper:
+        parser.error(f"--paper {args.paper} has sizes of its own: leave --small out, or take a --model")
+    if args.model and not args.small:
+        parser.error(f"--model {args.model} has settings for a CPU: add --small, or take a --paper")
+    if args.small:
+        args.model = args.model or MODEL
+        defaults = SMALLS[args.model]
+    else:
+        args.paper = args.paper or PAPER
+        defaults = recipes.PAPERS[args.paper].settings
+    if args.optimizer not in (None, defaults["optimizer"]):
+        defaults = {**defaults, "learning_rate": LEARNING_RATES[args.optimizer]}
     for name, value in defaults.items():
         if getattr(args, name) is None:
             setattr(args, name, value)
@@ -645,29 +662,41 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
     for name in LACKING.get(args.cell, ()):
         if getattr(args, name):
             parser.error(f"--cell {args.cell} has no --{name.replace('_', '-')}")
+    for name, cells in OF_CELLS.items():
+        if getattr(args, name) and args.cell not in cells:
+            parser.error(f"--cell {args.cell} has no --{name.replace('_', '-')}: it is for {' and '.join(cells)}")
     if args.cell.startswith("low-rank") and args.rank is None:
         parser.error(f"--cell {args.cell} needs a --rank")
+    if args.tie_weights and args.embedding_kind != "trained":
+        parser.error(f"--embedding-kind {args.embedding_kind} cannot predict tokens: add --no-tie-weights")
+    if args.anneal and (args.cut_at or args.plateau):
+        parser.error("--anneal lowers the learning rate in a way of its own: leave out --cut-at and --plateau")
     return args
 
 
 def described() -> str:
-    """Returns the table of the models' settings."""
+    """Returns the settings of all papers and models, each as the options that it sets."""
+    entries = {"unless said otherwise": recipes.described(recipes.PLAIN, dict.fromkeys(recipes.PLAIN))}
+    for name, (source, settings) in recipes.PAPERS.items():
+        entries[f"--paper {name}"] = f"{source}: {recipes.described(settings)}"
+    for name, settings in SMALLS.items():
+        is_first = settings is SMALL
+        changed = recipes.described(settings, recipes.PLAIN if is_first else SMALL)
+        entries[f"--small --model {name}"] = changed if is_first else f"as {MODEL}, but for {changed}"
+    indent = {"initial_indent": "    ", "subsequent_indent": "    "}
+    wrap = functools.partial(textwrap.fill, width=100, break_on_hyphens=False, **indent)
+    return "\n".join(["settings:", *(f"  {name}:\n{wrap(text)}" for name, text in entries.items())])
 
-    def shown(settings, name):
-        value = settings.get(name, LEARNING_RATES[settings["optimizer"]]) if name == "learning_rate" else settings[name]
-        return f"{value:.3g}" if isinstance(value, float) else str(value).replace(" ", "")
 
-    columns = {**PAPERS, **{f"{name} --small": SMALLS[name] for name in PAPERS}}
-    lines = ["settings:", f"{'':28}" + "".join(f"{name:>20}" for name in columns)]
-    for name in [*AWD, "learning_rate"]:
-        cells = "".join(f"{shown(settings, name):>20}" for settings in columns.values())
-        lines.append(f"  --{name.replace('_', '-'):26}{cells}")
-    lines.append("as awd --small, but for:")
-    for model in [name for name in SMALLS if name not in PAPERS]:
-        changed = [name for name in SMALL if SMALLS[model][name] != SMALL[name]]
-        options = ", ".join(f"{name.replace('_', '-')} {shown(SMALLS[model], name)}" for name in changed)
-        lines.append(f"  {model} --small: {options}")
-    return "\n".join(lines)
+def announced(args: argparse.Namespace) -> str:
+    """Returns whose settings run, and which of them were given otherwise."""
+    if args.small:
+        source, settings = f"{args.model} for a CPU", SMALLS[args.model]
+    else:
+        source, settings = recipes.PAPERS[args.paper]
+    now = {name: getattr(args, name) for name in settings}
+    changed = recipes.described(now, settings)
+    return f"Settings of {source}: {recipes.described(now)}" + (f"\nOf these, given here: {changed}" if changed else "")
 
 
 def begin(folder: pathlib.Path, args: argparse.Namespace, ids: dict[str, np.ndarray]) -> None:
@@ -690,6 +719,7 @@ def begin(folder: pathlib.Path, args: argparse.Namespace, ids: dict[str, np.ndar
 
 
 def main(argv: list[str] | None = None):
+    """Trains and evaluates what the options `argv` say, by default those of the command."""
     args, folder = parse(argv), None
     try:
         tokenizer, ids = prepare(args)
@@ -700,25 +730,29 @@ def main(argv: list[str] | None = None):
     except (ValueError, OSError) as error:
         sys.exit(f"error: {error}")
     preset, results = folder / "preset", folder / "results.json"
+    name = args.paper or args.model
+    print(announced(args))
     print(
-        f"{args.model}: {lm.count_params():,} weights, {len(ids['train']):,} words of training, "
+        f"{name}: {lm.count_params():,} weights, {len(ids['train']):,} {args.tokens} of training, "
         f"{tokenizer.vocabulary_size():,} different ones ({keras.backend.backend()})",
         flush=True,
     )
     if not preset.exists():
+        if args.lsuv:
+            scale(lm, ids, args)
         train(lm, ids, args, folder)
         lm.save_to_preset(folder / "preset.new", card={"data": args.text or "the Python language reference"})
         (folder / "preset.new").rename(preset)
     lm = hub.RecurrentCausalLM.from_preset(str(preset))
     points = json.loads((folder / "curves.json").read_text())
-    title = f"{args.model}, {lm.count_params():,} weights, {len(ids['train']):,} words"
+    title = f"{name}, {lm.count_params():,} weights, {len(ids['train']):,} {args.tokens}"
     plot(points, folder / "curves.png", title)
     about = json.loads(results.read_text(encoding="utf-8")) if results.exists() else {}
     about |= {"keras": keras.__version__, "backend": keras.backend.backend(), **vars(args)}
     about |= {"weights": lm.count_params(), "vocabulary": tokenizer.vocabulary_size(), "curves": points}
     evaluate(lm, ids, args, about, results)
     write(results, about)
-    Console().print(make_table(about["perplexity"], title))
+    Console().print(make_table(about["perplexity"], title, args.tokens))
     print(f"All results are in {folder}. Let the model write: python -m keras_adaptive_rnn.hub write {preset}")
 
 

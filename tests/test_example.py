@@ -79,6 +79,19 @@ def test_bad_rank(example, tmp_path):
         example.main([*SMALL, "--rank", "9", "--text", str(text)])
 
 
+def test_a_paper(example, tmp_path, capsys):
+    text, folder = tmp_path / "text.txt", tmp_path / "results"
+    text.write_text(SENTENCE * 30, encoding="utf-8")
+    tiny = ["--units", "8", "--rank", "2", "--batch", "2", "--steps", "6", "--rows", "2", "--words", "60"]
+    skipped = ["--skip", "temperature", "monte-carlo", "monte-carlo-temperature", "dynamic"]
+    example.main(["--paper", "lowrank-gru", *tiny, "--epochs", "1", *skipped, f"--text={text}", f"--output={folder}"])
+    assert "Low-Rank Passthrough" in capsys.readouterr().out
+    assert json.loads((folder / "results.json").read_text())["tokens"] == "characters"
+    with pytest.raises(SystemExit):
+        example.main(["--paper", "awd-lstm"])
+    assert "lowrank-gru" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [(None, "cannot read"), (b"\xff\xfe\xfa" * 1000, "not UTF-8"), (b"short", "need at least"), (b"", "need at least")],

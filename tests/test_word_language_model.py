@@ -18,9 +18,9 @@ pytest.importorskip("rich")
 pytest.importorskip("keras_hub", minversion="0.32")
 from keras_adaptive_rnn import hub
 
+recipes = pytest.importorskip("examples.recipes", reason="the examples are not part of the source distribution")
+
 PATH = pathlib.Path(__file__).parents[1] / "examples" / "word_language_model.py"
-if not PATH.exists():
-    pytest.skip("the examples are not part of the source distribution", allow_module_level=True)
 WORDS = [f"w{k}" for k in range(10)]
 SKIPPED = ["temperature", "monte-carlo", "monte-carlo-temperature", "dynamic"]
 TOY = [
@@ -175,7 +175,7 @@ def test_a_limit_of_time_and_a_single_file(example, tmp_path):
 
 
 def test_defaults_are_those_of_the_papers(example):
-    awd, mogrifier = example.parse([]), example.parse(["--model", "mogrifier"])
+    awd, mogrifier = example.parse([]), example.parse(["--paper", "mogrifier"])
     assert (awd.units, awd.embedding, awd.steps, awd.batch, awd.epochs) == ([1150, 1150, 400], 400, 70, 20, 500)
     assert (awd.optimizer, awd.learning_rate, awd.clip, awd.weight_decay) == ("sgd", 30.0, 0.25, 1.2e-6)
     assert (awd.rule, awd.patience, awd.latest) == ("all_but_last", 5, None)
@@ -186,14 +186,136 @@ def test_defaults_are_those_of_the_papers(example):
     assert example.parse(["--small", "--minutes", "5"]).units == [448, 224]
 
 
+@pytest.mark.parametrize("name", recipes.PAPERS)
+def test_a_paper_sets_every_option_that_is_not_given(example, name):
+    settings = recipes.PAPERS[name].settings
+    assert settings.keys() == recipes.PLAIN.keys()
+    args = example.parse(["--paper", name, "--batch", "7", "--state-dropout", "0.5"])
+    assert {key: getattr(args, key) for key in settings} == {**settings, "batch": 7, "state_dropout": 0.5}
+    # What is printed are options, which set the same.
+    again = example.parse(["--paper", name, *recipes.described(vars(args), settings).split()])
+    assert vars(again) == vars(args)
+    whole = example.parse(recipes.described(settings, example.recipes.AWD_LSTM).split())
+    for key in settings:
+        assert getattr(whole, key) == (
+            pytest.approx(settings[key], rel=1e-3) if isinstance(settings[key], float) else settings[key]
+        )
+
+
+# A smaller form of each cell, and of each way to train.
+TINY = {
+    # At the paper's rate of 30, so small a model may diverge.
+    "awd-lstm": ["--units", "6", "6", "8", "--learning-rate", "1"],
+    "adaptive-lstm": ["--units", "6", "8", "--policy-units", "3", "--adaptation", "output", "--no-tied"],
+    "melis-2018": ["--units", "8", "8", "8"],
+    "mogrifier": ["--units", "8", "8", "--rank", "2"],
+    "mogrifier-characters": ["--units", "8", "--rank", "2", "--rounds", "1"],
+    "lowrank-gru": ["--units", "8", "--rank", "2"],
+    "lowrank-lstm": ["--units", "8", "--rank", "2"],
+    # LSUV needs some units and tokens: with few of them, the states grow without bound.
+    "bipolar": [
+        *("--units", "32", "--embedding", "32", "--depth", "4", "--batch", "4", "--steps", "40", "--words", "800"),
+        *("--learning-rate", "0.005"),
+    ],
+}
+
+
+@in_turns
+@pytest.mark.parametrize("name", TINY)
+def test_a_paper_in_small(example, name, tmp_path, capsys):
+    tiny = ["--embedding", "8", "--batch", "2", "--steps", "6", "--rows", "2", "--words", "60"]
+    tiny += ["--epochs", "1", "--spread", "0", "--half", "0", "--skip", *SKIPPED, *TINY[name]]
+    text, folder = write_texts(tmp_path / "text"), tmp_path / "results"
+    example.main(["--paper", name, *tiny, "--text", str(text), "--output", str(folder)])
+    out = capsys.readouterr().out
+    assert out.startswith(f"Settings of {recipes.PAPERS[name].source}: ")
+    assert "Of these, given here:" in out
+    results = json.loads((folder / "results.json").read_text())
+    assert 1 < results["perplexity"]["static"]["test"] < 20
+    lm = hub.RecurrentCausalLM.from_preset(str(folder / "preset"))
+    # Ten words, the end of a line and what is unknown; or ten digits, three other characters and what is unknown.
+    assert lm.backbone.vocabulary_size <= {"words": 12, "characters": 14}[results["tokens"]]
+    assert ("bits" in out.split("static evaluation")[1]) == (results["tokens"] == "characters")
+    fixed = {"one-hot": np.eye(lm.backbone.vocabulary_size)}.get(results["embedding_kind"])
+    if fixed is not None:
+        np.testing.assert_array_equal(lm.backbone.token_embedding.get_weights()[0], fixed)
+    assert lm.backbone.token_embedding.trainable == (results["embedding_kind"] == "trained")
+
+
+def test_rates_are_cut(example):
+    adaptive = example.parse(["--paper", "adaptive-lstm"])
+    rates = [example.learning_rate(adaptive, epoch, [100.0] * epoch) for epoch in (99, 100, 159, 160)]
+    assert rates == pytest.approx([3e-3, 3e-4, 3e-4, 3e-5])
+    # Of every fourth epoch: 5, 4, 6, 4.5, 3.
+    bipolar = example.parse(["--paper", "bipolar"])
+    perplexities = [9, 9, 9, 5, 9, 9, 9, 4, 1, 1, 1, 6, 1, 1, 1, 4.5, 9, 9, 9, 3]
+    rates = [example.learning_rate(bipolar, epoch, perplexities[:epoch]) for epoch in (8, 11, 12, 15, 16, 20)]
+    assert rates == pytest.approx([2e-4, 2e-4, 1e-4, 1e-4, 5e-5, 5e-5])
+    melis = example.parse(["--paper", "melis-2018"])
+    rates = [example.learning_rate(melis, epoch, [3, 2, *[2] * 20][:epoch]) for epoch in (7, 8, 13, 14)]
+    assert rates == pytest.approx([3.96e-3, 3.96e-4, 3.96e-4, 3.96e-5])
+    constant = example.parse(["--paper", "mogrifier"])
+    assert example.learning_rate(constant, 900, [1.0] * 900) == 2.3e-3
+
+
+@in_turns
+def test_a_resumed_run_cuts_its_rate_as_a_whole_one(example, tmp_path):
+    arguments = [*TOY, "--model", "lstm", "--no-anneal", "--plateau", "1", "--words", "40", "--cut-at", "3"]
+    # A rate at which validation gets worse.
+    arguments += ["--learning-rate", "5", "--text", str(write_texts(tmp_path / "text")), "--skip", *SKIPPED]
+    curves = {}
+    for name in ("whole", "resumed"):
+        output = ["--output", str(tmp_path / name)]
+        if name == "resumed":
+            args = example.parse([*arguments, *output, "--epochs", "2"])
+            tokenizer, ids = example.prepare(args)
+            (tmp_path / name).mkdir()
+            example.train(example.make_model(tokenizer, args), ids, args, tmp_path / name)
+        example.main([*arguments, *output, "--epochs", "5"])
+        curves[name] = json.loads((tmp_path / name / "results.json").read_text())["curves"]
+    rates = [[point["learning_rate"] for point in points] for points in curves.values()]
+    assert rates[0] == pytest.approx(rates[1])
+    assert rates[0][-1] < rates[0][2] / 9
+
+
+def count_weights(example, name, vocabulary):
+    tokenizer = hub.VocabularyTokenizer(["<unk>", *(f"w{k}" for k in range(vocabulary - 1))], "word")
+    return example.make_model(tokenizer, example.parse(["--paper", name])).count_params() / 1e6
+
+
+@nightly
+@pytest.mark.parametrize(
+    ("name", "vocabulary", "millions"),
+    [
+        ("awd-lstm", 10_000, 24.2),
+        ("adaptive-lstm", 10_000, 17.2),
+        ("adaptive-lstm-wikitext-2", 33_278, 32.0),
+        ("melis-2018", 10_001, 24.0),
+        ("mogrifier", 10_000, 24.0),
+        ("mogrifier-lstm", 10_000, 24.0),
+        ("mogrifier-characters", 50, 24.0),
+        ("bipolar", 54, 4.75),
+    ],
+)
+def test_papers_have_the_weights_of_their_tables(example, name, vocabulary, millions):
+    assert count_weights(example, name, vocabulary) == pytest.approx(millions, rel=0.02)
+
+
 def test_the_ablations_of_the_mogrifier_reach_its_cells(example):
     options = ["--rank", "full", "--no-zigzag", "--update-dropout", "0.2"]
-    cells = example.make_cells(example.parse(["--model", "mogrifier", *options]))
+    cells = example.make_cells(example.parse(["--paper", "mogrifier", *options]))
     assert [(cell.rank, cell.zigzag, cell.cell.update_dropout) for cell in cells] == [(None, False, 0.2)] * 2
-    cells = example.make_cells(example.parse(["--model", "mogrifier"]))
+    cells = example.make_cells(example.parse(["--paper", "mogrifier"]))
     assert [(cell.rank, cell.zigzag, cell.cell.update_dropout) for cell in cells] == [(84, True, 0.0)] * 2
     (stack,) = example.make_cells(example.parse(["--small", "--model", "adaptive-lstm", "--update-dropout", "0.2"]))
     assert [cell.update_dropout for cell in stack.cells] == [0.2, 0.2]
+
+
+def test_the_options_of_the_adaptive_lstm_reach_its_cells(example):
+    options = ["--policy", "static", "--adaptation", "input", "--no-tied", "--policy-dropout", "0.3"]
+    (stack,) = example.make_cells(example.parse(["--paper", "adaptive-lstm", "--units", "8", "4", *options]))
+    found = [(cell.policy, cell.adaptation, cell.tied, cell.policy_dropout, cell.policy_units) for cell in stack.cells]
+    assert found == [("static", "input", False, 0.3, 100)] * 2
 
 
 @in_turns
@@ -260,6 +382,9 @@ def test_errors_say_what_to_do(example, files, more, message, tmp_path):
         *(["--temperatures", "1.1", "1"], ["--weight-drop", "1"], ["--clip", "-1"], ["--units", "0"]),
         *(["--skip", "static"], ["--rank", "0"], ["--rank", "all"]),
         ["--update-dropout", "0.1", "--small", "--model", "highway"],
+        *(["--paper", "mogrifier", "--small"], ["--paper", "awd"], ["--model", "mogrifier"], ["--plateau", "-1"]),
+        *(["--policy-dropout", "0.1"], ["--block-dropout", "0.1"], ["--weight-normalization"]),
+        *(["--embedding-kind", "one-hot"], ["--anneal", "--cut-at", "3"], ["--beta-1", "1"]),
     ],
 )
 def test_bad_options(example, arguments, capsys):
