@@ -5,9 +5,10 @@
 
 A configuration is a layer around cells around cells, from this package, from Keras and from users, and what it meets:
 masks, initial states, a dtype policy. Each is compared with `keras.layers.RNN` in values and gradients, and goes
-through one of the other checks of `tests/outside/search.py`, or through all of them. Configurations have numbers, from `--seed` on: a search that was
-stopped goes on with `--seed` and the number that it has reached. What fails is made as small as possible, and printed
-as Python that repeats it. The exit code is 1 if anything failed. Needs `pip install hypothesis rich`.
+through one of the other checks of `tests/outside/search.py`, or through all of them. Configurations have numbers, from
+`--seed` on: a search that was stopped goes on with `--seed` and the number that it has reached. What fails is made as
+small as possible, and printed as Python that repeats it. The exit code is 1 if anything failed. Needs `pip install
+hypothesis rich`.
 """
 
 import argparse
