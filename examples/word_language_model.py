@@ -300,6 +300,10 @@ def make_model(tokenizer: hub.VocabularyTokenizer, args: argparse.Namespace) -> 
 def scale(lm: hub.RecurrentCausalLM, ids: dict[str, np.ndarray], args: argparse.Namespace) -> None:
     """Scales the layers to unit variance (LSUV) on a first batch of the training text."""
     rows = ids["train"][: args.batch * args.steps].reshape(args.batch, args.steps)
+    if args.embedding_kind == "normal":
+        # A skip connection adds it to a layer, which cannot then have less variance.
+        (embeddings,) = lm.backbone.token_embedding.get_weights()
+        lm.backbone.token_embedding.set_weights([embeddings / embeddings[rows].std()])
     tokens = {"token_ids": rows, "padding_mask": np.ones_like(rows)}
     # Skip connections alone have nearly unit variance, so what the layers add to them need not be exact.
     callbacks.lsuv(lm.backbone, tokens, tolerance=0.1, seed=args.seed)
