@@ -79,6 +79,7 @@ def test_bad_rank(example, tmp_path):
         example.main([*SMALL, "--rank", "9", "--text", str(text)])
 
 
+@in_turns
 def test_a_paper(example, tmp_path, capsys):
     text, folder = tmp_path / "text.txt", tmp_path / "results"
     text.write_text(SENTENCE * 30, encoding="utf-8")

@@ -16,6 +16,8 @@ search = pytest.importorskip(
 from examples import word_language_model  # noqa: E402
 from keras_adaptive_rnn import hub  # noqa: E402
 
+pytestmark = in_turns
+
 VALUES = {
     "learning_rate": 0.002,
     "input_embedding_ratio": 0.5,
@@ -74,7 +76,6 @@ def write_texts(folder):
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:keras_tuner")
-@in_turns
 def test_a_search(tmp_path, capsys):
     pytest.importorskip("keras_tuner")
     text, folder = write_texts(tmp_path / "text"), tmp_path / "search"
