@@ -14,6 +14,8 @@ import itertools
 import os
 import pathlib
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 
@@ -34,6 +36,8 @@ KEY = ("layer", "bits")
 UNITS, FEATURES = 64, 40
 # Sequences and steps from which the converter learns ranges.
 CALIBRATION = (10, 50)
+# Bytes of an arena in which every file runs that can run.
+ENOUGH = 2_000_000
 LAYERS = {
     "keras.layers.LSTM": lambda: keras.layers.LSTM(UNITS, return_sequences=True),
     "keras.layers.GRU": lambda: keras.layers.GRU(UNITS, return_sequences=True),
@@ -74,18 +78,31 @@ class Micro:
         return {name: self.interpreter.get_output(place).copy() for name, place in self.outputs.items()}
 
 
-def least_arena(contents):
+def least_arena(path):
     """Returns the fewest bytes, in hundreds, in which the interpreter runs a file."""
-    too_few, enough = 0, 10 * len(contents) // 100
+    too_few, enough = 0, 10 * path.stat().st_size // 100
     while enough - too_few > 1:
         middle = (too_few + enough) // 2
-        try:
-            Micro(contents, 100 * middle)
-        except RuntimeError:
+        if fault(path, 100 * middle):
             too_few = middle
         else:
             enough = middle
     return 100 * enough
+
+
+# With too small an arena, the interpreter may end the process.
+ONCE = """
+import sys
+from tflite_micro.python.tflite_micro import runtime
+interpreter = runtime.Interpreter.from_file(sys.argv[1], arena_size=int(sys.argv[2]))
+interpreter.invoke()
+"""
+
+
+def fault(path, arena):
+    """Returns why the interpreter does not run a file in an arena, in its last words, or `None`."""
+    ended = subprocess.run([sys.executable, "-c", ONCE, str(path), str(arena)], capture_output=True, text=True)
+    return (ended.stderr.strip().splitlines() or ["no reason given"])[-1] if ended.returncode else None
 
 
 def measured(make, bits, check_steps, steps):
@@ -93,17 +110,17 @@ def measured(make, bits, check_steps, steps):
     rng = np.random.default_rng(0)
     model = perturbed(keras.Sequential([keras.Input((None, FEATURES)), make()]), rng)
     calibration = None if bits == 32 else rng.normal(size=(*CALIBRATION, FEATURES)).astype("float32")
-    with tempfile.TemporaryDirectory() as folder, without_logs():
+    with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "step.tflite"
-        kar.export_step(model, path, "litert", calibration=calibration, verbose=False)
-        contents = path.read_bytes()
-    found = {"bytes": len(contents)}
-    try:
         with without_logs():
-            run = Micro(contents, None)
-            found["arena bytes"] = least_arena(contents)
-    except RuntimeError as error:
-        return found | {"refused": " ".join(str(error).split())}
+            kar.export_step(model, path, "litert", calibration=calibration, verbose=False)
+        contents = path.read_bytes()
+        found = {"bytes": len(contents)}
+        refused = fault(path, ENOUGH)
+        if refused is not None:
+            return found | {"refused": refused}
+        found["arena bytes"] = least_arena(path)
+    run = Micro(contents, ENOUGH)
     sequence = rng.normal(size=(1, check_steps, FEATURES)).astype("float32")
     states = runtimes.zero_states(kar.step_model(model))
     outputs = runtimes.read(run, sequence, states)["output"]

@@ -7,6 +7,7 @@ from keras import ops
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import maps
+from tests import exporting
 from tests import reference as ref
 from tests.backends import in_turns
 from tests.test_reference import randomized
@@ -120,6 +121,24 @@ def test_saving_and_predicting(tmp_path, rng):
     assert grid.get_config() == loaded.layers[1].get_config()
     for size in (3, 7):
         np.testing.assert_allclose(loaded.predict(x, batch_size=size, verbose=0), numpy(model(x)), rtol=1e-5, atol=1e-6)
+
+
+EXPORTED = {
+    "tensorflow": ("tf_saved_model", "litert"),
+    "jax": ("tf_saved_model", "onnx"),
+    "torch": ("onnx", "openvino"),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("format", EXPORTED[keras.backend.backend()])
+def test_a_file(format, tmp_path, rng):
+    exporting.skip_without(format)
+    model = keras.Sequential([keras.Input((4, 3, 5)), Layer(4, return_sequences=True), Layer(3)])
+    x = rng.normal(size=IMAGE).astype("float32")
+    path = tmp_path / f"model{exporting.SUFFIXES[format]}"
+    exporting.export(model, path, format, IMAGE)
+    np.testing.assert_allclose(exporting.run(path, format, x), model.predict(x, verbose=0), atol=1e-5)
 
 
 def test_mixed_precision(rng):

@@ -106,8 +106,8 @@ class MultidimensionalGridLSTM(_arguments.DeclaredArguments, keras.layers.Layer)
             )
         batch_size, sizes = ops.shape(inputs)[0], inputs.shape[1:-1]
         waves, rows = self._waves, (len(self._waves.is_point), -1)
-        # Points first, then the batch.
-        points = ops.reshape(ops.moveaxis(inputs, 0, -2), (-1, batch_size, inputs.shape[-1]))
+        # Points first, then the batch. Matrices, as PyTorch's exporter takes no rows of other tensors.
+        points = ops.reshape(ops.moveaxis(inputs, 0, -2), (len(waves.places), -1))
         sequences = ops.reshape(ops.take(points, waves.points, axis=0), (*rows, inputs.shape[-1]))
         is_point = ops.reshape(ops.tile(ops.expand_dims(waves.is_point, -1), (1, 1, batch_size)), (*rows, 1))
 
@@ -122,7 +122,7 @@ class MultidimensionalGridLSTM(_arguments.DeclaredArguments, keras.layers.Layer)
         )
         if not self.return_sequences:
             return ops.reshape(last, (-1, batch_size, self.units))[-1]
-        outputs = ops.take(ops.reshape(outputs, (-1, batch_size, self.units)), waves.places, axis=0)
+        outputs = ops.take(ops.reshape(outputs, (len(waves.points), -1)), waves.places, axis=0)
         return ops.moveaxis(ops.reshape(outputs, (*sizes, batch_size, self.units)), -2, 0)
 
     def compute_output_shape(self, input_shape):
