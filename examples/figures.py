@@ -3,8 +3,8 @@
     python examples/figures.py all
     python examples/figures.py gradients --output my_figures
 
-The figures are `dynamics`, `gradients`, `means`, `gersgorin` and `spectrum`. They need no data and take a minute or two
-each on one CPU core. They run on every backend of Keras, and start fastest with `KERAS_BACKEND=torch`.
+The figures are `dynamics`, `gradients`, `means`, `gersgorin`, `policies` and `spectrum`. They need no data and take a
+minute or two each on one CPU core. They run on every backend of Keras, and start fastest with `KERAS_BACKEND=torch`.
 """
 
 import argparse
@@ -129,6 +129,29 @@ def gersgorin() -> Figure:
     return figure
 
 
+def policies(size: int = 24) -> Figure:
+    """The matrix of an adaptive layer for two inputs, by its adaptation."""
+    figure = Figure(figsize=(12, 6.2), layout="constrained")
+    figure.suptitle("W(x) for two inputs (rows); one row of a matrix for each input of the layer")
+    x = np.random.default_rng(0).normal(size=(2, size)).astype("float32")
+    kinds = {"output": "output adaptation", "input": "input adaptation", "io": "IO-adaptation", "sva": "SVA"}
+    for axes, (adaptation, title) in zip(figure.subplots(2, len(kinds)).T, kinds.items(), strict=True):
+        # A matrix of ones shows the policy alone; the bases of SVA are orthogonal, as before training.
+        initializer = "orthogonal" if adaptation == "sva" else "ones"
+        keras.utils.set_random_seed(0)
+        policy = keras.layers.Dense(2 * size if adaptation == "io" else size, "tanh")
+        layer = kar.AdaptiveDense(size, adaptation, policy=policy, use_bias=False, kernel_initializer=initializer)
+        layer(x)
+        matrices = analysis.adapted_matrices(layer, x)["x"]
+        bound = np.abs(matrices).max()
+        for ax, matrix in zip(axes, matrices, strict=True):
+            image = ax.imshow(matrix, cmap="RdBu", vmin=-bound, vmax=bound)
+            ax.set(xticks=[], yticks=[], xlabel="units", ylabel="inputs")
+        axes[0].set_title(title)
+        figure.colorbar(image, ax=axes, location="bottom", shrink=0.8)
+    return figure
+
+
 def spectrum(updates: int = 10_000) -> Figure:
     """The adaptive singular values of a network trained on the extreme tail regression."""
     figure = Figure(figsize=(14, 4.6), layout="constrained")
@@ -170,6 +193,7 @@ FIGURES = {
     "gradients": (gradients, "gradient_flow.png"),
     "means": (means, "layer_means.png"),
     "gersgorin": (gersgorin, "gersgorin.png"),
+    "policies": (policies, "adaptation_policies.png"),
     "spectrum": (spectrum, "adaptive_spectrum.png"),
 }
 
