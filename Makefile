@@ -97,6 +97,10 @@ docs-serve: $(VENV)/installed-tensorflow,hub,docs ## Build the site, and serve i
 test-docs: $(VENV)/installed-tensorflow,hub,docs ## Build the site, and read all of it in Chromium.
 	@$(BIN)/python tools/run_tests.py docs $(ARGS)
 
+.PHONY: gpu
+gpu: ## Measure all cells on the GPU of this machine, with the Python and the backends at hand. ARGS="--backends jax"
+	@$(PYTHON) -m benchmarks.gpu $(ARGS)
+
 .PHONY: clean
 clean: ## Remove the environments and everything built.
 	rm -rf .venv .venv-* build dist runs .coverage .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -7,7 +7,7 @@ import keras
 import numpy as np
 import pytest
 
-from tests.backends import in_turns
+from tests.backends import in_turns, nightly
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
@@ -15,7 +15,7 @@ if not (pathlib.Path(__file__).parents[1] / "benchmarks").exists():
     pytest.skip("the benchmarks are not part of the source distribution", allow_module_level=True)
 
 import keras_adaptive_rnn as kar
-from benchmarks import contenders, deep_stack, memory, plot, start_up, time_loop
+from benchmarks import contenders, deep_stack, gpu, memory, plot, start_up, time_loop
 
 pytestmark = in_turns
 
@@ -71,6 +71,18 @@ def test_run(tmp_path, capsys, monkeypatch):
 
     plot.main([str(path), str(picture), "--cell=Elman", *ARGUMENTS])
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@nightly
+def test_one_command_for_a_gpu(tmp_path, capsys):
+    path = tmp_path / "rows.json"
+    arguments = ["--backends", keras.backend.backend(), f"--json={path}"]
+    assert gpu.main([*arguments, "--small"]) is None
+    assert [row["what"] for row in json.loads(path.read_text())] == ["train", "predict", "memory"]
+    assert "| Elman |" in path.with_suffix(".md").read_text()
+    if contenders.device() == "cpu":
+        assert "No backend" in gpu.main(arguments)
+        assert "sees no GPU" in capsys.readouterr().out
 
 
 def test_schedules_of_deep_stacks(tmp_path):

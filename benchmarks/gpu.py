@@ -1,0 +1,73 @@
+"""What a GPU shows, in one command: time and memory of all cells, on each backend that is installed and sees one.
+
+    make gpu
+
+Each backend runs in processes of its own: our loop beside Keras's, Keras's LSTM (cuDNN's, where Keras calls it), and on
+JAX and TensorFlow too, if PyTorch is installed with them, a plain PyTorch loop and PyTorch's LSTM. Rows go to
+`benchmarks/gpu.json` as they come, and a run that was stopped goes on; the tables are written beside it, as `gpu.md`.
+`--small` measures nothing of use, on whatever there is.
+"""
+
+import argparse
+import importlib.util
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).parents[1]
+BACKENDS = ("jax", "tensorflow", "torch")
+SIZES = {"units": "256", "batch": "64", "steps": "70"}
+SMALL = {"units": "4", "batch": "2", "steps": "3", "cells": "Elman", "repeats": "3"}
+LENGTHS = ["70", "140"]
+CONTENDERS = ["ours", "keras", "keras_lstm", "plain", "torch_lstm"]
+
+
+def run(backend, *arguments, **options):
+    """Runs a module, and returns what has ended."""
+    # All three share one GPU, and none may take all of its memory.
+    shared = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
+    environment = {**shared, **os.environ, "KERAS_BACKEND": backend, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    return subprocess.run([sys.executable, *arguments], cwd=ROOT, env=environment, text=True, **options)
+
+
+def device(backend):
+    found = run(
+        backend,
+        "-c",
+        "from benchmarks.contenders import device; print(device())",
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    return found.stdout.split()[-1]
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(prog="make gpu", description=__doc__.splitlines()[0])
+    parser.add_argument("--backends", nargs="+", choices=BACKENDS, help="those that are installed")
+    parser.add_argument("--small", action="store_true", help="one small cell, also on a CPU")
+    parser.add_argument("--json", type=pathlib.Path, default=ROOT / "benchmarks" / "gpu.json")
+    options = parser.parse_args(argv)
+    path = options.json.resolve()
+    sizes = [f"--{name}={value}" for name, value in (SMALL if options.small else SIZES).items()]
+    measured = []
+    for backend in options.backends or filter(importlib.util.find_spec, BACKENDS):
+        if not options.small and device(backend) != "gpu":
+            print(f"{backend}: sees no GPU, and is left out", flush=True)
+            continue
+        common = ["-m", "benchmarks.time_loop", *sizes, f"--json={path}", "--resume"]
+        run(backend, *common, "--against-torch", "--contenders", *CONTENDERS, check=True)
+        memory = [] if options.small else ["--steps", *LENGTHS]
+        run(backend, *common, "--memory", *memory, "--contenders", "ours", "keras", check=True)
+        measured.append(backend)
+    if not measured:
+        return "No backend that is installed sees a GPU."
+    report = ["-m", "benchmarks.time_loop", "--report", "--markdown", f"--json={path}"]
+    tables = run(measured[0], *report, stdout=subprocess.PIPE, check=True).stdout
+    path.with_suffix(".md").write_text(tables)
+    print(tables, f"Written: {path.with_suffix('.md')}", sep="\n")
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
