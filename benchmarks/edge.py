@@ -26,22 +26,20 @@ from keras_adaptive_rnn._command_line import without_logs
 from tests import runtimes
 
 KEY = ("task", "cell")
-CELLS = {
-    "LSTM": kar.LSTM,
-    "GRU": kar.GRU,
-    "LowRankGRU": lambda units, **kwargs: kar.LowRankGRU(
-        units, rank=rank(units), kernel_map=kar.maps.LowRank(rank(units)), **kwargs
-    ),
-    "Mogrifier": lambda units, **kwargs: kar.Mogrifier(units, rank=rank(units), **kwargs),
-    "MinGRU": kar.MinGRU,
-    "Elman": kar.Elman,
-}
+CELLS = {name: getattr(kar, name) for name in ("LSTM", "GRU", "LowRankGRU", "Mogrifier", "MinGRU", "Elman")}
 # Sequences of the training data from which the converter learns ranges.
 CALIBRATION = 20
+EMBEDDING = 16
 
 
-def rank(units):
-    return max(1, units // 8)
+def layer(cell, units, features, **kwargs):
+    """Returns a layer; what has low rank has that of an eighth of the units."""
+    rank = max(1, units // 8)
+    if cell == "LowRankGRU":
+        kwargs |= {"rank": rank, **({"kernel_map": kar.maps.LowRank(rank)} if features > rank else {})}
+    if cell == "Mogrifier":
+        kwargs["rank"] = min(rank, features)
+    return CELLS[cell](units, **kwargs)
 
 
 def digits(small):
@@ -80,11 +78,12 @@ def trained(cell, x, y, units, epochs):
     """Returns a trained model of sequences."""
     keras.utils.set_random_seed(0)
     reads_tokens = x.ndim == 2
+    features = EMBEDDING if reads_tokens else x.shape[-1]
     model = keras.Sequential(
         [
             keras.Input((None, *x.shape[2:]), dtype=x.dtype.name),
-            *([keras.layers.Embedding(int(x.max()) + 1, 16)] if reads_tokens else []),
-            CELLS[cell](units, return_sequences=y.ndim == 2),
+            *([keras.layers.Embedding(int(x.max()) + 1, EMBEDDING)] if reads_tokens else []),
+            layer(cell, units, features, return_sequences=y.ndim == 2),
             keras.layers.Dense(int(y.max()) + 1, activation="softmax"),
         ]
     )

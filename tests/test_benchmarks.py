@@ -191,6 +191,20 @@ def test_a_program_is_traced_for_the_platform_that_is_told():
     assert program(x) == here
 
 
+@nightly
+@pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="TensorFlow writes LiteRT files")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("task", ["digits", "sensor", "letters"])
+def test_files_of_8_bits(task):
+    pytest.importorskip("ai_edge_litert")
+    from benchmarks import edge
+
+    row = edge.measured(task, "LowRankGRU", 16, small=True)
+    assert row["float32"]["right"] == pytest.approx(row["predict"], abs=0.01)
+    assert row["int8"]["right"] == pytest.approx(row["predict"], abs=0.1)
+    assert f"{row['int8']['bytes'] / 1000:.1f}" in edge.report([row])[-1]
+
+
 class Careless(keras.layers.SimpleRNNCell):
     """A cell that makes a tensor on another device in every step, and may wait for one of its numbers."""
 
