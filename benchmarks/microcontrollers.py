@@ -6,7 +6,7 @@ For each cell of 64 units that reads 40 numbers, such as the bands of a spectrum
 file; the least arena, the memory of all that is no weight, in which the interpreter runs it; the operations that it
 takes; the largest difference of its outputs from those of `predict` over `--check-steps` steps, and the mean one in
 each half of them; and the median time of a step on this machine, in a Python loop. It takes `pip install --no-deps
-tflite-micro`. `--report` prints what the file holds.
+tflite-micro`. `--report` prints what the file holds; `--check` fails where a file of now is worse.
 """
 
 import argparse
@@ -26,27 +26,17 @@ import numpy as np
 from rich.progress import track
 
 import keras_adaptive_rnn as kar
-from benchmarks.contenders import CELLS
-from benchmarks.one_step import perturbed
-from benchmarks.rows import add, read
+from benchmarks.one_step import FEATURES, LAYERS, perturbed
+from benchmarks.rows import add, key, read, worse
 from keras_adaptive_rnn._command_line import without_logs
 from tests import runtimes
 
 KEY = ("layer", "bits")
-UNITS, FEATURES = 64, 40
+ALLOWED = {"bytes": (1.02, 0), "arena bytes": (1.02, 0), "difference": (3, 1e-6)}
 # Sequences and steps from which the converter learns ranges.
 CALIBRATION = (10, 50)
 # Bytes of an arena in which every file runs that can run.
 ENOUGH = 2_000_000
-LAYERS = {
-    "keras.layers.LSTM": lambda: keras.layers.LSTM(UNITS, return_sequences=True),
-    "keras.layers.GRU": lambda: keras.layers.GRU(UNITS, return_sequences=True),
-    **{name: lambda make=make: kar.RNN(make(UNITS), return_sequences=True) for name, make in CELLS.items()},
-    "Mogrifier": lambda: kar.Mogrifier(UNITS, rank=8, return_sequences=True),
-    "LowRankGRU": lambda: kar.LowRankGRU(UNITS, rank=8, return_sequences=True),
-    "LowRankLSTM": lambda: kar.LowRankLSTM(UNITS, rank=8, return_sequences=True),
-    "Skip": lambda: kar.RNN(kar.SkipCell(kar.GRUCell(UNITS)), return_sequences=True),
-}
 
 
 class Micro:
@@ -164,18 +154,24 @@ def main(arguments=None):
     parser.add_argument("--check-steps", type=int, default=10_000)
     parser.add_argument("--bits", type=int, nargs="+", choices=(32, 8), default=(32, 8))
     parser.add_argument("--steps", type=int, default=1000, help="timed")
+    parser.add_argument("--check", action="store_true", help="fail where a file is worse than the rows say")
     parser.add_argument("--report", action="store_true")
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args(arguments)
     if options.report:
         print(*report(read(options.json, KEY).values()), sep="\n")
-        return
+        return None
+    known, faults = read(options.json, KEY), []
     for name, bits in track([*itertools.product(options.layers, options.bits)], "Writing and running"):
         row = {"layer": name, "bits": bits, **measured(LAYERS[name], bits, options.check_steps, options.steps)}
         print(row, flush=True)
-        if options.json is not None:
+        if options.check:
+            fault = worse(row, known[key(row, KEY)], ALLOWED)
+            faults += [f"{name}, {bits} bits: {fault}"] if fault else []
+        elif options.json is not None:
             add(options.json, KEY, [row])
+    return "\n".join(faults) or None
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

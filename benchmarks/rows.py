@@ -1,6 +1,7 @@
 """Files of the rows that benchmarks have measured, in JSON, a row a line."""
 
 import json
+import math
 
 
 def key(row, names):
@@ -11,6 +12,19 @@ def key(row, names):
 def read(path, names):
     """Returns the rows of a file by their keys; none of no file."""
     return {key(row, names): row for row in json.loads(path.read_text())} if path and path.exists() else {}
+
+
+def worse(new, old, allowed):
+    """Returns which figure of a row is worse than that of an older one, as text, or `None`.
+
+    Args:
+        new, old: Rows.
+        allowed: Dict of the name of a figure, and of the `(factor, summand)` by which it may be larger.
+    """
+    for name, (factor, summand) in allowed.items():
+        if name in old and not (name in new and new[name] <= factor * old[name] + summand):
+            return f"{name}: {new.get(name, math.nan):g}, and {old[name]:g} before"
+    return None
 
 
 def add(path, names, rows):

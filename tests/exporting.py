@@ -8,7 +8,15 @@ import numpy as np
 from keras_adaptive_rnn import engine
 
 # How the name of a file ends.
-SUFFIXES = {"tf_saved_model": "", "litert": ".tflite", "onnx": ".onnx", "openvino": ".xml", "torch": ".pt2"}
+SUFFIXES = {
+    "tf_saved_model": "",
+    "litert": ".tflite",
+    "onnx": ".onnx",
+    "openvino": ".xml",
+    "torch": ".pt2",
+    # Made from PyTorch's.
+    "executorch": ".pte",
+}
 # What writes and runs a format, besides the backend.
 PACKAGES = {
     "tf_saved_model": ["tensorflow"],
@@ -16,6 +24,7 @@ PACKAGES = {
     "onnx": ["onnx", "onnxruntime"],
     "openvino": ["openvino"],
     "torch": [],
+    "executorch": ["executorch"],
 }
 OF_BACKENDS = {("jax", "onnx"): ["jax2onnx"], ("tensorflow", "onnx"): ["tf2onnx"], ("torch", "onnx"): ["onnxscript"]}
 

@@ -1,5 +1,8 @@
 """The runtimes of files with one time step."""
 
+import json
+import pathlib
+
 import numpy as np
 
 
@@ -58,6 +61,33 @@ def _torch(path):
             return {
                 name: x.numpy() for name, x in step({name: torch.from_numpy(x) for name, x in feeds.items()}).items()
             }
+
+    return run
+
+
+def to_executorch(path):
+    """Makes `step.pte` of `step.pt2`, with the names of its inputs and outputs, which ExecuTorch does not keep."""
+    import torch
+    from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+    from executorch.exir import to_edge_transform_and_lower
+
+    program = torch.export.load(path)
+    lowered = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()])
+    path.with_suffix(".pte").write_bytes(lowered.to_executorch().buffer)
+    inputs, outputs = program.call_spec.in_spec.child(0).child(0).context, program.call_spec.out_spec.context
+    path.with_suffix(".json").write_text(json.dumps([inputs, outputs]))
+
+
+def _executorch(path):
+    import torch
+    from executorch.runtime import Runtime
+
+    inputs, outputs = json.loads(pathlib.Path(path).with_suffix(".json").read_text())
+    step = Runtime.get().load_program(path).load_method("forward")
+
+    def run(feeds):
+        results = step.execute([torch.from_numpy(feeds[name]) for name in inputs])
+        return {name: x.numpy().copy() for name, x in zip(outputs, results, strict=True)}
 
     return run
 

@@ -16,7 +16,7 @@ import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import activations, maps
 from keras_adaptive_rnn._command_line import option_name
 from keras_adaptive_rnn._export import PUBLIC
-from keras_adaptive_rnn.layers.recurrent import CellLayer
+from keras_adaptive_rnn.layers.cell_layer import CellLayer
 from tests import reference as ref
 from tests import reference_deciding as deciding
 

@@ -11,7 +11,7 @@ import sys
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn._documentation import Documentation
-from keras_adaptive_rnn.layers.recurrent import CellLayer
+from keras_adaptive_rnn.layers.cell_layer import CellLayer
 from tests.backends import in_turns, nightly
 from tools.site import names, reference
 

@@ -12,7 +12,7 @@ from keras_adaptive_rnn import maps
 from keras_adaptive_rnn._keras import flatten_layers
 from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn.cells.bases.composite import CompositeCell
-from keras_adaptive_rnn.layers.recurrent import CellLayer
+from keras_adaptive_rnn.layers.cell_layer import CellLayer
 from tests.backends import RUNS_ALL
 
 seeds = st.integers(0, 2**31 - 1)

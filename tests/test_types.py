@@ -42,7 +42,7 @@ import numpy as np
 import keras_adaptive_rnn
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn.layers import Mogrifier
-from keras_adaptive_rnn.layers.recurrent import CellLayer
+from keras_adaptive_rnn.layers.cell_layer import CellLayer
 """
 ACCEPTED = {
     "a cell and a layer, by any of the names": """

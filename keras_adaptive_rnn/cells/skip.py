@@ -116,10 +116,11 @@ class SkipCell(AdaptiveComputationCell, WrapperCell):
         increment, accumulated = cast(increment), cast(accumulated)
         # Initial states from the user may be negative.
         probability = ops.maximum(accumulated + ops.minimum(increment, 1 - accumulated), 0)
-        u = straight_through(ops.round(probability), probability, run)
+        taken = probability > 0.5
+        u = straight_through(cast(taken, probability.dtype), probability, run)
         run.emit(self, u)
         run.sow(self, update=u, probability=probability)
-        new = self._inner_update(projected, old, probability > 0.5, run)
+        new = self._inner_update(projected, old, taken, run)
         copy = cast(u, self.compute_dtype)
         mixed = [copy * after + (1 - copy) * before for after, before in zip(new, old, strict=True)]
         held = self.held_increment

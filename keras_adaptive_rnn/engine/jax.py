@@ -99,7 +99,7 @@ def deferred_scan(bind, weights, carry, xs, always=False):
     """
     products = Products(bind, weights, carry, xs, always)
     if not products.taps:
-        return lax.scan(_keeping_little(bind(weights, jnp.matmul)), carry, xs)
+        return _loop(_keeping_little(bind(weights, jnp.matmul)), carry, xs)
     if _on_gpu() and _all_inexact(carry, jax.eval_shape(bind(weights, jnp.matmul), carry, _first(xs))):
         return OneTensor(products, carry).scan(weights, carry, xs)
 
@@ -109,7 +109,7 @@ def deferred_scan(bind, weights, carry, xs, always=False):
             carry, y, factors = products.step(weights, taps, carry, x)
             return carry, (y, factors)
 
-        carry, (ys, factors) = lax.scan(_keeping_little(one), carry, (taps, xs))
+        carry, (ys, factors) = _loop(_keeping_little(one), carry, (taps, xs))
         return (carry, ys), factors
 
     @jax.custom_vjp
@@ -151,7 +151,7 @@ class OneTensor:
         self.written = Joined([*products.taps, *products.factors])
 
     def scan(self, weights, carry, xs):
-        loop = jax.custom_vjp(lambda weights, *args: lax.scan(self.products.bind(weights, jnp.matmul), *args))
+        loop = jax.custom_vjp(lambda weights, *args: _loop(self.products.bind(weights, jnp.matmul), *args))
         loop.defvjp(self.forward, self.backward)
         return loop(weights, carry, xs)
 
@@ -160,7 +160,7 @@ class OneTensor:
             new, y, results = self.products.results(weights, carry, x)
             return new, (y, self.kept.join([*jax.tree.leaves(carry), *results]))
 
-        carry, (ys, kept) = lax.scan(one, carry, xs)
+        carry, (ys, kept) = _loop(one, carry, xs)
         return (carry, ys), (weights, xs, kept)
 
     def backward(self, residuals, gradients):
@@ -177,7 +177,7 @@ class OneTensor:
             return (d_carry, d_others), (d_x, self.written.join([*d_taps, *factors]))
 
         begin = d_carry, [jnp.zeros_like(x) if x is not None and _all_inexact(x) else None for x in others]
-        (d_carry, d_others), (d_xs, written) = lax.scan(one, begin, (xs, d_ys, kept), reverse=True)
+        (d_carry, d_others), (d_xs, written) = _loop(one, begin, (xs, d_ys, kept), reverse=True)
         written, count = self.written.split(written), len(self.products.taps)
         d_kernels = self.products.kernel_gradients(written[count:], written[:count])
         return self.products.join(d_kernels, d_others), d_carry, d_xs
@@ -350,6 +350,11 @@ def _outer(a, e, ndim):
         a = lax.optimization_barrier(a.reshape((-1, a.shape[-1])).T)
         return jnp.matmul(a, e.reshape((-1, e.shape[-1])))
     return jnp.einsum("tbri,tbro->bio", a, e)
+
+
+def _loop(step, carry, xs, reverse=False):
+    """`lax.scan`, which runs several steps in each round on a GPU."""
+    return lax.scan(step, carry, xs, reverse=reverse, unroll=tuning.GPU_UNROLLED_STEPS if _on_gpu() else 1)
 
 
 def _keeping_little(step):

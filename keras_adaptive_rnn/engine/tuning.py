@@ -24,12 +24,16 @@ BATCHED_GRADIENT_ENTRIES = 5
 HOISTED_WEIGHTS_PER_ROW = 200_000
 
 # JAX on a GPU, where launching kernels takes the time. Kernels a time step of a train step, which XLA launches on an
-# H100, at 256 units, 20 rows and 35 steps (`benchmarks/gpu_programs.py`):
+# H100, at 256 units and 20 rows (`benchmarks/gpu_programs.py`):
 # - inputs projected before the loop, and the gradients of all weights formed once for all steps, against the choices
 #   for a CPU: LSTM 18 and 23, GRU 18 and 22, Mogrifier 84 and 88, adaptive LSTM 56 and 61, low-rank GRU 37 and 37;
 # - and a step that keeps its states and products as one tensor, against one for each of what its gradient takes: LSTM
 #   14, GRU 15, Mogrifier 54, adaptive LSTM 39, low-rank GRU 28;
+# - and four steps in each round of the loop, of which XLA merges what they read and write, against one: LSTM 7.25, GRU
+#   8, Mogrifier 48, adaptive LSTM 27, low-rank GRU 19.5, for two to three times the time to compile. Eight: LSTM 6.1.
+#   On a CPU, XLA computes more than once what it merges: an LSTM trains 0.85 times as fast, a Mogrifier 0.65 times.
 # - eight vanilla layers as a wavefront 46 (43 with one tensor), step by step 80, layer by layer 131.
+GPU_UNROLLED_STEPS = 4
 
 # TensorFlow.
 
