@@ -1,10 +1,10 @@
-"""A character language model: a Mogrifier and an LSTM with as many weights, trained for the same time.
+"""A character language model: a Mogrifier and an LSTM with as many weights, trained on the same text.
 
 Both read the Python language reference, which comes with CPython, or a text of yours, and predict the next character.
 The Mogrifier is then saved as a preset of KerasHub, loaded again, and generates text:
 
     python examples/char_language_model.py
-    python examples/char_language_model.py --text my_book.txt --seconds 600
+    python examples/char_language_model.py --text my_book.txt --epochs 10
 
 Or one model of a paper, with the paper's settings, by `word_language_model.py`, whose options then go with it:
 
@@ -15,11 +15,12 @@ The run prints a table and leaves the folder `preset`, `curves.png`, `results.js
 """
 
 import argparse
-import itertools
+import functools
 import json
 import os
 import pathlib
 import sys
+import time
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Silences TensorFlow's list of missing devices.
 
@@ -40,7 +41,6 @@ RARE = 5  # Characters that occur less often in the training part become one.
 VALIDATION = 0.07  # Share of the text, taken from its end.
 # For each the best of those that docs/language_models.md lists.
 LEARNING_RATES = {"Mogrifier": 0.004, "LSTM": 0.008}
-MAX_EPOCHS = 1000  # In practice, --seconds ends training.
 OUTPUT = "runs/char_language_model"
 PAPERS = [name for name, recipe in recipes.PAPERS.items() if recipe.settings["tokens"] == "characters"]
 
@@ -80,12 +80,13 @@ def make_models(tokenizer: hub.VocabularyTokenizer, args: argparse.Namespace) ->
 
     def make(name, units, cell):
         keras.utils.set_random_seed(args.seed)
-        backbone = hub.RecurrentBackbone(vocabulary, units, [cell(units) for _ in range(2)])
+        cells = [cell(units, dropout=args.dropout) for _ in range(2)]
+        backbone = hub.RecurrentBackbone(vocabulary, units, cells, output_dropout=args.dropout)
         lm = hub.RecurrentCausalLM(backbone, hub.RecurrentCausalLMPreprocessor(tokenizer))
         lm.compile(keras.optimizers.Adam(args.learning_rate or LEARNING_RATES[name], global_clipnorm=1.0))
         return lm
 
-    mogrifier = make("Mogrifier", args.units, lambda n: kar.MogrifierCell(n, rounds=args.rounds, rank=args.rank))
+    mogrifier = make("Mogrifier", args.units, functools.partial(kar.MogrifierCell, rounds=args.rounds, rank=args.rank))
 
     def lstm_weights(n):
         return vocabulary * (n + 1) + 2 * 4 * n * (n + n + 1)
@@ -94,87 +95,53 @@ def make_models(tokenizer: hub.VocabularyTokenizer, args: argparse.Namespace) ->
     return {"Mogrifier": mogrifier, "LSTM": make("LSTM", units, kar.LSTMCell)}
 
 
-class Curves(keras.callbacks.Callback):
-    """Records bits per character beside the seconds of a `TimeLimit`."""
-
-    def __init__(self, limit: kar.callbacks.TimeLimit):
-        super().__init__()
-        self.limit, self.points = limit, []
-
-    def on_epoch_end(self, epoch, logs=None):
-        # Keras validates even after a stop within an epoch, so the last entry is that of the last step.
-        names = {"training": "bits_per_character", "validation": "val_bits_per_character"}
-        point = {part: float(logs[name]) for part, name in names.items()}
-        self.points.append({"seconds": self.limit.spent, **point})
-
-
 def train(lm: hub.RecurrentCausalLM, ids: list, args: argparse.Namespace) -> dict:
-    """Trains a model for `args.seconds`, and returns the numbers of the table and the plot.
-
-    It ends with the weights of its best epoch: a fast machine reads the text so often that the model overfits.
-    """
-    limit = kar.callbacks.TimeLimit(args.seconds)
-    curves = Curves(limit)
+    """Trains a model, and returns the numbers of the table and the plot. It ends with the weights of its best epoch."""
     best = keras.callbacks.EarlyStopping(
-        "val_bits_per_character", mode="min", patience=MAX_EPOCHS, restore_best_weights=True
+        "val_bits_per_character", mode="min", patience=args.epochs, restore_best_weights=True
     )
-    lm.fit_streams(
+    begun = time.perf_counter()
+    history = lm.fit_streams(
         ids[0],
         args.batch,
         args.steps,
-        epochs=MAX_EPOCHS,
+        epochs=args.epochs,
         validation=ids[1],
-        callbacks=[limit, curves, best],
+        callbacks=[best],
         # In a file, print one line per epoch, as a progress bar would fill it.
         verbose=1 if sys.stdout.isatty() else 2,
-    )
-    epochs = limit.steps * args.batch * args.steps / len(ids[0])
+    ).history
     return {
         "weights": lm.count_params(),
-        "epochs": epochs,
-        "seconds_per_epoch": limit.spent / epochs,
-        "validation_bits_per_character": min(point["validation"] for point in curves.points),
-        "curves": curves.points,
+        "seconds": time.perf_counter() - begun,
+        "validation_bits_per_character": min(history["val_bits_per_character"]),
+        "training": history["bits_per_character"],
+        "validation": history["val_bits_per_character"],
     }
 
 
 def make_table(results: dict) -> Table:
-    table = Table("model", title=f"Equal weights, equal training time ({keras.backend.backend()})")
-    for column in ("weights", "epochs", "seconds per epoch", "validation bits per character"):
+    table = Table("model", title=f"Equal weights, the same text ({keras.backend.backend()})")
+    for column in ("weights", "seconds", "best epoch", "validation bits per character"):
         table.add_column(column, justify="right")
     for name, r in results.items():
-        numbers = f"{r['weights']:,}", f"{r['epochs']:.2g}", f"{r['seconds_per_epoch']:.1f}"
-        table.add_row(name, *numbers, f"{r['validation_bits_per_character']:.3f}" if is_enough(r) else "too little")
+        bits = r["validation_bits_per_character"]
+        best = f"{r['validation'].index(bits) + 1} of {len(r['validation'])}"
+        table.add_row(name, f"{r['weights']:,}", f"{r['seconds']:.0f}", best, f"{bits:.3f}")
     return table
-
-
-def is_enough(result: dict) -> bool:
-    """Returns whether a model has read the text at least once."""
-    return result["epochs"] >= 0.99
-
-
-def advice(results: dict, args: argparse.Namespace) -> str:
-    """Returns what to do where a model has not read the text once; an empty string where all have."""
-    if all(map(is_enough, results.values())):
-        return ""
-    seconds = max(r["seconds_per_epoch"] for r in results.values())
-    return (
-        f"In {args.seconds:g} seconds, this machine has not read the text once, which is too little to judge. About "
-        f'{2 * seconds:,.0f} seconds are enough for two epochs: make demo ARGS="--seconds {2 * seconds:.0f}"'
-    )
 
 
 def plot(results: dict, path: pathlib.Path):
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     axes = figure.subplots()
     for (name, r), color in zip(results.items(), ("tab:blue", "tab:orange"), strict=True):
-        minutes = [0.0, *(point["seconds"] / 60 for point in r["curves"])]
-        validation, training = ([point[part] for point in r["curves"]] for part in ("validation", "training"))
-        axes.plot(minutes[1:], validation, "o-", color=color, markersize=4, label=f"{name}, validation")
-        middles = [(a + b) / 2 for a, b in itertools.pairwise(minutes)]  # The training loss is the mean over an epoch.
-        axes.plot(middles, training, "--", color=color, alpha=0.6, label=f"{name}, training (mean of an epoch)")
+        epochs = range(1, len(r["validation"]) + 1)
+        axes.plot(epochs, r["validation"], "o-", color=color, markersize=4, label=f"{name}, validation")
+        # The training loss is the mean over an epoch.
+        middles = [epoch - 0.5 for epoch in epochs]
+        axes.plot(middles, r["training"], "--", color=color, alpha=0.6, label=f"{name}, training (mean of an epoch)")
     axes.set_title(f"Character language models of about {round(results['Mogrifier']['weights'], -3):,} weights")
-    axes.set_xlabel("training time (minutes)")
+    axes.set_xlabel("epochs")
     axes.set_ylabel("cross-entropy (bits per character)")
     axes.grid(alpha=0.3)
     axes.legend()
@@ -186,7 +153,8 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
     add = parser.add_argument
     add("--paper", choices=PAPERS, help="train the model of a paper instead; --paper NAME --help lists its options")
     add("--text", help="UTF-8 file to learn from; the Python language reference by default")
-    add("--seconds", type=float, default=120, help="training time of each model (%(default)s)")
+    add("--epochs", type=int, default=6, help="how often each model reads the text (%(default)s)")
+    add("--dropout", type=float, default=0.2, help="of the inputs of all layers, in both models (%(default)s)")
     add("--seed", type=int, default=0, help="seed of the weights and of the sample (%(default)s)")
     add("--output", default=OUTPUT, help="folder for the results (%(default)s)")
     add("--units", type=int, default=236, help="units of each Mogrifier layer (%(default)s)")
@@ -197,7 +165,7 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
     add("--learning-rate", type=float, help="of both models; by default, the best of each that was tried")
     add("--temperature", type=float, default=0.7, help="temperature of the sample (%(default)s)")
     args = parser.parse_args(argv)
-    for name in ("seconds", "units", "rank", "batch", "steps", "temperature"):
+    for name in ("epochs", "units", "rank", "batch", "steps", "temperature"):
         if not getattr(args, name) > 0:
             parser.error(f"--{name} must be positive")
     return args
@@ -221,7 +189,7 @@ def main(argv: list[str] | None = None):
 
     results = {}
     for name, lm in models.items():
-        print(f"\n{name}: {lm.count_params():,} weights, {args.seconds:g} seconds of training", flush=True)
+        print(f"\n{name}: {lm.count_params():,} weights, {args.epochs} epochs", flush=True)
         results[name] = train(lm, ids, args)
 
     preset = folder / "preset"
@@ -239,8 +207,6 @@ def main(argv: list[str] | None = None):
     (folder / "sample.txt").write_text(sample, encoding="utf-8")
     print(f"\nThe Mogrifier, loaded from {preset}, writes:\n\n{sample}\n")
     Console().print(make_table(results))
-    if advice(results, args):
-        print(advice(results, args))
     ratio = results["LSTM"]["weights"] / results["Mogrifier"]["weights"]
     print(f"The LSTM has {ratio:.4f} times the weights of the Mogrifier.\nAll results are in {folder}")
 

@@ -145,7 +145,7 @@ def test_no_process_is_left_when_it_is_stopped(stop, tmp_path):
     np.savez(tmp_path / "data.npz", x=np.repeat(X, 50, axis=0), y=np.repeat(Y, 50, axis=0))
     arguments = [str(tmp_path / "data.npz"), "--output", str(tmp_path / "out"), "--workers", "2", "--cells", "lstm,gru"]
     process = subprocess.Popen(
-        [*COMMAND, *arguments, "--weights", "300", "--minutes", "1"],
+        [*COMMAND, *arguments, "--weights", "300", "--minutes", "10"],
         cwd=pathlib.Path(kar.__file__).parents[1],
         stderr=subprocess.PIPE,
         text=True,

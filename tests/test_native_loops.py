@@ -195,6 +195,34 @@ def test_models_of_which_each_has_weights_of_its_own_run_at_once():
             np.testing.assert_allclose(a[k], b, rtol=1e-5, atol=1e-5)
 
 
+@on("jax")
+@pytest.mark.parametrize("name", ["lstm", "min_gru", "deep_rnn"])
+def test_forward_mode_takes_an_unrolled_loop(name):
+    import jax
+
+    make = {
+        "lstm": lambda **options: kar.LSTM(64, **options),
+        "min_gru": lambda **options: kar.MinGRU(4, **options),
+        "deep_rnn": lambda **options: kar.DeepRNN(64, depth=3, **options),
+    }[name]
+    x = X[:2].astype("float32")
+    ours, unrolled = make(), make(unroll=True)
+    theirs = keras.layers.RNN(make().cell)
+    for layer in (ours, unrolled, theirs):
+        layer.build(x.shape)
+        layer.set_weights(ours.get_weights())
+
+    def derivative(layer):
+        values, others = (
+            [v.value for v in group] for group in (layer.trainable_variables, layer.non_trainable_variables)
+        )
+        return jax.jvp(lambda x: layer.stateless_call(values, others, x, training=True)[0], (x,), (np.ones_like(x),))[1]
+
+    with pytest.raises(TypeError, match="forward-mode"):
+        derivative(ours)
+    np.testing.assert_allclose(derivative(unrolled), derivative(theirs), rtol=1e-4, atol=1e-5)
+
+
 # PyTorch's `state_dict`.
 
 

@@ -9,6 +9,8 @@ import keras
 import numpy as np
 
 import keras_adaptive_rnn
+from keras_adaptive_rnn.comparison.candidates import offered
+from keras_adaptive_rnn.probing import Probe
 from tests.golden.layouts import LAYOUTS
 from tests.table import CELL_ROWS
 from tools.site import docstrings, weights
@@ -42,7 +44,7 @@ def page(site, names):
     cells = [
         cls for cls in by_class if cls.__name__ in keras_adaptive_rnn.cells.__all__ and cls.__name__ != "GridLSTMBlock"
     ]
-    speeds, golden, wrapped = measured_speeds(256), golden_sources(), compositions()
+    speeds, golden, wrapped, abilities = measured_speeds(256), golden_sources(), compositions(), probed()
     sizes = ", ".join(f"${letter}$ {words}" for letter, _, words in weights.SIZES.values() if letter != "V")
     head = HEAD.format(sizes=sizes, units=256, benchmarks="/benchmarks.md", less="/benchmarks.md#computing-less")
     lines = [
@@ -56,11 +58,11 @@ def page(site, names):
         lines.append(f"| [`{cls.__name__}`](#{anchor(cls)}) | {year(cls)} | {first} | {' | '.join(times)} |")
     lines.append("")
     for cls in cells:
-        lines += section(site, by_class[cls], golden[cls], wrapped)
+        lines += section(site, by_class[cls], golden[cls], wrapped, abilities)
     return "\n".join(lines)
 
 
-def section(site, name, golden, wrapped):
+def section(site, name, golden, wrapped, abilities):
     """Returns the lines about one cell."""
     doc = docstrings.read(name.value)
     lines = [f"## {name.name}", "", f"{doc.sentence} [Its page](/{name.page}.md).", ""]
@@ -79,6 +81,8 @@ def section(site, name, golden, wrapped):
         for (source, kind), count in sorted(golden.items())
     ]
     items.append(("Checked against", "\n".join([own, *others])))
+    if name.value in abilities:
+        items.append(("Probed", abilities[name.value]))
     return [*lines, docstrings.definitions(items), ""]
 
 
@@ -116,6 +120,19 @@ def measured_speeds(units):
         if is_meant and "keras_lstm" in row.get("ratios", {}):
             found[row["backend"], row["cell"]] = 1 / row["ratios"]["keras_lstm"]
     return found
+
+
+def probed():
+    """Returns what the probe of all cells has found, in words, by class of cell."""
+    classes = {key: candidate.made_by[1].cell_class for key, candidate in offered().items()}
+    found = Probe(ROOT / "benchmarks" / "probe")
+    length, seeds = found.results["settings"]["length"], found.results["settings"]["seeds"]
+    figures = collections.defaultdict(list)
+    for key, row in zip((row["cell"] for row in found.results["rows"]), found.table(), strict=True):
+        accuracies = f"{row['accuracy']:.2f} / {row['accuracy when longer']:.2f}"
+        figures[classes[key]].append(f"{row['task']} {accuracies} ({row['solved']})")
+    head = f"accuracy at {length} / at {8 * length} steps, and of {seeds} seeds those that solved [the task](/probe.md): "
+    return {cls: head + ", ".join(texts) for cls, texts in figures.items()}
 
 
 def golden_sources():
