@@ -100,8 +100,9 @@ def measured(model, format, sequence, steps):
 
 def report(path):
     rows = read(path, KEY)
-    # The first backend that writes a format stands for all.
-    columns = list({format: (backend, format) for backend, format, _ in reversed(rows)}.values())[::-1]
+    # The first backend that writes a format stands for all; the fastest one comes first.
+    by_format = {format: (backend, format) for backend, format, _ in reversed(rows)}
+    columns = sorted(by_format.values(), key=lambda column: rows[*column, "LSTM"]["microseconds"])
     print(f"| cell | {' | '.join(format for _, format in columns)} | largest difference |")
     print(f"| --- |{' ---: |' * (len(columns) + 1)}")
     for layer in LAYERS:
