@@ -74,7 +74,6 @@ class GatedDeltaNetCell(MatrixMemoryCell):
     gates = ("q", "k", "v", "g")
     head_gates = ("alpha", "beta")
     neutral = (None, None, None, 0.0, 0.0)
-    chunk_size = 32
     compared = Compared("Gated DeltaNet", lambda units, inputs: (4 * units + 8) * inputs + units // 4 + 8, multiple=4)
 
     def __init__(
@@ -88,6 +87,11 @@ class GatedDeltaNetCell(MatrixMemoryCell):
     ):
         super().__init__(units, num_heads=num_heads, use_bias=use_bias, **kwargs)
         self.negative_eigenvalues = _arguments.boolean("negative_eigenvalues", negative_eigenvalues)
+
+    @property
+    def chunk_size(self):
+        # Training with 15 numbers a head, 16 steps take half the time of 32; with 64 numbers, 1.1 to 1.4 times it.
+        return 16 if self.head_size < 32 else 32
 
     def build(self, input_shape):
         super().build(input_shape)

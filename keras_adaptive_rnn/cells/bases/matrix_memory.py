@@ -97,6 +97,8 @@ class MatrixMemoryCell(LinearCell):
             return ops.reshape(coefficients[2], (0, ops.shape(coefficients[2])[1], self.units)), memories
         size = self.chunk_size if count is None else min(self.chunk_size, count)
         chunks = (length + size - 1) // size
+        # Chunks of equal sizes, so that few steps are added to fill the last one.
+        size = size if count is None else (count + chunks - 1) // chunks
         queries, keys, values, *gates = (
             _chunked(c, neutral, chunks, size) for c, neutral in zip(coefficients, self.neutral, strict=True)
         )
