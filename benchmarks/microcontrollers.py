@@ -6,7 +6,7 @@ For each cell of 64 units that reads 40 numbers, such as the bands of a spectrum
 file; the least arena, the memory of all that is no weight, in which the interpreter runs it; the operations that it
 takes; the largest difference of its outputs from those of `predict` over `--check-steps` steps, and the mean one in
 each half of them; and the median time of a step on this machine, in a Python loop. It takes `pip install --no-deps
-tflite-micro`. `--report` prints what the file holds; `--check` fails where a file of now is worse.
+tflite-micro`. `--report` prints what the file holds; `--check` fails where a file has become worse.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from rich.progress import track
 
 import keras_adaptive_rnn as kar
 from benchmarks.one_step import FEATURES, LAYERS, perturbed
-from benchmarks.rows import add, key, read, worse
+from benchmarks.rows import add, read, worse_than_known
 from keras_adaptive_rnn._command_line import without_logs
 from tests import runtimes
 
@@ -161,16 +161,15 @@ def main(arguments=None):
     if options.report:
         print(*report(read(options.json, KEY).values()), sep="\n")
         return None
-    known, faults = read(options.json, KEY), []
+    faults = []
     for name, bits in track([*itertools.product(options.layers, options.bits)], "Writing and running"):
         row = {"layer": name, "bits": bits, **measured(LAYERS[name], bits, options.check_steps, options.steps)}
         print(row, flush=True)
         if options.check:
-            fault = worse(row, known[key(row, KEY)], ALLOWED)
-            faults += [f"{name}, {bits} bits: {fault}"] if fault else []
+            faults.append(worse_than_known(options.json, KEY, row, ALLOWED))
         elif options.json is not None:
             add(options.json, KEY, [row])
-    return "\n".join(faults) or None
+    return "\n".join(filter(None, faults)) or None
 
 
 if __name__ == "__main__":

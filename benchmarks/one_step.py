@@ -12,7 +12,6 @@ it fails instead where a file is larger or less exact than the rows say. `--repo
 """
 
 import argparse
-import importlib.util
 import pathlib
 import statistics
 import sys
@@ -24,7 +23,7 @@ import numpy as np
 
 import keras_adaptive_rnn as kar
 from benchmarks.contenders import CELLS
-from benchmarks.rows import add, key, read, worse
+from benchmarks.rows import add, read, worse_than_known
 from keras_adaptive_rnn.one_step.file import FORMATS
 from tests import exporting, runtimes
 
@@ -118,7 +117,7 @@ def report(path):
 def formats():
     """Returns the names of the formats that can be written and run here."""
     found = [format for format in FORMATS[keras.backend.backend()] if format != "c"]
-    has_executorch = keras.backend.backend() == "torch" and importlib.util.find_spec("executorch")
+    has_executorch = keras.backend.backend() == "torch" and not exporting.missing("executorch")
     return [*found, *(["executorch"] if has_executorch else [])]
 
 
@@ -136,27 +135,22 @@ def main(arguments=None):
     if options.report:
         return report(options.json)
     backend = keras.backend.backend()
-    rng, known, faults = np.random.default_rng(0), read(options.json, KEY), []
+    rng, faults = np.random.default_rng(0), []
     for name in ["every recurrent layer of tests/table.py"] if options.every else options.layers:
         if options.every:
             model, features, steps = every_layer(rng), 3, 0
         else:
-            model, features, steps = (
-                keras.Sequential([keras.Input((None, FEATURES)), LAYERS[name]()]),
-                FEATURES,
-                options.steps,
-            )
-            perturbed(model, rng)
+            model = perturbed(keras.Sequential([keras.Input((None, FEATURES)), LAYERS[name]()]), rng)
+            features, steps = FEATURES, options.steps
         sequence = rng.normal(size=(1, options.check_steps, features)).astype("float32")
         for format in options.formats:
             row = {"backend": backend, "format": format, "layer": name, **measured(model, format, sequence, steps)}
             print(row, flush=True)
             if options.check:
-                fault = worse(row, known[key(row, KEY)], ALLOWED)
-                faults += [f"{name}, {format}: {fault}"] if fault else []
+                faults.append(worse_than_known(options.json, KEY, row, ALLOWED))
             elif options.json:
                 add(options.json, KEY, [row])
-    return "\n".join(faults) or None
+    return "\n".join(filter(None, faults)) or None
 
 
 if __name__ == "__main__":

@@ -27,6 +27,12 @@ def worse(new, old, allowed):
     return None
 
 
+def worse_than_known(path, names, row, allowed):
+    """Returns what is worse in a row than in that of the file with its key, as text that names it, or `None`."""
+    fault = worse(row, read(path, names)[key(row, names)], allowed)
+    return fault and f"{', '.join(map(str, key(row, names)))}: {fault}"
+
+
 def add(path, names, rows):
     """Adds rows to the file, in the place of older ones with their keys."""
     new = {key(row, names): row for row in rows}

@@ -23,9 +23,10 @@ from torch.utils._pytree import tree_leaves
 
 import keras_adaptive_rnn as kar
 from benchmarks.contenders import CELLS
-from benchmarks.rows import add, read, worse
+from benchmarks.rows import add, read, worse_than_known
 
 KEY = ("cell", "layer", "what")
+ALLOWED = dict.fromkeys(("forward", "backward", "elsewhere"), (1, 0))
 LAYERS = {"ours": kar.RNN, "keras": keras.layers.RNN}
 UNITS, BATCH = 256, 20
 # What a step takes is the difference between these lengths, divided by that of the lengths. At the third call, a trace
@@ -125,17 +126,16 @@ def main(argv=None):
     if options.table:
         print(*table(read(options.json, KEY).values()), sep="\n")
         return None
-    known, faults = read(options.json, KEY), []
+    faults = []
     jobs = [(c, layer, what) for c in options.cells for layer in LAYERS for what in ("train", "predict")]
     for job in track(jobs, "Counting", disable=not sys.stderr.isatty()):
         found = row(*job)
         print(json.dumps(found), flush=True)
         if options.check:
-            fault = worse(found, known[job], dict.fromkeys(("forward", "backward", "elsewhere"), (1, 0)))
-            faults += [f"{job}: {fault}"] if fault else []
+            faults.append(worse_than_known(options.json, KEY, found, ALLOWED))
         elif options.json is not None:
             add(options.json, KEY, [found])
-    return "\n".join(faults) or None
+    return "\n".join(filter(None, faults)) or None
 
 
 if __name__ == "__main__":

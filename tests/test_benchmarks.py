@@ -169,6 +169,21 @@ def test_kernels_of_a_program_are_counted():
     assert "host" in gpu_programs.worse({**now, "copies to or from the host": True}, before)
 
 
+def test_a_row_that_is_worse_than_the_known_one(tmp_path):
+    from benchmarks import rows
+
+    names, allowed, known = ("cell", "bits"), {"bytes": (1.1, 0)}, {"cell": "LSTM", "bits": 8, "bytes": 100}
+    rows.add(tmp_path / "rows.json", names, [known])
+
+    def fault(row):
+        return rows.worse_than_known(tmp_path / "rows.json", names, row, allowed)
+
+    assert fault({**known, "bytes": 110}) is None
+    assert fault({**known, "bytes": 111}) == "LSTM, 8: bytes: 111, and 100 before"
+    # A file that no longer runs has fewer figures.
+    assert "100 before" in fault({"cell": "LSTM", "bits": 8})
+
+
 @pytest.mark.skipif(keras.backend.backend() != "jax", reason="JAX traces for another platform than it runs on")
 def test_a_program_is_traced_for_the_platform_that_is_told():
     import jax

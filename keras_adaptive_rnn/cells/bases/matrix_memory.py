@@ -95,10 +95,9 @@ class MatrixMemoryCell(LinearCell):
         length, count = ops.shape(coefficients[0])[0], coefficients[0].shape[0]
         if count == 0:
             return ops.reshape(coefficients[2], (0, ops.shape(coefficients[2])[1], self.units)), memories
-        size = self.chunk_size if count is None else min(self.chunk_size, count)
-        chunks = (length + size - 1) // size
+        chunks = (length + self.chunk_size - 1) // self.chunk_size
         # Chunks of equal sizes, so that few steps are added to fill the last one.
-        size = size if count is None else (count + chunks - 1) // chunks
+        size = self.chunk_size if count is None else (count + chunks - 1) // chunks
         queries, keys, values, *gates = (
             _chunked(c, neutral, chunks, size) for c, neutral in zip(coefficients, self.neutral, strict=True)
         )
