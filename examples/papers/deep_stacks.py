@@ -10,8 +10,7 @@ Reference: Eidnes and Nøkland, Shifting Mean Activation Towards Zero with Bipol
 import keras
 import numpy as np
 
-from examples import word_language_model
-from examples.papers import _study
+from examples.papers import _characters, _study
 from keras_adaptive_rnn import DeepRNN, callbacks
 
 DEPTHS = (4, 8, 16, 36)
@@ -23,13 +22,6 @@ VARIANTS = {
 }
 VARIANTS |= {f"BELU x {depth}, no skips": ("belu", depth, "skips") for depth in (8, 36)}
 VARIANTS |= {f"BELU x {depth}, no LSUV": ("belu", depth, "LSUV") for depth in (8, 36)}
-
-
-def read(path, settings):
-    """Returns the number of characters, and the ids of each part."""
-    parts = word_language_model.read_parts(path, split_punctuation=False)
-    characters = {character: k for k, character in enumerate(sorted(set("".join(parts.values()))))}
-    return len(characters), {part: np.array([characters[c] for c in text], "int32") for part, text in parts.items()}
 
 
 def make_layer(name, units, settings):
@@ -53,32 +45,12 @@ def make(name, settings, data):
     normal = np.random.default_rng(0).normal(size=(classes, units))
     embedding.set_weights([normal / normal[data[1]["train"]].std()])
     states = make_layer(name, units, settings)(embedded)
-    model = keras.Model(tokens, keras.layers.Dense(classes)(states))
-    model.compile(
-        keras.optimizers.Adam(settings["rate"]),
-        keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-    )
+    model = _characters.compiled(tokens, keras.layers.Dense(classes)(states), settings)
     if VARIANTS[name][2] != "LSUV":
-        x, _ = draw(np.random.default_rng(0), 1, settings, data)
+        x, _ = _characters.draw(np.random.default_rng(0), 1, settings, data)
         # The skip connections alone have nearly unit variance, so what the layers add to them need not be exact.
         callbacks.lsuv(keras.Model(tokens, states), x, tolerance=0.1, seed=0)
     return model
-
-
-def draw(rng, updates, settings, data):
-    text, steps = data[1]["train"], settings["steps"]
-    starts = rng.integers(len(text) - steps, size=updates * STUDY.batch)
-    rows = text[starts[:, None] + np.arange(steps + 1)]
-    return rows[:, :-1], rows[:, 1:]
-
-
-def score(model, settings, data, part):
-    text, steps = data[1][part], settings["steps"]
-    count = min(settings["judged"], len(text) - 1) // steps
-    x, y = (text[k : k + count * steps].reshape(count, steps) for k in (0, 1))
-    # A stack that diverged has no likelihood.
-    nats = model.evaluate(x, y, batch_size=64, verbose=0)
-    return {"bits": float(np.nan_to_num(nats / np.log(2), nan=99.0, posinf=99.0))}
 
 
 COMMON = {"skip_every": 4, "steps": 50, "rate": 5e-4}
@@ -99,11 +71,11 @@ STUDY = _study.Study(
         "small": {**COMMON, "weights": 300_000, "judged": 20_000, "rounds": 8, "updates": 100},
         "paper": {**COMMON, "weights": 4_750_000, "rate": 2e-4, "judged": 10**9, "rounds": 200, "updates": 1000},
     },
-    read=read,
+    read=_characters.read,
     make=make,
-    draw=draw,
-    batch=32,
-    score=score,
+    draw=_characters.draw,
+    batch=_characters.BATCH,
+    score=_characters.score,
     metric="bits",
     pairs=(),
     families={name: (name.replace(f" x {depth}", ""), depth) for name, (_, depth, _) in VARIANTS.items()},

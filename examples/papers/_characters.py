@@ -1,0 +1,41 @@
+"""What the studies of characters share: the text, windows of it to train on, and the bits of what follows."""
+
+import keras
+import numpy as np
+
+from examples import word_language_model
+
+BATCH = 32
+
+
+def read(path, settings):
+    """Returns the number of characters, and the ids of each part."""
+    parts = word_language_model.read_parts(path, split_punctuation=False)
+    characters = {character: k for k, character in enumerate(sorted(set("".join(parts.values()))))}
+    return len(characters), {part: np.array([characters[c] for c in text], "int32") for part, text in parts.items()}
+
+
+def compiled(tokens, logits, settings, clip=None):
+    model = keras.Model(tokens, logits)
+    model.compile(
+        keras.optimizers.Adam(settings["rate"], global_clipnorm=clip),
+        keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+    )
+    return model
+
+
+def draw(rng, updates, settings, data):
+    text, steps = data[1]["train"], settings["steps"]
+    starts = rng.integers(len(text) - steps, size=updates * BATCH)
+    rows = text[starts[:, None] + np.arange(steps + 1)]
+    return rows[:, :-1], rows[:, 1:]
+
+
+def score(model, settings, data, part):
+    """Reads windows of `read`, or else of `steps`, characters, each from a state of zeros."""
+    text, steps = data[1][part], settings.get("read", settings["steps"])
+    count = min(settings["judged"], len(text) - 1) // steps
+    x, y = (text[k : k + count * steps].reshape(count, steps) for k in (0, 1))
+    # A network that diverged has no likelihood.
+    nats = model.evaluate(x, y, batch_size=64, verbose=0)
+    return {"bits": float(np.nan_to_num(nats / np.log(2), nan=99.0, posinf=99.0))}

@@ -1,0 +1,80 @@
+"""Characters of the Penn Treebank: a Mogrifier, a multiplicative LSTM, AWD-LSTM and an LSTM of equal weights.
+
+    python -m examples.papers.ptb_characters --data penn/
+
+`penn` is a folder with a file each for train, valid and test; without it, the text is the Python language reference.
+
+Reference: Melis, Kočiský and Blunsom, Mogrifier LSTM (2020), table 2 and section 4.
+"""
+
+import functools
+
+import keras
+
+import keras_adaptive_rnn as kar
+from examples.papers import _characters, _study
+from keras_adaptive_rnn import maps
+
+DROPOUT = 0.1  # Of the inputs of both layers and of the output of AWD-LSTM.
+LAYERS = {
+    "LSTM": lambda units: kar.LSTM(units, return_sequences=True),
+    "AWD-LSTM": lambda units: kar.LSTM(
+        units, return_sequences=True, recurrent_map=maps.DropConnect(0.2), dropout=DROPOUT
+    ),
+    "multiplicative LSTM": lambda units: kar.MultiplicativeLSTM(units, return_sequences=True),
+    "Mogrifier": lambda units: kar.Mogrifier(units, rounds=5, rank=min(32, units), return_sequences=True),
+}
+
+
+def make(name, settings, data):
+    layer, classes = LAYERS[name], data[0]
+
+    def count(units):
+        return 2 * _study.weights_of(layer(units), units) + (2 * units + 1) * classes
+
+    units = _study.equal_units(count, settings["weights"])
+    tokens = keras.Input((None,), dtype="int32")
+    x = keras.layers.Embedding(classes, units)(tokens)
+    for _ in range(2):
+        x = layer(units)(x)
+    if name == "AWD-LSTM":
+        x = keras.layers.Dropout(DROPOUT, noise_shape=(None, 1, None))(x)
+    return _characters.compiled(tokens, keras.layers.Dense(classes)(x), settings, clip=1.0)
+
+
+def score(model, settings, data, part):
+    whole = {"judged": len(data[1][part])} if part == "test" else {}
+    return _characters.score(model, {**settings, **whole}, data, part)
+
+
+study = functools.partial(
+    _study.Study,
+    claim="With 24 million weights, an LSTM has 1.143 bits per character on the test set and a Mogrifier 1.131, each "
+    "tuned by a search of many trials. On words, a multiplicative LSTM does not improve on the LSTM.",
+    read=_characters.read,
+    draw=_characters.draw,
+    score=score,
+    batch=_characters.BATCH,
+    metric="bits",
+)
+COMMON = {"weights": 1_000_000, "steps": 100, "read": 500, "judged": 100_000, "anneal": 0.5}
+TEST = {"weights": 6000, "steps": 4, "judged": 40, "rounds": 1, "updates": 2}
+STUDY = study(
+    name="ptb_characters",
+    title="Characters of the Penn Treebank: equal weights",
+    protocol="Two layers, an embedding as wide as a layer, a million weights; Mogrifier: five rounds of rank 32; "
+    "AWD-LSTM: an LSTM that drops a fifth of its recurrent weights and a tenth of the inputs of both layers and of the "
+    "output. Adam, gradients clipped to a norm of 1, batches of 32 windows of 100 characters drawn at random from the "
+    "training file; 2,400 updates, one and a half epochs, the learning rate constant for half of them and then falling "
+    "to a tenth. The rate of each model is the best of three in a search on validation data with a quarter of the "
+    "updates. Bits per character are those of the whole test file, read in windows of 500.",
+    models=tuple(LAYERS),
+    make=make,
+    budgets={"test": {**TEST, "rate": 0.01}, "small": {**COMMON, "rounds": 8, "updates": 300}},
+    paper={"LSTM": {"bits": 1.143}, "Mogrifier": {"bits": 1.131}},
+    outcome="",
+    found="",
+)
+
+if __name__ == "__main__":
+    _study.main(STUDY)

@@ -1,0 +1,41 @@
+"""Characters of the Penn Treebank: the learning rate of each model.
+
+    python -m examples.papers.ptb_characters_search --data penn/ --seeds 1
+
+`penn` is a folder with a file each for train, valid and test; without it, the text is the Python language reference.
+
+Reference: Melis, Kočiský and Blunsom, Mogrifier LSTM (2020), table 2 and section 4.
+"""
+
+from examples.papers import _characters, _study, ptb_characters
+
+RATES = (0.002, 0.004, 0.008)
+MODELS = {f"{model}, {rate}": (model, rate) for model in ptb_characters.LAYERS for rate in RATES}
+
+
+def make(name, settings, data):
+    return ptb_characters.make(MODELS[name][0], settings, data)
+
+
+def score(model, settings, data, part):
+    return _characters.score(model, settings, data, "valid")
+
+
+STUDY = ptb_characters.study(
+    name="ptb_characters_search",
+    title="Characters of the Penn Treebank: learning rates",
+    protocol="As in the study itself, but 600 updates, and all figures on the first 100,000 characters of the "
+    "validation file. The test file was not used.",
+    models=tuple(MODELS),
+    variants={name: {"rate": rate} for name, (_, rate) in MODELS.items()},
+    families=MODELS,
+    pairs=(),
+    make=make,
+    budgets={"test": ptb_characters.TEST, "small": {**ptb_characters.COMMON, "rounds": 2, "updates": 300}},
+    across="rate",
+    outcome="",
+    found="",
+)._replace(score=score)
+
+if __name__ == "__main__":
+    _study.main(STUDY)
