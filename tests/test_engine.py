@@ -580,3 +580,12 @@ def test_second_derivatives_of_what_is_traced_for_a_gpu(name, rng):
 
     for one, other in zip(*(jax.tree.leaves(of_platform(platform)) for platform in ("cpu", "gpu")), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.skipif(keras.backend.backend() != "jax", reason="a version of JAX's compiler")
+def test_a_compiler_of_wrong_numbers_is_told_of(recwarn):
+    for version, flags in (("0.10.1", ""), ("0.10.2", "--xla_cpu_experimental_ynn_fusion_type=")):
+        engine.jax.warn_of_wrong_numbers(version, flags)
+    assert not recwarn
+    with pytest.warns(UserWarning, match=r'jaxlib 0\.10\.2.*pip install "jax!=0\.10\.2"'):
+        engine.jax.warn_of_wrong_numbers("0.10.2", "--xla_cpu_multi_thread_eigen=false")

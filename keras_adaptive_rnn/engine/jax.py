@@ -3,8 +3,11 @@
 import contextlib
 import functools
 import math
+import os
+import warnings
 
 import jax
+import jaxlib
 import keras
 from jax import lax
 from jax import numpy as jnp
@@ -36,6 +39,21 @@ ARITHMETIC = {
     *("add", "add_any", "sub", "mul", "neg", "max", "min", "select_n"),
     *("broadcast_in_dim", "concatenate", "convert_element_type", "reshape", "slice", "split", "squeeze", "transpose"),
 }
+
+
+def warn_of_wrong_numbers(version, flags):
+    """Warns of a version of `jaxlib` whose compiler for CPUs breaks products, unless the `flags` turn this off."""
+    if version == "0.10.2" and "xla_cpu_experimental_ynn_fusion_type" not in flags:
+        warnings.warn(
+            "On CPUs, jaxlib 0.10.2 can return wrong numbers from compiled functions, such as `fit` and `predict` "
+            "(https://github.com/jax-ml/jax/issues/39103). Install another version, as by "
+            '`pip install "jax!=0.10.2"`, or set `XLA_FLAGS=--xla_cpu_experimental_ynn_fusion_type=` in the '
+            "environment.",
+            stacklevel=2,
+        )
+
+
+warn_of_wrong_numbers(jaxlib.__version__, os.environ.get("XLA_FLAGS", ""))
 
 
 def scan(step, run, inputs, states, output, mask, options):
