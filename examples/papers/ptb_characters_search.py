@@ -31,11 +31,12 @@ STUDY = ptb_characters.study(
     families=MODELS,
     pairs=(),
     make=make,
+    score=score,
     budgets={"test": ptb_characters.TEST, "small": {**ptb_characters.COMMON, "rounds": 2, "updates": 300}},
     across="rate",
     outcome="",
     found="",
-)._replace(score=score)
+)
 
 if __name__ == "__main__":
     _study.main(STUDY)
