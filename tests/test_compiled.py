@@ -82,8 +82,6 @@ def test_predict_computes_what_a_call_computes(name):
     assert np.abs(from_zeros[0] - eager[0]).max() > 1e-3
 
 
-# The initial state is given, so one that can be trained is not.
-@pytest.mark.filterwarnings("ignore:Gradients do not exist")
 @pytest.mark.parametrize("name", ["MLSTM", "GatedDeltaNet", "LSTM", "MinGRU"])
 def test_predict_of_many_rows_whose_units_fill_no_vector(name, rng):
     """With jaxlib 0.10.2, a fourth of the compilations of the mLSTM return up to 1e30 for a unit of each head."""
@@ -97,6 +95,8 @@ def test_predict_of_many_rows_whose_units_fill_no_vector(name, rng):
         np.testing.assert_allclose(found, eager[:rows], rtol=1e-5, atol=1e-5)
 
 
+# The initial state is given, so one that can be trained is not.
+@pytest.mark.filterwarnings("ignore:Gradients do not exist")
 @pytest.mark.parametrize("name", NAMES)
 def test_fit_trains_as_an_eager_step_does(name):
     def trained(**kwargs):
