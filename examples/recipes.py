@@ -27,6 +27,7 @@ PLAIN = {
     "rounds": 5,
     "rank": None,
     "zigzag": True,
+    "static_gates": False,
     "depth": 3,
     "policy": "recurrent",
     "policy_units": 100,

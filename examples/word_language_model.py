@@ -115,6 +115,7 @@ LACKING = {
 # Options that no other cells have.
 OF_CELLS = {
     "policy_dropout": ("adaptive-lstm",),
+    "static_gates": ("mogrifier",),
     "block_dropout": ("deep-rnn",),
     "weight_normalization": ("low-rank-lstm", "low-rank-gru"),
 }
@@ -251,7 +252,9 @@ def make_cell(units: int, dropout: float, args: argparse.Namespace):
         options["unit_forget_bias"] = False
     options |= drop_weights(args)
     if args.cell == "mogrifier":
-        return kar.MogrifierCell(units, rounds=args.rounds, rank=args.rank, zigzag=args.zigzag, **options)
+        return kar.MogrifierCell(
+            units, rounds=args.rounds, rank=args.rank, zigzag=args.zigzag, static_gates=args.static_gates, **options
+        )
     return {"lstm": kar.LSTMCell, "multiplicative-lstm": kar.MultiplicativeLSTMCell}[args.cell](units, **options)
 
 
@@ -567,6 +570,7 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
     group.add_argument("--experts", type=positive(int), help="softmaxes to mix; 1: one softmax")
     flag = functools.partial(group.add_argument, action=argparse.BooleanOptionalAction)
     flag("--zigzag", help="each gate of the Mogrifier reads what the round before it has made")
+    flag("--static-gates", help="gates of the Mogrifier are learned scales, which read nothing; with --rank full")
     flag("--tie-weights", help="predict words with the matrix that embeds them")
     flag("--sum-layers", help="the output is the sum of all layers' outputs")
     flag("--cap-input-gate", help="keep the input gate below one minus the forget gate")

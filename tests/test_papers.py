@@ -39,6 +39,7 @@ SOME = {
     "adaptive_digits_search": ["network; plain", "of features; momentum"],
     "deep_stacks": ["BELU x 4", "ReLU x 4"],
     "memory_variable": ["low rank, any gap", "full rank, any length"],
+    "ptb_mogrifier": ["0 rounds (LSTM)", "5 rounds"],
     "ptb_whole": ["Mogrifier"],
     "ptb_words": ["low-rank GRU"],
     "reverse_copy": ["LSTM, length 5", "Mogrifier, length 5"],

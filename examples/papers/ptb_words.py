@@ -124,15 +124,33 @@ def row(name: str, seed: int, results: dict) -> dict:
 
 def command(study: _study.Study, name: str, args) -> list[str]:
     """Returns the arguments of `word_language_model.py` for a model, but for its seed, its folder and what to skip."""
-    settings = study.budgets[args.budget]
+    settings = {**study.budgets[args.budget], **(study.variants or {}).get(name, {})}
     epochs = settings["plain_epochs" if name == "LSTM" else "epochs"]
-    argv = ["--model", MODELS[name], "--small", "--words", str(settings["words"]), "--epochs", str(epochs), *TRIED]
+    model = settings.get("model") or MODELS[name]
+    argv = ["--model", model, "--small", "--words", str(settings["words"]), "--epochs", str(epochs), *TRIED]
     argv += ["--min-count", str(settings["min_count"]), *(["--text", args.data] if args.data else [])]
     if settings.get("large"):
         argv += ["--embedding", "512", "--units", str(LARGE[name]), "512"]
     for option, value in settings.get("options", {}).items():
-        argv += [f"--{option}", str(value)]
+        if isinstance(value, bool):
+            argv += [f"--{option}" if value else f"--no-{option}"]
+        else:
+            argv += [f"--{option}", *map(str, value if isinstance(value, list) else [value])]
     return argv + (list(TINY) if args.budget == "test" else [])
+
+
+def folder_of(study: _study.Study, args, name: str, seed: int) -> pathlib.Path:
+    """Returns the folder of a run."""
+    return pathlib.Path(args.output) / study.name / args.budget / f"{name.replace(' ', '_')}-{seed}"
+
+
+def judge(study: _study.Study, args, name: str, seed: int, methods: list[str]) -> dict:
+    """Trains a model, unless that is done, and returns its row."""
+    folder = folder_of(study, args, name, seed)
+    skipped = [method for method in word_language_model.METHODS if method not in methods]
+    numbered = ["--seed", str(seed), "--output", str(folder), "--skip", *skipped]
+    word_language_model.main([*command(study, name, args), *numbered])
+    return row(name, seed, json.loads((folder / "results.json").read_text(encoding="utf-8")))
 
 
 def run(argv: list[str] | None = None, study: _study.Study | None = None) -> dict:
@@ -141,24 +159,16 @@ def run(argv: list[str] | None = None, study: _study.Study | None = None) -> dic
     path, results = _study.begin(study, args)
     methods = [method for method in METHODS if args.budget != "test" or method in ("static", "monte-carlo")]
 
-    def judge(name, seed, methods):
-        folder = pathlib.Path(args.output) / study.name / args.budget / f"{name.replace(' ', '_')}-{seed}"
-        skipped = [method for method in word_language_model.METHODS if method not in methods]
-        numbered = ["--seed", str(seed), "--output", str(folder), "--skip", *skipped]
-        word_language_model.main([*command(study, name, args), *numbered])
-        found = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-        _study.add(study, path, results, row(name, seed, found))
-
     def rows(name):
         return {row["seed"]: row for row in results["runs"] if row["model"] == name}
 
     for seed, name in itertools.product(args.seeds, args.models):
         if seed not in rows(name):
-            judge(name, seed, ["static"])
+            _study.add(study, path, results, judge(study, args, name, seed, ["static"]))
     for name in args.models:
         best = min(rows(name).values(), key=lambda row: row["validation"]["static"])
         if not set(methods) <= set(best["figures"]):
-            judge(name, best["seed"], methods)
+            _study.add(study, path, results, judge(study, args, name, best["seed"], methods))
     _study.finish(study, args, path, results)
     return results
 

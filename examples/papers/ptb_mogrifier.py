@@ -1,0 +1,121 @@
+"""What makes the Mogrifier: its rounds, full rank, no zigzag, gates that read nothing, beside a multiplicative LSTM.
+
+    python -m examples.papers.ptb_mogrifier --data penn/
+
+`penn` is a folder with `ptb.train.txt`, `ptb.valid.txt` and `ptb.test.txt`. Each training is a run of
+`examples/word_language_model.py`, which goes on where it was killed. The trained models then read the validation text
+once more, for sections 4.2 and 4.4.
+
+Reference: Melis, Kočiský and Blunsom, Mogrifier LSTM (2020), table 3, figure 3, sections 4.1, 4.2 and 4.4.
+"""
+
+import numpy as np
+
+from examples import word_language_model
+from examples.papers import _study, ptb_words
+from keras_adaptive_rnn import analysis, evaluation, hub
+
+LSTM = "0 rounds (LSTM)"
+MULTIPLICATIVE = "multiplicative LSTM"
+# Options of `word_language_model.py`. With these units of the lower layer, all have the same weights to within 0.1 %.
+OPTIONS = {
+    LSTM: {"rounds": 0, "units": 448},
+    "1 round": {"rounds": 1, "units": 438},
+    "2 rounds": {"rounds": 2, "units": 428},
+    "3 rounds": {"rounds": 3, "units": 419},
+    "4 rounds": {"rounds": 4, "units": 409},
+    "5 rounds": {"rounds": 5, "units": 400},
+    "6 rounds": {"rounds": 6, "units": 391},
+    "5 rounds of rank 4": {"rounds": 5, "rank": 4, "units": 443},
+    "5 rounds of full rank": {"rounds": 5, "rank": "full", "units": 306},
+    "5 rounds without zigzag": {"rounds": 5, "zigzag": False, "units": 400},
+    "static gates": {"rounds": 2, "rank": "full", "static-gates": True, "units": 448},
+    # Recurrent weights are dropped as in the others, not the state.
+    MULTIPLICATIVE: {"weight-drop": word_language_model.SMALL["weight_drop"], "state-dropout": 0.0, "units": 377},
+}
+
+
+def variant(name: str) -> dict:
+    model = "multiplicative-lstm" if name == MULTIPLICATIVE else "mogrifier"
+    return {"model": model, "options": {**OPTIONS[name], "units": [OPTIONS[name]["units"], 224]}}
+
+
+NAMES = tuple(OPTIONS)
+FAMILIES = {name: "Mogrifier" if options.keys() == {"rounds", "units"} else name for name, options in OPTIONS.items()}
+STUDY = ptb_words.STUDY._replace(
+    name="ptb_mogrifier",
+    title="Words of the Penn Treebank: what makes the Mogrifier",
+    claim="With 24 million weights on the whole text, validation perplexities fall with the rounds, most of all from "
+    "none to two, to 54.1 with five or six; full rank has 54.6, no zigzag 55.0, the LSTM 57.5, a multiplicative LSTM "
+    "57.8. Gates that are learned scales do not help, nor do gates of a rank below 5. The Mogrifier does not recover "
+    "faster from a surprise than the LSTM, and the gates of its LSTM vary less.",
+    protocol="The texts, the three million weights, the dropout rates and the training of the models above, but twelve "
+    "epochs, and the same dropout for all. Beside the perplexity on test: recovery, by how much the loss (in nats) "
+    "behind a surprising word of the validation text exceeds that of the LSTM of the same seed, less by how much "
+    "it does so on average, where the words that surprise are the 5 % with the highest loss of both; and the variance "
+    "of the gates i, f and o of the lower LSTM over the first 3,500 words of validation, averaged over units.",
+    models=NAMES,
+    budgets={
+        "test": ptb_words.STUDY.budgets["test"],
+        "small": {"words": 120_000, "min_count": 2, "epochs": 12, "rounds": 12, "updates": 215},
+    },
+    outcome="",
+    found="",
+    paper={
+        "5 rounds": {"validation": 54.1},
+        "5 rounds of full rank": {"validation": 54.6},
+        "5 rounds without zigzag": {"validation": 55.0},
+        LSTM: {"validation": 57.5},
+        MULTIPLICATIVE: {"validation": 57.8},
+    },
+    pairs=tuple((name, LSTM) for name in NAMES[1:]),
+    variants={name: variant(name) for name in NAMES},
+    families={name: (family, None) for name, family in FAMILIES.items()},
+)
+
+
+def read(args, name: str, seed: int) -> tuple[np.ndarray, float]:
+    """Returns the log-probabilities of the words of validation, and the variance of the gates of the lower LSTM."""
+    options = word_language_model.parse(ptb_words.command(STUDY, name, args))
+    _, ids = word_language_model.prepare(options)
+    lm = hub.RecurrentCausalLM.from_preset(str(ptb_words.folder_of(STUDY, args, name, seed) / "preset"))
+    log_probs = evaluation.evaluate(lm.streaming_model(1), ids["valid"], options.rows, verbose=False).log_probs
+    rows = ids["valid"][: min(3500, len(ids["valid"]) // options.rows * options.rows)].reshape(options.rows, -1)
+    seen = analysis.trace(lm.backbone.recurrent_layers[0], lm.backbone.token_embedding(rows))
+    gates = [gate for path, gate in seen.gates.items() if path.rpartition("/")[2] in ("i", "f", "o")]
+    return log_probs, float(np.mean([gate.var(axis=(0, 1)) for gate in gates]))
+
+
+def recovery(log_probs: np.ndarray, of_lstm: np.ndarray) -> float:
+    """Returns by how much a model loses more than the LSTM behind a surprise, less by how much it does so anywhere."""
+    found = analysis.surprise_recovery({"this": log_probs, "lstm": of_lstm}, distance=1)
+    behind = {name: means[1] - found.typical[name] for name, means in found.means.items()}
+    return float(behind["this"] - behind["lstm"])
+
+
+def run(argv: list[str] | None = None) -> dict:
+    args = _study.parse(STUDY, argv)
+    path, results = _study.begin(STUDY, args)
+    done = {(row["model"], row["seed"]) for row in results["runs"]}
+    for seed in args.seeds:
+        of_lstm = None
+        for name in args.models:
+            if (name, seed) in done:
+                continue
+            row = ptb_words.judge(STUDY, args, name, seed, ["static"])
+            log_probs, variance = read(args, name, seed)
+            row["figures"] = {
+                "perplexity": row["figures"]["static"],
+                "validation": row["validation"]["static"],
+                "variance of gates": variance,
+            }
+            if name != LSTM and LSTM in args.models:
+                of_lstm = read(args, LSTM, seed)[0] if of_lstm is None else of_lstm
+                row["figures"]["recovery"] = recovery(log_probs, of_lstm)
+            _study.add(STUDY, path, results, row)
+    _study.finish(STUDY, args, path, results)
+    return results
+
+
+if __name__ == "__main__":
+    run()
