@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import hashlib
 import json
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +20,8 @@ FEWEST = 8
 # Models compute in float32. Beyond these, its variance, or Keras's `Normalization` with it, is not a number's own; and
 # a standard deviation must be so many times the distance of neighboring numbers in float32.
 LARGEST, SMALLEST, STEPS_OF_FLOAT32 = 1e18, 1e-6, 100
+# Bytes that are gathered at once.
+BLOCK = 2**25
 
 
 class Windows:
@@ -51,6 +54,63 @@ class Windows:
 
     def __array__(self, dtype=None, copy=None):
         return self[:] if dtype is None else self[:].astype(dtype)
+
+    @property
+    def arrays(self):
+        """What it is made of."""
+        return self.table, self.begins
+
+
+class Targets:
+    """The rows behind windows as an array `[windows, horizon]`, gathered and scaled where it is indexed.
+
+    Args:
+        column: Array [rows], the numbers to forecast, in float64.
+        ends: Array [windows], the last row of each.
+        horizon: How many rows after it are forecast.
+        origin: Array [rows], the value since which the changes after each row are forecast, or `None`.
+    """
+
+    ndim = 2
+    dtype = np.dtype("float32")
+
+    def __init__(self, column, ends, horizon, origin=None):
+        self.column, self.ends, self.origin = column, ends, origin
+        self.shape, self.mean, self.deviation = (len(ends), horizon), 0.0, 1.0
+
+    def __len__(self):
+        return len(self.ends)
+
+    def exact(self, windows=slice(None)):
+        """Returns the numbers of some windows in float64, in the unit of the column."""
+        ends = self.ends[windows]
+        found = self.column[np.asarray(ends)[..., None] + np.arange(1, self.shape[1] + 1)]
+        return found if self.origin is None else found - self.origin[ends][..., None]
+
+    def blocks(self):
+        """Yields the numbers of all windows, so many at once as take little memory."""
+        size = max(1, BLOCK // (8 * self.shape[1]))
+        for start in range(0, len(self), size):
+            yield self.exact(slice(start, start + size))
+
+    def moments(self):
+        """Returns the mean and the standard deviation of all numbers."""
+        size = math.prod(self.shape)
+        mean = sum(block.sum() for block in self.blocks()) / size
+        return mean, np.sqrt(sum(((block - mean) ** 2).sum() for block in self.blocks()) / size)
+
+    def __getitem__(self, index):
+        windows, *others = index if isinstance(index, tuple) else (index,)
+        found = ((self.exact(windows) - self.mean) / self.deviation).astype(self.dtype)
+        return found[(slice(None),) * np.ndim(self.ends[windows]) + tuple(others)] if others else found
+
+    def __array__(self, dtype=None, copy=None):
+        return self[:] if dtype is None else self[:].astype(dtype)
+
+    @property
+    def arrays(self):
+        """What it is made of."""
+        return self.column, self.ends, *(() if self.origin is None else (self.origin,))
 
 
 @dataclasses.dataclass
@@ -117,7 +177,8 @@ class Data:
     Args:
         x: Dict of the parts; each `[samples, steps, features]` in float32, as an array or `Windows`, or
             `[samples, steps]` tokens in int32.
-        y: Dict of the parts; classes as int32 from zero on, or numbers in units of their standard deviation.
+        y: Dict of the parts; classes as int32 from zero on, or numbers in units of their standard deviation, as an
+            array or `Targets`.
         classes: The classes as they were given, or `None` for numbers.
         vocabulary: Number of tokens, or `None` for features.
         mean, deviation: Those of the numbers to predict, in training.
@@ -163,8 +224,7 @@ class Data:
         """Returns a text that differs if the data do."""
         digest = hashlib.sha256()
         for part in PARTS:
-            x = self.x[part]
-            arrays = [*((x.table, x.begins) if isinstance(x, Windows) else (x,)), self.y[part]]
+            arrays = [of for each in (self.x[part], self.y[part]) for of in getattr(each, "arrays", (each,))]
             arrays += [] if self.series is None else [self.series.values, self.series.ticks, self.series.ends[part]]
             for array in arrays:
                 digest.update(f"{array.shape}{array.dtype}".encode())
@@ -409,51 +469,76 @@ def check_scales(parts, columns, argument):
     for k in range(parts["train"].shape[-1]):
         column = {part: array[..., k].astype("float64", copy=False) for part, array in parts.items()}
         name = f"`{argument}[..., {k}]`" if columns is None else f"column {columns[k]!r}"
-        largest = max(max(-array.min(), array.max()) for array in column.values())
-        if largest > LARGEST:
-            raise ValueError(
-                f"{name} has numbers as large as {largest:.3g}, beyond the {LARGEST:g} that models in float32 can "
-                "scale: give it in a larger unit"
-            )
-        deviation, mean = column["train"].std(), column["train"].mean()
-        spacing = float(np.spacing(np.float32(largest)))
-        # A constant may get a deviation by rounding.
-        if deviation <= 1e-14 * largest:
-            continue
-        if deviation < STEPS_OF_FLOAT32 * spacing:
-            raise ValueError(
-                f"{name} varies by {deviation:.3g} about {mean:.10g}, and float32, in which models compute, holds only "
-                f"multiples of {spacing:.3g} there: subtract a constant such as {mean:.6g} from it, or take its changes"
-            )
-        if deviation < SMALLEST:
-            raise ValueError(
-                f"{name} varies by {deviation:.3g} only, less than the {SMALLEST:g} that models in float32 can scale: "
-                "give it in a smaller unit"
-            )
+        largest = max(np.abs(array).max() for array in column.values())
+        check_scale(name, largest, lambda train=column["train"]: (train.mean(), train.std()))
+
+
+def check_scale(name, largest, moments):
+    """Raises an error if float32 does not hold how numbers vary that are at most so large.
+
+    `moments()` is their mean and standard deviation in training, which overflow where the numbers are too large.
+    """
+    if largest > LARGEST:
+        raise ValueError(
+            f"{name} has numbers as large as {largest:.3g}, beyond the {LARGEST:g} that models in float32 can "
+            "scale: give it in a larger unit"
+        )
+    mean, deviation = moments()
+    spacing = float(np.spacing(np.float32(largest)))
+    # A constant may get a deviation by rounding.
+    if deviation <= 1e-14 * largest:
+        return
+    if deviation < STEPS_OF_FLOAT32 * spacing:
+        raise ValueError(
+            f"{name} varies by {deviation:.3g} about {mean:.10g}, and float32, in which models compute, holds only "
+            f"multiples of {spacing:.3g} there: subtract a constant such as {mean:.6g} from it, or take its changes"
+        )
+    if deviation < SMALLEST:
+        raise ValueError(
+            f"{name} varies by {deviation:.3g} only, less than the {SMALLEST:g} that models in float32 can scale: "
+            "give it in a smaller unit"
+        )
 
 
 def _numbers(data):
+    if isinstance(data.y["train"], Targets):
+        return _targets(data)
     data.y = {part: array.astype("float64", copy=False) for part, array in data.y.items()}
     if data.y["train"].ndim == 1:
         data.y = {part: array[:, None] for part, array in data.y.items()}
-    # The rows of a horizon are one column, with one unit.
-    target = data.card.get("target")
-    scaled = data.y if target is None else {part: array.reshape(-1, 1) for part, array in data.y.items()}
-    check_scales(scaled, None if target is None else [target], "y")
-    data.mean, data.deviation = mean_and_deviation(scaled["train"])
-    if not (data.deviation > 0).all():
+    check_scales(data.y, None, "y")
+    _scale(data, *mean_and_deviation(data.y["train"]))
+    data.y = {part: ((array - data.mean) / data.deviation).astype("float32") for part, array in data.y.items()}
+
+
+def _targets(data):
+    """As `_numbers`, for the rows of a horizon, which are one column with one unit."""
+    largest = max(np.abs(block).max() for targets in data.y.values() for block in targets.blocks())
+    check_scale(f"column {data.card['target']!r}", largest, data.y["train"].moments)
+    mean, deviation = data.y["train"].moments()
+    _scale(data, rounded(np.array([mean])), np.array([deviation]))
+    for targets in data.y.values():
+        targets.mean, targets.deviation = data.mean, data.deviation
+
+
+def _scale(data, mean, deviation):
+    data.mean, data.deviation = mean, deviation
+    if not (deviation > 0).all():
         raise ValueError(
             "Argument `y` must vary: every sample to train on has the same number. Received: "
-            f"{data.mean[data.deviation == 0][0]:g} in each"
+            f"{mean[deviation == 0][0]:g} in each"
         )
-    data.y = {part: ((array - data.mean) / data.deviation).astype("float32") for part, array in data.y.items()}
 
 
 def mean_and_deviation(numbers):
     """Returns the mean and the standard deviation of each column, over all other axes."""
     axes = tuple(range(numbers.ndim - 1))
-    # The model adds the mean in float32: rounded beforehand, it shifts nothing.
-    return numbers.mean(axes).astype("float32").astype("float64"), numbers.std(axes)
+    return rounded(numbers.mean(axes)), numbers.std(axes)
+
+
+def rounded(mean):
+    """Returns a mean as the model adds it, in float32: so it shifts nothing."""
+    return mean.astype("float32").astype("float64")
 
 
 def _classes(data, classes):

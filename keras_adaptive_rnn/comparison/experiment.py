@@ -45,6 +45,7 @@ from keras_adaptive_rnn.comparison.schedule import (
 )
 from keras_adaptive_rnn.comparison.statistics import mean_and_error, recommend
 from keras_adaptive_rnn.comparison.strategies import LEARNERS, STRATEGIES, learned_intervals
+from keras_adaptive_rnn.comparison.tables import listed
 from keras_adaptive_rnn.comparison.trials import FULL_SCORES, Building, Trial, full_scores
 from keras_adaptive_rnn.comparison.workers import Here, Problem, pickled, workers_for
 
@@ -252,6 +253,8 @@ class Experiment:
         self.note = note if settings["equal"] == "weights" else None
         self.learners, self.fitted = {}, None
         self.strategy, self.about_strategy = "direct", None
+        # Cells that are trained with a lower rate than the search has chosen, and these rates.
+        self.lowered = {}
 
     def execute(self):
         try:
@@ -558,10 +561,44 @@ class Experiment:
                     records[name].append(next(trained))
                 title = f"Seed {k + 1} of {seeds}, {plan['steps']:,} steps"
                 self.says_scores(title, {name: records[name][k]["score"] for name in names})
+            if 0 in some:
+                self.lower_rates(searched, records)
             names = self.better(records)
         rows = [{**self.row(name, searched[name], records[name]), **self.costs(name)} for name in names]
         behind = [self.row(name, searched[name], records[name]) for name in self.cells if name not in names]
         return rows, behind
+
+    def lower_rates(self, searched, records):
+        """Trains cells once more, with the next lower rate, that came no further than in the search.
+
+        A rate that is the best one for a short training may be too high for a long one.
+        """
+        for name, found in searched.items():
+            shorter, reached = self.shorter(found), lowest(records[name][0]["curve"])
+            lower = [trial["rate"] for trial in found["trials"] if trial["rate"] < found["rate"]]
+            if shorter is not None and lower and reached >= lowest(shorter["curve"]):
+                self.lowered[name] = max(lower)
+        tried = self.trials([self.full_trial(name, rate, 0, self.strategy) for name, rate in self.lowered.items()])
+        for (name, rate), record in zip(dict(self.lowered).items(), tried, strict=True):
+            if or_inf(record["score"]) < or_inf(records[name][0]["score"]):
+                searched[name]["rate"], records[name][0] = rate, record
+            else:
+                del self.lowered[name]
+        if self.lowered:
+            self.progress.line(self.about_lowered())
+
+    def about_lowered(self):
+        if not self.lowered:
+            return None
+        cells = listed([f"{self.candidates[name].title} ({rate:g})" for name, rate in self.lowered.items()])
+        return f"Trained with a lower learning rate than the best one of the search, which did not last: {cells}."
+
+    def shorter(self, searched):
+        """Returns the longest trial in the search with the chosen rate, if it was clearly shorter than a whole one."""
+        most = self.schedule["final"]["steps"] / 1.4
+        same = [trial for trial in searched["trials"] if trial["rate"] == searched["rate"]]
+        short = [trial for trial in same if trial["score"] is not None and trial["steps"] <= most]
+        return max(short, key=lambda trial: trial["steps"], default=None)
 
     def better(self, records):
         """Returns the cells that the other seeds are for.
@@ -593,6 +630,7 @@ class Experiment:
         seed = fold_in(self.settings["seed"], "final", k)
         title = f"seed {k + 1} of {self.settings['seeds']}"
         key = f"seed{k}" if strategy == "direct" else f"seed{k}-{strategy}"
+        key += "-lower" if self.lowered.get(name) == rate else ""
         more = {"more": full_scores, "needs": FULL_SCORES, "strategy": strategy}
         return self.trial(name, rate, seed, self.schedule["final"], key, title, **more)
 
@@ -606,11 +644,7 @@ class Experiment:
         return record
 
     def row(self, name, searched, records):
-        learner = self.learner(name, self.strategy)
-        # The longest training in the search with this rate, if it was clearly shorter.
-        most = self.schedule["final"]["steps"] / 1.4
-        same = [trial for trial in searched["trials"] if trial["rate"] == searched["rate"]]
-        short = [(trial["steps"], trial["score"]) for trial in same if trial["score"] is not None]
+        learner, shorter = self.learner(name, self.strategy), self.shorter(searched)
         return {
             "name": name,
             "title": self.candidates[name].title,
@@ -618,7 +652,7 @@ class Experiment:
             "weights": learner.model.count_params(),
             "layer": repr(learner.recurrent[0]),
             "rate": searched["rate"],
-            "shorter": max((each for each in short if each[0] <= most), default=None),
+            "shorter": None if shorter is None else (shorter["steps"], shorter["score"]),
             "step": self.times[name]["step"],
             "validation": [record["score"] for record in records],
             "test": [record["test"] for record in records],
@@ -691,7 +725,13 @@ class Experiment:
             del row["contributions"]
             row["validation_mean"], row["validation_error"] = mean_and_error(row["validation"])
             row["test_mean"], row["test_error"] = mean_and_error(row["test"])
-        notes = [curves.note(rows), self.about_strategy, *of_series["notes"], backtests.note(folds, data.measure)]
+        notes = [
+            curves.note(rows),
+            self.about_strategy,
+            self.about_lowered(),
+            *of_series["notes"],
+            backtests.note(folds, data.measure),
+        ]
         result = {
             "measure": data.measure,
             "data": data.card,
@@ -800,6 +840,11 @@ def held(intervals):
 def span(widths):
     """Returns the width of an interval, for the first row of the horizon and the last one."""
     return f"{widths[0]:.3g}" + (f" (first row) to {widths[-1]:.3g} (last)" if len(widths) > 1 else "")
+
+
+def lowest(curve):
+    """Returns the lowest score of a curve, infinite where it has none."""
+    return min((or_inf(score) for _, score in curve), default=float("inf"))
 
 
 def or_inf(score):

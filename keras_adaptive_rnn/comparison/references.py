@@ -10,15 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from keras_adaptive_rnn.comparison.data import PARTS, carried, spread
+from keras_adaptive_rnn.comparison.data import BLOCK, PARTS, carried, spread
 from keras_adaptive_rnn.comparison.figures import JUDGED, figures
 
 # A window has at most so many inputs for linear models and trees: of a longer one, the last steps.
 MOST_INPUTS = 400
 # Trees learn from at most so many windows, evenly spread, or goals of windows: more take minutes, and change little.
 MOST_WINDOWS = 20_000
-# Bytes of the inputs that are made at once.
-BLOCK = 2**25
 # Penalties of the ridge, for each window and for inputs of unit variance; of the logistic regression, for all.
 PENALTIES = tuple(10.0**k for k in range(-6, 2))
 LOGISTIC_PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0)
@@ -155,7 +153,7 @@ def row(fitted, data, scored):
 
 
 def mean(data):
-    return "mean of the training part", lambda part: np.zeros_like(data.y[part])
+    return "mean of the training part", lambda part: np.zeros(data.y[part].shape)
 
 
 class Past:
@@ -332,7 +330,7 @@ def trees(data):
     """
     from sklearn.ensemble import HistGradientBoostingRegressor
 
-    inputs, y = Inputs(data), data.y["train"].astype("float64")
+    inputs, y = Inputs(data), data.y["train"]
     count, horizon = len(y), inputs.horizon
     windows = [np.linspace(0, count - 1, min(count, -(-MOST_WINDOWS // horizon))).astype(int)] * horizon
     if horizon > 1 and len(windows[0]) < count:
@@ -354,7 +352,7 @@ def trees(data):
     x = np.concatenate([read("train", rows, k) for k, rows in enumerate(windows)])
 
     def of_series(level):
-        targets = [y[rows, k] - level("train", rows, k) for k, rows in enumerate(windows)]
+        targets = [y[rows, k].astype("float64") - level("train", rows, k) for k, rows in enumerate(windows)]
         tree = fitted(x, np.concatenate(targets))
 
         def forecast(part):

@@ -9,6 +9,7 @@ from keras_adaptive_rnn.comparison.data import (
     PARTS,
     SHARES,
     Series,
+    Targets,
     Windows,
     carried,
     check_scales,
@@ -553,9 +554,14 @@ class Table:
         check_scales({part: matrix[read] for part, read in of_part.items()}, features.names, "x")
         matrix = matrix.astype("float32")
 
+        goals = target[rows.places]
+
         def sequences(matrix, count):
             parts = {
-                part: (Windows(matrix, begins[part], steps), self.targets(target, rows, each, count, origin))
+                part: (
+                    Windows(matrix, begins[part], steps),
+                    Targets(goals, each, count, origin) if self.is_forecast else goals[each],
+                )
                 for part, each in ends.items()
             }
             return prepare(parts, "series", card)
@@ -581,16 +587,6 @@ class Table:
         said = {part: self.about_part(rows, each + first, each + last) for part, each in ends.items()}
         data.card["read"] = self.read(said, data.series, told_calendar)
         return data
-
-    def targets(self, target, rows, ends, count, origin):
-        """Returns what is to be predicted from each window: the numbers of the `count` rows after its end, or a class.
-
-        Numbers are changes since the `origin`, an array [rows], of the row before them, if there is one.
-        """
-        if not self.is_forecast:
-            return target[rows.places[ends]]
-        found = np.lib.stride_tricks.sliding_window_view(target[rows.places], count)[ends + 1]
-        return found if origin is None else np.subtract(found, origin[ends][:, None], out=found)
 
     def is_differenced(self, values, rows, trained):
         """Returns whether changes are forecast: most series have left the levels that they had.
