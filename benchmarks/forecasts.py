@@ -4,7 +4,7 @@
     KERAS_BACKEND=jax python -m benchmarks.forecasts runs/forecasts
 
 The folder keeps the data and the comparisons; a run that was stopped goes on. All rows go to
-`benchmarks/forecasts.json`, and the table of `docs/compare.md` is printed. It takes about forty minutes.
+`benchmarks/forecasts.json`, and the table of `docs/compare.md` is printed. It takes up to forty minutes.
 """
 
 import argparse
@@ -183,7 +183,7 @@ def line(name, result, others):
     winner = next(row for row in cells if row["cell"] == result["winner title"])
 
     def shown(row, is_taken):
-        error = f" ± {row['test error']:.1g}" if row.get("test error") else ""
+        error = f" ± {float(format(row['test error'], '.1g')):g}" if row.get("test error") else ""
         text = f"{row['cell'].partition(' (')[0]} {row['test']:.3g}{error}"
         return f"**{text}**" if is_taken else text
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import keras
 import numpy as np
@@ -19,6 +20,7 @@ from keras_adaptive_rnn.__main__ import main
 from keras_adaptive_rnn.cells.bases.compared import Compared
 from keras_adaptive_rnn.comparison import candidates, files, measures, references, schedule, trials
 from keras_adaptive_rnn.comparison.data import PARTS, Data, from_arrays
+from keras_adaptive_rnn.comparison.experiment import Experiment
 from tests.backends import in_turns, nightly
 from tests.forgetful import Forgetful
 
@@ -476,9 +478,48 @@ RESULTS = pathlib.Path(__file__).parents[1] / "benchmarks" / "compare"
 
 @pytest.mark.skipif(not RESULTS.exists(), reason="the benchmarks are not part of the source distribution")
 def test_the_guide_shows_what_was_measured():
+    from benchmarks import forecasts
     from benchmarks.which_cell import line
 
     guide = (RESULTS.parents[1] / "docs" / "compare.md").read_text(encoding="utf-8")
     for file in RESULTS.glob("*.json"):
         name, seed = file.stem.rsplit("_", 1)
         assert line(f"{name}, {seed}", json.loads(file.read_text())) in guide
+    of_series = json.loads(forecasts.RESULTS.read_text())
+    others = json.loads(forecasts.FORECASTERS.read_text())
+    for name, result in of_series.items():
+        assert forecasts.line(name, result, others.get(name, {})) in guide
+
+
+def test_a_rate_that_does_not_last_gives_way_to_the_next_lower_one():
+    def trial(rate, steps, *scores):
+        curve = [[k + 1, score] for k, score in enumerate(scores)]
+        return {"rate": rate, "steps": steps, "score": scores[-1], "curve": curve}
+
+    high, low = (trial(0.03, 100, 3.0, 2.0), trial(0.01, 100, 3.5, 2.1))
+    searched = {name: {"rate": 0.03, "trials": [high, low]} for name in ("lasts", "diverges", "fails")}
+    searched["lowest"] = {"rate": 0.01, "trials": [low]}
+    diverged = trial(0.03, 400, 2.5, None)
+    records = {"lasts": [trial(0.03, 400, 2.2, 1.9)], "lowest": [trial(0.01, 400, 2.2, 2.2)]}
+    records |= {"diverges": [diverged], "fails": [diverged]}
+    again = {"diverges": trial(0.01, 400, 2.3, 1.8), "fails": trial(0.01, 400, 2.6, None)}
+    asked = []
+
+    run = object.__new__(Experiment)
+    run.schedule, run.lowered, run.strategy = {"final": {"steps": 400}}, {}, "direct"
+    run.candidates = {"diverges": SimpleNamespace(title="Cell"), "fails": SimpleNamespace(title="Other")}
+    run.progress = SimpleNamespace(line=lambda text: None)
+    run.full_trial = lambda name, rate, seed, strategy: asked.append((name, rate, seed)) or name
+    run.trials = lambda names: (again[name] for name in names)
+    run.lower_rates(searched, records)
+
+    assert asked == [("diverges", 0.01, 0), ("fails", 0.01, 0)]
+    assert {name: found["rate"] for name, found in searched.items()} == {
+        "lasts": 0.03,
+        "diverges": 0.01,
+        "fails": 0.03,
+        "lowest": 0.01,
+    }
+    assert records["diverges"] == [again["diverges"]]
+    assert records["fails"] == [diverged]
+    assert run.about_lowered().endswith("which did not last: Cell (0.01).")

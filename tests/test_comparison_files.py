@@ -15,7 +15,7 @@ import keras_adaptive_rnn as kar
 from keras_adaptive_rnn.__main__ import main
 from keras_adaptive_rnn.comparison import data as data_module
 from keras_adaptive_rnn.comparison import files
-from keras_adaptive_rnn.comparison.data import PARTS, from_arrays
+from keras_adaptive_rnn.comparison.data import PARTS, Targets, from_arrays
 from tests.backends import in_turns
 
 pytestmark = in_turns
@@ -640,3 +640,18 @@ def test_names_of_files_that_are_no_unicode(tmp_path):
     data = files.read(path, target="sold", steps=4)
     json.dumps(data.card, ensure_ascii=False).encode()
     assert PARTS
+
+
+@pytest.mark.parametrize("is_change", [False, True])
+def test_targets_are_gathered_where_they_are_read(is_change, rng, monkeypatch):
+    monkeypatch.setattr(data_module, "BLOCK", 100)
+    column, ends, origin = rng.normal(size=50), np.array([3, 7, 9, 20]), rng.normal(size=50)
+    targets = Targets(column, ends, 4, origin if is_change else None)
+    whole = column[ends[:, None] + [1, 2, 3, 4]] - (origin[ends][:, None] if is_change else 0)
+    np.testing.assert_allclose(targets.moments(), (whole.mean(), whole.std()))
+    targets.mean, targets.deviation = np.array([0.3]), np.array([2.0])
+    whole = ((whole - 0.3) / 2).astype("float32")
+    for index in (slice(None), slice(1, 3), 2, np.array([2, 0]), (np.array([2, 0]), 1), (2, 1), (slice(None), 3)):
+        np.testing.assert_array_equal(targets[index], whole[index])
+    np.testing.assert_array_equal(np.asarray(targets), whole)
+    assert (len(targets), targets.shape, targets.dtype, targets.ndim) == (4, whole.shape, whole.dtype, whole.ndim)
