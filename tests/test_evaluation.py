@@ -1,5 +1,7 @@
 """Evaluation of language models: perplexity, dropout at test time, temperature, and dynamic evaluation."""
 
+import itertools
+
 import keras
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from keras_adaptive_rnn.evaluation.scores import LogPowerMean, Scores, renormali
 from keras_adaptive_rnn.evaluation.states import OwnStates
 from keras_adaptive_rnn.evaluation.temperature import _grid, search
 from keras_adaptive_rnn.evaluation.text import Text
-from tests.backends import alternating, in_turns
+from tests.backends import alternating, in_turns, one_in
 from tests.golden.layouts.base import reorder
 from tests.golden_training import cases, part
 
@@ -468,8 +470,7 @@ def test_samples_of_a_model_that_adapts(average):
 
 
 @in_turns
-@pytest.mark.parametrize("average", AVERAGES)
-@pytest.mark.parametrize("name", NOISE)
+@pytest.mark.parametrize(("name", "average"), one_in(4, itertools.product(NOISE, AVERAGES)))
 def test_without_rates_samples_adapt_like_one_pass(name, average):
     model = NOISE[name]()
     form = {"statistics_batch_size": 2, "learning_rate": 0.1, "temperature": 0.8}

@@ -126,7 +126,8 @@ CASES = {
         (rewriting, "onnx"),
     ],
     "torch": [
-        *((several, format) for format in one_in(2, FORMATS)),
+        (several, "torch"),
+        pytest.param(several, "openvino", marks=nightly),
         pytest.param(deciding, "torch", marks=nightly),
         (linear, "onnx"),
         (rewriting, "onnx"),
@@ -198,7 +199,7 @@ def test_an_unknown_length_is_refused(format, layers, tmp_path):
 
 
 @on_torch
-@pytest.mark.parametrize("format", ["onnx", "openvino"])
+@pytest.mark.parametrize("format", ["onnx", pytest.param("openvino", marks=nightly)])
 def test_a_file_refuses_another_length(format, tmp_path):
     exporting.skip_without(format)
     # A stack runs layer by layer, and would take the first steps of a longer sequence without this.

@@ -8,7 +8,7 @@ import pytest
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import layers, maps, models
-from tests.backends import dealt, dealt_once, in_turns
+from tests.backends import dealt_once, in_turns
 from tests.table import CELLS, OPTIONS
 
 pytestmark = in_turns
@@ -64,7 +64,7 @@ def assert_still(model):
         np.testing.assert_array_equal(new, old)
 
 
-@pytest.mark.parametrize(("name", "make"), dealt(LAYERS.items()))
+@pytest.mark.parametrize(("name", "make"), dealt_once(LAYERS.items()))
 def test_a_frozen_layer_never_trains(name, make, tmp_path):
     made, before, after, toggled = make(trainable=False), make(), make(), make()
     before.trainable = toggled.trainable = False

@@ -9,7 +9,7 @@ import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import maps
 from tests import exporting
 from tests import reference as ref
-from tests.backends import in_turns
+from tests.backends import in_turns, nightly
 from tests.test_reference import randomized
 
 pytestmark = in_turns
@@ -126,7 +126,7 @@ def test_saving_and_predicting(tmp_path, rng):
 EXPORTED = {
     "tensorflow": ("tf_saved_model", "litert"),
     "jax": ("tf_saved_model", "onnx"),
-    "torch": ("onnx", "openvino"),
+    "torch": ("onnx", pytest.param("openvino", marks=nightly)),
 }
 
 
