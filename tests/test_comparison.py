@@ -491,7 +491,7 @@ def test_the_guide_shows_what_was_measured():
         assert forecasts.line(name, result, others.get(name, {})) in guide
 
 
-def test_a_rate_that_does_not_last_gives_way_to_the_next_lower_one():
+def test_a_rate_that_is_too_high_for_a_whole_training_gives_way_to_the_next_lower_one():
     def trial(rate, steps, *scores):
         curve = [[k + 1, score] for k, score in enumerate(scores)]
         return {"rate": rate, "steps": steps, "score": scores[-1], "curve": curve}
@@ -522,4 +522,4 @@ def test_a_rate_that_does_not_last_gives_way_to_the_next_lower_one():
     }
     assert records["diverges"] == [again["diverges"]]
     assert records["fails"] == [diverged]
-    assert run.about_lowered().endswith("which did not last: Cell (0.01).")
+    assert run.about_lowered().endswith("too high for a whole training: Cell (0.01).")

@@ -42,7 +42,7 @@ def rows(data):
 
 def forecasts(data, maker, part="test"):
     """Returns what a reference forecasts, in the unit of the target."""
-    return maker(data)[1](part) * data.deviation + data.mean
+    return maker(data)[1](part, np.arange(len(data.x[part]))) * data.deviation + data.mean
 
 
 # Times.
@@ -436,7 +436,7 @@ def test_nothing_of_the_future_is_read(tmp_path, missing):
     makers += [references.trees] if references.installed("sklearn") else []
     makers += [references.exponential_smoothing] if references.installed("statsmodels") else []
     for maker in makers:
-        outputs = [maker(data)[1]("test") for data in found]
+        outputs = [maker(data)[1]("test", np.arange(len(data.x["test"]))) for data in found]
         assert np.isfinite(outputs[1]).all()
         np.testing.assert_allclose(outputs[0][before], outputs[1][before], rtol=1e-9, err_msg=maker.__name__)
         assert maker is references.drift or not np.allclose(outputs[0], outputs[1])
@@ -617,17 +617,25 @@ def test_exponential_smoothing_forecasts_as_statsmodels_does(tmp_path, horizon):
     fitted = smoothing.ETSModel(values[: ends["train"].max() + horizon + 1], **options).fit(disp=False)
     for k in (0, 20):
         of_past = smoothing.ETSModel(values[: ends["test"][k] + 1], **options).smooth(fitted.params)
-        found = forecast("test")[k] * data.deviation + data.mean
+        found = forecast("test", np.arange(len(data.x["test"])))[k] * data.deviation + data.mean
         np.testing.assert_allclose(found, of_past.forecast(horizon), rtol=1e-6)
 
 
-def test_what_to_install_is_told(tmp_path, monkeypatch):
+def test_a_long_series_is_not_smoothed(tmp_path, monkeypatch):
+    monkeypatch.setattr(references, "MOST_ROWS", 100)
+    data = read(hourly(tmp_path))
+    assert "exponential_smoothing" not in [fitted.name for fitted in references.fit(data)]
+    line = "not compared with exponential smoothing (ETS), which is for 100 rows at most"
+    assert line in references.not_compared(data)
+
+
+def test_what_is_not_compared_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(references, "installed", lambda package: False)
     data = read(hourly(tmp_path))
     assert list(rows(data)) == ["last_value", "seasonal", "drift", "linear"]
-    lines = references.to_install(data)
+    lines = references.not_compared(data)
     assert ["pip install scikit-learn" in lines[0], "pip install statsmodels" in lines[1]] == [True, True]
-    assert "logistic regression" in references.to_install(from_arrays(np.ones((60, 3, 1)), np.arange(60) % 2))[0]
+    assert "logistic regression" in references.not_compared(from_arrays(np.ones((60, 3, 1)), np.arange(60) % 2))[0]
 
 
 # Classes.
@@ -657,7 +665,7 @@ def test_a_logistic_regression_of_summaries():
     assert found["logistic"]["validation"][0] < 0.2 < found["frequencies"]["validation"][0]
     assert np.isfinite(found["logistic"]["test"][0])
     _, forecast = references.logistic(data)
-    np.testing.assert_allclose(np.exp(forecast("test")).sum(axis=1), 1)
+    np.testing.assert_allclose(np.exp(forecast("test", np.arange(len(data.x["test"])))).sum(axis=1), 1)
 
 
 # Texts.
@@ -708,7 +716,7 @@ def test_an_n_gram_of_a_text(tmp_path):
 
 
 def drift_to_infinity(data):
-    return "drift", lambda part: np.full_like(data.y[part], np.inf)
+    return "drift", lambda part, rows: np.full_like(data.y[part][rows], np.inf)
 
 
 def test_a_comparison_that_a_season_wins(tmp_path, capsys, monkeypatch):

@@ -25,7 +25,7 @@ from keras_adaptive_rnn.comparison.folder import Damaged, Folder, digest, fault_
 from keras_adaptive_rnn.comparison.intervals import about, conformal, pinball_losses
 from keras_adaptive_rnn.comparison.measures import latency, peak_megabytes, predict_seconds
 from keras_adaptive_rnn.comparison.progress import Progress
-from keras_adaptive_rnn.comparison.references import fit, references, to_install
+from keras_adaptive_rnn.comparison.references import fit, not_compared, references
 from keras_adaptive_rnn.comparison.report import html
 from keras_adaptive_rnn.comparison.result import NEEDS, Comparison
 from keras_adaptive_rnn.comparison.schedule import (
@@ -223,7 +223,7 @@ def run(data, settings, output=None, verbose=True, begun=None, team=None):
         },
         progress.warn,
     )
-    for line in (*told(data.card["read"]), *data.card.get("notes", ()), *to_install(data)):
+    for line in (*told(data.card["read"]), *data.card.get("notes", ()), *not_compared(data)):
         progress.line(line)
     try:
         done = folder.read("results", NEEDS)
@@ -591,7 +591,7 @@ class Experiment:
         if not self.lowered:
             return None
         cells = listed([f"{self.candidates[name].title} ({rate:g})" for name, rate in self.lowered.items()])
-        return f"Trained with a lower learning rate than the best one of the search, which did not last: {cells}."
+        return f"With a lower learning rate than that of the search, which was too high for a whole training: {cells}."
 
     def shorter(self, searched):
         """Returns the longest trial in the search with the chosen rate, if it was clearly shorter than a whole one."""

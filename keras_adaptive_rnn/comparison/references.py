@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import functools
 import importlib.util
 import time
 import warnings
@@ -10,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from keras_adaptive_rnn.comparison.data import BLOCK, PARTS, carried, spread
+from keras_adaptive_rnn.comparison.data import BLOCK, carried, spread
 from keras_adaptive_rnn.comparison.figures import JUDGED, figures
 
 # A window has at most so many inputs for linear models and trees: of a longer one, the last steps.
 MOST_INPUTS = 400
-# Trees learn from at most so many windows, evenly spread, or goals of windows: more take minutes, and change little.
+# Trees learn from at most so many windows, evenly spread, or goals of windows, and choices are made by so many of the
+# validation part: more take minutes, and change little.
 MOST_WINDOWS = 20_000
 # Penalties of the ridge, for each window and for inputs of unit variance; of the logistic regression, for all.
 PENALTIES = tuple(10.0**k for k in range(-6, 2))
@@ -27,8 +29,8 @@ FEWEST_PROBABLE = 1e-12
 SUMMARIZED = 10_000
 # The longest season of exponential smoothing: it has a state for each row of it.
 LONGEST_SEASON = 400
-# What statsmodels needs to begin with.
-FEWEST_ROWS = 10
+# What statsmodels needs to begin with; and more rows take it minutes, and the memory of a season for each.
+FEWEST_ROWS, MOST_ROWS = 10, 20_000
 
 
 def references(data, scored=None, fitted=None):
@@ -62,13 +64,13 @@ class Fitted:
 
     Args:
         name, title: What it is called.
-        forecast: Function `part -> outputs`, or `part -> losses, None`.
+        forecast: Function `part, rows -> outputs`, or `part, rows -> losses, None`, of some samples of a part.
         seconds: What it took.
     """
 
     name: str
     title: str
-    forecast: Callable[[str], Any]
+    forecast: Callable[[str, np.ndarray], Any]
     seconds: float
 
     @classmethod
@@ -99,14 +101,16 @@ def fit(data):
         return [Fitted.of(maker, data) for maker in makers]
 
 
-def to_install(data):
-    """Returns a line for each row that an installed package would add."""
+def not_compared(data):
+    """Returns a line for each row that an installed package would add, or a shorter series."""
     lines = []
     sequences = data.vocabulary is None and not data.per_step
     if sequences and not installed("sklearn"):
         what = "a logistic regression" if data.classes is not None else "gradient-boosted trees"
         lines.append(f"not compared with {what}: pip install scikit-learn")
-    if data.series is not None and smooths(data) and not installed("statsmodels"):
+    if data.series is not None and is_single(data) and len(data.series.values) > MOST_ROWS:
+        lines.append(f"not compared with exponential smoothing (ETS), which is for {MOST_ROWS:,} rows at most")
+    elif data.series is not None and smooths(data) and not installed("statsmodels"):
         lines.append("not compared with exponential smoothing (ETS): pip install statsmodels")
     return lines
 
@@ -115,33 +119,34 @@ def installed(package):
     return importlib.util.find_spec(package) is not None
 
 
+def is_single(data):
+    return data.series.owners[0] == data.series.owners[-1]
+
+
 def smooths(data):
-    """Returns whether exponential smoothing applies: to a single series, with ten rows to begin with."""
-    return data.series.owners[0] == data.series.owners[-1] and data.series.ends["train"].max() >= FEWEST_ROWS
+    """Returns whether exponential smoothing applies: to a single series, neither too short nor too long."""
+    long_enough = data.series.ends["train"].max() >= FEWEST_ROWS
+    return is_single(data) and long_enough and len(data.series.values) <= MOST_ROWS
 
 
 def row(fitted, data, scored):
     """Returns the row of what has been fitted."""
-    forecast = fitted.forecast
+    chosen = {part: rows_of(data, part, scored.get(part)) for part in JUDGED}
     begin = time.perf_counter()
-    judged = {"validation": forecast("validation")}
-    predict = (time.perf_counter() - begin) / len(data.x["validation"])
-    judged["test"] = forecast("test")
-    chosen = {part: spread(len(data.x[part]), scored.get(part)) for part in JUDGED}
+    judged = {"validation": fitted.forecast("validation", chosen["validation"])}
+    predict = (time.perf_counter() - begin) / len(chosen["validation"])
+    judged["test"] = fitted.forecast("test", chosen["test"])
     has_outputs = not isinstance(judged["test"], tuple)
-    found = (
-        figures(data, {part: [(judged[part][chosen[part]], chosen[part])] for part in JUDGED}) if has_outputs else {}
-    )
-    losses = {part: data.losses(part, judged[part]) if has_outputs else judged[part] for part in JUDGED}
+    found = figures(data, {part: [(judged[part], chosen[part])] for part in JUDGED}) if has_outputs else {}
+    losses = {part: data.losses(part, judged[part], chosen[part]) if has_outputs else judged[part] for part in JUDGED}
     losses, accuracies = ({part: pair[k] for part, pair in losses.items()} for k in (0, 1))
-    losses = {part: each[chosen[part]] for part, each in losses.items()}
     contributions = [float(f"{value:.5g}") for value in data.contributions(losses["validation"])]
     accuracy = accuracies["test"]
     return {
         "name": fitted.name,
         "title": fitted.title,
         **{part: [data.score(losses[part])] for part in JUDGED},
-        "accuracy": [None if accuracy is None else float(np.mean(accuracy[chosen["test"]]))],
+        "accuracy": [None if accuracy is None else float(np.mean(accuracy))],
         "contributions": [contributions],
         "figures": found,
         "seconds": fitted.seconds,
@@ -149,11 +154,17 @@ def row(fitted, data, scored):
     }
 
 
+def rows_of(data, part, count=None):
+    """Returns the rows of a part, or `count` of them, evenly spread."""
+    total = len(data.x[part])
+    return np.arange(total)[spread(total, count)]
+
+
 # Forecasts by a formula.
 
 
 def mean(data):
-    return "mean of the training part", lambda part: np.zeros(data.y[part].shape)
+    return "mean of the training part", lambda part, rows: np.zeros(data.y[part][rows].shape)
 
 
 class Past:
@@ -174,10 +185,10 @@ class Past:
         self.first = first[np.searchsorted(series.owners, series.owners)]
 
     def outputs(self, forecast):
-        """Returns a function `part -> outputs` of one of the last rows of windows `-> numbers [windows, horizon]`."""
+        """Returns a `Fitted.forecast` by a function of the last rows of windows `-> numbers [windows, horizon]`."""
 
-        def outputs(part):
-            ends = self.series.ends[part]
+        def outputs(part, rows):
+            ends = self.series.ends[part][rows]
             return (forecast(ends) - self.series.level(ends) - self.mean) / self.deviation
 
         return outputs
@@ -257,15 +268,14 @@ class Inputs:
             inputs += [(self.past.a_season_ago(ends, back) - level)[:, goal] for back in (1, 2) if series.season]
         return np.concatenate([each.reshape(len(x), -1) for each in inputs], axis=1, dtype="float64")
 
-    def blocks(self, part):
-        """Yields slices of the rows of a part, so few that their inputs take 32 MB."""
-        count, width = len(self.data.x[part]), self(part, slice(0, 1)).size
-        size = max(1, BLOCK // (8 * width))
-        for start in range(0, count, size):
-            yield slice(start, min(count, start + size))
+    def blocks(self, part, rows):
+        """Yields the rows, so few at a time that their inputs take 32 MB."""
+        size = max(1, BLOCK // (8 * self(part, rows[:1]).size))
+        for start in range(0, len(rows), size):
+            yield rows[start : start + size]
 
-    def apply(self, part, function, goal=slice(None)):
-        return np.concatenate([function(self(part, rows, goal)) for rows in self.blocks(part)])
+    def apply(self, part, rows, function):
+        return np.concatenate([function(self(part, block)) for block in self.blocks(part, rows)])
 
     @property
     def used(self):
@@ -299,7 +309,7 @@ def moments_of(data, inputs):
     # Sums of deviations from one sample: those of large numbers would lose their digits.
     origin = inputs("train", slice(0, 1))[0]
     total = None
-    for rows in inputs.blocks("train"):
+    for rows in inputs.blocks("train", rows_of(data, "train")):
         x, y = inputs("train", rows) - origin, data.y["train"][rows].astype("float64")
         block = (len(x), x.sum(0), y.sum(0), x.T @ x, x.T @ y)
         total = block if total is None else tuple(one + other for one, other in zip(total, block, strict=True))
@@ -307,8 +317,13 @@ def moments_of(data, inputs):
 
 
 def best_of(data, forecasts):
-    """Returns the function `part -> outputs` with the best score on validation."""
-    return min(forecasts, key=lambda forecast: data.score(data.losses("validation", forecast("validation"))[0]))
+    """Returns the forecast with the best score on validation."""
+    rows = rows_of(data, "validation", -(-MOST_WINDOWS // data.outputs))
+
+    def score(forecast):
+        return data.score(data.losses("validation", forecast("validation", rows), rows)[0])
+
+    return min(forecasts, key=score)
 
 
 def linear(data):
@@ -318,7 +333,7 @@ def linear(data):
 
     def model(penalty):
         coefficients, intercept = ridge(moments, penalty)
-        return lambda part: inputs.apply(part, lambda x: (x - origin) @ coefficients + intercept)
+        return lambda part, rows: inputs.apply(part, rows, lambda x: (x - origin) @ coefficients + intercept)
 
     return f"linear (ridge, {inputs.used})", best_of(data, [model(penalty) for penalty in PENALTIES])
 
@@ -355,10 +370,10 @@ def trees(data):
         targets = [y[rows, k].astype("float64") - level("train", rows, k) for k, rows in enumerate(windows)]
         tree = fitted(x, np.concatenate(targets))
 
-        def forecast(part):
+        def forecast(part, rows):
             def column(k):
-                blocks = inputs.blocks(part)
-                return np.concatenate([tree.predict(read(part, rows, k)) + level(part, rows, k) for rows in blocks])
+                blocks = inputs.blocks(part, rows)
+                return np.concatenate([tree.predict(read(part, block, k)) + level(part, block, k) for block in blocks])
 
             return np.stack([column(k) for k in range(horizon)], axis=1)
 
@@ -366,7 +381,11 @@ def trees(data):
 
     if data.series is None:
         of_outputs = [fitted(x, y[windows[0], k]) for k in range(y.shape[1])]
-        models = [lambda part: inputs.apply(part, lambda x: np.stack([tree.predict(x) for tree in of_outputs], axis=1))]
+
+        def outputs(x):
+            return np.stack([tree.predict(x) for tree in of_outputs], axis=1)
+
+        models = [functools.partial(inputs.apply, function=outputs)]
     else:
         models = [of_series(lambda *_: 0.0)]
         models += [of_series(last)] if data.series.origin is None else []
@@ -418,7 +437,11 @@ def frequencies(data):
     counts = np.bincount(data.y["train"].ravel(), minlength=len(data.classes)) + 1
     logits = np.log(counts / counts.sum())
     what = "characters" if data.is_text else "classes"
-    return f"frequencies of the {what}", lambda part: np.broadcast_to(logits, (*data.y[part].shape, len(logits)))
+
+    def forecast(part, rows):
+        return np.broadcast_to(logits, (*data.y[part][rows].shape, len(logits)))
+
+    return f"frequencies of the {what}", forecast
 
 
 def summaries(x):
@@ -433,18 +456,20 @@ def logistic(data):
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    blocks = range(0, max(map(len, data.x.values())), SUMMARIZED)
-    x = {part: np.concatenate([summaries(data.x[part][k : k + SUMMARIZED]) for k in blocks]) for part in PARTS}
-    y = data.y["train"]
+    def inputs(part, rows):
+        blocks = range(0, len(rows), SUMMARIZED)
+        return np.concatenate([summaries(data.x[part][rows[k : k + SUMMARIZED]]) for k in blocks])
+
+    x, y = inputs("train", rows_of(data, "train")), data.y["train"]
     count, classes = len(y), len(data.classes)
 
     def model(inverse):
-        fitted = make_pipeline(StandardScaler(), LogisticRegression(C=inverse, max_iter=1000)).fit(x["train"], y)
+        fitted = make_pipeline(StandardScaler(), LogisticRegression(C=inverse, max_iter=1000)).fit(x, y)
 
-        def forecast(part):
+        def forecast(part, rows):
             # A class that the training part lacks is as probable as one that it has once too few.
-            probabilities = np.full((len(x[part]), classes), 1 / (count + classes))
-            found = fitted.predict_proba(x[part])
+            probabilities = np.full((len(rows), classes), 1 / (count + classes))
+            found = fitted.predict_proba(inputs(part, rows))
             probabilities[:, fitted.classes_] = found * (1 - (classes - found.shape[1]) / (count + classes))
             return np.log(np.maximum(probabilities, FEWEST_PROBABLE))
 
@@ -519,8 +544,8 @@ def n_gram(data):
     """An n-gram with back-off, of the length that is best on validation."""
     model = NGrams(data.x["train"], data.y["train"], data.vocabulary)
 
-    def bits(part):
-        *_, probabilities = model.probabilities(data.x[part], data.y[part])
+    def bits(part, rows=slice(None)):
+        *_, probabilities = model.probabilities(data.x[part][rows], data.y[part][rows])
         return -np.log2(probabilities).mean(axis=1)
 
     best = bits("validation").mean()
@@ -531,4 +556,4 @@ def n_gram(data):
             model.levels.pop()
             break
         best = score
-    return f"{len(model.levels)}-gram with back-off", lambda part: (bits(part), None)
+    return f"{len(model.levels)}-gram with back-off", lambda part, rows: (bits(part, rows), None)
