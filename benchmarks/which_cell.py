@@ -9,6 +9,7 @@ The folder keeps the data and the comparisons; a run that was stopped goes on. S
 
 import argparse
 import json
+import math
 import pathlib
 
 import numpy as np
@@ -77,19 +78,40 @@ def line(name, results):
     return f"| {name} | {ahead['title']} | {tied} | {score(ahead)} | {score(lstm)} | {of_reference:.3g} |"
 
 
-def both(name, comparisons):
-    """Returns the line of the table that pools the seeds of both comparisons: accuracy, or the test score."""
-    of_cells = {}
-    for row in (row for results in comparisons for row in results["rows"]):
-        of_cells.setdefault(row["title"], []).append(row["accuracy"] if name == "digits" else row["test"])
-    cells = []
-    for title, of_rows in of_cells.items():
-        # A cell that only one comparison has chosen has half of the seeds.
-        if len(of_rows) == len(comparisons):
-            mean, error = mean_and_error([value for values in of_rows for value in values])
-            shown = f"{100 * mean:.1f} ± {100 * error:.1f} %" if name == "digits" else f"{mean:#.3g} ± {error:.1g}"
-            cells.append((mean, f"{title} {shown}"))
-    return f"| {name} | {', '.join(text for _, text in sorted(cells, reverse=name == 'digits'))} |"
+def both(comparisons):
+    """Returns the lines of a table of all cells: accuracy in percent, or the test score, over both comparisons.
+
+    In bold is what beats the LSTM by more than two standard errors of the difference. Where a cell has fewer seeds than
+    the LSTM, as it was not among the better ones, their number is in parentheses.
+
+    Args:
+        comparisons: Dict of the names of data sets; a list of results each. The last one decides about the order.
+    """
+    found = {}
+    for name, of_data in comparisons.items():
+        for row in (row for results in of_data for row in (*results["rows"], *results["behind"])):
+            values = [100 * value for value in row["accuracy"]] if name == "digits" else row["test"]
+            found.setdefault(row["title"], {}).setdefault(name, []).extend(values)
+
+    def shown(title, name):
+        values, of_lstm = found[title].get(name, []), found["LSTM"][name]
+        if len(values) < 2:
+            return ""
+        (mean, error), (base, of_base) = mean_and_error(values), mean_and_error(of_lstm)
+        places = min(3, max(0, -math.floor(math.log10(error))))
+        text = f"{mean:.{places}f} ± {error:.{places}f}"
+        gain = mean - base if name == "digits" else base - mean
+        text = f"**{text}**" if gain > 2 * math.hypot(error, of_base) else text
+        return text + (f" ({len(values)})" if len(values) < len(of_lstm) else "")
+
+    def last_score(title):
+        return mean_and_error(found[title][name])[0]
+
+    *_, name = comparisons
+    return [
+        f"| {title} | {' | '.join(shown(title, name) for name in comparisons)} |"
+        for title in sorted(found, key=last_score)
+    ]
 
 
 def main(argv=None):
@@ -98,23 +120,21 @@ def main(argv=None):
     folder = parser.parse_args(argv).folder
     folder.mkdir(parents=True, exist_ok=True)
     RESULTS.mkdir(exist_ok=True)
-    pooled = ["| data | cells of both comparisons |", "| --- | --- |"]
+    comparisons = {}
     lines = ["| data, seed | ahead | within noise of it | test | test of the LSTM | without a model |"]
     lines += ["| --- | --- | --- | ---: | ---: | ---: |"]
     for file, (make, arguments) in DATA.items():
         path = folder / file
         if not path.exists():
             make(path)
-        comparisons = []
         for seed in (0, 1):
             output = folder / f"out_{path.stem}_{seed}"
             command_line.main([str(path), *arguments, "--seed", str(seed), "--output", str(output)])
             results = figures(Comparison(output))
-            comparisons.append(results)
+            comparisons.setdefault(path.stem, []).append(results)
             (RESULTS / f"{path.stem}_{seed}.json").write_text(json.dumps(results, indent=1) + "\n")
             lines.append(line(f"{path.stem}, {seed}", results))
-        pooled.append(both(path.stem, comparisons))
-    print("\n".join([*lines, "", *pooled]))
+    print("\n".join([*lines, "", *both(comparisons)]))
 
 
 if __name__ == "__main__":
