@@ -70,8 +70,11 @@ def numpy(structure):
 
 def served(model):
     """Returns the function by which a server calls a model on this backend."""
-    if BACKEND != "jax":
+    if BACKEND == "torch":
         return lambda x: numpy(model.predict(x, verbose=0))
+    if BACKEND == "tensorflow":
+        # `predict` ends by waiting for all threads, in which TensorFlow has once aborted the process.
+        return lambda x: numpy(model.predict_on_batch(x))
     import jax
 
     # Copies, as Keras's train step takes the buffers of the variables over.
