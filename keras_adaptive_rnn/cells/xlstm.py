@@ -94,7 +94,10 @@ class SLSTMCell(GatedCell):
         has_past = n > 0
         ahead = ops.where(has_past, _log_forget(f, self.forget_gate) + m - i, 0.0)
         above = ops.relu(ahead)
-        f, i, m = ops.where(has_past, ops.exp(ahead - above), 0.0), ops.exp(-above), i + above
+        # As `i + above`, whose gradient would be a loop variable in a sum of three: TensorFlow's memory optimizer makes
+        # a temporary variable of that, and fails at the second training step on thousands of steps.
+        m = i + ops.where(has_past, above, 0.0)
+        f, i = ops.where(has_past, ops.exp(ahead - above), 0.0), ops.exp(-above)
         c, n = f * c + i * z, f * n + i
         h = o * c / n
         run.sow(self, i=i, f=f, z=z, o=o)
