@@ -220,6 +220,11 @@ class Data:
             return "RMSE"
         return "bits per character" if self.is_text else "cross entropy"
 
+    def rows(self, part, count=None):
+        """Returns the rows of a part, or `count` of them, evenly spread."""
+        total = len(self.x[part])
+        return np.arange(total)[spread(total, count)]
+
     def fingerprint(self):
         """Returns a text that differs if the data do."""
         digest = hashlib.sha256()
@@ -469,21 +474,26 @@ def check_scales(parts, columns, argument):
     for k in range(parts["train"].shape[-1]):
         column = {part: array[..., k].astype("float64", copy=False) for part, array in parts.items()}
         name = f"`{argument}[..., {k}]`" if columns is None else f"column {columns[k]!r}"
-        largest = max(np.abs(array).max() for array in column.values())
-        check_scale(name, largest, lambda train=column["train"]: (train.mean(), train.std()))
+        largest = max(map(magnitude, column.values()))
+        check_magnitude(name, largest)
+        check_deviation(name, largest, column["train"].mean(), column["train"].std())
 
 
-def check_scale(name, largest, moments):
-    """Raises an error if float32 does not hold how numbers vary that are at most so large.
+def magnitude(array):
+    return max(-array.min(), array.max())
 
-    `moments()` is their mean and standard deviation in training, which overflow where the numbers are too large.
-    """
+
+def check_magnitude(name, largest):
+    """Raises an error if models in float32 cannot scale numbers that are at most so large."""
     if largest > LARGEST:
         raise ValueError(
             f"{name} has numbers as large as {largest:.3g}, beyond the {LARGEST:g} that models in float32 can "
             "scale: give it in a larger unit"
         )
-    mean, deviation = moments()
+
+
+def check_deviation(name, largest, mean, deviation):
+    """Raises an error if float32 does not hold how numbers vary that are at most so large."""
     spacing = float(np.spacing(np.float32(largest)))
     # A constant may get a deviation by rounding.
     if deviation <= 1e-14 * largest:
@@ -513,9 +523,11 @@ def _numbers(data):
 
 def _targets(data):
     """As `_numbers`, for the rows of a horizon, which are one column with one unit."""
-    largest = max(np.abs(block).max() for targets in data.y.values() for block in targets.blocks())
-    check_scale(f"column {data.card['target']!r}", largest, data.y["train"].moments)
+    name = f"column {data.card['target']!r}"
+    largest = max(magnitude(block) for targets in data.y.values() for block in targets.blocks())
+    check_magnitude(name, largest)
     mean, deviation = data.y["train"].moments()
+    check_deviation(name, largest, mean, deviation)
     _scale(data, rounded(np.array([mean])), np.array([deviation]))
     for targets in data.y.values():
         targets.mean, targets.deviation = data.mean, data.deviation

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from keras_adaptive_rnn.comparison.data import BLOCK, carried, spread
+from keras_adaptive_rnn.comparison.data import BLOCK, PARTS, carried
 from keras_adaptive_rnn.comparison.figures import JUDGED, figures
 
 # A window has at most so many inputs for linear models and trees: of a longer one, the last steps.
@@ -131,7 +131,7 @@ def smooths(data):
 
 def row(fitted, data, scored):
     """Returns the row of what has been fitted."""
-    chosen = {part: rows_of(data, part, scored.get(part)) for part in JUDGED}
+    chosen = {part: data.rows(part, scored.get(part)) for part in JUDGED}
     begin = time.perf_counter()
     judged = {"validation": fitted.forecast("validation", chosen["validation"])}
     predict = (time.perf_counter() - begin) / len(chosen["validation"])
@@ -152,12 +152,6 @@ def row(fitted, data, scored):
         "seconds": fitted.seconds,
         "predict": predict,
     }
-
-
-def rows_of(data, part, count=None):
-    """Returns the rows of a part, or `count` of them, evenly spread."""
-    total = len(data.x[part])
-    return np.arange(total)[spread(total, count)]
 
 
 # Forecasts by a formula.
@@ -309,7 +303,7 @@ def moments_of(data, inputs):
     # Sums of deviations from one sample: those of large numbers would lose their digits.
     origin = inputs("train", slice(0, 1))[0]
     total = None
-    for rows in inputs.blocks("train", rows_of(data, "train")):
+    for rows in inputs.blocks("train", data.rows("train")):
         x, y = inputs("train", rows) - origin, data.y["train"][rows].astype("float64")
         block = (len(x), x.sum(0), y.sum(0), x.T @ x, x.T @ y)
         total = block if total is None else tuple(one + other for one, other in zip(total, block, strict=True))
@@ -318,7 +312,7 @@ def moments_of(data, inputs):
 
 def best_of(data, forecasts):
     """Returns the forecast with the best score on validation."""
-    rows = rows_of(data, "validation", -(-MOST_WINDOWS // data.outputs))
+    rows = data.rows("validation", -(-MOST_WINDOWS // data.outputs))
 
     def score(forecast):
         return data.score(data.losses("validation", forecast("validation", rows), rows)[0])
@@ -456,20 +450,18 @@ def logistic(data):
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    def inputs(part, rows):
-        blocks = range(0, len(rows), SUMMARIZED)
-        return np.concatenate([summaries(data.x[part][rows[k : k + SUMMARIZED]]) for k in blocks])
-
-    x, y = inputs("train", rows_of(data, "train")), data.y["train"]
+    blocks = range(0, max(map(len, data.x.values())), SUMMARIZED)
+    x = {part: np.concatenate([summaries(data.x[part][k : k + SUMMARIZED]) for k in blocks]) for part in PARTS}
+    y = data.y["train"]
     count, classes = len(y), len(data.classes)
 
     def model(inverse):
-        fitted = make_pipeline(StandardScaler(), LogisticRegression(C=inverse, max_iter=1000)).fit(x, y)
+        fitted = make_pipeline(StandardScaler(), LogisticRegression(C=inverse, max_iter=1000)).fit(x["train"], y)
 
         def forecast(part, rows):
             # A class that the training part lacks is as probable as one that it has once too few.
             probabilities = np.full((len(rows), classes), 1 / (count + classes))
-            found = fitted.predict_proba(inputs(part, rows))
+            found = fitted.predict_proba(x[part][rows])
             probabilities[:, fitted.classes_] = found * (1 - (classes - found.shape[1]) / (count + classes))
             return np.log(np.maximum(probabilities, FEWEST_PROBABLE))
 

@@ -137,8 +137,7 @@ class Learner:
 
     def outputs(self, part, count=None):
         """Yields the outputs for a part, or for `count` rows of it, in blocks, and their rows."""
-        rows, size = np.arange(len(self.data.x[part])), 16 * self.batch_size
-        rows = rows[spread(len(rows), count)]
+        rows, size = self.data.rows(part, count), 16 * self.batch_size
         for start in range(0, len(rows), size):
             block = rows[start : start + size]
             yield self.outputs_of(part, block), block
