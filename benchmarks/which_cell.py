@@ -51,7 +51,7 @@ DATA = {
 
 
 def figures(found):
-    """Returns what is kept of a comparison: all but the curves."""
+    """Returns what is kept of a comparison: all but the curves, and the code, which names a folder."""
 
     def kept(rows):
         without = {"curve", "curves", "band"}
@@ -59,7 +59,8 @@ def figures(found):
 
     search = {cell: kept(trials) for cell, trials in found.results["search"].items()}
     rows, behind = kept(found.results["rows"]), kept(found.results["behind"])
-    return {**found.results, "rows": rows, "behind": behind, "search": search}
+    results = {name: value for name, value in found.results.items() if name != "code"}
+    return {**results, "rows": rows, "behind": behind, "search": search}
 
 
 def line(name, results):

@@ -109,7 +109,9 @@ def run(argv: list[str] | None = None) -> dict:
                 "validation": row["validation"]["static"],
                 "variance of gates": variance,
             }
-            if name != LSTM and LSTM in args.models:
+            if name == LSTM:
+                of_lstm = log_probs
+            elif LSTM in args.models:
                 of_lstm = read(args, LSTM, seed)[0] if of_lstm is None else of_lstm
                 row["figures"]["recovery"] = recovery(log_probs, of_lstm)
             _study.add(STUDY, path, results, row)
