@@ -52,15 +52,17 @@ def random_labels(y: np.ndarray, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, 10, len(y))
 
 
-def train(x: np.ndarray, y: np.ndarray, units: int, epochs: int, verbose: int) -> keras.Model:
-    model = keras.Sequential(
-        [
-            keras.Input((784,)),
-            keras.layers.Dense(units, "relu"),
-            keras.layers.Dense(units, "relu", name="hidden"),
-            keras.layers.Dense(10),
-        ]
-    )
+def train(
+    x: np.ndarray, y: np.ndarray, units: int, epochs: int, verbose: int, batch_normalization: bool = False
+) -> keras.Model:
+    model = keras.Sequential([keras.Input((784,))])
+    for name in ("lower", "hidden"):
+        model.add(keras.layers.Dense(units))
+        if batch_normalization:
+            # The moving averages must follow a training of a few hundred steps.
+            model.add(keras.layers.BatchNormalization(momentum=0.9))
+        model.add(keras.layers.Activation("relu", name=name))
+    model.add(keras.layers.Dense(10))
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile(keras.optimizers.Adam(1e-3), loss, metrics=["accuracy"])
     model.fit(x, y, batch_size=100, epochs=epochs, verbose=verbose, callbacks=[UntilKnown()])

@@ -413,7 +413,7 @@ def test_errors_of_chains():
         analysis.layer_statistics([keras.layers.Dense(3)], X)
     inputs = keras.Input((5, 4))
     with pytest.raises(ValueError, match=r"Sequential.*Functional"):
-        analysis.layer_statistics(keras.Model(inputs, kar.LSTM(3)(inputs)), X)
+        analysis.gradient_flow(keras.Model(inputs, kar.LSTM(3)(inputs)), X)
     with pytest.raises(ValueError, match="`layers`"):
         analysis.layer_statistics("lstm", X)
 
@@ -432,6 +432,47 @@ def test_layer_statistics():
     arrays = [h_1, h_2 - deep.cell.skip_scale * X, y]
     close(seen.means, [a.mean() for a in arrays])
     close(seen.deviations, [a.std() for a in arrays])
+
+
+def test_layer_statistics_of_a_model_with_branches():
+    inputs = keras.Input((5, 4), name="sequence")
+    shared = keras.layers.Dense(4, "relu", name="shared")
+    block = keras.Sequential([keras.layers.Dense(4, name="inner")], name="block")
+    encoder = keras.layers.LSTM(3, return_sequences=True, return_state=True, name="encoder")
+    read, *states = encoder(shared(keras.layers.Add(name="skip")([inputs, block(inputs)])))
+    decoder = kar.LSTM(3, return_sequences=True, name="decoder")
+    out = keras.layers.Bidirectional(kar.GRU(2, name="gru"), name="both")(decoder(shared(inputs), initial_state=states))
+    model = keras.Model(inputs, out)
+    tensors = [node.output_tensors for node in shared._inbound_nodes]
+    ends = [model.get_layer("skip").output, *(t for (t,) in tensors), read, decoder.output]
+    skip, once, twice, read, decoded = keras.Model(inputs, ends)(X)
+    before = ops.convert_to_numpy(model(X))
+    seen = analysis.layer_statistics(model, X)
+    found = dict(zip(seen.names, zip(seen.means, seen.deviations, strict=True), strict=True))
+    arrays = {"inner": block(X), "skip": skip, "shared": ops.stack([once, twice]), "encoder": read, "decoder": decoded}
+    assert found.keys() - {name for name in found if "gru" in name} == arrays.keys()
+    assert len(found) == len(arrays) + 2
+    for name, y in arrays.items():
+        y = ops.convert_to_numpy(y)
+        close(found[name], [y.mean(), y.std()])
+    assert (ops.convert_to_numpy(model(X)) == before).all()
+
+
+class Subclassed(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.recurrent, self.dense = kar.Mogrifier(3, name="mogrifier"), keras.layers.Dense(2, name="dense")
+
+    def call(self, inputs):
+        return self.dense(self.recurrent(inputs["x"]))
+
+
+def test_layer_statistics_of_a_subclassed_model():
+    model = Subclassed()
+    y = ops.convert_to_numpy(model({"x": X}))
+    seen = analysis.layer_statistics(model, {"x": X})
+    assert seen.names == ["mogrifier", "dense"]
+    close([seen.means[1], seen.deviations[1]], [y.mean(), y.std()])
 
 
 # Adaptation.

@@ -82,6 +82,27 @@ def test_study(name, tmp_path, capsys):
     assert study.title.split(":")[0] in capsys.readouterr().out
 
 
+def test_a_network_that_diverges_has_no_figures(tmp_path, capsys):
+    study, diverging = STUDIES["auxiliary_losses"], []
+
+    def make(name, settings, data):
+        model = study.make(name, settings, data)
+        diverging.extend([model] if name == "r-LSTM" else [])
+        return model
+
+    def score(model, settings, data, part):
+        return {"accuracy": np.nan if any(model is one for one in diverging) else 0.5}
+
+    results = _study.run(study._replace(make=make, score=score), arguments(tmp_path, "--seeds", "1", "2"))
+    for row in results["runs"]:
+        found = row["figures"]["accuracy"], row["diverged"], len(row["curve"])
+        assert found == ((None, True, 1) if row["model"] == "r-LSTM" else (0.5, False, 2))
+    assert json.loads((tmp_path / "results.json").read_text()) == results
+    out = capsys.readouterr().out
+    assert "diverged)" in out
+    assert "r-LSTM - LSTM" not in out
+
+
 def test_a_study_that_was_killed_ends_with_the_same_numbers(tmp_path):
     study, settings = STUDIES["auxiliary_losses"], STUDIES["auxiliary_losses"].budgets["test"]
 

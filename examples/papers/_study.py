@@ -51,6 +51,7 @@ class Study(NamedTuple):
         draw: Called with a generator of NumPy, the number of updates, settings and data, returns what these updates
             train on: inputs, targets.
         score: Called with a model, settings, data and `"valid"` or `"test"`, returns a dict of figures.
+        judged: What the trained models are scored on, `"test"`, or `"valid"` in a search.
         batch: The size of a batch.
         train: In place of `make`, `draw` and `score`, for trainings of seconds: called with the name of a model, a
             seed, settings and data, returns the number of weights, a dict of figures, and a curve: a list of such
@@ -80,6 +81,7 @@ class Study(NamedTuple):
     make: Callable | None = None
     draw: Callable | None = None
     score: Callable | None = None
+    judged: str = "test"
     batch: int | None = None
     train: Callable | None = None
     axis: str = "updates"
@@ -116,8 +118,13 @@ def row(model: str, seed: int, weights: int, minutes: float, figures: dict, curv
 
 
 def diverged(curve: list[dict]) -> bool:
-    """Returns whether the last loss of a curve is not a number; a curve without losses has not diverged."""
-    return bool(curve) and not np.isfinite(curve[-1].get("loss", 0.0))
+    """Returns whether the last point of a curve lacks a loss or a figure, as that of a network that diverged does."""
+    return bool(curve) and None in curve[-1].values()
+
+
+def finite(value: float, digits: int = 17) -> float | None:
+    """Returns a figure, rounded to so many significant digits, or `None` for that of a network that diverged."""
+    return float(f"{value:.{digits}g}") if np.isfinite(value) else None
 
 
 class Training:
@@ -152,8 +159,9 @@ class Training:
             history = model.fit(x, y, study.batch, epochs=1, shuffle=False, verbose=0).history
             figures = study.score(model, settings, self.data, "valid")
             self.keep(model, {"loss": history["loss"][0], **figures}, (time.monotonic() - start) / 60)
-            advance(f"{self.name}, seed {self.seed}: {study.metric} {figures[study.metric]:.4g}")
-        figures = study.score(model, settings, self.data, "test")
+            advance(f"{self.name}, seed {self.seed}: {study.metric} {shown([state['curve'][-1][study.metric]])}")
+        figures = study.score(model, settings, self.data, study.judged)
+        figures = {name: finite(value) for name, value in figures.items()}
         return row(self.name, self.seed, model.count_params(), state["minutes"], figures, state["curve"])
 
     def run_at_once(self, advance: Callable[[str], None]) -> dict:
@@ -166,7 +174,7 @@ class Training:
         state = self.state
         state["round"] += 1
         state["minutes"] += minutes
-        state["curve"].append({name: float(f"{value:.6g}") for name, value in point.items()})
+        state["curve"].append({name: finite(value, digits=6) for name, value in point.items()})
         state["file"] = f"round-{state['round']}.keras"
         model.save(self.folder / state["file"])
         write(self.path, state)
@@ -181,6 +189,8 @@ def judging(part: str) -> np.random.Generator:
 
 
 def shown(values) -> str:
+    if None in values:
+        return "diverged"
     mean, error = mean_and_error(values)
     return f"{mean:.4g}" if error is None else f"{mean:.4g} ± {error:.2g}"
 
@@ -196,7 +206,7 @@ def table(study: Study, results: dict) -> tuple[list[str], list[list[str]]]:
         mine = [row for row in rows if row["model"] == name]
         cells = []
         for figure in figures:
-            values = [row["figures"][figure] for row in mine if figure in row["figures"]]
+            values = [row["figures"][figure] for row in mine if row["figures"].get(figure) is not None]
             cells.append(shown(values) if values else "")
             if 0 < len(values) < len(mine):
                 cells[-1] += f" ({len(values)} of {len(mine)})"
@@ -214,7 +224,8 @@ def differences(study: Study, results: dict) -> list[str]:
     figure = next(iter(results["runs"][0]["figures"]))
     found = {name: {} for name in study.models}
     for row in results["runs"]:
-        found[row["model"]][row["seed"]] = row["figures"][figure]
+        if row["figures"][figure] is not None:
+            found[row["model"]][row["seed"]] = row["figures"][figure]
     lines = []
     pairs = [(name, study.models[0]) for name in study.models[1:]] if study.pairs is None else study.pairs
     for name, baseline in pairs:
@@ -242,20 +253,20 @@ def plot(study: Study, results: dict, path: pathlib.Path) -> None:
     figure = Figure(figsize=(6.5 + 3 * (panels - 1), 3.5), layout="constrained")
     axes, *others = np.atleast_1d(figure.subplots(1, panels))
     for family, variant, row in runs:
-        values = [point[study.metric] for point in row["curve"]]
+        values = np.array([point[study.metric] for point in row["curve"]], float)  # NaN, a gap, where there is none.
         places = [point[study.axis] if study.axis in point else updates * k for k, point in enumerate(row["curve"], 1)]
         axes.plot(places, values, color=colors[family], linestyle=styles[variant], linewidth=1)
-    is_validation = study.train is None
-    axes.set(xlabel=study.axis, ylabel=f"{study.metric}, validation data" if is_validation else study.metric)
+    parts = {"valid": "validation data", "test": "test data"}
+    axes.set(xlabel=study.axis, ylabel=f"{study.metric}, {parts['valid']}" if study.train is None else study.metric)
     for other in others:
         for family, color in colors.items():
             points = {}
             for name, variant, row in runs:
                 if name == family:
                     points.setdefault(variant, []).append(row["figures"][study.metric])
-            means = [np.mean(values) for values in points.values()]
+            means = [np.mean(np.array(values, float)) for values in points.values()]
             other.plot(list(points), means, "o-", color=color, linewidth=1, markersize=3)
-        other.set(xlabel=study.across, ylabel=f"{study.metric}, test data")
+        other.set(xlabel=study.across, ylabel=f"{study.metric}, {parts[study.judged]}")
         other.set_xticks([variant for variant in styles if variant is not None])
     for some in (axes, *others):
         for value in (study.prior or {}).values():

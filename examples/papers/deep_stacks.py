@@ -62,7 +62,7 @@ STUDY = _study.Study(
     "connections, 36 layers do not learn.",
     protocol="Skip connections every four layers, the first from the embedding, which is fixed, of unit variance and "
     "as wide as a layer; LSUV, and Adam without gradient clipping, as in the paper; no dropout, batches of 32 "
-    "sequences of 50 characters. The learning rate is 0.0005 for all. A NaN loss is shown as 99 bits. The figures "
+    "sequences of 50 characters. The learning rate is 0.0005 for all. The figures "
     "below are older than this protocol: they were made with an embedding of 32 numbers, and therefore without the "
     "skip connection into layer 4. They are to be made again.",
     models=tuple(VARIANTS),

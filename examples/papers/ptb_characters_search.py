@@ -7,7 +7,7 @@
 Reference: Melis, Kočiský and Blunsom, Mogrifier LSTM (2020), table 2 and section 4.
 """
 
-from examples.papers import _characters, _study, ptb_characters
+from examples.papers import _study, ptb_characters
 
 RATES = (0.002, 0.004, 0.008)
 MODELS = {f"{model}, {rate}": (model, rate) for model in ptb_characters.LAYERS for rate in RATES}
@@ -15,10 +15,6 @@ MODELS = {f"{model}, {rate}": (model, rate) for model in ptb_characters.LAYERS f
 
 def make(name, settings, data):
     return ptb_characters.make(MODELS[name][0], settings, data)
-
-
-def score(model, settings, data, part):
-    return _characters.score(model, settings, data, "valid")
 
 
 STUDY = ptb_characters.study(
@@ -31,11 +27,12 @@ STUDY = ptb_characters.study(
     families=MODELS,
     pairs=(),
     make=make,
-    score=score,
+    judged="valid",
     budgets={"test": ptb_characters.TEST, "small": {**ptb_characters.COMMON, "rounds": 2, "updates": 300}},
     across="rate",
-    outcome="",
-    found="",
+    outcome="the choice of the rates: 0.004 for all four",
+    found="A rate of 0.004 is best for each of the four models, and the multiplicative LSTM diverges at twice that. "
+    "The study uses it for all. The bits after 600 updates say little about those after 2,400. One seed.",
 )
 
 if __name__ == "__main__":

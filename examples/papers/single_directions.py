@@ -4,32 +4,59 @@
 
 Without `--data`, Keras downloads MNIST.
 
-Reference: Morcos et al., On the importance of single directions for generalization (2018), sections 2.1, 3.1 and 3.3.
+Reference: Morcos et al., On the importance of single directions for generalization (2018), sections 2.1 and 3.1
+to 3.4.
 """
 
 import keras
+import numpy as np
+from keras import ops
 
 from examples import memorization
 from examples.papers import _study
 
 AXIS, METRIC = "share of ablated units", "training accuracy"
+NORMALIZED = ", batch normalization"
 
 
 def read(path, settings):
     return memorization.read_data(path, settings["images"])
 
 
+def importance(model, x, y):
+    """Returns by how much the loss rises where a hidden unit alone is zero, for each unit."""
+    hidden = keras.Model(model.inputs, model.get_layer("hidden").output).predict(x, verbose=0)
+    output = model.layers[-1]
+
+    def loss(h):
+        losses = keras.losses.sparse_categorical_crossentropy(y, output(h), from_logits=True)
+        return float(ops.convert_to_numpy(ops.mean(losses)))
+
+    units = np.eye(hidden.shape[-1], dtype="float32")
+    return np.array([loss(hidden * (1 - unit)) for unit in units]) - loss(hidden)
+
+
+def rank_correlation(a, b):
+    return float(np.corrcoef(*(np.argsort(np.argsort(values)) for values in (a, b)))[0, 1])
+
+
 def train(name, seed, settings, data):
     x, y = data
-    labels = y if name == "true labels" else memorization.random_labels(y, seed)
+    labels = y if name.startswith("true") else memorization.random_labels(y, seed)
     keras.utils.set_random_seed(seed)
-    model = memorization.train(x, labels, settings["units"], settings["epochs"], verbose=0)
+    normalized = name.endswith(NORMALIZED)
+    model = memorization.train(x, labels, settings["units"], settings["epochs"], 0, normalized)
     curve, index = memorization.judge(model, x, labels, settings["repeats"], seed, verbose=False)
     points = [
         {AXIS: float(share), METRIC: float(accuracy)}
         for share, accuracy in zip(curve.shares, curve.accuracies.mean(axis=0), strict=True)
     ]
-    figures = {"area under the curve": curve.area, METRIC: points[0][METRIC], "selectivity": float(index.mean())}
+    figures = {
+        "area under the curve": curve.area,
+        METRIC: points[0][METRIC],
+        "selectivity": float(index.mean()),
+        "selectivity and importance": rank_correlation(index, importance(model, x, labels)),
+    }
     return model.count_params(), figures, points
 
 
@@ -38,11 +65,25 @@ STUDY = _study.Study(
     name="single_directions",
     title="Single directions: units that a network leans on",
     claim="Networks that memorized random labels lose accuracy with fewer ablated units than networks that generalize "
-    "(figure 1 of the paper).",
+    "(figure 1 of the paper). Units that are selective for a class are not more important than others. Networks with "
+    "batch normalization lean less on single units, and their units are less selective.",
     protocol="Two layers of 128 units are trained with Adam until all 2,000 MNIST training images are classified "
     "correctly; units of the second layer are then clamped to zero in ten random orders. The paper uses 2,000 units "
-    "and all images.",
-    models=("true labels", "random labels"),
+    "and all images, and convolutional networks on CIFAR-10 and ImageNet for the second and the third claim. "
+    "Selectivity and importance: the rank correlation, over the units of the second layer, of how selective a unit is "
+    "and how much the loss rises where it alone is zero.",
+    models=("true labels", "random labels", f"true labels{NORMALIZED}", f"random labels{NORMALIZED}"),
+    pairs=(
+        ("random labels", "true labels"),
+        (f"random labels{NORMALIZED}", f"true labels{NORMALIZED}"),
+        (f"true labels{NORMALIZED}", "true labels"),
+        (f"random labels{NORMALIZED}", "random labels"),
+    ),
+    families={
+        f"{labels} labels{variant}": (f"{labels} labels", variant.strip(", ") or "plain")
+        for variant in ("", NORMALIZED)
+        for labels in ("true", "random")
+    },
     budgets={
         "test": {**SMALL, "images": 20, "units": 8, "epochs": 2, "repeats": 2},
         "small": SMALL,
@@ -53,11 +94,15 @@ STUDY = _study.Study(
     metric=METRIC,
     axis=AXIS,
     prior={"chance": 0.1},
-    outcome="the one of the paper's three claims that was tried holds on a smaller network",
+    outcome="the first of the paper's three claims holds on a smaller network, the second without batch "
+    "normalization; of the third, one half: networks lean less on single units, but their units are more selective",
     found="With half of the units clamped to zero, the network that learned the true labels still gets nine images in "
-    "ten right, and the one that memorized random labels seven. Units of the former are also more class-selective, "
-    "which in the paper says little about a unit's importance. The paper's other two claims, about that and about "
-    "batch normalization, were not tried.",
+    "ten right, and the one that memorized random labels seven. How selective a unit is says nothing about how much "
+    "the loss rises without it: the rank correlations are -0.14 and 0.03, within two standard errors of zero. With "
+    "batch normalization, both networks need more ablated units to lose the same accuracy, as in the paper. But their "
+    "units are more selective (0.65 against 0.43, 0.41 against 0.23), where in the paper they are less so, and in the "
+    "network that memorized, the selective units are the important ones (0.48). There, the paper's networks are "
+    "convolutional.",
 )
 
 if __name__ == "__main__":

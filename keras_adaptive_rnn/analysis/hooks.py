@@ -122,27 +122,35 @@ def _changed(function, hook, level):
 # Layers that are called in turn.
 
 
+def layers_of(layers):
+    """Returns a list of layers, or a list of the one layer, all checked."""
+    found = list(layers) if isinstance(layers, (list, tuple)) else [layers]
+    if not found or not all(isinstance(layer, keras.layers.Layer) for layer in found):
+        raise ValueError(
+            "Argument `layers` must be a layer, a model, or a list of layers that are called in turn. "
+            f"Received: layers={layers!r}"
+        )
+    for layer in found:
+        check_built(layer)
+    return found
+
+
 def chain_of(layers):
     """Returns the layers of a `Sequential`, a list of layers, or a list of the one layer, all checked."""
     if isinstance(layers, keras.Sequential):
         layers = layers.layers
-    chain = list(layers) if isinstance(layers, (list, tuple)) else [layers]
-    is_model = isinstance(layers, keras.Model)
-    if is_model or not chain or not all(isinstance(layer, keras.layers.Layer) for layer in chain):
+    elif isinstance(layers, keras.Model):
         raise ValueError(
             "Argument `layers` must be a layer, a `keras.Sequential`, or a list of layers that are called in turn, "
             f"such as the `layers`, after the input, of a model without branches. Received: layers={layers!r}"
         )
-    for layer in chain:
-        check_built(layer)
-    return chain
+    return layers_of(layers)
 
 
-def run_chain(chain, x, hook, see=None):
+def run_chain(chain, x, hook):
     """Returns the output of layers that are called in turn, in inference mode and without masks.
 
-    In each step, `hook(layer, level, output)` replaces the output of a level of a recurrent layer; `see(layer, output)`
-    receives the output of every other layer.
+    In each step, `hook(layer, level, output)` replaces the output of a level of a recurrent layer.
     """
     for layer in chain:
         if isinstance(layer, keras.layers.RNN):
@@ -150,8 +158,10 @@ def run_chain(chain, x, hook, see=None):
                 outputs = run(loop_of(layer), check_inputs(x, layer))
             x = outputs if layer.return_sequences else outputs[:, -1]
         else:
-            kwargs = {"training": False} if takes_training(layer) else {}
-            x = layer(x, **kwargs)
-            if see is not None:
-                see(layer, x)
+            x = infer(layer, x)
     return x
+
+
+def infer(layer, x):
+    """Returns the output of a layer in inference mode."""
+    return layer(x, training=False) if takes_training(layer) else layer(x)
