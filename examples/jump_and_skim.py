@@ -35,37 +35,52 @@ def compiled(model: keras.Model, rate: float) -> keras.Model:
     return model
 
 
-def jump(arguments: argparse.Namespace, console: Console) -> tuple[dict, Figure]:
-    """Trains an LSTM-Jump and an LSTM; returns the results and a plot of where the LSTM-Jump reads."""
+JUMPERS = ("LSTM-Jump", "LSTM")
+
+
+def train_jumper(name: str, arguments: argparse.Namespace) -> tuple[keras.Model, np.ndarray, dict]:
+    """Trains an LSTM-Jump or an LSTM; returns it, the test sequences, and its results."""
     length, tests = arguments.length or 20, arguments.samples // 10
     x, y = kar.datasets.number_prediction(arguments.samples + tests, length=length, seed=arguments.seed)
-    sizes = {"vocabulary_size": length, "embedding_units": 32, "classes": length - 1}
-    jumps = {"read": 1, "max_jump": length, "max_jumps": 1, "seed": arguments.seed}
-    models = {
-        "LSTM-Jump": kar.models.LSTMJump(units=64, **sizes, **jumps),
-        "LSTM": keras.Sequential(
+    if name == "LSTM-Jump":
+        model = kar.models.LSTMJump(
+            vocabulary_size=length,
+            embedding_units=32,
+            classes=length - 1,
+            units=64,
+            read=1,
+            max_jump=length,
+            max_jumps=1,
+            seed=arguments.seed,
+        )
+    else:
+        model = keras.Sequential(
             [
                 keras.Input((length,), dtype="int32"),
                 keras.layers.Embedding(length, 32),
                 kar.LSTM(64),
                 keras.layers.Dense(length - 1, activation="softmax"),
             ]
-        ),
-    }
-    results = {}
-    for name, model in models.items():
-        history = compiled(model, 0.005).fit(
-            x[tests:],
-            y[tests:],
-            batch_size=100,
-            epochs=arguments.epochs or 5,
-            validation_data=(x[:tests], y[:tests]),
-            verbose=arguments.verbose,
         )
-        accuracies = [float(value) for value in history.history["val_accuracy"]]
-        results[name] = {"accuracy": accuracies[-1], "tokens_read": float(length), "accuracies": accuracies}
-    reading = models["LSTM-Jump"].read_positions(x[:tests])
-    results["LSTM-Jump"]["tokens_read"] = float(reading.counts.mean())
+    history = compiled(model, 0.005).fit(
+        x[tests:],
+        y[tests:],
+        batch_size=100,
+        epochs=arguments.epochs or 5,
+        validation_data=(x[:tests], y[:tests]),
+        verbose=arguments.verbose,
+    )
+    accuracies = [float(value) for value in history.history["val_accuracy"]]
+    read = float(model.read_positions(x[:tests]).counts.mean()) if name == "LSTM-Jump" else float(length)
+    return model, x[:tests], {"accuracy": accuracies[-1], "tokens_read": read, "accuracies": accuracies}
+
+
+def jump(arguments: argparse.Namespace, console: Console) -> tuple[dict, Figure]:
+    """Trains an LSTM-Jump and an LSTM; returns the results and a plot of where the LSTM-Jump reads."""
+    trained = {name: train_jumper(name, arguments) for name in JUMPERS}
+    results = {name: row for name, (_, _, row) in trained.items()}
+    model, x, _ = trained["LSTM-Jump"]
+    length = x.shape[1]
     table = Table(title=f"Number prediction, {length} tokens; chance is {1 / (length - 1):.1%}")
     for column in ("model", "test accuracy", "tokens read"):
         table.add_column(column)
@@ -80,14 +95,15 @@ def jump(arguments: argparse.Namespace, console: Console) -> tuple[dict, Figure]
     left.set(xlabel="epoch", ylabel="test accuracy")
     left.grid(alpha=0.3)
     left.legend()
-    shares = [reading.positions[x[:tests, 0] == first].mean(axis=0) for first in range(1, length)]
+    positions = model.read_positions(x).positions
+    shares = [positions[x[:, 0] == first].mean(axis=0) for first in range(1, length)]
     right.imshow(shares, cmap="Reds", aspect="auto", vmin=0, vmax=1, extent=(-0.5, length - 0.5, length - 0.5, 0.5))
     right.set(xlabel="position", ylabel="first token", title="LSTM-Jump: share of readings")
     return results, figure
 
 
-def skim(arguments: argparse.Namespace, console: Console) -> tuple[dict, Figure]:
-    """Trains a model that skims or reads; returns the results and a plot of its curve."""
+def train_skimmer(arguments: argparse.Namespace) -> tuple[keras.Model, kar.models.ReadingCurve]:
+    """Trains a model that skims or reads; returns it and its curve."""
     tests = arguments.samples // 10
     x, y, _ = kar.datasets.mixed_difficulty(
         arguments.samples + tests, length=arguments.length or 20, seed=arguments.seed
@@ -111,7 +127,12 @@ def skim(arguments: argparse.Namespace, console: Console) -> tuple[dict, Figure]
             validation_data=(x[:tests], y[:tests]),
             phases=[phase],
         )
-    curve = model.curve(x[:tests], y[:tests])
+    return model, model.curve(x[:tests], y[:tests])
+
+
+def skim(arguments: argparse.Namespace, console: Console) -> tuple[dict, Figure]:
+    """Trains a model that skims or reads; returns the results and a plot of its curve."""
+    _, curve = train_skimmer(arguments)
     table = Table(title=f"Skim or read, decided by {arguments.decide}")
     for column in ("threshold", "share that is read", "test accuracy"):
         table.add_column(column, justify="right")

@@ -76,9 +76,9 @@ def test_study(name, tmp_path, capsys):
     for row in results["runs"]:
         assert len(row["curve"]) == study.budgets["test"]["rounds"] or study.train is not None
         assert np.isfinite(list(row["figures"].values())).all()
-    # Beside each other they are models of equal weights.
+    # Beside each other they are models of equal weights, but for the network that decides what to read.
     weights = [row["weights"] for row in results["runs"]]
-    assert max(weights) < 1.25 * min(weights)
+    assert max(weights) < 1.25 * min(weights) or name == "skim_or_read"
     assert study.title.split(":")[0] in capsys.readouterr().out
 
 

@@ -17,9 +17,9 @@ HEAD = """\
 # Results
 
 The papers' claims, put to the test. Each section is one command, and `python -m examples.papers.report` writes this
-page from the result files. The models within a section have the same number of weights. All choices were made on
-validation data, never on the test set. Figures are on the test set: means over seeds, with standard errors. Minutes
-are for one training on a shared CPU, so they are not a benchmark.
+page from the result files. The models within a section have the same number of weights, to within a few percent, unless
+the setup says otherwise. All choices were made on validation data, never on the test set. Figures are on the test set:
+means over seeds, with standard errors. Minutes are for one training on a shared CPU, so they are not a benchmark.
 
 """
 
