@@ -31,15 +31,13 @@ OPTIONS = {
     "5 rounds without zigzag": {"rounds": 5, "zigzag": False, "units": 400},
     "static gates": {"rounds": 2, "rank": "full", "static-gates": True, "units": 448},
     # Recurrent weights are dropped as in the others, not the state.
-    MULTIPLICATIVE: {"weight-drop": word_language_model.SMALL["weight_drop"], "state-dropout": 0.0, "units": 377},
+    MULTIPLICATIVE: {
+        "model": "multiplicative-lstm",
+        "weight-drop": word_language_model.SMALL["weight_drop"],
+        "state-dropout": 0.0,
+        "units": 377,
+    },
 }
-
-
-def variant(name: str) -> dict:
-    model = "multiplicative-lstm" if name == MULTIPLICATIVE else "mogrifier"
-    return {"model": model, "options": {**OPTIONS[name], "units": [OPTIONS[name]["units"], 224]}}
-
-
 NAMES = tuple(OPTIONS)
 FAMILIES = {name: "Mogrifier" if options.keys() == {"rounds", "units"} else name for name, options in OPTIONS.items()}
 STUDY = ptb_words.STUDY._replace(
@@ -69,7 +67,7 @@ STUDY = ptb_words.STUDY._replace(
         MULTIPLICATIVE: {"validation": 57.8},
     },
     pairs=tuple((name, LSTM) for name in NAMES[1:]),
-    variants={name: variant(name) for name in NAMES},
+    variants=ptb_words.variants("mogrifier", OPTIONS),
     families={name: (family, None) for name, family in FAMILIES.items()},
 )
 
@@ -102,13 +100,8 @@ def run(argv: list[str] | None = None) -> dict:
         for name in args.models:
             if (name, seed) in done:
                 continue
-            row = ptb_words.judge(STUDY, args, name, seed, ["static"])
-            log_probs, variance = read(args, name, seed)
-            row["figures"] = {
-                "perplexity": row["figures"]["static"],
-                "validation": row["validation"]["static"],
-                "variance of gates": variance,
-            }
+            row = ptb_words.static_row(STUDY, args, name, seed)
+            log_probs, row["figures"]["variance of gates"] = read(args, name, seed)
             if name == LSTM:
                 of_lstm = log_probs
             elif LSTM in args.models:

@@ -97,7 +97,7 @@ CURVES = {"loss": "loss", "perplexity": "training perplexity", "val_perplexity":
 CURVES |= {"learning_rate": "rate", "averaging": "averaging"}
 # For the smallest form.
 TINY = (
-    *("--embedding", "40", "--units", "40", "--rank", "8"),
+    *("--embedding", "40", "--units", "40", "--rank", "8", "--policy-units", "2"),
     *("--batch", "4", "--steps", "5", "--rows", "2", "--samples", "2"),
 )
 
@@ -151,6 +151,35 @@ def judge(study: _study.Study, args, name: str, seed: int, methods: list[str]) -
     numbered = ["--seed", str(seed), "--output", str(folder), "--skip", *skipped]
     word_language_model.main([*command(study, name, args), *numbered])
     return row(name, seed, json.loads((folder / "results.json").read_text(encoding="utf-8")))
+
+
+def static_row(study: _study.Study, args, name: str, seed: int) -> dict:
+    """Trains a model, and returns its row, with the perplexities of one pass over test and validation alone."""
+    row = judge(study, args, name, seed, ["static"])
+    return {**row, "figures": {"perplexity": row["figures"]["static"], "validation": row["validation"]["static"]}}
+
+
+def run_static(study: _study.Study, argv: list[str] | None = None) -> dict:
+    """Runs the command of a study of this text in which every model is judged by one pass."""
+    args = _study.parse(study, argv)
+    path, results = _study.begin(study, args)
+    done = {(row["model"], row["seed"]) for row in results["runs"]}
+    for seed, name in itertools.product(args.seeds, args.models):
+        if (name, seed) not in done:
+            _study.add(study, path, results, static_row(study, args, name, seed))
+    _study.finish(study, args, path, results)
+    return results
+
+
+def variants(model: str, options: dict[str, dict]) -> dict[str, dict]:
+    """Returns the settings of models that differ in options of `word_language_model.py`; `units`: the lower layer."""
+    return {
+        name: {
+            "model": some.get("model", model),
+            "options": {**{k: v for k, v in some.items() if k != "model"}, "units": [some["units"], 224]},
+        }
+        for name, some in options.items()
+    }
 
 
 def run(argv: list[str] | None = None, study: _study.Study | None = None) -> dict:
