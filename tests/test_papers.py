@@ -47,6 +47,7 @@ SOME = {
     "reverse_copy": ["LSTM, length 5", "Mogrifier, length 5"],
 }
 SOME |= {name: ["skip GRU"] if name.endswith("permuted") else ["low-rank GRU"] for name in STUDIES if "mnist_" in name}
+SOME["mnist_rows"] = ["low-rank GRU", "skim GRU", "VCGRU", "IRNN", "recurrent highway"]
 
 
 def make_data(module, folder):

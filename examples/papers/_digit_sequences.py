@@ -4,14 +4,29 @@ import keras
 import numpy as np
 
 from examples.papers import _digits, _study
-from keras_adaptive_rnn import GRU, LSTM, LowRankGRU, Mogrifier
-from keras_adaptive_rnn.cells import GRUCell
-from keras_adaptive_rnn.layers import Skip
+from keras_adaptive_rnn import (
+    GRU,
+    LSTM,
+    Elman,
+    GRUCell,
+    LowRankGRU,
+    Mogrifier,
+    RecurrentHighway,
+    Skim,
+    Skip,
+    VariableComputation,
+)
 
 SIDE = 28
-INPUT, FORGET = 0, 1  # The places of the gates of an LSTM.
-UPDATE = 0  # The place of that gate in a GRU.
-MODELS = ("LSTM", "GRU", "low-rank GRU", "Mogrifier", "skip GRU", "skip GRU, cost x 4")
+MODELS = (
+    *("LSTM", "GRU", "low-rank GRU", "Mogrifier", "skip GRU", "skip GRU, cost x 4"),
+    *("skim GRU", "VCGRU", "IRNN", "recurrent highway"),
+)
+# The place of the gate that keeps the state; the other cells take its bias as an argument, or have none.
+FORGET, UPDATE = 1, 0
+CARRY = {"LSTM": FORGET, "Mogrifier": FORGET}
+CARRY |= dict.fromkeys(("GRU", "skip GRU", "skip GRU, cost x 4", "skim GRU", "VCGRU"), UPDATE)
+DECIDING = (Skip, Skim, VariableComputation)
 BATCH = 100
 
 
@@ -28,16 +43,19 @@ def read(path, settings):
 
 
 def make_layer(name, units, settings):
-    if name == "LSTM":
-        return LSTM(units)
-    if name == "GRU":
-        return GRU(units)
-    if name == "low-rank GRU":
-        return LowRankGRU(units, min(settings["rank"], units), carry_bias=settings["carry_bias"])
-    if name == "Mogrifier":
-        return Mogrifier(units)
-    times = 4 if name.endswith("x 4") else 1
-    return Skip(GRUCell(units), cost_weight=times * settings["cost"], return_decisions=True)
+    cost = settings["cost"] * settings["steps"]
+    return {
+        "LSTM": lambda: LSTM(units),
+        "GRU": lambda: GRU(units),
+        "low-rank GRU": lambda: LowRankGRU(units, min(settings["rank"], units), carry_bias=settings["carry_bias"]),
+        "Mogrifier": lambda: Mogrifier(units),
+        "skip GRU": lambda: Skip(GRUCell(units), cost_weight=settings["cost"], return_decisions=True),
+        "skip GRU, cost x 4": lambda: Skip(GRUCell(units), cost_weight=4 * settings["cost"], return_decisions=True),
+        "skim GRU": lambda: Skim(GRUCell(units), GRUCell(min(5, units)), skim_loss=cost, return_decisions=True),
+        "VCGRU": lambda: VariableComputation(units, core="gru", sharpness=1.0, cost_weight=cost, return_decisions=True),
+        "IRNN": lambda: Elman(units, activation="relu", recurrent_initializer="identity"),
+        "recurrent highway": lambda: RecurrentHighway(units, transform_bias=-settings["carry_bias"]),
+    }[name]()
 
 
 def make(name, settings, data):
@@ -49,13 +67,11 @@ def make(name, settings, data):
     layer = make_layer(name, _study.equal_units(count, settings["weights"]), settings)
     inputs = keras.Input((steps, features))
     outputs = layer(inputs)
-    last = outputs[0] if isinstance(layer, Skip) else outputs
+    last = outputs[0] if isinstance(layer, DECIDING) else outputs
     model = keras.Model(inputs, keras.layers.Dense(_digits.CLASSES)(last))
-    carry = settings["carry_bias"]
-    if name in ("LSTM", "Mogrifier"):
-        _study.set_gate_biases(layer.cell, {FORGET: carry})
-    elif name != "low-rank GRU":
-        _study.set_gate_biases(layer.cell.cell if isinstance(layer, Skip) else layer.cell, {UPDATE: carry})
+    if name in CARRY:
+        cell = layer.cell.cell if isinstance(layer, (Skip, Skim)) else layer.cell
+        _study.set_gate_biases(cell, {CARRY[name]: settings["carry_bias"]})
     model.compile(
         keras.optimizers.Adam(settings["rate"], clipnorm=1.0),
         keras.losses.SparseCategoricalCrossentropy(from_logits=True),
@@ -69,8 +85,8 @@ def draw(rng, updates, settings, data):
 
 def score(model, settings, data, part):
     x, y = data[part]
-    skips = [layer for layer in model.layers if isinstance(layer, Skip)]
-    outputs = [model.outputs[0], *(layer.output[1] for layer in skips)]
+    deciding = [layer for layer in model.layers if isinstance(layer, DECIDING)]
+    outputs = [model.outputs[0], *(layer.output[1] for layer in deciding)]
     predicted = keras.Model(model.inputs, outputs).predict(x, batch_size=500, verbose=0)
     logits, *decisions = keras.tree.flatten(predicted)  # A single output comes without a list.
     right = float(np.mean(logits.argmax(axis=-1) == y))
@@ -93,8 +109,10 @@ def study(by: str, is_permuted: bool, claim: str, outcome: str, found: str) -> _
         + (", with their pixels in one random order. " if is_permuted else ". ")
         + "Twenty thousand weights; Adam with gradient clipping (norm 1), the learning rate falling to a tenth in the "
         f"second half. Carry-gate biases start at {common['carry_bias']:g}. Low-rank matrices have rank 24 and a "
-        f"diagonal. An update of the skip GRU costs {common['cost']:.2g}, or four times as much. Nothing is tuned; "
-        "curves are on 5,000 held-out images.",
+        f"diagonal. An update of the skip GRU costs {common['cost']:.2g}, or four times as much. For the skim GRU, "
+        "which has a small cell of five units, and the VCGRU, the weight of that loss is 0.08. Share of updates: of "
+        "the steps that a cell, or the big one of two, computes; of the VCGRU, of the units. Nothing is tuned; curves "
+        "are on 5,000 held-out images.",
         models=MODELS,
         budgets={
             "test": {**common, "weights": 900, "rank": 2, "rounds": 1, "updates": 2},

@@ -393,7 +393,7 @@ def equal_units(count: Callable[[int], int], weights: int) -> int:
 
 def set_gate_biases(cell: keras.Layer, biases: dict[int, float]) -> None:
     """Sets the biases of some gates of a cell, by their places; those of the others are zero."""
-    (bias,) = (weight for weight in cell.weights if weight.path.endswith("bias"))
+    (bias,) = (weight for weight in cell.weights if weight.path.endswith("/bias"))
     # Where inputs and states have biases of their own, those of the inputs.
     values = np.zeros(bias.shape, "float32").reshape(-1, bias.shape[-1] // cell.units, cell.units)
     for place, value in biases.items():

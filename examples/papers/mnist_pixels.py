@@ -1,4 +1,4 @@
-"""Digits read pixel by pixel: six recurrent networks with equal numbers of weights.
+"""Digits read pixel by pixel: recurrent networks with equal numbers of weights.
 
     python -m examples.papers.mnist_pixels --data mnist.npz
 

@@ -1,4 +1,4 @@
-"""Digits read pixel by pixel in a random order: six recurrent networks with equal numbers of weights.
+"""Digits read pixel by pixel in a random order: recurrent networks with equal numbers of weights.
 
     python -m examples.papers.mnist_pixels_permuted --data mnist.npz
 

@@ -1,4 +1,4 @@
-"""Digits read row by row: six recurrent networks with equal numbers of weights.
+"""Digits read row by row: recurrent networks with equal numbers of weights.
 
     python -m examples.papers.mnist_rows --data mnist.npz
 
