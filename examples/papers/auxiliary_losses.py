@@ -13,20 +13,28 @@ from keras_adaptive_rnn import RNN, LSTMCell, SequenceAuxiliary, StatesOutput
 
 CLASSES = 4
 INPUT, FORGET = 0, 1  # The places of the gates of an LSTM.
-MODELS = ("LSTM", "r-LSTM")
+# The weight of the auxiliary loss, the anchors in a sequence, and what share of it a decoder writes.
+MODELS = {
+    "LSTM": (0.0, 1, 1.0),
+    "r-LSTM": (1.0, 1, 1.0),
+    "r-LSTM, 4 anchors": (1.0, 4, 1.0),
+    "r-LSTM, half the length": (1.0, 1, 0.5),
+}
 
 
 def make(name, settings, data):
     steps, truncate, units = settings["steps"], settings["truncate"], settings["units"]
+    weight, anchors, share = MODELS[name]
     tokens = keras.Input((steps,), dtype="int32")
     network = RNN(StatesOutput(LSTMCell(units), truncate=truncate), return_sequences=True)
     auxiliary = SequenceAuxiliary(
         LSTMCell(units),
-        steps,
+        length=round(share * steps),
+        anchors=anchors,
         output=CLASSES + 1,
         first_given=False,
         truncate=truncate,
-        weight=float(name == "r-LSTM"),
+        weight=weight,
     )
     states = auxiliary(network(keras.layers.Embedding(CLASSES + 1, 16)(tokens)), tokens)
     model = keras.Model(tokens, keras.layers.Dense(CLASSES)(states[:, -1]))
@@ -66,7 +74,7 @@ STUDY = _study.Study(
     "blank, and gradients are truncated after 50 steps. The r-LSTM adds the auxiliary loss to its own from the first "
     "update on; the LSTM is the same network without it. Unlike in the paper, the decoder of the auxiliary loss is not "
     "given the first symbol of what it reconstructs. Biases start at 5 for forget gates and -1 for input gates.",
-    models=MODELS,
+    models=tuple(MODELS),
     budgets={
         "test": {"steps": 8, "truncate": 2, "units": 8, "rate": 0.02, "rounds": 2, "updates": 4},
         "small": {"steps": 200, "truncate": 50, "units": 32, "rate": 0.005, "rounds": 20, "updates": 50},
