@@ -63,7 +63,7 @@ class Study(NamedTuple):
         outcome: Whether the claim holds here, in a few words.
         found: What our results say of the claim, in words.
         paper: The figures of the paper, by model and by figure.
-        variants: Settings of single models, beside those of the budget.
+        variants: Settings of single models, beside those of the budget; `rounds` may only be fewer.
         pairs: Models, and the model that each is compared with at the same seed; by default all others with the first.
         families: For each model its family, which gives its curve a color, and its variant, which gives it a line
             style. By default each model is a family.
@@ -133,6 +133,7 @@ class Training:
     def __init__(self, study: Study, model: str, seed: int, settings: dict, data, folder: pathlib.Path):
         self.study, self.name, self.seed, self.data = study, model, seed, data
         self.settings = {**settings, **(study.variants or {}).get(model, {})}
+        self.settings["rounds"] = min(self.settings["rounds"], settings["rounds"])
         self.folder = folder / f"{model.replace(' ', '_')}-{seed}"
         self.path = self.folder / "state.json"
         self.state = {"round": 0, "minutes": 0.0, "curve": [], "file": None}

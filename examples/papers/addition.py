@@ -13,7 +13,7 @@ from examples.papers import _study, memory
 
 def make(name, settings, data):
     inputs = keras.Input((settings["steps"], 2))
-    outputs = memory.make_gru(name, settings, 2)(inputs)
+    outputs = memory.make_layer(name, settings, 2)(inputs)
     model = keras.Model(inputs, keras.layers.Dense(1)(outputs))
     model.compile(keras.optimizers.RMSprop(settings["rate"], clipvalue=1.0), "mse")
     return model
