@@ -139,8 +139,8 @@ STUDY = _study.Study(
     "that start at 4, a trained initial state. From the authors' code: each gate draws its own Glorot uniform "
     "matrices and a small random diagonal, RMSProp's averages of squared gradients start at 0.001, and where the norm "
     "of the gradients is infinite, a tenth of the weights takes their place. Every batch is fresh. The full-rank GRU "
-    "has as many weights (in the paper, as many units). The uRNN has 128 units, as in its own paper, a sixth of the weights, and 10,000 "
-    "updates. The small budget has a gap of 100 steps.",
+    "has as many weights (in the paper, as many units). The uRNN has 128 units, as in its own paper, and a sixth of "
+    "the weights, and is trained for 10,000 updates. The small budget has a gap of 100 steps.",
     models=("low rank", "full rank", "uRNN"),
     budgets={
         "test": {**SMALL, "gap": 4, "units": 8, "rank": 2, "rounds": 2, "updates": 4},
