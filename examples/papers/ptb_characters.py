@@ -58,6 +58,7 @@ study = functools.partial(
     metric="bits",
 )
 COMMON = {"weights": 1_000_000, "steps": 100, "read": 500, "judged": 100_000, "anneal": 0.5}
+SMALL = {**COMMON, "rounds": 8, "updates": 300}
 TEST = {"weights": 6000, "steps": 4, "judged": 40, "rounds": 1, "updates": 2}
 STUDY = study(
     name="ptb_characters",
@@ -70,7 +71,7 @@ STUDY = study(
     "of the whole test file, read in windows of 500.",
     models=tuple(LAYERS),
     make=make,
-    budgets={"test": {**TEST, "rate": 0.01}, "small": {**COMMON, "rate": 0.004, "rounds": 8, "updates": 300}},
+    budgets={"test": {**TEST, "rate": 0.01}, "small": {**SMALL, "rate": 0.004}},
     paper={"LSTM": {"bits": 1.143}, "Mogrifier": {"bits": 1.131}},
     outcome="",
     found="",
