@@ -20,9 +20,9 @@ def make(name, settings, data):
 STUDY = ptb_characters.study(
     name="ptb_characters_search",
     title="Characters of the Penn Treebank: learning rates",
-    protocol="As in the study itself, with all of its 2,400 updates, but figures on the first 100,000 characters of the "
-    "validation file. The test file was not used. At a rate of 0.008, the multiplicative LSTM had diverged after 600 "
-    "updates, and the others were behind those at 0.004. These 600 had favored 0.004 for all four.",
+    protocol="As in the study itself, with all of its 2,400 updates, but figures on the first 100,000 characters of "
+    "the validation file. The test file was not used. At a rate of 0.008, the multiplicative LSTM had diverged after "
+    "600 updates, and the others were behind those at 0.004. These 600 had favored 0.004 for all four.",
     models=tuple(MODELS),
     variants={name: {"rate": rate} for name, (_, rate) in MODELS.items()},
     families=MODELS,
