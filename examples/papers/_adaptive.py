@@ -1,7 +1,6 @@
 """Digits, read at once, by layers whose matrix depends on the image."""
 
 import keras
-import numpy as np
 
 from examples.papers import _digits, _study
 from keras_adaptive_rnn.initializers import SemiOrthogonal
@@ -53,11 +52,7 @@ def draw(rng, updates, settings, data):
 
 
 def score(model, settings, data, part):
-    found = {}
-    for name in ("train", part):
-        x, y = data[name]
-        found[name] = 100 * float(np.mean(model.predict(x, batch_size=5000, verbose=0).argmax(axis=1) == y))
-    return {"accuracy": found[part], "training accuracy": found["train"]}
+    return _digits.score(model, data, part)
 
 
 def study(**kwargs) -> _study.Study:

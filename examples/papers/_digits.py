@@ -28,3 +28,12 @@ def draw(rng: np.random.Generator, count: int, data: dict) -> tuple[np.ndarray, 
     x, y = data["train"]
     chosen = rng.integers(len(x), size=count)
     return x[chosen], y[chosen]
+
+
+def score(model: keras.Model, data: dict, part: str) -> dict[str, float]:
+    """Returns the accuracies of logits, in percent, on a part and on the training part."""
+    found = {}
+    for name in ("train", part):
+        x, y = data[name]
+        found[name] = 100 * float(np.mean(model.predict(x, batch_size=5000, verbose=0).argmax(axis=1) == y))
+    return {"accuracy": found[part], "training accuracy": found["train"]}

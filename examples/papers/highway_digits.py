@@ -8,7 +8,6 @@ Reference: Miceli Barone, Low-Rank Passthrough Neural Networks (2016), appendix 
 """
 
 import keras
-import numpy as np
 
 from examples.papers import _digits, _study
 from keras_adaptive_rnn.layers import Highway, Maxout
@@ -65,11 +64,7 @@ def draw(rng, updates, settings, data):
 
 
 def score(model, settings, data, part):
-    found = {}
-    for name in ("train", part):
-        x, y = data[name]
-        found[name] = 100 * float(np.mean(model.predict(x, batch_size=1000, verbose=0).argmax(axis=1) == y))
-    return {"accuracy": found[part], "training accuracy": found["train"]}
+    return _digits.score(model, data, part)
 
 
 COMMON = {"layers": 5, "dropout": 0.3, "rate": 3e-3, "anneal": 0.5}

@@ -23,7 +23,9 @@ OPTIONS = {
     "LSTM": {"model": "awd", "weight-drop": 0.0, "state-dropout": 0.25, "units": 448},
 }
 NAMES = tuple(OPTIONS)
-STUDY = ptb_words.STUDY._replace(
+STUDY = ptb_words.study_of(
+    "adaptive-lstm",
+    OPTIONS,
     name="ptb_adaptive",
     title="Words of the Penn Treebank: what makes the adaptive LSTM",
     claim="With 17 million weights on the whole text, the validation perplexity is 58.7 with a recurrent policy and "
@@ -32,11 +34,6 @@ STUDY = ptb_words.STUDY._replace(
     protocol="The texts, the three million weights, the dropout rates and the training of the models above, but twelve "
     "epochs, and the same dropout for all: a quarter of the state is dropped, and no recurrent weights. The recurrent "
     "policy adapts inputs and outputs of the matrices, tied across the gates; all others differ from it in one way.",
-    models=NAMES,
-    budgets={
-        "test": ptb_words.STUDY.budgets["test"],
-        "small": {"words": 120_000, "min_count": 2, "epochs": 12, "rounds": 12, "updates": 215},
-    },
     outcome="",
     found="",
     paper={
@@ -45,7 +42,6 @@ STUDY = ptb_words.STUDY._replace(
         "LSTM": {"validation": 71.7},
     },
     pairs=tuple((name, NAMES[0]) for name in NAMES[1:]),
-    variants=ptb_words.variants("adaptive-lstm", OPTIONS),
 )
 
 

@@ -9,8 +9,9 @@ Reference: Melis, Kočiský and Blunsom, Mogrifier LSTM (2020), table 2 and sect
 
 from examples.papers import _study, ptb_characters
 
-RATES = (0.001, 0.002, 0.004)
-MODELS = {f"{model}, {rate}": (model, rate) for model in ptb_characters.LAYERS for rate in RATES}
+# Halved until the result is worse.
+RATES = {**dict.fromkeys(ptb_characters.LAYERS, (0.002, 0.004)), "multiplicative LSTM": (0.001, 0.002, 0.004)}
+MODELS = {f"{model}, {rate}": (model, rate) for model, rates in RATES.items() for rate in rates}
 
 
 def make(name, settings, data):
@@ -21,8 +22,8 @@ STUDY = ptb_characters.study(
     name="ptb_characters_search",
     title="Characters of the Penn Treebank: learning rates",
     protocol="As in the study itself, with all of its 2,400 updates, but figures on the first 100,000 characters of "
-    "the validation file. The test file was not used. At a rate of 0.008, the multiplicative LSTM had diverged after "
-    "600 updates, and the others were behind those at 0.004. These 600 had favored 0.004 for all four.",
+    "the validation file; the test file was not used. The rate is halved from 0.004 until the result is worse. At "
+    "0.008, the multiplicative LSTM had diverged after 600 updates, and the others were behind those at 0.004.",
     models=tuple(MODELS),
     variants={name: {"rate": rate} for name, (_, rate) in MODELS.items()},
     families=MODELS,
@@ -31,8 +32,10 @@ STUDY = ptb_characters.study(
     judged="valid",
     budgets={"test": ptb_characters.TEST, "small": ptb_characters.SMALL},
     across="rate",
-    outcome="",
-    found="",
+    outcome="the choice of the rates: 0.002 for the multiplicative LSTM, 0.004 for the others",
+    found="The multiplicative LSTM is best at 0.002, the others at 0.004. A search of 600 updates in place of 2,400 "
+    "had favored 0.004 for all four: at that rate, the multiplicative LSTM gets worse again after 1,200 updates. One "
+    "seed, which is the first one of the study.",
 )
 
 if __name__ == "__main__":

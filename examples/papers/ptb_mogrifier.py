@@ -40,7 +40,9 @@ OPTIONS = {
 }
 NAMES = tuple(OPTIONS)
 FAMILIES = {name: "Mogrifier" if options.keys() == {"rounds", "units"} else name for name, options in OPTIONS.items()}
-STUDY = ptb_words.STUDY._replace(
+STUDY = ptb_words.study_of(
+    "mogrifier",
+    OPTIONS,
     name="ptb_mogrifier",
     title="Words of the Penn Treebank: what makes the Mogrifier",
     claim="With 24 million weights on the whole text, validation perplexities fall with the rounds, most of all from "
@@ -52,11 +54,6 @@ STUDY = ptb_words.STUDY._replace(
     "behind a surprising word of the validation text exceeds that of the LSTM of the same seed, less by how much "
     "it does so on average, where the words that surprise are the 5 % with the highest loss of both; and the variance "
     "of the gates i, f and o of the lower LSTM over the first 3,500 words of validation, averaged over units.",
-    models=NAMES,
-    budgets={
-        "test": ptb_words.STUDY.budgets["test"],
-        "small": {"words": 120_000, "min_count": 2, "epochs": 12, "rounds": 12, "updates": 215},
-    },
     outcome="",
     found="",
     paper={
@@ -67,7 +64,6 @@ STUDY = ptb_words.STUDY._replace(
         MULTIPLICATIVE: {"validation": 57.8},
     },
     pairs=tuple((name, LSTM) for name in NAMES[1:]),
-    variants=ptb_words.variants("mogrifier", OPTIONS),
     families={name: (family, None) for name, family in FAMILIES.items()},
 )
 

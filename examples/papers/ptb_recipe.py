@@ -31,7 +31,9 @@ OPTIONS = {
     "two softmaxes": {"experts": 2, "units": 429},
 }
 NAMES = tuple(OPTIONS)
-STUDY = ptb_words.STUDY._replace(
+STUDY = ptb_words.study_of(
+    "awd",
+    OPTIONS,
     name="ptb_recipe",
     title="Words of the Penn Treebank: parts of the recipe",
     claim="Averaged SGD that begins by a non-monotonic criterion is better than SGD (Merity et al.). Tied weights are "
@@ -42,18 +44,12 @@ STUDY = ptb_words.STUDY._replace(
     "is trained by Adam, weights averaged over the last quarter; all others differ from it in what their name says. "
     "SGD has a rate of 30, without annealing, and gradients clipped to a norm of 0.25, as in AWD-LSTM. NT-ASGD begins "
     "to average when validation is worse than the best of all but the last two epochs.",
-    models=NAMES,
-    budgets={
-        "test": ptb_words.STUDY.budgets["test"],
-        "small": {"words": 120_000, "min_count": 2, "epochs": 12, "rounds": 12, "updates": 215},
-    },
     outcome="",
     found="",
     pairs=(
         *((name, BASE) for name in NAMES if name != BASE and not name.startswith("SGD")),
         *((name, "SGD, without averaging") for name in NAMES if name.startswith("SGD, a") or name.endswith("ASGD")),
     ),
-    variants=ptb_words.variants("awd", OPTIONS),
 )
 
 

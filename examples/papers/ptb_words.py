@@ -171,15 +171,25 @@ def run_static(study: _study.Study, argv: list[str] | None = None) -> dict:
     return results
 
 
-def variants(model: str, options: dict[str, dict]) -> dict[str, dict]:
-    """Returns the settings of models that differ in options of `word_language_model.py`; `units`: the lower layer."""
-    return {
+def study_of(model: str, options: dict[str, dict], **more) -> _study.Study:
+    """Returns a study of models that differ in options of `word_language_model.py`, in twelve epochs.
+
+    Args:
+        model: Whose settings they take by default.
+        options: Options by name; `units` are those of the lower layer, and `model` takes the settings of another one.
+    """
+    variants = {
         name: {
             "model": some.get("model", model),
             "options": {**{k: v for k, v in some.items() if k != "model"}, "units": [some["units"], 224]},
         }
         for name, some in options.items()
     }
+    budgets = {
+        "test": STUDY.budgets["test"],
+        "small": {"words": 120_000, "min_count": 2, "epochs": 12, "rounds": 12, "updates": 215},
+    }
+    return STUDY._replace(models=tuple(options), variants=variants, budgets=budgets, **more)
 
 
 def run(argv: list[str] | None = None, study: _study.Study | None = None) -> dict:
