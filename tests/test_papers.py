@@ -41,13 +41,13 @@ SOME = {
     "memory_variable": ["low rank, any gap", "full rank, any length", "uRNN, any length"],
     "ptb_adaptive": ["recurrent policy", "LSTM"],
     "ptb_mogrifier": ["0 rounds (LSTM)", "5 rounds"],
-    "ptb_recipe": ["AWD-LSTM", "SGD, NT-ASGD", "down-projection to 112"],
+    "ptb_recipe": ["SGD, NT-ASGD", "down-projection to 112"],
     "ptb_whole": ["Mogrifier"],
     "ptb_words": ["low-rank GRU"],
     "reverse_copy": ["LSTM, length 5", "Mogrifier, length 5"],
 }
 SOME |= {name: ["skip GRU"] if name.endswith("permuted") else ["low-rank GRU"] for name in STUDIES if "mnist_" in name}
-SOME["mnist_rows"] = ["low-rank GRU", "skim GRU", "VCGRU", "IRNN", "recurrent highway"]
+SOME["mnist_rows"] = ["skim GRU", "VCGRU"]
 
 
 def make_data(module, folder):
