@@ -74,7 +74,7 @@ STUDY = study(
     make=make,
     budgets={"test": {**TEST, "rate": 0.01}, "small": {**SMALL, "rate": 0.004}},
     paper={"LSTM": {"bits": 1.143}, "Mogrifier": {"bits": 1.131}},
-    outcome="the Mogrifier does not lead: after one and a half epochs, it is OUT bits behind the LSTM; the "
+    outcome="the Mogrifier does not lead: after one and a half epochs, it is 0.043 ± 0.004 bits behind the LSTM; the "
     "multiplicative LSTM does not improve on the LSTM, as in the paper",
     found="The LSTM is the best of the four at every seed. The Mogrifier learns faster for the first 300 updates (2.01 "
     "bits on validation against 2.14), is level at 600, and behind from then on, with the higher training loss, too "
