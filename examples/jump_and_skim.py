@@ -29,17 +29,16 @@ from rich.table import Table
 
 import keras_adaptive_rnn as kar
 
+JUMPERS = ("LSTM-Jump", "LSTM")
+
 
 def compiled(model: keras.Model, rate: float) -> keras.Model:
     model.compile(keras.optimizers.Adam(rate), "sparse_categorical_crossentropy", metrics=["accuracy"])
     return model
 
 
-JUMPERS = ("LSTM-Jump", "LSTM")
-
-
-def train_jumper(name: str, arguments: argparse.Namespace) -> tuple[keras.Model, np.ndarray, dict]:
-    """Trains an LSTM-Jump or an LSTM; returns it, the test sequences, and its results."""
+def train_jumper(name: str, arguments: argparse.Namespace) -> tuple[keras.Model, np.ndarray, np.ndarray, dict]:
+    """Trains an LSTM-Jump or an LSTM; returns it, the test sequences, which tokens it reads, and its results."""
     length, tests = arguments.length or 20, arguments.samples // 10
     x, y = kar.datasets.number_prediction(arguments.samples + tests, length=length, seed=arguments.seed)
     if name == "LSTM-Jump":
@@ -71,15 +70,17 @@ def train_jumper(name: str, arguments: argparse.Namespace) -> tuple[keras.Model,
         verbose=arguments.verbose,
     )
     accuracies = [float(value) for value in history.history["val_accuracy"]]
-    read = float(model.read_positions(x[:tests]).counts.mean()) if name == "LSTM-Jump" else float(length)
-    return model, x[:tests], {"accuracy": accuracies[-1], "tokens_read": read, "accuracies": accuracies}
+    x = x[:tests]
+    is_read = model.read_positions(x).positions if name == "LSTM-Jump" else np.ones(x.shape, bool)
+    tokens_read = float(is_read.sum(axis=1).mean())
+    return model, x, is_read, {"accuracy": accuracies[-1], "tokens_read": tokens_read, "accuracies": accuracies}
 
 
 def jump(arguments: argparse.Namespace, console: Console) -> tuple[dict, Figure]:
     """Trains an LSTM-Jump and an LSTM; returns the results and a plot of where the LSTM-Jump reads."""
     trained = {name: train_jumper(name, arguments) for name in JUMPERS}
-    results = {name: row for name, (_, _, row) in trained.items()}
-    model, x, _ = trained["LSTM-Jump"]
+    results = {name: row for name, (*_, row) in trained.items()}
+    _, x, is_read, _ = trained["LSTM-Jump"]
     length = x.shape[1]
     table = Table(title=f"Number prediction, {length} tokens; chance is {1 / (length - 1):.1%}")
     for column in ("model", "test accuracy", "tokens read"):
@@ -95,8 +96,7 @@ def jump(arguments: argparse.Namespace, console: Console) -> tuple[dict, Figure]
     left.set(xlabel="epoch", ylabel="test accuracy")
     left.grid(alpha=0.3)
     left.legend()
-    positions = model.read_positions(x).positions
-    shares = [positions[x[:, 0] == first].mean(axis=0) for first in range(1, length)]
+    shares = [is_read[x[:, 0] == first].mean(axis=0) for first in range(1, length)]
     right.imshow(shares, cmap="Reds", aspect="auto", vmin=0, vmax=1, extent=(-0.5, length - 0.5, length - 0.5, 0.5))
     right.set(xlabel="position", ylabel="first token", title="LSTM-Jump: share of readings")
     return results, figure

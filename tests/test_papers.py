@@ -44,11 +44,11 @@ SOME = {
     "ptb_recipe": ["SGD, NT-ASGD", "down-projection to 112"],
     "ptb_whole": ["Mogrifier"],
     "ptb_words": ["low-rank GRU"],
-    "single_directions": ["random labels, batch normalization"],
+    "single_directions": ["true labels", "random labels, batch normalization"],
     "reverse_copy": ["LSTM, length 5", "Mogrifier, length 5"],
 }
 SOME |= {name: ["skip GRU"] if name.endswith("permuted") else ["low-rank GRU"] for name in STUDIES if "mnist_" in name}
-SOME["mnist_rows"] = ["skim GRU", "VCGRU"]
+SOME["mnist_rows"] += ["skim GRU", "VCGRU"]
 
 
 def make_data(module, folder):

@@ -110,7 +110,7 @@ def study(by: str, is_permuted: bool, claim: str, outcome: str, found: str) -> _
         + "Twenty thousand weights; Adam with gradient clipping (norm 1), the learning rate falling to a tenth in the "
         f"second half. Carry-gate biases start at {common['carry_bias']:g}. Low-rank matrices have rank 24 and a "
         f"diagonal. An update of the skip GRU costs {common['cost']:.2g}, or four times as much. For the skim GRU, "
-        "which has a small cell of five units, and the VCGRU, the weight of that loss is 0.08. Share of updates: of "
+        "which has a small cell of five units, and the VCGRU, the loss on decisions weighs 0.08. Share of updates: of "
         "the steps that a cell, or the big one of two, computes; of the VCGRU, of the units. Nothing is tuned; curves "
         "are on 5,000 held-out images.",
         models=MODELS,

@@ -16,7 +16,7 @@ BATCH = 100
 
 
 def highway(units, **options):
-    # The rank of the paper.
+    # A quarter of the units, as in the paper.
     return [Highway(rank=max(1, units // 4), batch_normalization=True, **options)]
 
 
@@ -43,7 +43,8 @@ def network(name, units, settings):
         layers += [keras.layers.Dropout(settings["dropout"]), *LAYERS[name](units)]
     # The paper's loss is the sum over the classes, and that of Keras the mean.
     penalty = keras.regularizers.L2(1e-3 / _digits.CLASSES)
-    layers += [keras.layers.Dropout(settings["dropout"]), keras.layers.Dense(10, kernel_regularizer=penalty)]
+    layers += [keras.layers.Dropout(settings["dropout"])]
+    layers += [keras.layers.Dense(_digits.CLASSES, kernel_regularizer=penalty)]
     return keras.Sequential([keras.Input((_digits.PIXELS,)), *layers])
 
 

@@ -15,7 +15,7 @@ def train(name, seed, settings, data):
     argv = [f"--{option}={settings[option]}" for option in ("samples", "length", "epochs")]
     keras.utils.set_random_seed(seed)
     arguments = jump_and_skim.parse(["jump", *argv, f"--seed={seed}", "--verbose=0"])
-    model, _, found = jump_and_skim.train_jumper(name, arguments)
+    model, *_, found = jump_and_skim.train_jumper(name, arguments)
     points = [{"epoch": k, "accuracy": value} for k, value in enumerate(found["accuracies"], 1)]
     return model.count_params(), {"accuracy": found["accuracy"], "tokens read": found["tokens_read"]}, points
 

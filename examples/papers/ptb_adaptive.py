@@ -31,7 +31,7 @@ STUDY = ptb_words.study_of(
     claim="With 17 million weights on the whole text, the validation perplexity is 58.7 with a recurrent policy and "
     "60.2 with a static one; an LSTM of 20 million has 71.7. Output adaptation alone learns more slowly and ends "
     "worse, and matrices that are not tied across the gates learn considerably more slowly.",
-    protocol="The texts, the three million weights, the dropout rates and the training of the models above, but twelve "
+    protocol="The texts, the three million weights, the dropout rates and the training of `ptb_words`, but twelve "
     "epochs, and the same dropout for all: a quarter of the state is dropped, and no recurrent weights. The recurrent "
     "policy adapts inputs and outputs of the matrices, tied across the gates; all others differ from it in one way.",
     outcome="",

@@ -49,7 +49,7 @@ STUDY = ptb_words.study_of(
     "none to two, to 54.1 with five or six; full rank has 54.6, no zigzag 55.0, the LSTM 57.5, a multiplicative LSTM "
     "57.8. Gates that are learned scales do not help, nor do gates of a rank below 5. The Mogrifier does not recover "
     "faster from a surprise than the LSTM, and the gates of its LSTM vary less.",
-    protocol="The texts, the three million weights, the dropout rates and the training of the models above, but twelve "
+    protocol="The texts, the three million weights, the dropout rates and the training of `ptb_words`, but twelve "
     "epochs, and the same dropout for all. Beside the perplexity on test: recovery, by how much the loss (in nats) "
     "behind a surprising word of the validation text exceeds that of the LSTM of the same seed, less by how much "
     "it does so on average, where the words that surprise are the 5 % with the highest loss of both; and the variance "

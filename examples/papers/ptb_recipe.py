@@ -40,7 +40,7 @@ STUDY = ptb_words.study_of(
     "worth 6 points of perplexity, a down-projection before the output 2 to 5, variational dropout of the state helps "
     "a lot, and recurrent dropout of the update as much (Melis et al.). A mixture of softmaxes is better than one "
     "(Yang et al.).",
-    protocol="The texts, the three million weights and the training of the models above, but twelve epochs. AWD-LSTM "
+    protocol="The texts, the three million weights and the training of `ptb_words`, but twelve epochs. AWD-LSTM "
     "is trained by Adam, weights averaged over the last quarter; all others differ from it in what their name says. "
     "SGD has a rate of 30, without annealing, and gradients clipped to a norm of 0.25, as in AWD-LSTM. NT-ASGD begins "
     "to average when validation is worse than the best of all but the last two epochs.",
