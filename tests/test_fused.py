@@ -6,6 +6,7 @@ import pytest
 from keras import ops
 
 import keras_adaptive_rnn as kar
+from keras_adaptive_rnn.engine import tuning
 from keras_adaptive_rnn.layers import fused
 from tests.backends import in_turns
 
@@ -37,17 +38,19 @@ STEPS = {"lstm": lstm_step, "gru": gru_step}
 
 @pytest.fixture
 def calls(monkeypatch):
-    """Lets a plain loop stand for cuDNN; returns the list of what it is called with."""
+    """Lets a plain loop stand for cuDNN, wherever it may run; returns the list of what it is called with."""
     calls = []
 
     def of_kind(kind, sequences=None):
         def loop(sequences, *states_and_mask, kernel, recurrent_kernel, bias, return_sequences, go_backwards, **others):
             *states, mask = states_and_mask
             assert mask is None
+            # With it, Keras's functions return the outputs in different orders.
+            assert not go_backwards
             calls.append({"kind": kind, "return_sequences": return_sequences, **others})
             weights = [ops.convert_to_tensor(each) for each in (kernel, recurrent_kernel, bias)]
             outputs = []
-            for t in range(sequences.shape[1])[:: -1 if go_backwards else 1]:
+            for t in range(sequences.shape[1]):
                 output, states = STEPS[kind](sequences[:, t], states, *weights)
                 outputs.append(output)
             return outputs[-1], ops.stack(outputs, axis=1) if return_sequences else outputs[-1][:, None], states
@@ -55,6 +58,7 @@ def calls(monkeypatch):
         return loop
 
     monkeypatch.setattr(fused, "cudnn_loop", of_kind)
+    monkeypatch.setattr(tuning, "CUDNN_BACKENDS", ("jax", "tensorflow", "torch"))
     return calls
 
 
@@ -169,6 +173,22 @@ def test_a_masked_sequence_runs_in_a_loop_or_is_refused(kind, calls, rng):
         ValueError, match=r"a masked sequence with `use_cudnn=True`.* Received: a mask of shape \(2, 6\)"
     ):
         layer(x, mask=mask)
+
+
+@pytest.mark.parametrize("kind", LAYERS)
+def test_no_steps_run_in_a_loop(kind, calls):
+    """Keras's function for cuDNN raises an error on PyTorch."""
+    layer = LAYERS[kind](4, return_sequences=True)
+    assert layer(np.zeros((2, 0, 3), "float32")).shape == (2, 0, 4)
+    assert not calls
+
+
+@pytest.mark.skipif(BACKEND != "jax", reason="elsewhere cuDNN is faster")
+@pytest.mark.parametrize("kind", LAYERS)
+def test_on_jax_cudnn_runs_on_demand(kind, calls, monkeypatch):
+    monkeypatch.undo()
+    assert "jax" not in tuning.CUDNN_BACKENDS
+    assert LAYERS[kind](4)._cudnn() is None
 
 
 def test_quantized_weights_run_in_a_loop(calls):

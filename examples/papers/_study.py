@@ -32,6 +32,7 @@ from keras_adaptive_rnn.comparison.statistics import mean_and_error
 
 ROOT = pathlib.Path(__file__).parent
 RESULTS = ROOT / "results"
+STYLES = ("-", "--", ":", "-.")
 PICTURES = ROOT.parent.parent / "docs" / "images" / "results"
 
 
@@ -212,7 +213,8 @@ def table(study: Study, results: dict) -> tuple[list[str], list[list[str]]]:
             if 0 < len(values) < len(mine):
                 cells[-1] += f" ({len(values)} of {len(mine)})"
         cells += [f"{paper[name][figure]:g}" if figure in paper.get(name, {}) else "" for figure in of_paper]
-        minutes = np.mean([row["minutes"] for row in mine])
+        # Those of several machines have no mean.
+        minutes = np.mean([row["minutes"] for row in mine if "machine" not in row] or [row["minutes"] for row in mine])
         diverged = sum(row["diverged"] for row in mine)
         lines.append([name, f"{mine[0]['weights']:,}", str(len(mine)), *cells, f"{minutes:.3g}"])
         if diverged:
@@ -249,7 +251,8 @@ def plot(study: Study, results: dict, path: pathlib.Path) -> None:
     families = study.families or {name: (name, None) for name in study.models}
     runs = [(*families[row["model"]], row) for row in results["runs"]]
     colors = {family: f"C{k}" for k, family in enumerate(dict.fromkeys(family for family, _, _ in runs))}
-    styles = dict(zip(dict.fromkeys(variant for _, variant, _ in runs), itertools.cycle(("-", "--", ":", "-."))))
+    variants = list(dict.fromkeys(variant for _, variant, _ in runs))
+    styles = dict(zip(variants, STYLES if len(variants) <= len(STYLES) else itertools.repeat("-")))
     updates, panels = results["settings"].get("updates"), 2 if study.across else 1
     figure = Figure(figsize=(6.5 + 3 * (panels - 1), 3.5), layout="constrained")
     axes, *others = np.atleast_1d(figure.subplots(1, panels))
@@ -265,10 +268,11 @@ def plot(study: Study, results: dict, path: pathlib.Path) -> None:
             for name, variant, row in runs:
                 if name == family:
                     points.setdefault(variant, []).append(row["figures"][study.metric])
-            means = [np.mean(np.array(values, float)) for values in points.values()]
-            other.plot(list(points), means, "o-", color=color, linewidth=1, markersize=3)
+            means, errors = zip(*(mean_and_error(np.array(values, float)) for values in points.values()))
+            errors = [error or 0 for error in errors]
+            other.errorbar(list(points), means, errors, fmt="o-", color=color, linewidth=1, markersize=3)
         other.set(xlabel=study.across, ylabel=f"{study.metric}, {parts[study.judged]}")
-        other.set_xticks([variant for variant in styles if variant is not None])
+        other.set_xticks(sorted(variant for variant in variants if variant is not None))
     for some in (axes, *others):
         for value in (study.prior or {}).values():
             some.axhline(value, color="gray", linestyle=":")
@@ -285,7 +289,7 @@ def plot(study: Study, results: dict, path: pathlib.Path) -> None:
     entries += [
         Line2D([], [], color="black", linestyle=style, label=f"{study.across or ''} {variant}".strip())
         for variant, style in styles.items()
-        if variant is not None
+        if variant is not None and len(variants) <= len(STYLES)
     ]
     entries += [Line2D([], [], color="gray", linestyle=":", label=label) for label in study.prior or {}]
     figure.legend(handles=entries, loc="outside right upper", fontsize="small")

@@ -3,6 +3,7 @@
 python -m examples.papers.report
 """
 
+import collections
 import importlib
 import json
 import pkgutil
@@ -19,7 +20,8 @@ HEAD = """\
 The papers' claims, put to the test. Each section is one command, and `python -m examples.papers.report` writes this
 page from the result files. The models within a section have the same number of weights, to within a few percent, unless
 the setup says otherwise. All choices were made on validation data, never on the test set. Figures are on the test set:
-means over seeds, with standard errors. Minutes are for one training on a shared CPU, so they are not a benchmark.
+means over seeds, with standard errors. Minutes are for one training, beside others on the same machine, so they are not
+a benchmark.
 
 """
 
@@ -53,10 +55,17 @@ def section(module) -> str:
             *(["Differences at the same seed:", "\n".join(f"- {line}" for line in differences)] if differences else []),
             f"![Curves of {study.metric} over the {study.axis}]({picture(study)})",
             f"`python -m examples.papers.{study.name} --budget {results['budget']}`: {settings}. "
-            f"Keras {versions['keras']}, {versions['backend']}, {results['machine']}. "
+            f"Keras {versions['keras']}, {versions['backend']}, {machines(results)}. "
             f"[All figures](../examples/papers/results/{study.name}.json).",
         ]
     )
+
+
+def machines(results: dict) -> str:
+    """Returns where the models were trained, those on other machines than most with their number."""
+    others = collections.Counter(row["machine"] for row in results["runs"] if "machine" in row)
+    parts = [f"; {count} of {len(results['runs'])} trainings: {machine}" for machine, count in others.items()]
+    return "".join([results["machine"], *parts])
 
 
 def overview(modules) -> str:

@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_adaptive_rnn import activations, cells, maps
 from keras_adaptive_rnn._keras import cudnn_loop, is_exporting
+from keras_adaptive_rnn.engine import tuning
 from keras_adaptive_rnn.layers.cell_layer import CellLayer
 
 # Arguments of our cells at which they compute what cuDNN computes.
@@ -34,8 +35,8 @@ class FusedLayer(CellLayer):
         use_cudnn: Whether cuDNN runs the loop. `"auto"` (default) does so on a GPU wherever it computes the same: with
             tanh and sigmoid, a bias, dense weights that are not quantized, no `recurrent_dropout`, and none of the
             options that Keras's layer has not; no `unroll`, `recompute` or `schedule`; not for a masked sequence, and
-            not in a file that is exported. `False` never does. With `True`, the layer raises a `ValueError` where cuDNN
-            cannot run it.
+            not in a file that is exported. On JAX, `"auto"` never does, as our loop is faster there. `False` never
+            does. With `True`, the layer raises a `ValueError` where cuDNN cannot run it.
     """
 
     ignored_arguments = cells.LSTMCell.ignored_arguments
@@ -88,11 +89,13 @@ class FusedLayer(CellLayer):
         """Returns Keras's function that runs cuDNN, or `None` if it cannot run the layer."""
         if self.use_cudnn is False or self._beyond_cudnn() is not None:
             return None
+        if self.use_cudnn == "auto" and keras.backend.backend() not in tuning.CUDNN_BACKENDS:
+            return None
         return cudnn_loop(type(self).cell_class.__name__.removesuffix("Cell").lower(), sequences)
 
     def _run(self, sequences, initial_state, mask, training):
         fused = self._cudnn(sequences)
-        if fused is not None and is_exporting(*EXPORTS):
+        if fused is not None and (sequences.shape[1] == 0 or is_exporting(*EXPORTS)):
             fused = None
         if fused is None or mask is not None:
             if self.use_cudnn is True and mask is not None:
@@ -105,6 +108,9 @@ class FusedLayer(CellLayer):
         if training and cell.dropout:
             run = self.runner.start(ops.shape(sequences)[0], training)
             sequences = ops.swapaxes(cell.drop(ops.swapaxes(sequences, 0, 1), "dropout", run), 0, 1)
+        if self.go_backwards:
+            # Keras's functions do not agree on the order of the outputs: that of JAX reverses them.
+            sequences = ops.flip(sequences, axis=1)
         given = {"reset_after": True} if hasattr(cell, "reset_after") else {}
         last_output, outputs, states = fused(
             sequences,
@@ -116,7 +122,7 @@ class FusedLayer(CellLayer):
             activation=keras.activations.tanh,
             recurrent_activation=keras.activations.sigmoid,
             return_sequences=self.return_sequences,
-            go_backwards=self.go_backwards,
+            go_backwards=False,
             unroll=False,
             **given,
         )
