@@ -6,7 +6,6 @@ and its generators, so that a run that is killed ends with the same numbers.
 """
 
 import argparse
-import itertools
 import json
 import os
 import pathlib
@@ -252,7 +251,7 @@ def plot(study: Study, results: dict, path: pathlib.Path) -> None:
     runs = [(*families[row["model"]], row) for row in results["runs"]]
     colors = {family: f"C{k}" for k, family in enumerate(dict.fromkeys(family for family, _, _ in runs))}
     variants = list(dict.fromkeys(variant for _, variant, _ in runs))
-    styles = dict(zip(variants, STYLES if len(variants) <= len(STYLES) else itertools.repeat("-")))
+    styles = dict(zip(variants, STYLES, strict=False)) if len(variants) <= len(STYLES) else dict.fromkeys(variants, "-")
     updates, panels = results["settings"].get("updates"), 2 if study.across else 1
     figure = Figure(figsize=(6.5 + 3 * (panels - 1), 3.5), layout="constrained")
     axes, *others = np.atleast_1d(figure.subplots(1, panels))
@@ -268,8 +267,8 @@ def plot(study: Study, results: dict, path: pathlib.Path) -> None:
             for name, variant, row in runs:
                 if name == family:
                     points.setdefault(variant, []).append(row["figures"][study.metric])
-            means, errors = zip(*(mean_and_error(np.array(values, float)) for values in points.values()))
-            errors = [error or 0 for error in errors]
+            found = [mean_and_error(np.array(values, float)) for values in points.values()]
+            means, errors = [mean for mean, _ in found], [error or 0 for _, error in found]
             other.errorbar(list(points), means, errors, fmt="o-", color=color, linewidth=1, markersize=3)
         other.set(xlabel=study.across, ylabel=f"{study.metric}, {parts[study.judged]}")
         other.set_xticks(sorted(variant for variant in variants if variant is not None))
