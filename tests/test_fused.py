@@ -13,7 +13,7 @@ from tests.backends import in_turns
 pytestmark = in_turns
 
 BACKEND = keras.backend.backend()
-LAYERS = {"lstm": kar.LSTM, "gru": kar.GRU}
+LAYERS = {"lstm": kar.LSTM} if BACKEND == "jax" else {"lstm": kar.LSTM, "gru": kar.GRU}  # JAX has no GRU on cuDNN.
 
 
 def lstm_step(x, states, kernel, recurrent_kernel, bias):
@@ -184,11 +184,12 @@ def test_no_steps_run_in_a_loop(kind, calls):
 
 
 @pytest.mark.skipif(BACKEND != "jax", reason="elsewhere cuDNN is faster")
-@pytest.mark.parametrize("kind", LAYERS)
-def test_on_jax_cudnn_runs_on_demand(kind, calls, monkeypatch):
-    monkeypatch.undo()
-    assert "jax" not in tuning.CUDNN_BACKENDS
-    assert LAYERS[kind](4)._cudnn() is None
+def test_on_jax_cudnn_runs_on_demand(monkeypatch, rng):
+    monkeypatch.setattr(fused, "cudnn_loop", lambda kind, sequences=None: "there is one")
+    assert kar.LSTM(4)._cudnn() is None
+    assert kar.LSTM(4, use_cudnn=True)._cudnn() == "there is one"
+    with pytest.raises(ValueError, match=r"cannot run with `use_cudnn=True`: JAX has no GRU on cuDNN"):
+        kar.GRU(4, use_cudnn=True)(rng.normal(size=(2, 6, 3)))
 
 
 def test_quantized_weights_run_in_a_loop(calls):

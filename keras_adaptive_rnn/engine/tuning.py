@@ -10,8 +10,8 @@ All were measured on a CPU of two cores, unless they say otherwise; factors are 
 RECOMPUTED_STEPS = 16
 # Rows to assume where a graph does not know them: the default batch size of Keras.
 UNKNOWN_ROWS = 32
-# Backends on which cuDNN's LSTM and GRU are faster than our loop, on a GPU: on an H100, with 256 units, 64 rows and 70
-# steps, they train 3.6 and 4.0 times as fast on PyTorch, 0.66 and 0.83 times on JAX. TensorFlow was not measured.
+# Backends on which cuDNN is faster than our loop, on a GPU: on an H100, with 256 units, 64 rows and 70 steps, its LSTM
+# trains 3.6 times and its GRU 4.0 times as fast on PyTorch, its LSTM 0.66 times on JAX. TensorFlow was not measured.
 CUDNN_BACKENDS = ("tensorflow", "torch")
 
 # JAX and TensorFlow.

@@ -81,8 +81,11 @@ class FusedLayer(CellLayer):
             linear_map = getattr(cell, name)
             if not isinstance(linear_map, maps.Full) or linear_map.quantization_mode:
                 return f"cuDNN reads dense weights, and {name} is {linear_map!r}"
-        if keras.backend.backend() == "jax" and cell.compute_dtype != "float32":
-            return f"JAX has cuDNN for float32 only, and the layer computes in {cell.compute_dtype}"
+        if keras.backend.backend() == "jax":
+            if hasattr(cell, "reset_after"):
+                return "JAX has no GRU on cuDNN"
+            if cell.compute_dtype != "float32":
+                return f"JAX has cuDNN for float32 only, and the layer computes in {cell.compute_dtype}"
         return None
 
     def _cudnn(self, sequences=None):
