@@ -87,12 +87,12 @@ STUDY = _study.Study(
     metric="accuracy",
     prior={"chance": 0.25},
     outcome="holds on our own task at two of three seeds, and with four anchors, or over half the length, at all three",
-    found="Without the auxiliary loss, accuracy is at chance (25 %) at every seed. With it, the network ends at 100 % at "
-    "two seeds; at the third, it has every symbol right after 850 updates, and has lost them at the end: during "
-    "training, the r-LSTM forgets again and again, and accuracy falls to that of three, two or one of the four classes. "
-    "With four anchors in place of one, or where half the sequence behind the anchor is reconstructed, it ends at 100 "
-    "% at every seed, after fewer lapses at most of them; the latter takes half the time. The decoder is not given the "
-    "first symbol.",
+    found="Without the auxiliary loss, accuracy is at chance (25 %) at every seed. With it, the network ends at 100 % "
+    "at two seeds; at the third, it has every symbol right after 850 updates, and has lost them at the end: during "
+    "training, the r-LSTM forgets again and again, and accuracy falls to that of three, two or one of the four "
+    "classes. With four anchors in place of one, or where half the sequence behind the anchor is reconstructed, it "
+    "ends at 100 % at every seed, after fewer lapses at most of them; the latter takes half the time. The decoder is "
+    "not given the first symbol.",
 )
 
 if __name__ == "__main__":
