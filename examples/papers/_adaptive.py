@@ -51,9 +51,5 @@ def draw(rng, updates, settings, data):
     return _digits.draw(rng, updates * BATCH, data)
 
 
-def score(model, settings, data, part):
-    return _digits.score(model, data, part)
-
-
 def study(**kwargs) -> _study.Study:
-    return _study.Study(read=read, draw=draw, batch=BATCH, score=score, metric="accuracy", **kwargs)
+    return _study.Study(read=read, draw=draw, batch=BATCH, score=_digits.score, metric="accuracy", **kwargs)

@@ -30,7 +30,7 @@ def draw(rng: np.random.Generator, count: int, data: dict) -> tuple[np.ndarray, 
     return x[chosen], y[chosen]
 
 
-def score(model: keras.Model, data: dict, part: str) -> dict[str, float]:
+def score(model: keras.Model, settings: dict, data: dict, part: str) -> dict[str, float]:
     """Returns the accuracies of logits, in percent, on a part and on the training part."""
     found = {}
     for name in ("train", part):

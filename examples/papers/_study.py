@@ -212,7 +212,7 @@ def table(study: Study, results: dict) -> tuple[list[str], list[list[str]]]:
             if 0 < len(values) < len(mine):
                 cells[-1] += f" ({len(values)} of {len(mine)})"
         cells += [f"{paper[name][figure]:g}" if figure in paper.get(name, {}) else "" for figure in of_paper]
-        # Those of several machines have no mean.
+        # Minutes of different machines have no mean.
         minutes = np.mean([row["minutes"] for row in mine if "machine" not in row] or [row["minutes"] for row in mine])
         diverged = sum(row["diverged"] for row in mine)
         lines.append([name, f"{mine[0]['weights']:,}", str(len(mine)), *cells, f"{minutes:.3g}"])
@@ -251,14 +251,15 @@ def plot(study: Study, results: dict, path: pathlib.Path) -> None:
     runs = [(*families[row["model"]], row) for row in results["runs"]]
     colors = {family: f"C{k}" for k, family in enumerate(dict.fromkeys(family for family, _, _ in runs))}
     variants = list(dict.fromkeys(variant for _, variant, _ in runs))
-    styles = dict(zip(variants, STYLES, strict=False)) if len(variants) <= len(STYLES) else dict.fromkeys(variants, "-")
+    # More variants than styles are not told apart.
+    styles = dict(zip(variants, STYLES, strict=False)) if len(variants) <= len(STYLES) else {}
     updates, panels = results["settings"].get("updates"), 2 if study.across else 1
     figure = Figure(figsize=(6.5 + 3 * (panels - 1), 3.5), layout="constrained")
     axes, *others = np.atleast_1d(figure.subplots(1, panels))
     for family, variant, row in runs:
         values = np.array([point[study.metric] for point in row["curve"]], float)  # NaN, a gap, where there is none.
         places = [point[study.axis] if study.axis in point else updates * k for k, point in enumerate(row["curve"], 1)]
-        axes.plot(places, values, color=colors[family], linestyle=styles[variant], linewidth=1)
+        axes.plot(places, values, color=colors[family], linestyle=styles.get(variant, "-"), linewidth=1)
     parts = {"valid": "validation data", "test": "test data"}
     axes.set(xlabel=study.axis, ylabel=f"{study.metric}, {parts['valid']}" if study.train is None else study.metric)
     for other in others:
@@ -288,7 +289,7 @@ def plot(study: Study, results: dict, path: pathlib.Path) -> None:
     entries += [
         Line2D([], [], color="black", linestyle=style, label=f"{study.across or ''} {variant}".strip())
         for variant, style in styles.items()
-        if variant is not None and len(variants) <= len(STYLES)
+        if variant is not None
     ]
     entries += [Line2D([], [], color="gray", linestyle=":", label=label) for label in study.prior or {}]
     figure.legend(handles=entries, loc="outside right upper", fontsize="small")

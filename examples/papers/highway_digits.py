@@ -64,10 +64,6 @@ def draw(rng, updates, settings, data):
     return x, keras.utils.to_categorical(y, _digits.CLASSES)
 
 
-def score(model, settings, data, part):
-    return _digits.score(model, data, part)
-
-
 COMMON = {"layers": 5, "dropout": 0.3, "rate": 3e-3, "anneal": 0.5}
 STUDY = _study.Study(
     name="highway_digits",
@@ -89,7 +85,7 @@ STUDY = _study.Study(
     make=make,
     draw=draw,
     batch=BATCH,
-    score=score,
+    score=_digits.score,
     metric="accuracy",
     pairs=(
         ("low-rank highway, diagonal", "low-rank highway"),

@@ -62,10 +62,10 @@ def section(module) -> str:
 
 
 def machines(results: dict) -> str:
-    """Returns where the models were trained, those on other machines than most with their number."""
+    """Returns the machine that trained the models, and how many of them were trained on others."""
     others = collections.Counter(row["machine"] for row in results["runs"] if "machine" in row)
     parts = [f"; {count} of {len(results['runs'])} trainings: {machine}" for machine, count in others.items()]
-    return "".join([results["machine"], *parts])
+    return results["machine"] + "".join(parts)
 
 
 def overview(modules) -> str:
