@@ -100,24 +100,20 @@ def recovery(log_probs: np.ndarray, of_lstm: np.ndarray) -> float:
 
 
 def run(argv: list[str] | None = None) -> dict:
-    args = _study.parse(STUDY, argv)
-    path, results = _study.begin(STUDY, args)
-    done = {(row["model"], row["seed"]) for row in results["runs"]}
-    for seed in args.seeds:
-        of_lstm = None
-        for name in args.models:
-            if (name, seed) in done:
-                continue
-            row = ptb_words.static_row(STUDY, args, name, seed)
-            log_probs, row["figures"]["variance of gates"] = read(args, name, seed)
-            if name == LSTM:
-                of_lstm = log_probs
-            elif LSTM in args.models:
-                of_lstm = read(args, LSTM, seed)[0] if of_lstm is None else of_lstm
-                row["figures"]["recovery"] = recovery(log_probs, of_lstm)
-            _study.add(STUDY, path, results, row)
-    _study.finish(STUDY, args, path, results)
-    return results
+    of_lstm = {}
+
+    def make_row(study, args, name, seed):
+        row = ptb_words.static_row(study, args, name, seed)
+        log_probs, row["figures"]["variance of gates"] = read(args, name, seed)
+        if name == LSTM:
+            of_lstm[seed] = log_probs
+        elif LSTM in args.models:
+            if seed not in of_lstm:
+                of_lstm[seed] = read(args, LSTM, seed)[0]
+            row["figures"]["recovery"] = recovery(log_probs, of_lstm[seed])
+        return row
+
+    return ptb_words.run_static(STUDY, argv, make_row)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import itertools
 import json
 import math
 import pathlib
+from collections.abc import Callable
 
 from examples import word_language_model
 from examples.papers import _study
@@ -159,14 +160,18 @@ def static_row(study: _study.Study, args, name: str, seed: int) -> dict:
     return {**row, "figures": {"perplexity": row["figures"]["static"], "validation": row["validation"]["static"]}}
 
 
-def run_static(study: _study.Study, argv: list[str] | None = None) -> dict:
-    """Runs the command of a study of this text in which every model is judged by one pass."""
+def run_static(study: _study.Study, argv: list[str] | None = None, make_row: Callable = static_row) -> dict:
+    """Runs the command of a study of this text in which every model is judged by one pass.
+
+    Args:
+        make_row: Called with the arguments of `static_row`, for each training that is not in the results.
+    """
     args = _study.parse(study, argv)
     path, results = _study.begin(study, args)
     done = {(row["model"], row["seed"]) for row in results["runs"]}
     for seed, name in itertools.product(args.seeds, args.models):
         if (name, seed) not in done:
-            _study.add(study, path, results, static_row(study, args, name, seed))
+            _study.add(study, path, results, make_row(study, args, name, seed))
     _study.finish(study, args, path, results)
     return results
 
