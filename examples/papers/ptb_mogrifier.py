@@ -12,7 +12,7 @@ Reference: Melis, Kočiský and Blunsom, Mogrifier LSTM (2020), table 3, figure 
 import numpy as np
 
 from examples import word_language_model
-from examples.papers import _study, ptb_words
+from examples.papers import ptb_words
 from keras_adaptive_rnn import analysis, evaluation, hub
 
 LSTM = "0 rounds (LSTM)"
