@@ -251,15 +251,17 @@ def plot(study: Study, results: dict, path: pathlib.Path) -> None:
     runs = [(*families[row["model"]], row) for row in results["runs"]]
     colors = {family: f"C{k}" for k, family in enumerate(dict.fromkeys(family for family, _, _ in runs))}
     variants = list(dict.fromkeys(variant for _, variant, _ in runs))
-    # More variants than styles are not told apart.
+    # More variants than styles are not told apart, unless all are of one family: then each gets a color.
     styles = dict(zip(variants, STYLES, strict=False)) if len(variants) <= len(STYLES) else {}
+    shades = {variant: f"C{k}" for k, variant in enumerate(variants)} if len(colors) == 1 and not styles else {}
     updates, panels = results["settings"].get("updates"), 2 if study.across else 1
     figure = Figure(figsize=(6.5 + 3 * (panels - 1), 3.5), layout="constrained")
     axes, *others = np.atleast_1d(figure.subplots(1, panels))
     for family, variant, row in runs:
         values = np.array([point[study.metric] for point in row["curve"]], float)  # NaN, a gap, where there is none.
         places = [point[study.axis] if study.axis in point else updates * k for k, point in enumerate(row["curve"], 1)]
-        axes.plot(places, values, color=colors[family], linestyle=styles.get(variant, "-"), linewidth=1)
+        color, style = shades.get(variant, colors[family]), styles.get(variant, "-")
+        axes.plot(places, values, color=color, linestyle=style, linewidth=1)
     parts = {"valid": "validation data", "test": "test data"}
     axes.set(xlabel=study.axis, ylabel=f"{study.metric}, {parts['valid']}" if study.train is None else study.metric)
     for other in others:
@@ -285,7 +287,8 @@ def plot(study: Study, results: dict, path: pathlib.Path) -> None:
                 some.yaxis.set_minor_locator(LogLocator(subs=(1.2, 1.5, 2, 3, 4, 6)))
         some.grid(alpha=0.3)
     axes.locator_params(axis="x", nbins=6)
-    entries = [Line2D([], [], color=color, label=family) for family, color in colors.items()]
+    labels = {f"{study.across} {variant}": color for variant, color in shades.items()} or colors
+    entries = [Line2D([], [], color=color, label=label) for label, color in labels.items()]
     entries += [
         Line2D([], [], color="black", linestyle=style, label=f"{study.across or ''} {variant}".strip())
         for variant, style in styles.items()
