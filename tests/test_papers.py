@@ -82,8 +82,8 @@ def test_study(name, tmp_path, capsys):
     for row in results["runs"]:
         assert len(row["curve"]) == study.budgets["test"]["rounds"] or study.train is not None
         assert np.isfinite(list(row["figures"].values())).all()
-    # Beside each other they are models of equal weights, but for the network that decides what to read, uRNNs, and those
-    # of equal units.
+    # Beside each other they are models of equal weights, but for the network that decides what to read, uRNNs, and
+    # those of equal units.
     weights = [
         row["weights"]
         for row in results["runs"]
