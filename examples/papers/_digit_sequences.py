@@ -125,6 +125,7 @@ def study(by: str, is_permuted: bool, claim: str, outcome: str, found: str) -> _
         batch=BATCH,
         score=score,
         metric="accuracy",
+        pairs=tuple((name, "GRU") for name in MODELS if name != "GRU"),
         outcome=outcome,
         found=found,
     )
