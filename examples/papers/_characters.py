@@ -1,11 +1,16 @@
 """What the studies of characters share: the text, windows of it to train on, and the bits of what follows."""
 
+import functools
+
 import keras
 import numpy as np
 
 from examples import word_language_model
+from examples.papers import _study
 
 BATCH = 32
+# Settings of studies of 2,400 updates.
+SHORT = {"steps": 50, "rate": 2e-3, "anneal": 0.5}
 
 
 def read(path, settings):
@@ -37,3 +42,23 @@ def score(model, settings, data, part):
     count = min(settings["judged"], len(text) - 1) // steps
     x, y = (text[k : k + count * steps].reshape(count, steps) for k in (0, 1))
     return {"bits": model.evaluate(x, y, batch_size=64, verbose=0) / np.log(2)}
+
+
+study = functools.partial(_study.Study, read=read, draw=draw, batch=BATCH, score=score, metric="bits")
+
+
+def budgets(settings, weights, **more):
+    """Returns budgets for `study`.
+
+    Args:
+        settings: Those that all budgets share.
+        weights: The weights of the smallest form, of the small one and of the paper.
+        more: Dicts of other settings of a budget.
+    """
+    sizes = {
+        "test": {"steps": 4, "judged": 40, "rounds": 1, "updates": 2},
+        "small": {"judged": 100_000, "rounds": 8, "updates": 300},
+        "paper": {"judged": 10**9, "rounds": 200, "updates": 1000},
+    }
+    numbers = dict(zip(sizes, weights, strict=True))
+    return {name: {**settings, "weights": numbers[name], **sizes[name], **more.get(name, {})} for name in sizes}

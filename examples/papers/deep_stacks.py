@@ -59,8 +59,7 @@ def make(name, settings, data):
     return model
 
 
-COMMON = {"skip_every": 4, "steps": 50, "rate": 5e-4}
-STUDY = _study.Study(
+STUDY = _characters.study(
     name="deep_stacks",
     title="Deep vanilla stacks: characters",
     claim="With 4.75 million weights on the Penn Treebank, ReLU stacks get worse with depth (1.321 bits at 4 layers, "
@@ -71,18 +70,14 @@ STUDY = _study.Study(
     "sequences of 50 characters. The learning rate is 0.0005 for all. Figures are on validation data, as in "
     "the paper's table.",
     models=tuple(VARIANTS),
-    budgets={
-        "test": {**COMMON, "weights": 4000, "steps": 4, "judged": 40, "rounds": 1, "updates": 2},
-        "small": {**COMMON, "weights": 300_000, "judged": 20_000, "rounds": 8, "updates": 100},
-        "paper": {**COMMON, "weights": 4_750_000, "rate": 2e-4, "judged": 10**9, "rounds": 200, "updates": 1000},
-    },
-    read=_characters.read,
+    budgets=_characters.budgets(
+        {"skip_every": 4, "steps": 50, "rate": 5e-4},
+        (4000, 300_000, 4_750_000),
+        small={"judged": 20_000, "updates": 100},
+        paper={"rate": 2e-4},
+    ),
     make=make,
-    draw=_characters.draw,
-    batch=_characters.BATCH,
-    score=_characters.score,
     judged="valid",
-    metric="bits",
     pairs=(),
     families={name: (name.replace(f" x {depth}", ""), depth) for name, (_, depth, _) in VARIANTS.items()},
     across="depth",

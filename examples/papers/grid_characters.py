@@ -40,8 +40,7 @@ def make(name, settings, data):
     return _characters.compiled(tokens, keras.layers.Dense(classes)(x), settings, clip=1.0)
 
 
-COMMON = {"steps": 50, "rate": 2e-3, "anneal": 0.5}
-STUDY = _study.Study(
+STUDY = _characters.study(
     name="grid_characters",
     title="Grid LSTM: depth as a second axis, on characters",
     claim="A two-dimensional grid LSTM has 1.47 bits per character on Wikipedia, the best of neural networks at its "
@@ -51,17 +50,8 @@ STUDY = _study.Study(
     "sequences of 50 characters, 2,400 updates, the learning rate constant for half of them and then falling to a "
     "tenth. Nothing is tuned.",
     models=tuple(MODELS),
-    budgets={
-        "test": {**COMMON, "weights": 12_000, "steps": 4, "judged": 40, "rounds": 1, "updates": 2},
-        "small": {**COMMON, "weights": 300_000, "judged": 100_000, "rounds": 8, "updates": 300},
-        "paper": {**COMMON, "weights": 20_000_000, "judged": 10**9, "rounds": 200, "updates": 1000},
-    },
-    read=_characters.read,
+    budgets=_characters.budgets(_characters.SHORT, (12_000, 300_000, 20_000_000)),
     make=make,
-    draw=_characters.draw,
-    batch=_characters.BATCH,
-    score=_characters.score,
-    metric="bits",
     families={name: (kind, f"{depth} layers") for name, (kind, depth) in MODELS.items()},
     pairs=tuple((f"{kind}, {depth} layers", f"{KINDS[0]}, {depth} layers") for depth in DEPTHS for kind in KINDS[1:]),
     outcome="",

@@ -50,8 +50,7 @@ def score(model, settings, data, part):
     return found
 
 
-COMMON = {"steps": 50, "rate": 2e-3, "anneal": 0.5}
-STUDY = _study.Study(
+STUDY = _characters.study(
     name="highway_depth",
     title="Recurrent highways: depth, and which layer transforms most",
     claim="On the words of the Penn Treebank, ten layers in a step in place of one take the perplexity from 90.6 to "
@@ -61,17 +60,9 @@ STUDY = _study.Study(
     "updates, the learning rate constant for half of them and then falling to a tenth. Transformed: the mean "
     "transform gate of a layer in a step, over 1,000 characters.",
     models=tuple(MODELS),
-    budgets={
-        "test": {**COMMON, "weights": 6000, "steps": 4, "judged": 40, "rounds": 1, "updates": 2},
-        "small": {**COMMON, "weights": 300_000, "judged": 100_000, "rounds": 8, "updates": 300},
-        "paper": {**COMMON, "weights": 20_000_000, "judged": 10**9, "rounds": 200, "updates": 1000},
-    },
-    read=_characters.read,
+    budgets=_characters.budgets(_characters.SHORT, (6000, 300_000, 20_000_000)),
     make=make,
-    draw=_characters.draw,
-    batch=_characters.BATCH,
     score=score,
-    metric="bits",
     families={name: ("recurrent highway", depth) for name, depth in MODELS.items()},
     across="depth",
     outcome="in part: every depth beats a single layer, three layers by 0.20 ± 0.01 bits, but after 2,400 updates, "

@@ -50,8 +50,7 @@ def score(model, settings, data, part):
     return {"bits": bits, "perplexity": float(np.exp2(bits))}
 
 
-COMMON = {"steps": 50, "rate": 2e-3, "anneal": 0.5, "rank": 16, "dropout": 0.1}
-STUDY = _study.Study(
+STUDY = _characters.study(
     name="low_rank_characters",
     title="Characters of the Penn Treebank: low rank",
     claim="With 2.5 million weights, a tied GRU of rank 64 and 6,985 units has a perplexity of 2.76 per character, and "
@@ -63,17 +62,14 @@ STUDY = _study.Study(
     "1, batches of 32 sequences of 50 characters, 2,400 updates, the learning rate constant for half of them and then "
     "falling to a tenth. Nothing is tuned. Perplexity is per character: two to the power of the bits.",
     models=MODELS,
-    budgets={
-        "test": {**COMMON, "weights": 6000, "rank": 2, "steps": 4, "judged": 40, "rounds": 1, "updates": 2},
-        "small": {**COMMON, "weights": 300_000, "judged": 100_000, "rounds": 8, "updates": 300},
-        "paper": {**COMMON, "weights": 2_500_000, "rank": 64, "judged": 10**9, "rounds": 200, "updates": 1000},
-    },
-    read=_characters.read,
+    budgets=_characters.budgets(
+        {**_characters.SHORT, "rank": 16, "dropout": 0.1},
+        (6000, 300_000, 2_500_000),
+        test={"rank": 2},
+        paper={"rank": 64},
+    ),
     make=make,
-    draw=_characters.draw,
-    batch=_characters.BATCH,
     score=score,
-    metric="bits",
     families={name: (name.partition(",")[0], name.partition(", ")[2] or None) for name in MODELS},
     paper={
         "GRU": {"perplexity": 2.96},

@@ -48,14 +48,10 @@ def score(model, settings, data, part):
 
 
 study = functools.partial(
-    _study.Study,
+    _characters.study,
     claim="With 24 million weights, an LSTM has 1.143 bits per character on the test set and a Mogrifier 1.131, each "
     "tuned by a search of many trials. On words, a multiplicative LSTM does not improve on the LSTM.",
-    read=_characters.read,
-    draw=_characters.draw,
     score=score,
-    batch=_characters.BATCH,
-    metric="bits",
 )
 COMMON = {"weights": 1_000_000, "steps": 100, "read": 500, "judged": 100_000, "anneal": 0.5}
 SMALL = {**COMMON, "rounds": 8, "updates": 300}
