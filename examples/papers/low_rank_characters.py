@@ -70,7 +70,10 @@ STUDY = _characters.study(
     ),
     make=make,
     score=score,
-    families={name: (name.partition(",")[0], name.partition(", ")[2] or None) for name in MODELS},
+    families={
+        name: next(((name[: -len(end)], end[2:]) for end in (DROPOUT, AS_MANY) if name.endswith(end)), (name, None))
+        for name in MODELS
+    },
     paper={
         "GRU": {"perplexity": 2.96},
         "GRU, dropout": {"perplexity": 2.92},
@@ -84,8 +87,14 @@ STUDY = _characters.study(
         ("low-rank GRU, tied", "low-rank GRU"),
         ("low-rank LSTM", "LSTM"),
     ),
-    outcome="",
-    found="",
+    outcome="not after 2,400 updates: with as many weights, the low-rank GRU is 0.043 ± 0.001 bits behind the GRU, "
+    "tied or not, but the low-rank LSTM is ahead of the LSTM",
+    found="The text is read less than once, where the paper trains to the end. So dropout only costs, 0.12 to 0.14 "
+    "bits, and large states have not paid off: with as many weights, low-rank GRUs, of more than three times the "
+    "units, are 0.043 ± 0.001 bits behind the GRU, and 0.029 ± 0.002 if all have dropout. With as many units and less "
+    "than a third of the weights, they are 0.26 bits behind, where the paper has them level. Tied matrices make no "
+    "difference, 0.002 ± 0.001 bits with as many weights; in the paper, they are better. The LSTM is far behind the "
+    "GRU, at 2.10 ± 0.03 bits; at low rank, it has 1.91.",
 )
 
 if __name__ == "__main__":
