@@ -54,8 +54,10 @@ STUDY = _characters.study(
     make=make,
     families={name: (kind, f"{depth} layers") for name, (kind, depth) in MODELS.items()},
     pairs=tuple((f"{kind}, {depth} layers", f"{KINDS[0]}, {depth} layers") for depth in DEPTHS for kind in KINDS[1:]),
-    outcome="",
-    found="",
+    outcome="one seed so far: with six layers, grids are ahead of those with two, and stacked LSTMs hardly learn",
+    found="One seed so far. With two layers, the stacked LSTMs have 2.03 bits after 2,400 updates, the grid 2.08 and "
+    "the tied grid, which is wider, 2.00. With six layers, the stacked LSTMs are still at 2.85, the grid is at 2.03 "
+    "and the tied grid at 1.94.",
 )
 
 if __name__ == "__main__":
