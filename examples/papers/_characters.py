@@ -9,8 +9,12 @@ from examples import word_language_model
 from examples.papers import _study
 
 BATCH = 32
-# Settings of studies of 2,400 updates.
+# Settings of studies of 2,400 updates, and what their protocols say of them.
 SHORT = {"steps": 50, "rate": 2e-3, "anneal": 0.5}
+SHORT_IN_WORDS = (
+    "Adam at 0.002, gradients clipped to a norm of 1, batches of 32 sequences of 50 characters, 2,400 updates, the "
+    "learning rate constant for half of them and then falling to a tenth."
+)
 
 
 def read(path, settings):
@@ -60,5 +64,7 @@ def budgets(settings, weights, **more):
         "small": {"judged": 100_000, "rounds": 8, "updates": 300},
         "paper": {"judged": 10**9, "rounds": 200, "updates": 1000},
     }
-    numbers = dict(zip(sizes, weights, strict=True))
-    return {name: {**settings, "weights": numbers[name], **sizes[name], **more.get(name, {})} for name in sizes}
+    return {
+        name: {**settings, "weights": number, **size, **more.get(name, {})}
+        for (name, size), number in zip(sizes.items(), weights, strict=True)
+    }

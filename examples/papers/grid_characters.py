@@ -46,9 +46,7 @@ STUDY = _characters.study(
     claim="A two-dimensional grid LSTM has 1.47 bits per character on Wikipedia, the best of neural networks at its "
     "time, and is far ahead of the standard LSTM on algorithmic tasks.",
     protocol="Characters of the Penn Treebank, an embedding of 64 numbers, 300,000 weights. All layers of a tied grid "
-    "share their weights, so that they are wider. Adam at 0.002, gradients clipped to a norm of 1, batches of 32 "
-    "sequences of 50 characters, 2,400 updates, the learning rate constant for half of them and then falling to a "
-    "tenth. Nothing is tuned.",
+    f"share their weights, so that they are wider. {_characters.SHORT_IN_WORDS} Nothing is tuned.",
     models=tuple(MODELS),
     budgets=_characters.budgets(_characters.SHORT, (12_000, 300_000, 20_000_000)),
     make=make,
