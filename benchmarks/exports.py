@@ -5,7 +5,7 @@
 
 The rows are the layers and models of `tests/table.py`, some of them in `keras.layers.Bidirectional`, in a stack and
 behind a mask, and `keras.layers.LSTM` for comparison. A file passes if its own runtime computes what `predict` does, to
-1e-5, for two batch sizes and, where it takes any length, for two lengths.
+a relative and absolute tolerance of 1e-5, for two batch sizes and, where it takes any length, for two lengths.
 
 Each cell of the table runs in a process of its backend, which is ended if it takes too long, and started again if it
 crashes. Results are kept in `benchmarks/exports.json` as they come, so that a run that was stopped goes on.
@@ -128,7 +128,8 @@ def outcome(name, format, length):
                 expected = model.predict(x, verbose=0)
                 if found.shape != expected.shape:
                     return "wrong", f"of shape {list(found.shape)} for {list(x.shape)}"
-                difference = max(difference, float(np.abs(found - expected).max(initial=0)))
+                error = np.abs(found - expected) / (1 + np.abs(expected))
+                difference = max(difference, float(error.max(initial=0)))
     return "passes" if difference <= TOLERANCE else "wrong", f"{difference:.1e}"
 
 
@@ -212,8 +213,12 @@ def table(results):
                 cells.append(text)
             lines.append(f"| `{name}` | {' | '.join(cells)} |")
     lines += ["", *(f"{number}. {note}" for note, number in notes.items())]
-    versions = {package: version(package) for package in PACKAGES}
-    lines += ["", "Run with " + ", ".join(f"{PACKAGES[p]} {v}" for p, v in versions.items() if v) + "."]
+    versions = {package: [version(package)] for package in PACKAGES}
+    # Rows may be added years later.
+    for backend in FORMATS:
+        versions[backend] = sorted({row["version"] for row in results.values() if row["backend"] == backend})
+    shown = [f"{PACKAGES[package]} {' or '.join(found)}" for package, found in versions.items() if all(found)]
+    lines += ["", f"Run with {', '.join(shown)}."]
     return "\n".join(lines)
 
 
@@ -246,7 +251,8 @@ def main(arguments=None):
     for name, backend, format, length in track(left, description="Exports"):
         result, message = workers[backend].run((name, format, length), arguments.seconds)
         row = dict(zip(KEY, (name, backend, format, length), strict=True))
-        files.add(arguments.json, KEY, [{**row, "result": result, "note": short(message)}])
+        row |= {"result": result, "note": short(message), "version": version(backend)}
+        files.add(arguments.json, KEY, [row])
     for worker in workers.values():
         worker.stop()
     write_page(files.read(arguments.json, KEY))
