@@ -213,11 +213,11 @@ def table(results):
                 cells.append(text)
             lines.append(f"| `{name}` | {' | '.join(cells)} |")
     lines += ["", *(f"{number}. {note}" for note, number in notes.items())]
-    versions = {package: [version(package)] for package in PACKAGES}
-    # Rows may be added years later.
-    for backend in FORMATS:
-        versions[backend] = sorted({row["version"] for row in results.values() if row["backend"] == backend})
-    shown = [f"{PACKAGES[package]} {' or '.join(found)}" for package, found in versions.items() if all(found)]
+    versions = {package: {version(package)} - {None} for package in PACKAGES if package not in FORMATS}
+    # Those that the rows ran with, which may not be installed any more.
+    for row in results.values():
+        versions.setdefault(row["backend"], set()).add(row["version"])
+    shown = [f"{PACKAGES[p]} {' or '.join(sorted(versions[p]))}" for p in PACKAGES if versions.get(p)]
     lines += ["", f"Run with {', '.join(shown)}."]
     return "\n".join(lines)
 

@@ -56,10 +56,10 @@ STUDY = _characters.study(
     "0.78 ± 0.04 and 0.91 ± 0.01 bits ahead; with two, only the tied grid is, by 0.06 ± 0.03",
     found="With two layers, the grid is level with the stacked LSTMs after 2,400 updates (0.01 ± 0.04 bits ahead), and "
     "the tied grid, which is wider, is 0.06 ± 0.03 bits ahead. With six layers, the stacked LSTMs stay at 4.31 bits, "
-    "the entropy of single characters, for 900 updates, and end at 2.86. The grids, whose memory also runs through the "
-    "layers, learn from the start, and end at 2.08 and 1.95. Only the tied grid is better with six layers than with "
-    "two, by 0.07 bits, in nearly three times the time. No model is fully trained, and the paper's text and sizes were "
-    "not tried.",
+    "the unigram entropy, for 900 updates, and end at 2.86. The grids, whose memory also runs through the layers, "
+    "learn from the start, and end at 2.08 and 1.95. Only the tied grid is better with six layers than with two, by "
+    "0.07 bits, in nearly three times the time. No model is fully trained, and the paper's text and sizes were not "
+    "tried.",
 )
 
 if __name__ == "__main__":
