@@ -1,5 +1,6 @@
 """The studies of `examples/papers`, in their smallest form; a study that is killed ends with the same numbers."""
 
+import argparse
 import importlib
 import json
 import pkgutil
@@ -9,8 +10,8 @@ import numpy as np
 import pytest
 
 import keras_adaptive_rnn
-from examples import papers
-from examples.papers import _study
+from examples import papers, word_language_model
+from examples.papers import _study, ptb_words
 from tests.backends import in_turns, one_in
 
 pytestmark = in_turns
@@ -91,6 +92,17 @@ def test_study(name, tmp_path, capsys):
     ]
     assert max(weights) < 1.25 * min(weights) or name == "skim_or_read"
     assert study.title.split(":")[0] in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["ptb_words", "ptb_whole", "ptb_mogrifier", "ptb_adaptive", "ptb_recipe"])
+def test_every_model_has_options_at_every_budget(name):
+    study = STUDIES[name]
+    for budget, settings in study.budgets.items():
+        args = argparse.Namespace(budget=budget, data=None)
+        for model in study.models:
+            options = word_language_model.parse(ptb_words.command(study, model, args))
+            assert options.words == settings["words"]
+            assert options.epochs in (settings["epochs"], settings.get("plain_epochs"))
 
 
 def test_a_network_that_diverges_has_no_figures(tmp_path, capsys):

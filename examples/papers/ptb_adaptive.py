@@ -34,8 +34,12 @@ STUDY = ptb_words.study_of(
     protocol="The texts, the three million weights, the dropout rates and the training of `ptb_words`, but twelve "
     "epochs, and the same dropout for all: a quarter of the state is dropped, and no recurrent weights. The recurrent "
     "policy adapts inputs and outputs of the matrices, tied across the gates; all others differ from it in one way.",
-    outcome="",
-    found="",
+    outcome="one seed: the recurrent policy gains nothing; a static one, adaptation of one side and SVA are 2 to 4 "
+    "points ahead",
+    found="With twelve epochs and 120,000 words, the paper's differences do not show, or are reversed. At equal "
+    "weights, the recurrent policy and matrices that are not tied are the last, at 141; a static policy, adaptation of "
+    "inputs alone, of outputs alone, and SVA, all with more units, are at 137 to 138.5. The paper's models are larger "
+    "and trained to the end on the whole text, so this says nothing about theirs. One seed, and no LSTM yet.",
     paper={
         "recurrent policy": {"validation": 58.7},
         "static policy": {"validation": 60.2},

@@ -126,7 +126,9 @@ def row(name: str, seed: int, results: dict) -> dict:
 def command(study: _study.Study, name: str, args) -> list[str]:
     """Returns the arguments of `word_language_model.py` for a model, but for its seed, its folder and what to skip."""
     settings = {**study.budgets[args.budget], **(study.variants or {}).get(name, {})}
-    epochs = settings["plain_epochs" if name == "LSTM" else "epochs"]
+    epochs = settings["epochs"]
+    if name == "LSTM":
+        epochs = settings.get("plain_epochs", epochs)
     model = settings.get("model") or MODELS[name]
     argv = ["--model", model, "--small", "--words", str(settings["words"]), "--epochs", str(epochs), *TRIED]
     argv += ["--min-count", str(settings["min_count"]), *(["--text", args.data] if args.data else [])]
