@@ -135,13 +135,13 @@ DRAWS = {
     "max_pool": lambda: FUNCTIONAL.fractional_max_pool2d(POOLED, 2, output_size=5)[0, :2, :3],
     "lowrank": lambda: torch.svd_lowrank(POOLED[0], 1, niter=0)[0][:2, :1].abs() * 1e3,
     "operation": lambda: torch.ops.aten.rand([2, 3]),
-    "of somebody else": lambda: torch.ops.strangers.noise(B0),
+    "of somebody else": lambda: torch.ops.third_party.noise(B0),
 }
 B0 = torch.linspace(0.3, 0.9, 6).reshape(2, 3)
 POOLED = torch.randn(1, 12, 12)
 
 
-@torch.library.custom_op("strangers::noise", mutates_args=())
+@torch.library.custom_op("third_party::noise", mutates_args=())
 def noise(like: torch.Tensor) -> torch.Tensor:
     return torch.rand(like.shape)
 

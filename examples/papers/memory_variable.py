@@ -32,12 +32,12 @@ STUDY = memory.STUDY._replace(
     outcome="any gap: the normalized low-rank GRU reaches the paper's figure with both seeds, the plain one with one "
     "of two; any length: the plain one does, after 16,400 and 34,400 updates (paper: within 30,000)",
     found="With a gap of any length, the normalized low-rank GRU is below 0.001 after 27,700 and 25,000 updates, and "
-    "ends at 0.0001 or 0.0002. The plain one ends at 0.012 with the first seed; with the second, it is below 0.001 "
-    "after 24,000 updates and ends at 0.0002. Orthogonal factors end at 0.003 and 0.0009, the full-rank GRU at 0.0025 "
-    "and 0.0013: on average, they are equal. With sequences of any length, the plain low-rank GRU is below 0.001 with "
-    "both seeds, after 16,400 and 34,400 updates, and ends at 0.00001 and 0.0009. The normalized one ends at 0.0007 "
-    "and 0.003, the full-rank GRU at 0.004 and 0.003, and orthogonal factors, with one seed, at 0.018. Two seeds do "
-    "not tell whether the normalized GRU is ahead of the full-rank one there. All others have two seeds.",
+    "ends at 0.0002 and 0.0001. The plain one ends at 0.012 with the first seed; with the second, it is below 0.001 "
+    "after 24,000 updates and ends at 0.0002. Orthogonal factors end at 0.003 and 0.0009 and the full-rank GRU at "
+    "0.0025 and 0.0013, which is no clear difference. With sequences of any length, the plain low-rank GRU is below "
+    "0.001 with both seeds, after 16,400 and 34,400 updates, and ends at 0.00001 and 0.0009. The normalized one ends "
+    "at 0.0007 and 0.003, and the full-rank GRU at 0.004 and 0.003: two seeds do not tell which is better. Orthogonal "
+    "factors end at 0.018, with one seed; all others have two.",
 )
 
 if __name__ == "__main__":
