@@ -176,6 +176,17 @@ def test_hypotheses_that_are_cut_off_are_returned_only_if_none_has_ended(rng):
     assert all(3 not in h.tokens for h in cut)
 
 
+def test_what_has_no_probability_is_no_hypothesis():
+    """Not even when there are fewer possible continuations than hypotheses."""
+    with np.errstate(divide="ignore"):
+        chain = np.log(np.eye(8)[[1, 2, 3, 4, 5, 6, 7, 7]])
+        dead_end = np.log(np.zeros((8, 8)))
+    (found,) = beam_search(lambda tokens, states: (chain[tokens], states), None, 0, 7, beam=5)
+    assert found.tokens.tolist() == [*range(8)]
+    assert found.log_prob == 0
+    assert beam_search(lambda tokens, states: (dead_end[tokens], states), None, 0, 7, beam=5) == []
+
+
 def test_errors(rng):
     table = random_table(rng)
 

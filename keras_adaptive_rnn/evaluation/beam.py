@@ -147,7 +147,7 @@ def beam_search(
         length_normalization: Whether to divide by the number of tokens. Defaults to `True`, as in the authors' code.
 
     Returns: A list of up to `beam` `Hypothesis(tokens, score, log_prob, extras)`. Those without a stop token, cut off
-        at `max_length`, are returned only if none has ended.
+        at `max_length`, are returned only if none has ended. None has probability zero, so the list may be empty.
 
     Raises:
         ValueError: an argument is out of its range, the step function returns other shapes, or no `extras` that the
@@ -191,6 +191,7 @@ def beam_search(
         continued = []
         for row, b in enumerate(beams):
             best = np.argsort(-log_probs[row], kind="stable")[: 2 * beam]
+            best = best[log_probs[row, best] > -np.inf]
             added = [*b.extras, {name: array[row] for name, array in extras.items()}]
             continued += [
                 _Beam([*b.tokens, int(t)], b.log_prob + log_probs[row, t], added, row, *scoring) for t in best
