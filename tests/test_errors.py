@@ -274,6 +274,11 @@ BAD_ARGUMENTS = [
     (lambda: kar.datasets.TokenStream(np.arange(99) - 1, 2), ValueError, ["`ids`", "negative", "-1"]),
     (lambda: kar.datasets.TokenStream(np.arange(99), 2, maximum=60), ValueError, ["`maximum`", "at least 70"]),
     (
+        lambda: kar.datasets.TokenStream(np.arange(500), 1, minimum=70, maximum=70),
+        ValueError,
+        ["`minimum`", "`maximum`", "499 tokens", "minimum=70, maximum=70", "spread=0, half=0"],
+    ),
+    (
         lambda: kar.datasets.TokenStream(np.arange(99), 2, steps=7, minimum=6, maximum=7, bucket=4),
         ValueError,
         ["`bucket`", "bucket=4", "minimum=6", "maximum=7"],

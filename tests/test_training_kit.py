@@ -164,6 +164,19 @@ def test_a_mixture_is_a_distribution_and_one_expert_is_a_softmax(rng):
     np.testing.assert_allclose(numpy(one(h)), numpy(ops.log_softmax(logits.astype("float32"))), atol=1e-5)
 
 
+@pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
+def test_a_mixture_is_precise_in_half_precision(rng, policy):
+    h = rng.normal(size=(2, 3, 6)).astype("float32")
+    # Words whose probability half precision does not hold.
+    layer = one_built(kar.MixtureOfSoftmaxes(2, 9, epsilon=1e-8, dtype=policy), h)
+    layer.embedding.bias.assign([0.0] * 8 + [-40.0])
+    log_p = layer(h)
+    assert keras.backend.standardize_dtype(log_p.dtype) == "float32"
+    assert keras.backend.standardize_dtype(layer(keras.Input((3, 6))).dtype) == "float32"
+    np.testing.assert_allclose(np.exp(numpy(log_p)).sum(-1), 1, atol=1e-5)
+    np.testing.assert_allclose(numpy(log_p)[..., 8], np.log(1e-8), atol=1e-3)
+
+
 def one_built(layer, h):
     layer(h)
     return layer
@@ -486,6 +499,18 @@ def test_fit_ends_with_the_best_weights(data):
     assert "best_0" not in model.optimizer.notes
     run = model.fit(*data, epochs=2, verbose=0, callbacks=[Values(), trigger])
     assert run.history["averaging"] == [0, 1]
+
+
+def test_a_training_that_diverges_ends_with_the_best_weights(data):
+    class Values(keras.callbacks.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            logs["val_loss"] = [np.nan, 1.0, np.nan, np.nan][epoch]
+
+    model = regression(kar.optimizers.Averaged("sgd"), **QUICKLY)
+    trigger, look = kar.callbacks.AveragingTrigger("val_loss", patience=1, rule="since_best"), Look()
+    run = model.fit(*data, epochs=4, verbose=0, callbacks=[Values(), trigger, look])
+    same(model.weights, look.seen["ended"][1], rtol=0, atol=0)
+    assert run.history["averaging"] == [0, 0, 0, 1]
 
 
 @pytest.mark.parametrize(("rule", "first"), [("all_but_last", 5), ("last", 4), ("since_best", 4)])

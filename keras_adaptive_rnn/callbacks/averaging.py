@@ -1,6 +1,7 @@
 """When to average the weights, and evaluation with the average."""
 
 import functools
+import math
 import warnings
 
 import keras
@@ -16,8 +17,8 @@ RULES = ("all_but_last", "last", "since_best")
 class AveragingTrigger(keras.callbacks.Callback):
     r"""Starts to average the weights once validation no longer improves, and evaluates with the averages (NT-ASGD).
 
-    Let $v_1, \dots, v_e$ be the values of `monitor` at the end of each epoch so far. From the next step on, an
-    `keras_adaptive_rnn.optimizers.Averaged` optimizer averages if
+    Let $v_1, \dots, v_e$ be the values of `monitor` at the end of each epoch so far, NaN counting as infinite. From the
+    next step on, a `keras_adaptive_rnn.optimizers.Averaged` optimizer averages if
 
     - `"all_but_last"`: $e - 1 > n$ and $v_e > \min(v_1, \dots, v_{e-1-n})$, as in the authors' code;
     - `"last"`: $e - 1 > n$ and $v_e > \min(v_{e-n}, \dots, v_{e-1})$, as in their paper;
@@ -173,7 +174,8 @@ class AveragingTrigger(keras.callbacks.Callback):
 
     def _value(self, logs):
         if self.monitor in logs:
-            return float(logs[self.monitor])
+            value = float(logs[self.monitor])
+            return math.inf if math.isnan(value) else value
         if not self.monitor.startswith("val_") or any(name.startswith("val_") for name in logs):
             raise ValueError(
                 f"Argument `monitor` must be one of {', '.join(map(repr, logs))}. Received: monitor={self.monitor!r}"

@@ -47,7 +47,8 @@ class TokenStream(keras.utils.PyDataset):
     Items: `x, y`, int32 arrays `[batch_size, length]`.
 
     Raises:
-        ValueError: The text is too short for one segment a row, or an argument is out of range.
+        ValueError: The text is too short for one segment a row, no segments within `minimum` and `maximum` fill a row,
+            or an argument is out of range.
         TypeError: An argument is of the wrong type.
 
     Example:
@@ -151,8 +152,15 @@ class TokenStream(keras.utils.PyDataset):
 
     def _count(self, total, shortest, longest):
         """Returns the number of segments, the same in every epoch."""
+        fewest, most = -(-total // longest), total // shortest
+        if fewest > most:
+            raise ValueError(
+                f"Arguments `minimum` and `maximum` must allow segments of {total} tokens in all, those of a row. "
+                f"Received: minimum={self.minimum}, maximum={self.maximum}. Segments of equal length, and a first one "
+                "with the remainder, are those of spread=0, half=0"
+            )
         expected = (1 - self.half) * self.steps + self.half * (self.steps // 2)
-        return int(np.clip(round(total / expected), -(-total // longest), total // shortest)) if total else 0
+        return int(np.clip(round(total / expected), fewest, most))
 
     def _part_the_first_two(self, lengths, shortest, longest):
         """Makes the first two lengths differ, for TensorFlow, which takes two of one length for the shape of all."""

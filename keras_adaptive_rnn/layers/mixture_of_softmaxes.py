@@ -18,7 +18,8 @@ class MixtureOfSoftmaxes(VocabularyOutput):
       p = \sum_{k=1}^K \pi_k\, \mathrm{softmax}(t\, (c_k E^\top + b))$$
 
     It returns $\log p$, computed from logarithms. They are logits as well: losses and metrics with `from_logits=True`,
-    and samplers, work unchanged. In training, dropout acts on the joined $c$, with one mask for all steps of a row.
+    and samplers, work unchanged. In mixed precision, they are in single precision. In training, dropout acts on the
+    joined $c$, with one mask for all steps of a row.
 
     Weights, in order: those of the embedding; the kernel of $\pi$, `[inputs, experts]`; the kernels of $c$,
     `[inputs, experts * size]`, one expert after the other, and their bias.
@@ -98,12 +99,12 @@ class MixtureOfSoftmaxes(VocabularyOutput):
         latent = self.latent(inputs)
         if training and self.dropout:
             latent = latent * self.draw_factors(ops.shape(latent))
-        log_priors = ops.log_softmax(self.prior(inputs), axis=-1)
+        log_priors = ops.log_softmax(self.precise(self.prior(inputs)), axis=-1)
         # One expert after the other: all at once would need `experts` times the memory of the output.
         mixed = None
         for k, expert in enumerate(ops.split(latent, self.experts, axis=-1)):
-            log_p = ops.log_softmax(self.temperature * self.embedding(expert, reverse=True), axis=-1)
-            log_p = log_p + log_priors[..., k : k + 1]
+            logits = self.temperature * self.precise(self.embedding(expert, reverse=True))
+            log_p = ops.log_softmax(logits, axis=-1) + log_priors[..., k : k + 1]
             mixed = log_p if mixed is None else log_add_exp(mixed, log_p)
         return ops.log(ops.exp(mixed) + self.epsilon) if self.epsilon else mixed
 
@@ -114,6 +115,9 @@ class MixtureOfSoftmaxes(VocabularyOutput):
 
     def compute_output_shape(self, input_shape):
         return (*input_shape[:-1], self.vocabulary_size)
+
+    def compute_output_spec(self, inputs, training=False):
+        return keras.KerasTensor(self.compute_output_shape(inputs.shape), dtype=self.precise_dtype())
 
 
 def log_add_exp(a, b):
