@@ -41,8 +41,30 @@ def test_the_next_layer_gets_the_mask(name, how, tmp_path):
     assert np.abs(ops.convert_to_numpy(unmasked) - ops.convert_to_numpy(expected)).max() > 1e-5
 
 
-def skip(units, dropout, **kwargs):
-    return kar.Skip(kar.GRUCell(units), **kwargs)
+@pytest.mark.parametrize(
+    "layer",
+    [
+        lambda: kar.Mogrifier(3),
+        lambda: kar.MinGRU(3),
+        lambda: kar.Skip(kar.GRUCell(3), go_backwards=True),
+        lambda: kar.RNN(keras.layers.GRUCell(3)),
+        lambda: keras.layers.Bidirectional(kar.LSTM(3)),
+    ],
+    ids=["mogrifier", "linear", "skip", "of_keras_cell", "bidirectional"],
+)
+def test_masked_steps_may_hold_nan(layer):
+    mask = np.arange(5) < np.array([[2], [5], [1]])
+    trained = []
+    for missing in (0.0, np.nan):
+        keras.utils.set_random_seed(0)
+        inputs, present = keras.Input((None, 2)), keras.Input((None,), dtype="bool")
+        model = keras.Model([inputs, present], layer()(inputs, mask=present))
+        model.compile("sgd", "mse")
+        x = np.where(mask[..., None], np.linspace(-1, 1, 30).reshape(3, 5, 2), missing)
+        model.train_on_batch([x, mask], np.ones((3, model.output_shape[-1])))
+        trained.append(model.get_weights())
+    for zeros, nan in zip(*trained, strict=True):
+        np.testing.assert_allclose(nan, zeros, rtol=1e-6)
 
 
 @pytest.mark.skipif(keras.backend.backend() != "torch", reason="Keras's RematScope fails on JAX and TensorFlow")

@@ -17,6 +17,11 @@ def masked(step, zero_output_for_mask):
     return masked_step
 
 
+def without_masked(sequences, mask):
+    """Returns sequences with zeros in masked steps: NaN there would reach the gradient of the weights."""
+    return _where(mask, sequences, 0)
+
+
 def _where(mask, new, old):
     # A cell from elsewhere may have a matrix as a state.
     for _ in range(len(new.shape) - len(mask.shape)):

@@ -14,6 +14,7 @@ from keras_adaptive_rnn._keras import get_mask, let_masks_through, shares_object
 from keras_adaptive_rnn._types import Regularizer, Tensor
 from keras_adaptive_rnn.cells.bases.any_cell import as_list, check_is_cell
 from keras_adaptive_rnn.cells.bases.cell import Cell
+from keras_adaptive_rnn.engine.masking import without_masked
 from keras_adaptive_rnn.loop import decisions, linear, schedules
 from keras_adaptive_rnn.loop.cell_runner import CellRunner, known_rows
 from keras_adaptive_rnn.loop.stateful import StatefulStates
@@ -53,6 +54,7 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
         - A masked step repeats the previous output on every backend, and a masked first step the first initial state
           (in Keras on JAX, any masked step repeats the first state, even where that is not the output).
         - `unroll` treats masks like the loop, on every backend.
+        - Masked steps may hold anything: with NaN in them, gradients are as with zeros (in Keras, they are NaN).
         - With `stateful`, the states are kept between batches in `fit` and `predict` on JAX, and in mixed precision on
           PyTorch, too. `reset_state()` restores the cell's initial state, which remains trained if it is a weight, even
           in a stack. The states are saved in the `.keras` file.
@@ -315,6 +317,7 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
             mask = get_mask(sequences)
         if mask is not None:
             mask = _arguments.mask(self, mask, sequences)
+            sequences = without_masked(sequences, mask)
 
         last_output, outputs, states, decided = self._run(sequences, states, mask, bool(training))
 
