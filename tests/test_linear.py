@@ -147,3 +147,38 @@ def test_second_derivatives():
     for associative in (False, True):
         assert torch.autograd.gradcheck(lambda *t, k=associative: engine.linear_scan(*t, k), tensors)
         assert torch.autograd.gradgradcheck(lambda *t, k=associative: engine.linear_scan(*t, k), tensors)
+
+
+def large_then_zero(scale):
+    x = np.zeros((2, 6, 3), "float32")
+    x[:, :3] = scale * np.random.default_rng(0).normal(size=(2, 3, 3))
+    return x
+
+
+@pytest.mark.parametrize("dtype", ["float32", "mixed_float16", "mixed_bfloat16"])
+@pytest.mark.parametrize("schedule", ["steps", "scan"])
+def test_an_mlstm_divides_by_no_zero(schedule, dtype):
+    """The query of zeros is zero, and so is, after a large gate, the number that the denominator is at least."""
+    # The memory of float16 does not hold the squares of much larger numbers.
+    x = large_then_zero(30 if dtype == "mixed_float16" else 1000)
+    layer = kar.MLSTM(8, return_sequences=True, schedule=schedule, dtype=dtype, seed=0)
+    outputs = ops.convert_to_numpy(ops.cast(layer(x), "float32"))
+    assert np.isfinite(outputs).all()
+    assert not outputs[:, 3:].any()
+    if dtype == "float32":
+        model = keras.Sequential([keras.Input((6, 3)), layer])
+        model.compile("sgd", "mae")
+        model.train_on_batch(x, np.ones((2, 6, 8)))
+        assert all(np.isfinite(weight).all() for weight in model.get_weights())
+
+
+@pytest.mark.parametrize("schedule", ["steps", "scan"])
+def test_gated_delta_net_normalizes_in_half_precision(schedule):
+    """Squares of large numbers are infinite there, and the small number added to those of zeros vanishes."""
+    x, layers = large_then_zero(500), {}
+    for dtype in ("float32", "mixed_float16"):
+        layers[dtype] = kar.GatedDeltaNet(256, return_sequences=True, schedule=schedule, dtype=dtype, seed=0)
+        layers[dtype].build((None, None, 3))
+        layers[dtype].set_weights(layers["float32"].get_weights())
+    precise, half = (ops.convert_to_numpy(ops.cast(layer(x), "float32")) for layer in layers.values())
+    np.testing.assert_allclose(half, precise, atol=0.02 * np.abs(precise).max())

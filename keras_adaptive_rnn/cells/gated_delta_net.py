@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn._precision import precise
 from keras_adaptive_rnn._products import plain_matmul
 from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn.cells.bases.compared import Compared
@@ -132,11 +133,11 @@ class GatedDeltaNetCell(MatrixMemoryCell):
         return read, [s]
 
     def read_out(self, h, g, run):
-        h = self.heads(h)
+        h = precise(self.heads(h))
         # Not `ops.mean`, which returns float32 for float64.
         mean_square = _sum_of_squares(h, EPSILON) / self.head_size
         h = h * ops.rsqrt(mean_square) * ops.cast(self.gain, h.dtype)
-        return g * ops.reshape(h, ops.shape(g))
+        return g * ops.reshape(ops.cast(h, g.dtype), ops.shape(g))
 
 
 def inverse_of_one_plus(lower):
@@ -162,7 +163,8 @@ def softplus_inverse(x):
 
 
 def _unit(x):
-    return x * ops.rsqrt(_sum_of_squares(x, EPSILON / x.shape[-1]))
+    wide = precise(x)
+    return ops.cast(wide * ops.rsqrt(_sum_of_squares(wide, EPSILON / x.shape[-1])), x.dtype)
 
 
 def _sum_of_squares(x, each):

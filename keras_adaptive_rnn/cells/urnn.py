@@ -7,6 +7,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn._precision import precise
 from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn.cells.bases.gated import GatedCell
 from keras_adaptive_rnn.initializers import Drawn
@@ -109,11 +110,9 @@ class URNNCell(GatedCell):
         return h, [h]
 
     def mod_relu(self, z, run):
-        # At least in float32, as squares overflow or vanish in half precision.
-        precise = "float64" if "float64" in str(z.dtype) else "float32"
-        re, im = self.split(ops.cast(z, precise))
+        re, im = self.split(precise(z))
         square = re * re + im * im
         modulus = ops.sqrt(ops.where(square > LEAST, square, LEAST))
-        scale = ops.relu(modulus + ops.cast(self.bias_layer.value(run), precise)) / modulus
+        scale = ops.relu(modulus + precise(self.bias_layer.value(run))) / modulus
         run.sow(self, modulus=scale * modulus)
         return ops.cast(ops.concatenate([scale * re, scale * im], axis=-1), z.dtype)

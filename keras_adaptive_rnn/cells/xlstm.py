@@ -6,6 +6,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn._precision import precise
 from keras_adaptive_rnn._products import plain_matmul
 from keras_adaptive_rnn._types import Activation
 from keras_adaptive_rnn.cells.bases.compared import Compared
@@ -15,6 +16,8 @@ from keras_adaptive_rnn.cells.bases.matrix_memory import NEVER, MatrixMemoryCell
 FORGET_GATES = ("sigmoid", "exponential")
 # Of the heads of an mLSTM, the first and the last.
 FORGET_BIASES = (3.0, 6.0)
+# The least number by which what is read is divided.
+LEAST = 1e-6
 
 
 def _log_forget(f, kind):
@@ -115,7 +118,8 @@ class MLSTMCell(MatrixMemoryCell):
       h_t = o_t \odot \frac{q_t C_t}{\max(|q_t n_t^\top|, 1)}$$
 
     for each head of $d$ units, whose gates $i_t, f_t$ are numbers. The states hold $C$ and $n$ divided by $\exp(m_t)$,
-    where $m_t = \max(\log f_t + m_{t-1}, \log i_t, 0)$, so that no exponential overflows; $h$ is the same.
+    where $m_t = \max(\log f_t + m_{t-1}, \log i_t, 0)$, so that no exponential overflows; $h$ is the same. So divided,
+    the denominator is at least $10^{-6}$, which the authors' code adds to it.
 
     Nothing depends on $h_{t-1}$: `keras_adaptive_rnn.layers.RNN` computes what the gates are at all steps at once, and
     the memory in chunks of 64 steps, a few matrix products each (`schedule="scan"`).
@@ -234,5 +238,6 @@ class Spaced(keras.initializers.Initializer):
 
 
 def _normalized(read, normalizer, m):
-    least = ops.exp(-m)
-    return read / (least + ops.relu(ops.abs(normalizer) - least))[..., None]
+    wide, normalizer, m = map(precise, (read, normalizer, m))
+    least = LEAST + ops.relu(ops.exp(-m) - LEAST)
+    return ops.cast(wide / (least + ops.relu(ops.abs(normalizer) - least))[..., None], read.dtype)

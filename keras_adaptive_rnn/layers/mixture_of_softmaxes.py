@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments, engine, initializers
 from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn._precision import precise, precise_dtype
 from keras_adaptive_rnn._types import Initializer
 from keras_adaptive_rnn.layers.tied_embedding import TiedEmbedding
 from keras_adaptive_rnn.layers.vocabulary_output import VocabularyOutput
@@ -99,11 +100,11 @@ class MixtureOfSoftmaxes(VocabularyOutput):
         latent = self.latent(inputs)
         if training and self.dropout:
             latent = latent * self.draw_factors(ops.shape(latent))
-        log_priors = ops.log_softmax(self.precise(self.prior(inputs)), axis=-1)
+        log_priors = ops.log_softmax(precise(self.prior(inputs)), axis=-1)
         # One expert after the other: all at once would need `experts` times the memory of the output.
         mixed = None
         for k, expert in enumerate(ops.split(latent, self.experts, axis=-1)):
-            logits = self.temperature * self.precise(self.embedding(expert, reverse=True))
+            logits = self.temperature * precise(self.embedding(expert, reverse=True))
             log_p = ops.log_softmax(logits, axis=-1) + log_priors[..., k : k + 1]
             mixed = log_p if mixed is None else log_add_exp(mixed, log_p)
         return ops.log(ops.exp(mixed) + self.epsilon) if self.epsilon else mixed
@@ -117,7 +118,7 @@ class MixtureOfSoftmaxes(VocabularyOutput):
         return (*input_shape[:-1], self.vocabulary_size)
 
     def compute_output_spec(self, inputs, training=False):
-        return keras.KerasTensor(self.compute_output_shape(inputs.shape), dtype=self.precise_dtype())
+        return keras.KerasTensor(self.compute_output_shape(inputs.shape), dtype=precise_dtype(self.compute_dtype))
 
 
 def log_add_exp(a, b):

@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments, initializers
 from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn._precision import precise, precise_dtype
 from keras_adaptive_rnn._types import Initializer
 from keras_adaptive_rnn.layers.mixture_of_softmaxes import log_add_exp
 from keras_adaptive_rnn.layers.tied_embedding import TiedEmbedding
@@ -137,12 +138,12 @@ class PointerGenerator(VocabularyOutput):
         attention = ops.softmax(self._scores(states, encoded, encoded_mask), axis=-1)
         context = ops.matmul(ops.cast(attention, self.compute_dtype), encoded)
         read = [context, states] if inputs is None else [context, states, ops.cast(inputs, self.compute_dtype)]
-        switch = self.precise(self.switch(ops.concatenate(read, axis=-1)))
+        switch = precise(self.switch(ops.concatenate(read, axis=-1)))
         logits = self.embedding(self.latent(ops.concatenate([states, context], axis=-1)), reverse=True)
 
         # A sum over segments would hold less, but not be exported for batches of any size.
         words = ops.one_hot(ops.cast(source, "int32"), self.vocabulary_size + self.oov_words, dtype=attention.dtype)
-        generated = ops.log_sigmoid(switch) + ops.log_softmax(self.precise(logits), axis=-1)
+        generated = ops.log_sigmoid(switch) + ops.log_softmax(precise(logits), axis=-1)
         copied = ops.log_sigmoid(-switch) + ops.log(ops.maximum(ops.matmul(attention, words), FLOOR))
         inside, outside = copied[..., : self.vocabulary_size], copied[..., self.vocabulary_size :]
         log_p = ops.concatenate([log_add_exp(generated, inside), outside], axis=-1)
@@ -155,7 +156,7 @@ class PointerGenerator(VocabularyOutput):
             scores = ops.matmul(query, ops.swapaxes(key, 1, 2))
         else:
             scores = self.score(ops.tanh(query[:, :, None] + key[:, None]))[..., 0]
-        scores = self.precise(scores)
+        scores = precise(scores)
         if mask is None:
             return scores
         # Finite, as a source may be masked as a whole.
@@ -169,5 +170,5 @@ class PointerGenerator(VocabularyOutput):
     def compute_output_spec(self, states, encoded, source, inputs=None, encoded_mask=None):
         shapes = self.compute_output_shape(states.shape)
         if not self.return_p_gen:
-            return keras.KerasTensor(shapes, dtype=self.precise_dtype())
-        return tuple(keras.KerasTensor(shape, dtype=self.precise_dtype()) for shape in shapes)
+            return keras.KerasTensor(shapes, dtype=precise_dtype(self.compute_dtype))
+        return tuple(keras.KerasTensor(shape, dtype=precise_dtype(self.compute_dtype)) for shape in shapes)

@@ -1,7 +1,6 @@
 """What the output layers over a vocabulary share."""
 
 import keras
-from keras import ops
 
 from keras_adaptive_rnn import _arguments, initializers
 from keras_adaptive_rnn.layers.feed_forward import FeedForward
@@ -47,10 +46,3 @@ class VocabularyOutput(FeedForward):
         return keras.layers.Dense(
             units, kernel_initializer=initializer, name=name, dtype=self.dtype_policy, **arguments
         )
-
-    def precise_dtype(self):
-        """Returns the dtype of log-probabilities, which half precision would round too much."""
-        return keras.backend.result_type(self.compute_dtype, "float32")
-
-    def precise(self, x):
-        return ops.cast(x, self.precise_dtype())

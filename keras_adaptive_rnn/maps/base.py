@@ -8,6 +8,7 @@ from keras import ops, tree
 
 from keras_adaptive_rnn import _arguments, _run, initializers
 from keras_adaptive_rnn._keras import AutocastScope, delete_variable
+from keras_adaptive_rnn._precision import precise, precise_dtype
 from keras_adaptive_rnn._saving import StoredByCell
 from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
@@ -150,8 +151,8 @@ class LinearMap(StoredByCell, _arguments.DeclaredArguments, keras.layers.Layer):
 
         def draw(full_shape, dtype=None):
             # An orthogonal matrix cannot be computed in half precision.
-            drawn_in = "float32" if keras.backend.standardize_dtype(dtype) in ("float16", "bfloat16") else dtype
-            drawn = [initializers.reseeded(initializer, "block", k)(shape, dtype=drawn_in) for k in range(copies)]
+            wide = precise_dtype(dtype)
+            drawn = [initializers.reseeded(initializer, "block", k)(shape, dtype=wide) for k in range(copies)]
             return ops.cast(ops.reshape(ops.stack(drawn), full_shape), dtype)
 
         self.matrix_shapes[name] = shape if copies == 1 else (copies, *shape)
@@ -246,12 +247,11 @@ class LinearMap(StoredByCell, _arguments.DeclaredArguments, keras.layers.Layer):
 
     def normalized(self, kernel, gain=None):
         """Returns `kernel` with its columns scaled to the norms `gain`, or to one."""
-        # At least in float32, as squares overflow or vanish in half precision. A column of zeros remains zero.
-        precise = "float64" if "float64" in str(kernel.dtype) else "float32"
-        wide = ops.cast(kernel, precise)
+        wide = precise(kernel)
+        # A column of zeros remains zero.
         wide = wide * ops.rsqrt(ops.clip(ops.sum(ops.square(wide), axis=-2, keepdims=True), 1e-24, np.inf))
         if gain is not None:
-            wide = wide * ops.expand_dims(ops.cast(gain, precise), -2)
+            wide = wide * ops.expand_dims(precise(gain), -2)
         return ops.cast(wide, kernel.dtype)
 
     def prepare(self, run):

@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn._precision import precise
 from keras_adaptive_rnn.cells import LSTMCell
 from keras_adaptive_rnn.cells.bases import any_cell
 
@@ -87,4 +88,4 @@ class MaskedMean(keras.layers.GlobalAveragePooling1D):
 
 def probabilities(logits):
     """Returns the softmax in float32 or better: half precision keeps only two or three digits of a probability."""
-    return ops.softmax(ops.cast(logits, keras.backend.result_type(logits.dtype, "float32")))
+    return ops.softmax(precise(logits))

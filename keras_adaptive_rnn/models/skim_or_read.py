@@ -12,6 +12,7 @@ from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._freezing import freeze_parts
 from keras_adaptive_rnn._keras import register_on_torch
+from keras_adaptive_rnn._precision import precise_dtype
 from keras_adaptive_rnn._types import Tensor
 from keras_adaptive_rnn.layers import RNN
 from keras_adaptive_rnn.models import arrays
@@ -102,7 +103,7 @@ class SkimOrRead(TextClassifier):
         self.threshold = (0.9 if decide == "threshold" else 0.5) if threshold is None else threshold
 
         # Probabilities in half precision have two or three digits.
-        policy, precise = self.dtype_policy, keras.backend.result_type(self.compute_dtype, "float32")
+        policy, precise = self.dtype_policy, precise_dtype(self.compute_dtype)
         embedding = functools.partial(keras.layers.Embedding, mask_zero=self.mask_zero, dtype=policy)
         dense = functools.partial(keras.layers.Dense, dtype=policy)
         activation = functools.partial(keras.layers.Activation, dtype=precise)

@@ -2,10 +2,10 @@
 
 import math
 
-import keras
 from keras import ops
 
 from keras_adaptive_rnn import _arguments, engine, maps
+from keras_adaptive_rnn._precision import precise
 from keras_adaptive_rnn._products import plain_matmul
 from keras_adaptive_rnn.cells.bases.linear import LinearCell
 
@@ -101,14 +101,11 @@ class MatrixMemoryCell(LinearCell):
         queries, keys, values, *gates = (
             _chunked(c, neutral, chunks, size) for c, neutral in zip(coefficients, self.neutral, strict=True)
         )
-        narrow = keras.backend.standardize_dtype(values.dtype) in ("float16", "bfloat16")
 
         def chunk(memories, values, others):
             queries, keys, *gates = others
-            given = [queries, keys, *values, *gates], memories
-            if narrow:
-                # Sums over a chunk lose digits in half precision.
-                given = ([ops.cast(x, "float32") for x in tensors] for tensors in given)
+            # Sums over a chunk lose digits in half precision.
+            given = ([precise(x) for x in tensors] for tensors in ([queries, keys, *values, *gates], memories))
             read, new = self.recur_chunk(*given)
             return [ops.cast(x, m.dtype) for x, m in zip(new, memories, strict=True)], [ops.cast(read, values[0].dtype)]
 
