@@ -100,5 +100,6 @@ def _held(outputs, before, mask, associative):
     """Returns outputs of which a masked one repeats the one before it, itself a linear recurrence."""
     if mask is None:
         return outputs
-    kept = ops.broadcast_to(ops.cast(ops.logical_not(mask), outputs.dtype), ops.shape(outputs))
-    return engine.linear_scan(kept, ops.where(mask, outputs, 0), before, associative)
+    # Not a cast of `logical_not`, which is of double precision in the ONNX files of JAX.
+    kept = 1.0 - ops.broadcast_to(ops.cast(mask, outputs.dtype), ops.shape(outputs))
+    return engine.linear_scan(kept, ops.where(mask, outputs, 0.0), before, associative)
