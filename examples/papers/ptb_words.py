@@ -69,17 +69,16 @@ STUDY = _study.Study(
     "the epochs to do so: up to the sixth, the plain LSTM is as good. With the same training, the Mogrifier is better "
     "by 2.6 ± 0.4, and ahead from the first epoch on. The adaptive LSTM (0.7 ± 0.4 better), the low-rank LSTM (0.1 ± "
     "0.4 worse) and the recurrent highway network (0.7 ± 0.5 worse) cannot be told from the Mogrifier. The "
-    "multiplicative LSTM (two seeds) is no better than AWD-LSTM, and the low-rank GRU (one seed) is 4 to 5 worse. "
-    "Without weight normalization and bounded norms, its paper's remedies for instability, the low-rank GRU diverged "
-    "in the fourth epoch and ended at 211. Dropout is not quite the same for all: these five drop a quarter of the "
-    "state, not recurrent weights. The evaluation methods rank as in the papers: dynamic evaluation, Monte Carlo "
-    "dropout, one pass. Monte Carlo dropout takes 1.0 % off an AWD-LSTM, as in the papers, and 1.4 to 2.5 % off the "
-    "Mogrifier and the plain, adaptive, low-rank and multiplicative LSTMs, but next to nothing off the highway network "
-    "and the low-rank GRU. Dynamic evaluation takes 16 to 26 % off all of them, more than in the papers: our models "
-    "have seen an eighth of the text, and keep learning from a test text that is two thirds as long. The tuned "
-    "temperature takes 1.5 % off the plain LSTM, and hardly helps the others: a model with that much dropout is not "
-    "overconfident. Of AWD-LSTM and the Mogrifier, the evaluated run is not the best one, but the first and the "
-    "second.",
+    "multiplicative LSTM is no better than AWD-LSTM, and the low-rank GRU is 4 to 5 worse (two seeds each). Without "
+    "weight normalization and bounded norms, its paper's remedies for instability, the low-rank GRU diverged in the "
+    "fourth epoch and ended at 211. Dropout is not quite the same for all: these five drop a quarter of the state, not "
+    "recurrent weights. The evaluation methods rank as in the papers: dynamic evaluation, Monte Carlo dropout, one "
+    "pass. Monte Carlo dropout takes 1.0 % off an AWD-LSTM, as in the papers, and 1.4 to 2.5 % off the Mogrifier and "
+    "the plain, adaptive, low-rank and multiplicative LSTMs, but next to nothing off the highway network and the "
+    "low-rank GRU. Dynamic evaluation takes 16 to 26 % off all of them, more than in the papers: our models have seen "
+    "an eighth of the text, and keep learning from a test text that is two thirds as long. The tuned temperature takes "
+    "1.5 % off the plain LSTM, and hardly helps the others: a model with that much dropout is not overconfident. Of "
+    "AWD-LSTM and the Mogrifier, the evaluated run is not the best one, but the first and the second.",
     pairs=(*((name, "LSTM") for name in NAMES[1:]), *((name, "AWD-LSTM") for name in NAMES[2:])),
 )
 # Units of the lower layer at ten million weights.
