@@ -247,6 +247,8 @@ def test_bad_data():
         SequenceRegressor(**SMALL).fit(x, 1e9 + x[:, 0])
     with pytest.raises(ValueError, match=r"`y` must have more than one class. Received: 'a' in every sample"):
         SequenceClassifier(**SMALL).fit(x, ["a"] * 20)
+    with pytest.raises(ValueError, match="`learning_rate` must be lower: the training has diverged"):
+        SequenceRegressor(**{**SMALL, "epochs": 5, "learning_rate": 1e38}).fit(x, x[:, 0])
     names = ["a_lag_1", "a_lag_2", "b_lag_1", "b_lag_3"]
     with pytest.raises(ValueError, match=re.escape("Received: lags [1, 2] of 'a', and [1, 3] of 'b'")):
         by_name(names)

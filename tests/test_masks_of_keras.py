@@ -53,18 +53,44 @@ def test_the_next_layer_gets_the_mask(name, how, tmp_path):
     ids=["mogrifier", "linear", "skip", "of_keras_cell", "bidirectional"],
 )
 def test_masked_steps_may_hold_nan(layer):
+    zeros, nan = (after_a_step(lambda x, present: layer()(x, mask=present), missing) for missing in (0.0, np.nan))
+    for expected, weight in zip(zeros, nan, strict=True):
+        np.testing.assert_allclose(weight, expected, rtol=1e-6)
+
+
+def penalized(x, present):
+    outputs = x + kar.GRU(2, return_sequences=True)(x, mask=present)
+    return kar.ActivationRegularization()(outputs, outputs, mask=present)[:, 0]
+
+
+def rebuilt(x, present):
+    states = kar.GRU(2, return_sequences=True)(x, mask=present)
+    return kar.SequenceAuxiliary(kar.GRUCell(2), 3, anchors=4, seed=0)(states, x, mask=present)[:, 0]
+
+
+def pointed_at(x, present):
+    states = kar.GRU(4, return_sequences=True)(x[:, :1])
+    source = keras.ops.cast(present, "int32")
+    return kar.layers.PointerGenerator(3, 2)(states, x, source, encoded_mask=present)[:, 0]
+
+
+@pytest.mark.parametrize("layer", [penalized, rebuilt, pointed_at])
+def test_masked_steps_that_a_layer_reads_may_hold_nan(layer):
+    zeros, nan = (after_a_step(layer, missing) for missing in (0.0, np.nan))
+    for expected, weight in zip(zeros, nan, strict=True):
+        np.testing.assert_allclose(weight, expected, rtol=1e-6)
+
+
+def after_a_step(layer, missing):
+    """Returns the weights of a model after a step of training on data whose masked steps hold what is `missing`."""
+    keras.utils.set_random_seed(0)
     mask = np.arange(5) < np.array([[2], [5], [1]])
-    trained = []
-    for missing in (0.0, np.nan):
-        keras.utils.set_random_seed(0)
-        inputs, present = keras.Input((None, 2)), keras.Input((None,), dtype="bool")
-        model = keras.Model([inputs, present], layer()(inputs, mask=present))
-        model.compile("sgd", "mse")
-        x = np.where(mask[..., None], np.linspace(-1, 1, 30).reshape(3, 5, 2), missing)
-        model.train_on_batch([x, mask], np.ones((3, model.output_shape[-1])))
-        trained.append(model.get_weights())
-    for zeros, nan in zip(*trained, strict=True):
-        np.testing.assert_allclose(nan, zeros, rtol=1e-6)
+    inputs, present = keras.Input((None, 2)), keras.Input((None,), dtype="bool")
+    model = keras.Model([inputs, present], layer(inputs, present))
+    model.compile("sgd", "mse")
+    x = np.where(mask[..., None], np.linspace(-1, 1, 30).reshape(3, 5, 2), missing)
+    model.train_on_batch([x, mask], np.ones((3, model.output_shape[-1])))
+    return model.get_weights()
 
 
 @pytest.mark.skipif(keras.backend.backend() != "torch", reason="Keras's RematScope fails on JAX and TensorFlow")

@@ -81,7 +81,8 @@ class Sequences:
 
         Raises:
             ValueError: The data is not usable (not finite, a level that float32 does not hold, ...), an argument has a
-                value that is not allowed, or `lags` and `newest_first` do not fit to the columns.
+                value that is not allowed, `lags` and `newest_first` do not fit to the columns, or the training has
+                diverged.
             TypeError: An argument has a wrong type.
         """
         candidate = self._candidate()
@@ -103,6 +104,11 @@ class Sequences:
                 epochs=epochs,
                 verbose=self.verbose,
                 callbacks=[keras.callbacks.LearningRateScheduler(lambda epoch, _: falling(rate, epoch / epochs))],
+            )
+        if not all(np.isfinite(weight).all() for weight in model.get_weights()):
+            raise ValueError(
+                "Argument `learning_rate` must be lower: the training has diverged, to weights that are not finite. "
+                f"Received: learning_rate={rate:g}"
             )
         self.history_ = {**history.history, "epoch": len(history.epoch)}
         self.model_ = keras.Sequential([keras.Input(model.input_shape[1:]), *model.layers, *last_layers(data)])

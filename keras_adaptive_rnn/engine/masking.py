@@ -18,7 +18,7 @@ def masked(step, zero_output_for_mask):
 
 
 def without_masked(sequences, mask):
-    """Returns sequences with zeros in masked steps: NaN there would reach the gradient of the weights."""
+    """Returns sequences with zeros in masked steps: NaN there would reach gradients, even times zero."""
     return _where(mask, sequences, 0)
 
 

@@ -5,6 +5,7 @@ from keras import ops
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._keras import get_mask
+from keras_adaptive_rnn.engine.masking import without_masked
 from keras_adaptive_rnn.layers.feed_forward import FeedForward
 
 
@@ -69,11 +70,10 @@ class ActivationRegularization(FeedForward):
             mask = _arguments.mask(self, mask, dropped)
         if training:
             # Squares and means do not fit into half precision.
-            kept = None if mask is None else ops.cast(ops.expand_dims(mask, -1), "float32")
-            pairs = None if kept is None else kept[:, 1:] * kept[:, :-1]
+            pairs = None if mask is None else ops.logical_and(mask[:, 1:], mask[:, :-1])
             raw = ops.cast(raw, "float32")
             self.add_loss(
-                self.activation * _mean_square(ops.cast(dropped, "float32"), kept)
+                self.activation * _mean_square(ops.cast(dropped, "float32"), mask)
                 + self.temporal * _mean_square(raw[:, 1:] - raw[:, :-1], pairs)
             )
         return dropped
@@ -85,11 +85,10 @@ class ActivationRegularization(FeedForward):
         return tuple(dropped_shape)
 
 
-def _mean_square(x, kept):
-    """Returns the mean of the squares of `x` `[batch, time, units]` where `kept` `[batch, time, 1]` is 1; 0 of none."""
-    if kept is None:
-        total, count = ops.square(x), ops.prod(ops.shape(x))
+def _mean_square(x, mask):
+    """Returns the mean of the squares of `x` `[batch, time, units]` where `mask` `[batch, time]` is true; 0 of none."""
+    if mask is None:
+        count = ops.prod(ops.shape(x))
     else:
-        # Not a product: what is masked may be infinite.
-        total, count = ops.where(kept > 0, ops.square(x), 0.0), ops.sum(kept) * x.shape[-1]
-    return ops.sum(total) / ops.maximum(ops.cast(count, "float32"), 1.0)
+        x, count = without_masked(x, mask), ops.sum(ops.cast(mask, "float32")) * x.shape[-1]
+    return ops.sum(ops.square(x)) / ops.maximum(ops.cast(count, "float32"), 1.0)

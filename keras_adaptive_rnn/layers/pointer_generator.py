@@ -7,6 +7,7 @@ from keras_adaptive_rnn import _arguments, initializers
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._precision import precise, precise_dtype
 from keras_adaptive_rnn._types import Initializer
+from keras_adaptive_rnn.engine.masking import without_masked
 from keras_adaptive_rnn.layers.mixture_of_softmaxes import log_add_exp
 from keras_adaptive_rnn.layers.tied_embedding import TiedEmbedding
 from keras_adaptive_rnn.layers.vocabulary_output import VocabularyOutput
@@ -135,6 +136,9 @@ class PointerGenerator(VocabularyOutput):
 
     def call(self, states, encoded, source, inputs=None, encoded_mask=None):
         states, encoded = (ops.cast(x, self.compute_dtype) for x in (states, encoded))
+        if encoded_mask is not None:
+            encoded_mask = _arguments.mask(self, encoded_mask, encoded, "encoded_mask")
+            encoded = without_masked(encoded, encoded_mask)
         attention = ops.softmax(self._scores(states, encoded, encoded_mask), axis=-1)
         context = ops.matmul(ops.cast(attention, self.compute_dtype), encoded)
         read = [context, states] if inputs is None else [context, states, ops.cast(inputs, self.compute_dtype)]
@@ -160,7 +164,7 @@ class PointerGenerator(VocabularyOutput):
         if mask is None:
             return scores
         # Finite, as a source may be masked as a whole.
-        return ops.where(_arguments.mask(self, mask, encoded, "encoded_mask")[:, None], scores, -1e9)
+        return ops.where(mask[:, None], scores, -1e9)
 
     def compute_output_shape(self, states_shape, encoded_shape=None, source_shape=None, inputs_shape=None):
         steps = tuple(states_shape[:-1])

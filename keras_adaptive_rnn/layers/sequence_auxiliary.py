@@ -10,6 +10,7 @@ from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._keras import get_mask
 from keras_adaptive_rnn.cells import StackedCells
 from keras_adaptive_rnn.cells.bases.any_cell import as_list, memory_states, output_size, split_sizes
+from keras_adaptive_rnn.engine.masking import without_masked
 from keras_adaptive_rnn.layers.feed_forward import FeedForward
 from keras_adaptive_rnn.loop.rnn import RNN
 
@@ -181,13 +182,14 @@ class SequenceAuxiliary(FeedForward):
         started = ops.reshape(self._taken(states, anchors - 1), (-1, states.shape[-1]))
         if self._reads_tokens:
             tokens = ops.take_along_axis(ops.cast(sequence, "int32"), places, axis=1)
-            window = ops.reshape(tokens, (-1, self.length))
+            window = without_masked(ops.reshape(tokens, (-1, self.length)), inside)
             reads = ops.one_hot(window, self.classes, dtype=self.compute_dtype)
         else:
-            window = ops.reshape(self._taken(sequence, places), (-1, self.length, self.classes))
+            vectors = ops.reshape(self._taken(sequence, places), (-1, self.length, self.classes))
+            window = without_masked(vectors, inside)
             reads = ops.cast(window, self.compute_dtype)
         if not self.first_given:
-            reads = ops.where(ops.expand_dims(inside, -1), reads, ops.zeros_like(reads))
+            reads = without_masked(reads, inside)
             reads = ops.concatenate([ops.zeros_like(reads[:, :1]), reads[:, :-1]], axis=1)
         outputs = self.decoder(reads, initial_state=self._initial_states(started), mask=inside, training=True)
         outputs = ops.cast(self.output_layer(outputs), "float32")
