@@ -4,6 +4,7 @@ import json
 import math
 import os
 import re
+import time
 
 import numpy as np
 import pytest
@@ -407,6 +408,16 @@ def test_a_cell_that_starts_slowly_and_wins_in_the_end_is_found(tmp_path, monkey
     assert found.winner == "min_gru"
     assert {"lstm", "min_gru"} < {row["name"] for row in found.results["rows"]}
     assert len(found.results["behind"]) == 1
+
+
+def test_longer_trainings_take_more_minutes_than_were_given(tmp_path, monkeypatch):
+    """What is done before any training, such as to fit what needs no network, takes its time again."""
+    monkeypatch.setitem(strategies.LEARNERS, "direct", Scripted)
+    settings = {"weights": 300, "minutes": 1, "trials": 2, "seeds": 2, "depth": 1, "batch_size": 32, "seed": 0}
+    settings = experiment.validate_settings(["lstm", "gru"], equal="weights", memory=False, **settings)
+    begun = time.perf_counter() - 58
+    found = experiment.run(from_arrays(*task()), settings, tmp_path, verbose=False, begun=begun)
+    assert int(re.search(r"Train longer with --minutes (\d+) or so", found.recommendation)[1]) > 1
 
 
 def test_what_needs_no_network_is_scored_by_the_same_samples():

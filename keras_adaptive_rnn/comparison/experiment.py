@@ -349,9 +349,10 @@ class Experiment:
         count = -(-len(self.data.x["train"]) // self.size)
         samples = {part: len(self.data.x[part]) for part in ("validation", "test")}
         given = (count, self.trainings, settings["trials"], samples, self.workers.at_once)
-        left = total - self.elapsed() - FINISH - of_folds - self.builds_of_folds(times)
-        if self.data.one_step is not None:
-            left = ONE_STEP * (left - max(each["build"] for each in times.values()))
+        building = self.elapsed()
+        others = building + self.besides(times, of_folds)
+        share = 1 if self.data.one_step is None else ONE_STEP
+        left = share * (total - others)
         names, chosen = affordable(times, left, *given)
         of_chosen = {name: times[name] for name in names}
         extras = {"quantiles": self.data.series is not None, "memory": settings["memory"]}
@@ -366,14 +367,21 @@ class Experiment:
         every = {name: times.get(name, mean_of(times)) for name in self.candidates}
         left_out = [name for name in self.candidates if name not in names]
         is_short = chosen["final"]["steps"] < decent(count)
+
+        def minutes_needed(times, others):
+            """Returns the minutes in which cells can be trained decently, after so many seconds of other work."""
+            return (others + seconds_needed(times, *given) / share) / 60
+
+        building += sum(every[name]["build"] for name in every if name not in times)
+        of_all = minutes_needed(every, building + self.besides(every, of_folds))
         return {
             "units": self.units,
             "times": {name: times[name] for name in names},
             "cells": names,
             "left_out": left_out,
             "minutes": {
-                "all cells": minutes_needed(every, *given) if left_out else None,
-                "these cells": minutes_needed({name: every[name] for name in names}, *given) if is_short else None,
+                "all cells": max(of_all, building / BUILD / 60) if left_out else None,
+                "these cells": minutes_needed(of_chosen, others) if is_short else None,
             },
             **extras,
             "schedule": chosen,
@@ -394,6 +402,16 @@ class Experiment:
         """Returns what it takes to build the better cells for the earlier cuts."""
         slowest = slowest_of(times, finalists(len(times)))
         return len(self.data.earlier) * sum(each["build"] for each in slowest)
+
+    def besides(self, times, of_folds):
+        """Returns the seconds that are taken neither to build the models at first, nor to search and train.
+
+        Args:
+            times: What each cell takes.
+            of_folds: What the references of earlier cuts take.
+        """
+        row_by_row = 0 if self.data.one_step is None else max(each["build"] for each in times.values())
+        return FINISH + of_folds + self.builds_of_folds(times) + row_by_row
 
     def elapsed(self):
         return time.perf_counter() - self.begun
@@ -803,12 +821,6 @@ def batched(names, size):
 def mean_of(times):
     """Returns the mean of each time over the cells."""
     return {key: float(np.mean([each[key] for each in times.values()])) for key in next(iter(times.values()))}
-
-
-def minutes_needed(times, *given):
-    """Returns the minutes in which cells can be built and trained decently."""
-    build = sum(each["build"] for each in times.values())
-    return max(build / BUILD, build + FINISH + seconds_needed(times, *given)) / 60
 
 
 def about_intervals(intervals):
