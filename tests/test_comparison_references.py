@@ -3,12 +3,15 @@
 import itertools
 import json
 import re
+import types
 
 import numpy as np
 import pytest
 
+import keras_adaptive_rnn as kar
 from keras_adaptive_rnn.__main__ import main
-from keras_adaptive_rnn.comparison import calendar, files, references
+from keras_adaptive_rnn.comparison import calendar, code, files, references
+from keras_adaptive_rnn.comparison.candidates import ModelShape, offered
 from keras_adaptive_rnn.comparison.data import PARTS, from_arrays, told
 from tests.backends import in_turns
 
@@ -177,6 +180,22 @@ def test_it_says_what_it_read(tmp_path):
     assert data.card["columns"][-3:] == ["holiday", "hour (sine)", "hour (cosine)"]
     assert "step" in read(path, group="shop", columns=["step"]).card["columns"]
     assert read(path, group="shop", columns=["size"]).card["read"]["columns"]["other"].startswith("left out: --columns")
+
+
+def test_the_code_says_which_rows_it_needs(tmp_path):
+    path = table(tmp_path, time=HOURS, load=np.sin(np.arange(900)), holiday=np.arange(900) % 3)
+    data = read(path, known=["holiday"], horizon=2)
+    learner = types.SimpleNamespace(
+        data=data,
+        shape=ModelShape(data.x["train"].shape[-1], data.vocabulary, data.outputs, 1),
+        candidate=offered()["gru"],
+        units=4,
+        recurrent=[kar.GRU(4)],
+        batch_size=32,
+    )
+    said = code.lines(learner, 0.003, 100, tmp_path, "load.csv")
+    assert "\n# The file must also hold the next 2 rows, with holiday.\nfound = " in said
+    compile(said, "code", "exec")
 
 
 def test_dates_that_order_nothing_are_doubtful(tmp_path):

@@ -27,7 +27,7 @@ def train(x_train, y_train):
     return model
 """
 ROWS = """\
-# The saved model: from a file to predictions.
+# The saved model: from a file to predictions.{needs}
 found = kar.comparison.Comparison({folder!r})
 for row in found.predict({file!r}):
     print(row)
@@ -48,8 +48,11 @@ def lines(learner, rate, steps, folder, file):
         file: Path of the data, or `None` if it was no file.
     """
     data = learner.data
-    use = (MODEL if file is None or data.is_text else ROWS).format(folder=str(folder), file=file)
-    reads = ""
+    needs, reads = "", ""
+    if data.card.get("reads", {}).get("known"):
+        rows = "next row" if data.card["horizon"] == 1 else f"next {data.card['horizon']} rows"
+        needs = comment(f"The file must also hold the {rows}, with {listed(data.card['reads']['known'])}.")
+    use = (MODEL if file is None or data.is_text else ROWS).format(folder=str(folder), file=file, needs=needs)
     if data.vocabulary is not None:
         layers = [
             'keras.Input((None,), dtype="int32")',
@@ -59,7 +62,7 @@ def lines(learner, rate, steps, folder, file):
         prepare = ""
     else:
         if "columns" in data.card:
-            reads = f" It reads windows [windows, steps, features] of {listed(data.card['columns'])}."
+            reads = comment(f"It reads windows [windows, steps, features] of {listed(data.card['columns'])}.")
         layers = [f"keras.Input((None, {learner.shape.features}))", "keras.layers.Normalization()"]
         prepare = "    model.layers[0].adapt(x_train)\n"
     for layer in learner.recurrent:
@@ -78,7 +81,7 @@ def lines(learner, rate, steps, folder, file):
     epochs = max(1, math.ceil(steps * learner.batch_size / len(data.x["train"])))
     return TEMPLATE.format(
         use=use,
-        reads="".join(f"\n# {line}" for line in textwrap.wrap(reads.strip(), 118)),
+        reads=reads,
         layers="\n            ".join(f"{layer}," for layer in layers),
         prepare=prepare,
         rate=rate,
@@ -86,3 +89,8 @@ def lines(learner, rate, steps, folder, file):
         batch_size=learner.batch_size,
         epochs=epochs,
     )
+
+
+def comment(text):
+    """Returns a text as lines of a comment, which follow another line."""
+    return "".join(f"\n# {line}" for line in textwrap.wrap(text, 118))
