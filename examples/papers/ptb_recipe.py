@@ -44,8 +44,12 @@ STUDY = ptb_words.study_of(
     "is trained by Adam, weights averaged over the last quarter; all others differ from it in what their name says. "
     "SGD has a rate of 30, without annealing, and gradients clipped to a norm of 0.25, as in AWD-LSTM. NT-ASGD begins "
     "to average when validation is worse than the best of all but the last two epochs.",
-    outcome="",
-    found="",
+    outcome="so far, three of thirteen models, with two seeds: after twelve epochs, tied weights are worth 16 points "
+    "(Melis et al.: 6), and DropConnect costs 5 ± 2",
+    found="After twelve epochs, AWD-LSTM has a test perplexity of 149.6 and 149.7. Without tied weights, which leaves "
+    "a third of the units for as many weights in all, it is 16 points worse with both seeds; in the paper of Melis et "
+    "al., whose models each have the best settings of their kind, 6. Without DropConnect, it is 6 and 3 points better: "
+    "this training is too short to overfit as the paper's does. The other ten models have not been run with two seeds.",
     pairs=(
         *((name, BASE) for name in NAMES if name != BASE and not name.startswith("SGD")),
         *((name, "SGD, without averaging") for name in NAMES if name.startswith("SGD, a") or name.endswith("ASGD")),
