@@ -372,15 +372,17 @@ class Experiment:
             """Returns the minutes in which cells can be trained decently, after so many seconds of other work."""
             return (others + seconds_needed(times, *given) / share) / 60
 
-        building += sum(every[name]["build"] for name in every if name not in times)
-        of_all = minutes_needed(every, building + self.besides(every, of_folds))
+        of_all = None
+        if left_out:
+            building += sum(every[name]["build"] for name in every if name not in times)
+            of_all = max(minutes_needed(every, building + self.besides(every, of_folds)), building / BUILD / 60)
         return {
             "units": self.units,
             "times": {name: times[name] for name in names},
             "cells": names,
             "left_out": left_out,
             "minutes": {
-                "all cells": max(of_all, building / BUILD / 60) if left_out else None,
+                "all cells": of_all,
                 "these cells": minutes_needed(of_chosen, others) if is_short else None,
             },
             **extras,
