@@ -170,7 +170,7 @@ MADE = {
 
 def kept(found, best):
     """Returns what is kept of a comparison."""
-    names = ("data", "settings", "verdict", "winner", "tied", "reference", "recommendation", "intervals", "notes")
+    names = ("data", "settings", "verdict", "winner", "tied", "baseline", "recommendation", "intervals", "notes")
     titles = {row["name"]: row["title"] for row in found.results["rows"]}
     more = {"table": found.table(), "winner title": titles[found.winner], "best": best}
     return {**{name: found.results[name] for name in names}, **more}
@@ -179,7 +179,7 @@ def kept(found, best):
 def line(name, result, others):
     """Returns the line of a comparison in the table: RMSE on the test part, and who was chosen on validation."""
     cells = [row for row in result["table"] if "units" in row]
-    references = [row for row in result["table"] if "units" not in row]
+    baselines = [row for row in result["table"] if "units" not in row]
     winner = next(row for row in cells if row["cell"] == result["winner title"])
 
     def shown(row, is_taken):
@@ -187,14 +187,14 @@ def line(name, result, others):
         text = f"{row['cell'].partition(' (')[0]} {row['test']:.3g}{error}"
         return f"**{text}**" if is_taken else text
 
-    by_reference = result["verdict"] == "reference"
+    by_baseline = result["verdict"] == "baseline"
     best = "" if result["best"] is None else f"{result['best']:.3g}"
     coverage = " / ".join(f"{each['coverage']:.0%}" for each in result["intervals"].values())
     theirs = [f"{others[each]['test']:.3g}" if each in others else "" for each in OTHERS]
     columns = [
         f"{name}, {result['data']['horizon']}",
-        shown(references[0], by_reference),
-        shown(winner, not by_reference),
+        shown(baselines[0], by_baseline),
+        shown(winner, not by_baseline),
         best,
         *theirs,
         coverage,
@@ -203,7 +203,7 @@ def line(name, result, others):
 
 
 OTHERS = ("LSTM of neuralforecast", "AutoETS")
-HEAD = ("series, rows ahead", "without a network", "cell", "best possible", *OTHERS, "within 80 / 95 %")
+HEAD = ("series, rows ahead", "best baseline", "cell", "best possible", *OTHERS, "within 80 / 95 %")
 
 
 def main(argv=None):

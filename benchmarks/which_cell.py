@@ -66,17 +66,15 @@ def figures(found):
 def line(name, results):
     """Returns the line of a comparison in the table."""
     rows = {row["name"]: row for row in results["rows"]}
-    # The first files call the cell with the best mean the winner, and know one forecast without a network.
+    # The first files call the cell with the best mean the winner, and know one baseline.
     lstm, ahead = rows["lstm"], rows[results.get("ahead", results["winner"])]
 
     def score(row):
         return f"{row['test_mean']:.3g} ± {row['test_error']:.1g}"
 
     tied = ", ".join(rows[cell]["title"] for cell in results["tied"]) or "none"
-    of_reference = (
-        results["references"][0]["test_mean"] if "references" in results else results["data"]["naive"]["test"]
-    )
-    return f"| {name} | {ahead['title']} | {tied} | {score(ahead)} | {score(lstm)} | {of_reference:.3g} |"
+    of_baseline = results["baselines"][0]["test_mean"] if "baselines" in results else results["data"]["naive"]["test"]
+    return f"| {name} | {ahead['title']} | {tied} | {score(ahead)} | {score(lstm)} | {of_baseline:.3g} |"
 
 
 def both(comparisons):
@@ -122,7 +120,7 @@ def main(argv=None):
     folder.mkdir(parents=True, exist_ok=True)
     RESULTS.mkdir(exist_ok=True)
     comparisons = {}
-    lines = ["| data, seed | ahead | within noise of it | test | test of the LSTM | without a model |"]
+    lines = ["| data, seed | ahead | within noise of it | test | test of the LSTM | best baseline |"]
     lines += ["| --- | --- | --- | ---: | ---: | ---: |"]
     for file, (make, arguments) in DATA.items():
         path = folder / file

@@ -18,7 +18,7 @@ from keras import ops
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn.__main__ import main
 from keras_adaptive_rnn.cells.bases.compared import Compared
-from keras_adaptive_rnn.comparison import candidates, files, measures, references, schedule, trials
+from keras_adaptive_rnn.comparison import baselines, candidates, files, measures, schedule, trials
 from keras_adaptive_rnn.comparison.data import PARTS, Data, from_arrays
 from keras_adaptive_rnn.comparison.experiment import Experiment
 from tests.backends import in_turns, nightly
@@ -328,7 +328,7 @@ def memory_task(samples=160):
 
 def test_a_cell_without_a_memory_loses(tmp_path, monkeypatch):
     # A logistic regression on the first steps would do as well.
-    monkeypatch.setattr(references, "installed", lambda package: False)
+    monkeypatch.setattr(baselines, "installed", lambda package: False)
     monkeypatch.setattr(schedule, "FEWEST", 30)
     monkeypatch.setattr(schedule, "DECENT", 30)
     monkeypatch.setattr(schedule, "LOWEST", 0.01)
@@ -339,7 +339,7 @@ def test_a_cell_without_a_memory_loses(tmp_path, monkeypatch):
     assert found.winner == "gru"
     assert "more than noise" in found.recommendation
     first, second, *others = found.table()
-    assert [row["cell"] for row in others] == [row["title"] for row in found.results["references"]]
+    assert [row["cell"] for row in others] == [row["title"] for row in found.results["baselines"]]
     assert first["cell"] == "GRU"
     assert first["validation"] < 0.4 < second["validation"]
     assert first["test accuracy"] > 0.8
@@ -405,7 +405,7 @@ def test_a_comparison_at_equal_time_of_numbers_for_each_step(tmp_path):
     assert found.results["measure"] == "RMSE"
     assert found.best_model().predict(x[:, :2], verbose=0).shape == (80, 2, 1)
     # In the unit of the target.
-    np.testing.assert_allclose(found.results["references"][0]["test_mean"], 100 * 2**0.5, rtol=0.3)
+    np.testing.assert_allclose(found.results["baselines"][0]["test_mean"], 100 * 2**0.5, rtol=0.3)
     assert all(row["weights"] <= 4 * 1.1 * 300 for row in found.results["rows"])
 
 

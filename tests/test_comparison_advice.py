@@ -14,8 +14,8 @@ from hypothesis import strategies as some
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn._command_line import without_logs
 from keras_adaptive_rnn.comparison import candidates, curves, experiment, schedule, statistics, strategies, trials
+from keras_adaptive_rnn.comparison.baselines import baseline_rows
 from keras_adaptive_rnn.comparison.data import from_arrays
-from keras_adaptive_rnn.comparison.references import references as without_network
 from tests.backends import in_turns
 
 pytestmark = in_turns
@@ -43,7 +43,7 @@ def falling(row, first, *scores):
     return {**row, "curves": [[[k, score] for k, score in enumerate((first, *scores), 1)] for _ in row["validation"]]}
 
 
-def reference(score, title="the last value", contributions=None):
+def baseline(score, title="the last value", contributions=None):
     return {"name": "last", "title": title, "validation": [score], "test": [score], "contributions": contributions}
 
 
@@ -120,7 +120,7 @@ def test_a_curve_that_still_falls_takes_the_place_of_a_winner():
 
 
 def test_a_short_training_names_no_winner():
-    found = statistics.recommend(rows(a=[1.0, 1.1], b=[3.0, 3.1]), "loss", [reference(0.5)], minutes=1, needed=3.2)
+    found = statistics.recommend(rows(a=[1.0, 1.1], b=[3.0, 3.1]), "loss", [baseline(0.5)], minutes=1, needed=3.2)
     assert found["verdict"] == "untrained"
     assert found["sentence"] == (
         "Not enough training to choose: the trainings are too short. Train longer with --minutes 4 or so. The model "
@@ -131,26 +131,25 @@ def test_a_short_training_names_no_winner():
 
 def test_what_no_cell_beats_is_recommended():
     given_rows = rows(lstm=[2.1, 2.1, 2.2], gru=[2.0, 1.9, 2.1])
-    found = statistics.recommend(given_rows, "loss", [reference(9.0, "the mean"), reference(0.5)])
-    assert (found["verdict"], found["reference"]) == ("reference", "last")
+    found = statistics.recommend(given_rows, "loss", [baseline(9.0, "the mean"), baseline(0.5)])
+    assert (found["verdict"], found["baseline"]) == ("baseline", "last")
     assert found["sentence"] == (
-        "Take the last value (validation loss 0.5), which needs no network: no cell beats it. Of the cells, GRU has 2, "
-        "no better."
+        "Take the last value (validation loss 0.5), a baseline: no cell beats it. Of the cells, GRU has 2, no better."
     )
     # Better, but the samples disagree.
-    found = statistics.recommend(given_rows, "loss", [reference(2.3, contributions=[[4.6, 0.0]])])
-    assert found["verdict"] == "reference"
+    found = statistics.recommend(given_rows, "loss", [baseline(2.3, contributions=[[4.6, 0.0]])])
+    assert found["verdict"] == "baseline"
     assert "GRU has 2, better by 0.3 (95 %:" in found["sentence"]
-    found = statistics.recommend(given_rows, "loss", [reference(2.9, contributions=[[2.9, 2.9]])])
+    found = statistics.recommend(given_rows, "loss", [baseline(2.9, contributions=[[2.9, 2.9]])])
     assert found["verdict"] in ("ahead", "tied")
-    assert "Without a network (the last value), the loss is 2.9." in found["sentence"]
+    assert "The best baseline, the last value, has a validation loss of 2.9." in found["sentence"]
 
 
 def test_one_seed_and_divergence():
     assert "one seed cannot tell" in statistics.recommend(rows(a=[1.0], b=[2.0]), "loss")["sentence"]
     assert "B, the next one, diverged" in statistics.recommend(rows(a=[1, 1], b=[None, 1]), "loss")["sentence"]
     assert "every cell diverged" in statistics.recommend(rows(a=[None, 1], b=[1, None]), "loss")["sentence"]
-    found = statistics.recommend(rows(a=[None, 1], b=[1, None]), "loss", [reference(3.0)])
+    found = statistics.recommend(rows(a=[None, 1], b=[1, None]), "loss", [baseline(3.0)])
     assert found["sentence"].startswith("Take the last value")
 
 
@@ -202,15 +201,15 @@ def random_rows(draw):
 
     cells = [row(k, seeds) for k in range(draw(some.integers(1, 4)))]
     behind = [row(k, 1) for k in range(len(cells), len(cells) + draw(some.integers(0, 2)))]
-    references = [reference(draw(SCORE), "nothing")] if draw(some.booleans()) else []
-    return cells, references, behind, draw(some.booleans()), draw(some.sampled_from((None, None, 12.3)))
+    baselines = [baseline(draw(SCORE), "nothing")] if draw(some.booleans()) else []
+    return cells, baselines, behind, draw(some.booleans()), draw(some.sampled_from((None, None, 12.3)))
 
 
 @settings(max_examples=300, deadline=None, database=None, derandomize=True)
 @given(random_rows())
 def test_no_recommendation_contradicts_itself(drawn):
-    cells, references, behind, more_training, needed = drawn
-    found = statistics.recommend(cells, "loss", references, 10, more_training, needed, behind)
+    cells, baselines, behind, more_training, needed = drawn
+    found = statistics.recommend(cells, "loss", baselines, 10, more_training, needed, behind)
     sentence, verdict = found["sentence"], found["verdict"]
     titles = {row["name"]: row["title"] for row in cells}
     claims = {
@@ -218,7 +217,7 @@ def test_no_recommendation_contradicts_itself(drawn):
         "tied": "Not told apart" in sentence,
         "one seed": "for now" in sentence,
         "untrained": "Not enough training" in sentence,
-        "reference": "needs no network" in sentence,
+        "baseline": ", a baseline: " in sentence,
         "diverged": "Nothing can be recommended" in sentence,
     }
     assert [name for name, claimed in claims.items() if claimed] == [verdict]
@@ -226,10 +225,10 @@ def test_no_recommendation_contradicts_itself(drawn):
     if verdict in ("untrained", "diverged"):
         assert not taken
     else:
-        assert taken == ["nothing" if verdict == "reference" else titles[found["winner"]]]
+        assert taken == ["nothing" if verdict == "baseline" else titles[found["winner"]]]
     assert ("ahead of" in sentence) <= (verdict == "ahead" and not found["tied"])
     assert ("--seeds" in sentence) <= (verdict in ("tied", "one seed"))
-    assert ("--minutes" in sentence) <= (verdict in ("tied", "untrained", "reference"))
+    assert ("--minutes" in sentence) <= (verdict in ("tied", "untrained", "baseline"))
     if verdict == "tied":
         steps = {row["name"]: row["step"] for row in cells}
         assert steps[found["winner"]] == min(steps[name] for name in (found["ahead"], *found["tied"]))
@@ -411,7 +410,7 @@ def test_a_cell_that_starts_slowly_and_wins_in_the_end_is_found(tmp_path, monkey
 
 
 def test_longer_trainings_take_more_minutes_than_were_given(tmp_path, monkeypatch):
-    """What is done before any training, such as to fit what needs no network, takes its time again."""
+    """What is done before any training, such as to fit the baselines, takes its time again."""
     monkeypatch.setitem(strategies.LEARNERS, "direct", Scripted)
     settings = {"weights": 300, "minutes": 1, "trials": 2, "seeds": 2, "depth": 1, "batch_size": 32, "seed": 0}
     settings = experiment.validate_settings(["lstm", "gru"], equal="weights", memory=False, **settings)
@@ -422,7 +421,7 @@ def test_longer_trainings_take_more_minutes_than_were_given(tmp_path, monkeypatc
 
 def test_what_needs_no_network_is_scored_by_the_same_samples():
     data = from_arrays(*task())
-    (whole, *_), (part, *_) = without_network(data), without_network(data, {"validation": 2, "test": 3})
+    (whole, *_), (part, *_) = baseline_rows(data), baseline_rows(data, {"validation": 2, "test": 3})
     (all_of_it,), (two,) = whole["contributions"], part["contributions"]
     assert two == [all_of_it[0], all_of_it[-1]]
     np.testing.assert_allclose(part["validation"], np.mean(two), rtol=1e-4)

@@ -208,7 +208,7 @@ def plot_adaptation_spectrum(values: np.ndarray, bins: int = 60, axes: Any = Non
     """
     axes = _started(axes)
     flat = np.reshape(values, (-1, values.shape[-1]))
-    edges = np.linspace(flat.min(), flat.max() or 1.0, bins + 1) if np.ptp(flat) else bins
+    edges = np.linspace(flat.min(), flat.max(), bins + 1) if np.ptp(flat) else bins
     weights = np.full(len(flat), 1 / len(flat))
     for k, column in enumerate(flat.T):
         axes.hist(column, edges, weights=weights, histtype="stepfilled", alpha=0.5, label=f"value {k + 1}")

@@ -1,8 +1,8 @@
 """Backtests by rolling origin: what would have been forecast behind earlier cuts of the same series."""
 
 from keras_adaptive_rnn._seeds import fold_in
+from keras_adaptive_rnn.comparison.baselines import baseline_rows
 from keras_adaptive_rnn.comparison.candidates import ModelShape
-from keras_adaptive_rnn.comparison.references import references
 from keras_adaptive_rnn.comparison.schedule import trial_seconds
 from keras_adaptive_rnn.comparison.statistics import mean_and_error
 from keras_adaptive_rnn.comparison.strategies import STRATEGIES
@@ -38,13 +38,13 @@ def fold(experiment, data, k, rows):
 
         return experiment.folder.once(f"trials/{row['name']}-fold{k}", train, ("score", "test", "figures", "rate"))
 
-    def without_networks():
-        found = references(data, samples)
+    def of_baselines():
+        found = baseline_rows(data, samples)
         return {"rows": [{name: row[name] for name in ("name", "title", "test", "figures")} for row in found]}
 
     cells = [{"name": row["name"], "title": row["title"], "test": record(row)["test"]} for row in rows]
-    progress.says(f"what needs no network, fold {k + 1}")
-    others = experiment.folder.once(f"references-fold{k}", without_networks, ("rows",))["rows"]
+    progress.says(f"the baselines, fold {k + 1}")
+    others = experiment.folder.once(f"baselines-fold{k}", of_baselines, ("rows",))["rows"]
     return of_cut(data, [*cells, *map(first_seed, others)])
 
 

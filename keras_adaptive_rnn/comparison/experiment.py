@@ -17,6 +17,7 @@ import numpy as np
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn.comparison import backtests, curves
+from keras_adaptive_rnn.comparison.baselines import baseline_rows, fit, not_compared
 from keras_adaptive_rnn.comparison.candidates import ModelShape, equal_sizes, resolve_candidates
 from keras_adaptive_rnn.comparison.code import lines
 from keras_adaptive_rnn.comparison.data import beside_the_model, from_arrays, told
@@ -25,7 +26,6 @@ from keras_adaptive_rnn.comparison.folder import Damaged, Folder, digest, fault_
 from keras_adaptive_rnn.comparison.intervals import about, conformal, pinball_losses
 from keras_adaptive_rnn.comparison.measures import latency, peak_megabytes, predict_seconds
 from keras_adaptive_rnn.comparison.progress import Progress
-from keras_adaptive_rnn.comparison.references import fit, not_compared, references
 from keras_adaptive_rnn.comparison.report import html
 from keras_adaptive_rnn.comparison.result import NEEDS, Comparison
 from keras_adaptive_rnn.comparison.schedule import (
@@ -52,7 +52,7 @@ from keras_adaptive_rnn.comparison.workers import Here, Problem, pickled, worker
 # Times of a step are equal if their logarithms differ by less, and no model gets more weights than so many times those
 # of the first cell.
 CLOSE, LARGEST = 0.1, 4
-ADVICE = ("verdict", "winner", "ahead", "tied", "differences", "reference")
+ADVICE = ("verdict", "winner", "ahead", "tied", "differences", "baseline")
 # Seconds to save the best model and to write the report, whose pictures need matplotlib.
 FINISH = 3
 # The share of the time that is left where a cell is trained once more, to forecast row by row.
@@ -260,11 +260,11 @@ class Experiment:
         try:
             with self.workers_of_team() as self.workers:
                 searched, rows, behind, earlier = self.searched_and_trained()
-                references = self.references()
-                advice = self.advice(rows, behind, references)
+                baselines = self.baselines()
+                advice = self.advice(rows, behind, baselines)
                 winner = next(row for row in rows if row["name"] == advice["winner"])
                 learned = self.learn_quantiles(winner)
-            self.finish(searched, rows, behind, earlier, references, advice, winner, learned)
+            self.finish(searched, rows, behind, earlier, baselines, advice, winner, learned)
         except KeyboardInterrupt as stop:
             stop.add_note(f"{self.done()} trials are kept in {self.folder.path}: the same call goes on from there.")
             raise
@@ -332,7 +332,7 @@ class Experiment:
         """Builds and measures as many models as there is time for, and decides what every trial will take."""
         settings, total = self.settings, 60 * self.settings["minutes"]
         # First, since what it takes is not known before.
-        self.progress.line("fitting what needs no network")
+        self.progress.line("fitting the baselines")
         self.fitted = fit(self.data)
         of_folds = len(self.data.earlier) * sum(each.seconds for each in self.fitted)
         times = {}
@@ -410,7 +410,7 @@ class Experiment:
 
         Args:
             times: What each cell takes.
-            of_folds: What the references of earlier cuts take.
+            of_folds: What the baselines of earlier cuts take.
         """
         row_by_row = 0 if self.data.one_step is None else max(each["build"] for each in times.values())
         return FINISH + of_folds + self.builds_of_folds(times) + row_by_row
@@ -702,33 +702,33 @@ class Experiment:
 
     # The result.
 
-    def references(self):
-        """Returns the rows that need no network."""
-        self.progress.says("what needs no network")
+    def baselines(self):
+        """Returns the rows of the baselines."""
+        self.progress.says("the baselines")
         scored = self.schedule["final"]["scored"]
-        made = self.folder.once("references", lambda: {"rows": references(self.data, scored, self.fitted)}, ("rows",))[
-            "rows"
-        ]
+        made = self.folder.once(
+            "baselines", lambda: {"rows": baseline_rows(self.data, scored, self.fitted)}, ("rows",)
+        )["rows"]
         # JSON has no infinity: a score that is none is `None` there.
         for row in [row for row in made if None in (*row["validation"], *row["test"])]:
             self.progress.warn(f"left out: {row['title']}, whose score is not finite")
             made.remove(row)
         return made
 
-    def advice(self, rows, behind, references):
+    def advice(self, rows, behind, baselines):
         """Returns what `recommend` does."""
         count = -(-len(self.data.x["train"]) // self.size)
         return recommend(
             rows,
             self.data.measure,
-            references,
+            baselines,
             minutes=self.settings["minutes"],
             more_training=self.schedule["final"]["steps"] < PASSES * count,
             needed=self.plan["minutes"]["these cells"],
             behind=behind,
         )
 
-    def finish(self, searched, rows, behind, earlier, references, advice, winner, learned):
+    def finish(self, searched, rows, behind, earlier, baselines, advice, winner, learned):
         """Writes the best models and the results."""
         data = self.data
         learner = self.best_learner(winner)
@@ -740,8 +740,8 @@ class Experiment:
         of_series = {"intervals": {}, "quantiles": False, "forecast": None, "notes": []}
         if data.series is not None:
             of_series = self.forecasts(learner, winner, outputs, learned)
-        folds = [*earlier, backtests.last(data, rows, references)]
-        for row in (*rows, *behind, *references):
+        folds = [*earlier, backtests.last(data, rows, baselines)]
+        for row in (*rows, *behind, *baselines):
             del row["contributions"]
             row["validation_mean"], row["validation_error"] = mean_and_error(row["validation"])
             row["test_mean"], row["test_error"] = mean_and_error(row["test"])
@@ -759,7 +759,7 @@ class Experiment:
             "plan": self.plan,
             "rows": sorted(rows, key=lambda row: or_inf(row["validation_mean"])),
             "behind": sorted(behind, key=lambda row: or_inf(row["validation_mean"])),
-            "references": sorted(references, key=lambda row: or_inf(row["validation_mean"])),
+            "baselines": sorted(baselines, key=lambda row: or_inf(row["validation_mean"])),
             "search": {name: each["trials"] for name, each in searched.items()},
             **{name: advice[name] for name in ADVICE},
             "recommendation": advice["sentence"],

@@ -69,7 +69,7 @@ def learning_curves(results):
             label = row["title"] if seeds > 1 else f"{row['title']} (one seed)"
             axes.plot(steps, means, "-" if k < len(colors()) else "--", color=color, label=label)
             axes.fill_between(steps, lowest, highest, color=color, alpha=0.15, lw=0)
-        best, (low, high) = results["references"][0], axes.get_ylim()
+        best, (low, high) = results["baselines"][0], axes.get_ylim()
         if 2 * low - high < best["validation_mean"] < 2 * high - low:
             # Farther away, it would press the curves together.
             axes.axhline(best["validation_mean"], color="0.5", ls=":", label=best["title"])
@@ -109,13 +109,13 @@ def last_forecasts(results):
 
 
 def errors(results):
-    """Draws the test RMSE by horizon and by hour, of the cell to take and of what needs no network; or returns `None`.
+    """Draws the test RMSE by horizon and by hour, of the cell to take and of the baselines; or returns `None`.
 
     Of the latter, there are the best one and the value a season ago, or the last value.
     """
-    references = results["references"]
+    baselines = results["baselines"]
     kept = [row for row in results["rows"] if row["name"] == results["winner"]]
-    kept += [row for row in references if row is references[0] or row["name"] in ("seasonal", "last_value")]
+    kept += [row for row in baselines if row is baselines[0] or row["name"] in ("seasonal", "last_value")]
     panels = [("by horizon", "row of the horizon", 1)] if results["forecast"]["horizon"] > 1 else []
     panels += [("by hour", "hour of the day", 0)] if kept[0]["figures"]["by hour"] else []
     if not panels:

@@ -22,7 +22,7 @@ th, td { padding: .35rem .55rem; text-align: right; border-bottom: 1px solid var
 th { white-space: normal; vertical-align: bottom; }
 th:first-child, td:first-child { text-align: left; }
 tr.winner td { background: var(--soft); font-weight: 600; }
-tr.reference td { font-style: italic; }
+tr.baseline td { font-style: italic; }
 tr.behind td { color: var(--faint); }
 .facts td { text-align: left; white-space: normal; vertical-align: top; }
 pre { background: var(--code); padding: 1rem; overflow-x: auto; font-size: .9rem; }
@@ -71,11 +71,11 @@ def body(comparison):
     """Returns the recommendation, the table and the pictures as HTML."""
     headings, rows = comparison.cells()
     names = [row["name"] for row in comparison.results["rows"]]
-    first = len(rows) - len(comparison.results["references"])
+    first = len(rows) - len(comparison.results["baselines"])
     lines = []
     for k, row in enumerate(rows):
         winner = k < len(names) and names[k] == comparison.winner
-        kind = "reference" if k >= first else "behind" if k >= len(names) else "winner" if winner else ""
+        kind = "baseline" if k >= first else "behind" if k >= len(names) else "winner" if winner else ""
         lines.append(f'<tr class="{kind}">' + "".join(f"<td>{text(value)}</td>" for value in row) + "</tr>")
     head = "".join(f"<th>{text(heading)}</th>" for heading in headings)
     drawn = "".join(

@@ -20,7 +20,7 @@ from keras_adaptive_rnn.comparison.report import body
 from keras_adaptive_rnn.one_step import export_step
 
 NEEDS = (
-    *("measure", "data", "settings", "plan", "rows", "behind", "references", "search", "winner", "recommendation"),
+    *("measure", "data", "settings", "plan", "rows", "behind", "baselines", "search", "winner", "recommendation"),
     *("notes", "intervals", "quantiles", "strategy", "forecast", "figures", "folds", "code"),
 )
 
@@ -94,13 +94,13 @@ class Comparison:
     def table(self) -> list[dict[str, Any]]:
         """Returns a dict per cell, the best first; `pandas.DataFrame(found.table())` makes a table of them.
 
-        The cells that were trained with the first seed only come after the others, and then what needs no network.
+        The cells that were trained with the first seed only come after the others, and then the baselines.
         """
         results = self.results
-        naive = _naive(results["references"])
+        naive = _naive(results["baselines"])
         cells = (*results["rows"], *results["behind"])
         return [_of_cell(row) | _judged(row, naive) | _costs(row) for row in cells] + [
-            {"cell": row["title"]} | _judged(row, naive) | _costs(row) for row in results["references"]
+            {"cell": row["title"]} | _judged(row, naive) | _costs(row) for row in results["baselines"]
         ]
 
     def best_model(self) -> keras.Model:
@@ -270,9 +270,9 @@ def _of_cell(row):
     }
 
 
-def _naive(references):
+def _naive(baselines):
     """Returns the test score of the value a season ago, or of the last value, or `None`."""
-    scores = {row["name"]: row["test_mean"] for row in references}
+    scores = {row["name"]: row["test_mean"] for row in baselines}
     return scores.get("seasonal") or scores.get("last_value")
 
 

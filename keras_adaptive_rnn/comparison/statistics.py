@@ -81,23 +81,21 @@ def paired(row, best):
     return difference(mean, over_seeds, len(row["validation"]), over_samples, len(of_samples))
 
 
-def to_reference(reference, row):
-    """Returns the `Difference` by which a prediction without a network is worse than a cell.
+def to_baseline(baseline, row):
+    """Returns the `Difference` by which a baseline is worse than a cell.
 
     It has no seeds. If it has no contributions either, its score is taken to vary with the samples as the cell's does,
     independently of it.
     """
     score, over_seeds = mean_and_error(row["validation"])
     of_cell = np.mean(row["contributions"], axis=0)
-    given = reference.get("contributions")
+    given = baseline.get("contributions")
     _, over_samples = mean_and_error(of_cell if given is None else np.subtract(given[0], of_cell))
     over_samples *= math.sqrt(2) if given is None else 1
-    return difference(
-        reference["validation"][0] - score, over_seeds, len(row["validation"]), over_samples, len(of_cell)
-    )
+    return difference(baseline["validation"][0] - score, over_seeds, len(row["validation"]), over_samples, len(of_cell))
 
 
-def recommend(rows, measure, references=(), minutes=None, more_training=True, needed=None, behind=()):
+def recommend(rows, measure, baselines=(), minutes=None, more_training=True, needed=None, behind=()):
     """Returns what to take, and why.
 
     Args:
@@ -106,31 +104,31 @@ def recommend(rows, measure, references=(), minutes=None, more_training=True, ne
             score), `step` (seconds) and, to say more, `seconds` of a training, `weights`, `curves` and `shorter` (steps
             and score of a shorter training).
         measure: What a score is.
-        references: List of dicts with `name`, `title`, `validation` (a list of one score) and, if they are known,
-            `contributions`: of predictions that need no network. Defaults to none.
+        baselines: List of dicts with `name`, `title`, `validation` (a list of one score) and, if they are known,
+            `contributions`: of the baselines. Defaults to none.
         minutes: What the comparison was given; without it, the sentence names no other number. Defaults to `None`.
         more_training: Whether more minutes make longer trainings. Defaults to `True`.
         needed: The minutes that trainings of a decent length take, if these were shorter. Defaults to `None`.
         behind: Rows of the cells that the first seed left behind. Defaults to none.
 
-    Returns: A dict of `verdict` (`"ahead"`, `"tied"`, `"one seed"`, `"reference"`, `"untrained"` or `"diverged"`),
+    Returns: A dict of `verdict` (`"ahead"`, `"tied"`, `"one seed"`, `"baseline"`, `"untrained"` or `"diverged"`),
     `winner` (the name of the cell to take, if any), `ahead` (the name with the best mean), `tied` (the names that are
-    not told apart from it), `differences` from it (by name: mean, standard error, whether it is noise), `reference`
+    not told apart from it), `differences` from it (by name: mean, standard error, whether it is noise), `baseline`
     (the name of the one to take in place of a cell, or `None`) and `sentence`.
     """
-    return Advice(rows, measure, references, minutes, more_training, needed, behind).result()
+    return Advice(rows, measure, baselines, minutes, more_training, needed, behind).result()
 
 
 class Advice:
     """The rows of a comparison, ranked, and the sentence that follows from them; the arguments are `recommend`'s."""
 
-    def __init__(self, rows, measure, references, minutes, more_training, needed, behind):
+    def __init__(self, rows, measure, baselines, minutes, more_training, needed, behind):
         self.measure, self.minutes, self.more_training, self.needed = measure, minutes, more_training, needed
         self.means = {row["name"]: mean_and_error(row["validation"])[0] for row in (*rows, *behind)}
         self.ranked = sorted(rows, key=self.mean)
         self.best, *self.others = self.ranked
         self.behind = [row for row in behind if math.isfinite(self.mean(row))]
-        self.reference = min(references, key=lambda each: each["validation"][0], default=None)
+        self.baseline = min(baselines, key=lambda each: each["validation"][0], default=None)
         self.differences = {row["name"]: paired(row, self.best) for row in self.others}
         self.tied = [row for row in self.others if self.differences[row["name"]].is_noise]
         self.seeds = len(self.best["validation"])
@@ -154,17 +152,17 @@ class Advice:
                 for name, each in self.differences.items()
                 if verdict != "diverged"
             },
-            "reference": self.reference["name"] if verdict == "reference" else None,
+            "baseline": self.baseline["name"] if verdict == "baseline" else None,
             "sentence": getattr(self, "says_" + verdict.replace(" ", "_"))(),
         }
 
     def verdict(self):
         if not math.isfinite(self.mean(self.best)):
-            return "reference" if self.reference else "diverged"
+            return "baseline" if self.baseline else "diverged"
         if self.needed is not None:
             return "untrained"
         if self.is_beaten():
-            return "reference"
+            return "baseline"
         if self.falling():
             return "untrained"
         if self.others and self.seeds == 1:
@@ -172,10 +170,10 @@ class Advice:
         return "tied" if self.tied else "ahead"
 
     def is_beaten(self):
-        """Returns whether no cell is better, beyond noise, than what needs no network."""
-        if self.reference is None:
+        """Returns whether no cell is better, beyond noise, than the best baseline."""
+        if self.baseline is None:
             return False
-        over = to_reference(self.reference, self.best)
+        over = to_baseline(self.baseline, self.best)
         return over.mean <= 0 or over.is_noise
 
     def falling(self):
@@ -192,12 +190,12 @@ class Advice:
     def says_diverged(self):
         return "Nothing can be recommended: every cell diverged with some seed."
 
-    def says_reference(self):
-        score = self.reference["validation"][0]
-        take = f"Take {self.reference['title']} (validation {self.measure} {score:.4g}), which needs no network: "
+    def says_baseline(self):
+        score = self.baseline["validation"][0]
+        take = f"Take {self.baseline['title']} (validation {self.measure} {score:.4g}), a baseline: "
         if not math.isfinite(self.mean(self.best)):
             return f"{take}every cell diverged with some seed."
-        over = to_reference(self.reference, self.best)
+        over = to_baseline(self.baseline, self.best)
         noise = f"better by {over}, which is not told from noise" if over.mean > 0 else "no better"
         falls = ""
         if self.falling():
@@ -213,13 +211,13 @@ class Advice:
             curves = "curves" if several else "curve"
             reason = f"the {curves} of {listed(falling)} still {'fall' if several else 'falls'}"
         saved = f"The model that is saved, of {self.best['title']}, is the best so far."
-        beaten = f" No cell beats {self.reference['title']} beyond noise yet." if self.is_beaten() else ""
+        beaten = f" No cell beats {self.baseline['title']} beyond noise yet." if self.is_beaten() else ""
         return f"Not enough training to choose: {reason}. Train longer{self.with_minutes()}. {saved}{beaten}"
 
     def says_one_seed(self):
         return (
             f"Take {self.best['title']} ({self.score(self.best)}) for now: one seed cannot tell a difference from "
-            f"noise; --seeds 3 can.{self.over_reference()}"
+            f"noise; --seeds 3 can.{self.over_baseline()}"
         )
 
     def says_ahead(self):
@@ -232,7 +230,7 @@ class Advice:
             reason = f": {following['title']}, the next one, diverged."
             if math.isfinite(by.mean):
                 reason = f": it is ahead of {following['title']}, the next one, by {by} {self.over()}, more than noise."
-        return f"{take}{reason}{self.costs(self.best)}{self.over_reference()}{self.left_open()}"
+        return f"{take}{reason}{self.costs(self.best)}{self.over_baseline()}{self.left_open()}"
 
     def says_tied(self):
         names = [f"{row['title']} {self.mean(row):.4g}" for row in (self.best, *self.tied)]
@@ -243,7 +241,7 @@ class Advice:
             f"Not told apart {self.over()}: {', '.join(names)} (validation {self.measure}). Take {simplest['title']}, "
             "the simplest: its training step is the fastest of them. "
             f"The difference of {simplest['title']} and {other['title']} is {apart}. {self.to_tell_apart(apart)}"
-            f"{self.costs(simplest)}{self.over_reference()}{self.left_open()}"
+            f"{self.costs(simplest)}{self.over_baseline()}{self.left_open()}"
         )
 
     # Parts of sentences.
@@ -254,11 +252,11 @@ class Advice:
     def over(self):
         return f"over {self.seeds} seeds and {len(self.best['contributions'][0]):,} samples"
 
-    def over_reference(self):
-        if self.reference is None:
+    def over_baseline(self):
+        if self.baseline is None:
             return ""
-        score = self.reference["validation"][0]
-        return f" Without a network ({self.reference['title']}), the {self.measure} is {score:.4g}."
+        score = self.baseline["validation"][0]
+        return f" The best baseline, {self.baseline['title']}, has a validation {self.measure} of {score:.4g}."
 
     def costs(self, row):
         parts = [f"{row['seconds']:.2g} s for a training"] if "seconds" in row else []

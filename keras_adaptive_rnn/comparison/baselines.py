@@ -1,4 +1,4 @@
-"""Rows of the table that need no network: what a cell must beat to be worth its training."""
+"""Baselines, which need no network: what a cell must beat to be worth its training."""
 
 import contextlib
 import dataclasses
@@ -33,8 +33,8 @@ LONGEST_SEASON = 400
 FEWEST_ROWS, MOST_ROWS = 10, 20_000
 
 
-def references(data, scored=None, fitted=None):
-    """Returns a row for each forecast or classifier without a network, on the samples that the cells are judged on.
+def baseline_rows(data, scored=None, fitted=None):
+    """Returns a row for each baseline, on the samples that the cells are judged on.
 
     Args:
         data: The `Data`.
@@ -60,7 +60,7 @@ def quiet():
 
 @dataclasses.dataclass
 class Fitted:
-    """What needs no network, fitted.
+    """A baseline, fitted.
 
     Args:
         name, title: What it is called.
@@ -81,7 +81,7 @@ class Fitted:
 
 
 def fit(data):
-    """Returns all that need no network, fitted."""
+    """Returns all baselines, fitted."""
     if data.is_text:
         makers = [frequencies, n_gram]
     elif data.classes is not None:

@@ -1,4 +1,4 @@
-"""What `compare` says that it read, what it knows of times, and the rows that need no network."""
+"""What `compare` says that it read, what it knows of times, and its baselines."""
 
 import itertools
 import json
@@ -10,7 +10,7 @@ import pytest
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn.__main__ import main
-from keras_adaptive_rnn.comparison import calendar, code, files, references
+from keras_adaptive_rnn.comparison import baselines, calendar, code, files
 from keras_adaptive_rnn.comparison.candidates import ModelShape, offered
 from keras_adaptive_rnn.comparison.data import PARTS, from_arrays, told
 from tests.backends import in_turns
@@ -40,11 +40,11 @@ def read(path, **arguments):
 
 
 def rows(data):
-    return {row["name"]: row for row in references.references(data)}
+    return {row["name"]: row for row in baselines.baseline_rows(data)}
 
 
 def forecasts(data, maker, part="test"):
-    """Returns what a reference forecasts, in the unit of the target."""
+    """Returns what a baseline forecasts, in the unit of the target."""
     return maker(data)[1](part, np.arange(len(data.x[part]))) * data.deviation + data.mean
 
 
@@ -344,7 +344,7 @@ def test_gaps_are_closed_up(tmp_path, by):
     ends = data.series.ends["test"]
     places = np.delete(np.arange(300), GAPS)
     days = places[ends + 1] - 24
-    found = references.Past(data).a_season_ago(ends)[:, 0]
+    found = baselines.Past(data).a_season_ago(ends)[:, 0]
     np.testing.assert_allclose(found, np.where(np.isin(days, GAPS), kept[ends], values[days]))
 
 
@@ -451,14 +451,14 @@ def test_nothing_of_the_future_is_read(tmp_path, missing):
     before = places[one.series.ends["test"]] <= 370
     assert 5 < before.sum() < len(before)
     np.testing.assert_array_equal(one.x["test"][before], two.x["test"][before])
-    makers = [references.last_value, references.seasonal, references.drift, references.linear]
-    makers += [references.trees] if references.installed("sklearn") else []
-    makers += [references.exponential_smoothing] if references.installed("statsmodels") else []
+    makers = [baselines.last_value, baselines.seasonal, baselines.drift, baselines.linear]
+    makers += [baselines.trees] if baselines.installed("sklearn") else []
+    makers += [baselines.exponential_smoothing] if baselines.installed("statsmodels") else []
     for maker in makers:
         outputs = [maker(data)[1]("test", np.arange(len(data.x["test"]))) for data in found]
         assert np.isfinite(outputs[1]).all()
         np.testing.assert_allclose(outputs[0][before], outputs[1][before], rtol=1e-9, err_msg=maker.__name__)
-        assert maker is references.drift or not np.allclose(outputs[0], outputs[1])
+        assert maker is baselines.drift or not np.allclose(outputs[0], outputs[1])
 
 
 # Changes.
@@ -482,7 +482,7 @@ def test_a_series_that_leaves_its_levels_is_forecast_by_its_changes(tmp_path):
         np.testing.assert_allclose(goals, values[data.series.goals(ends)] - last[ends][:, None], atol=1e-4)
     levels = read(path, horizon=3, calendar=False, missing="mask", differences="no")
     assert levels.card["read"][said] == "the target as it is, because of --differences no"
-    # What needs no network has the same forecasts, and errors, but for what is learnt.
+    # The baselines have the same forecasts, and errors, but for what is learnt.
     for name in ("last_value", "drift"):
         ours, theirs = rows(data)[name], rows(levels)[name]
         np.testing.assert_allclose(ours["test"], theirs["test"], rtol=1e-4)
@@ -516,7 +516,7 @@ def test_a_season_that_a_series_has_not_seen_is_its_last_value(tmp_path):
     path = table(tmp_path, time=days, load=np.tile(np.resize(DAILY, 90), 10), shop=shops)
     data = read(path, group="shop", split="group")
     ends = data.series.ends["test"]
-    found = references.Past(data).a_season_ago(ends)[:, 0]
+    found = baselines.Past(data).a_season_ago(ends)[:, 0]
     values, place = data.series.values, ends % 90
     np.testing.assert_array_equal(found, np.where(place >= 23, values[np.maximum(ends - 23, 0)], values[ends]))
 
@@ -527,8 +527,8 @@ def test_the_last_value_and_the_drift(tmp_path):
     data = read(hourly(tmp_path, values), horizon=4, differences="no")
     ends = data.series.ends["test"][:, None]
     ahead = np.arange(1, 5)
-    np.testing.assert_allclose(forecasts(data, references.last_value), np.repeat(values[ends], 4, axis=1))
-    np.testing.assert_allclose(forecasts(data, references.drift), values[ends] + ahead * (values[ends] - 5) / ends)
+    np.testing.assert_allclose(forecasts(data, baselines.last_value), np.repeat(values[ends], 4, axis=1))
+    np.testing.assert_allclose(forecasts(data, baselines.drift), values[ends] + ahead * (values[ends] - 5) / ends)
     score = rows(data)["last_value"]["test"][0]
     np.testing.assert_allclose(score, np.sqrt(np.mean((values[ends + ahead] - values[ends]) ** 2)), rtol=1e-5)
 
@@ -539,7 +539,7 @@ def test_ridge_is_the_solution_of_its_equations(penalty):
     x = rng.normal(size=(200, 4)) * [1, 10, 1e-3, 0] + [5, 1e4, 0, 7]
     y = x[:, :2] @ rng.normal(size=(2, 2)) + rng.normal(size=(200, 2))
     moments = (200, x.sum(0), y.sum(0), x.T @ x, x.T @ y)
-    coefficients, intercept = references.ridge(moments, penalty)
+    coefficients, intercept = baselines.ridge(moments, penalty)
     z = (x[:, :3] - x[:, :3].mean(0)) / x[:, :3].std(0)
     expected = np.linalg.solve(z.T @ z + 200 * penalty * np.eye(3), z.T @ (y - y.mean(0)))
     np.testing.assert_allclose(x @ coefficients + intercept, z @ expected + y.mean(0), rtol=1e-6)
@@ -629,7 +629,7 @@ def test_exponential_smoothing_forecasts_as_statsmodels_does(tmp_path, horizon):
     smoothing = pytest.importorskip("statsmodels.tsa.exponential_smoothing.ets")
     values = np.resize(DAILY, 400) + np.random.default_rng(0).normal(size=400)
     data = read(hourly(tmp_path, values), horizon=horizon)
-    title, forecast = references.exponential_smoothing(data)
+    title, forecast = baselines.exponential_smoothing(data)
     assert title == "exponential smoothing (ETS: level, season of 24)"
     ends = data.series.ends
     options = {"seasonal": "add", "seasonal_periods": 24, "initialization_method": "heuristic"}
@@ -641,20 +641,20 @@ def test_exponential_smoothing_forecasts_as_statsmodels_does(tmp_path, horizon):
 
 
 def test_a_long_series_is_not_smoothed(tmp_path, monkeypatch):
-    monkeypatch.setattr(references, "MOST_ROWS", 100)
+    monkeypatch.setattr(baselines, "MOST_ROWS", 100)
     data = read(hourly(tmp_path))
-    assert "exponential_smoothing" not in [fitted.name for fitted in references.fit(data)]
+    assert "exponential_smoothing" not in [fitted.name for fitted in baselines.fit(data)]
     line = "not compared with exponential smoothing (ETS), which is for 100 rows at most"
-    assert line in references.not_compared(data)
+    assert line in baselines.not_compared(data)
 
 
 def test_what_is_not_compared_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(references, "installed", lambda package: False)
+    monkeypatch.setattr(baselines, "installed", lambda package: False)
     data = read(hourly(tmp_path))
     assert list(rows(data)) == ["last_value", "seasonal", "drift", "linear"]
-    lines = references.not_compared(data)
+    lines = baselines.not_compared(data)
     assert ["pip install scikit-learn" in lines[0], "pip install statsmodels" in lines[1]] == [True, True]
-    assert "logistic regression" in references.not_compared(from_arrays(np.ones((60, 3, 1)), np.arange(60) % 2))[0]
+    assert "logistic regression" in baselines.not_compared(from_arrays(np.ones((60, 3, 1)), np.arange(60) % 2))[0]
 
 
 # Classes.
@@ -683,7 +683,7 @@ def test_a_logistic_regression_of_summaries():
     assert found["logistic"]["accuracy"][0] > 0.9
     assert found["logistic"]["validation"][0] < 0.2 < found["frequencies"]["validation"][0]
     assert np.isfinite(found["logistic"]["test"][0])
-    _, forecast = references.logistic(data)
+    _, forecast = baselines.logistic(data)
     np.testing.assert_allclose(np.exp(forecast("test", np.arange(len(data.x["test"])))).sum(axis=1), 1)
 
 
@@ -693,7 +693,7 @@ def test_a_logistic_regression_of_summaries():
 def test_probabilities_of_an_n_gram_sum_to_one():
     rng = np.random.default_rng(0)
     x, y, read = rng.integers(4, size=(20, 9)), rng.integers(4, size=(20, 9)), rng.integers(5, size=(6, 9))
-    model = references.NGrams(x, y, 5)
+    model = baselines.NGrams(x, y, 5)
     for _ in range(4):
         model.lengthen()
     sums = sum(np.stack(list(model.probabilities(read, np.full_like(read, each)))) for each in range(5))
@@ -703,7 +703,7 @@ def test_probabilities_of_an_n_gram_sum_to_one():
 def test_an_n_gram_by_hand():
     # a a b a, then what follows each.
     x, y = np.array([[0, 0, 1, 0]]), np.array([[0, 1, 0, 1]])
-    model = references.NGrams(x, y, 2)
+    model = baselines.NGrams(x, y, 2)
     model.lengthen()
     none, one = model.probabilities(np.array([[0, 1]]), np.array([[1, 1]]))
     # Of 4 characters, 2 are b, and 2 kinds were seen: (2 + 2 / 2) / (4 + 2).
@@ -714,7 +714,7 @@ def test_an_n_gram_by_hand():
 
 def test_an_n_gram_reads_nothing_of_another_sequence():
     rng = np.random.default_rng(0)
-    model = references.NGrams(rng.integers(3, size=(30, 5)), rng.integers(3, size=(30, 5)), 3)
+    model = baselines.NGrams(rng.integers(3, size=(30, 5)), rng.integers(3, size=(30, 5)), 3)
     for _ in range(3):
         model.lengthen()
     x, y = rng.integers(3, size=(4, 5)), rng.integers(3, size=(4, 5))
@@ -740,8 +740,8 @@ def drift_to_infinity(data):
 
 def test_a_comparison_that_a_season_wins(tmp_path, capsys, monkeypatch):
     # Exponential smoothing is as exact.
-    monkeypatch.setattr(references, "installed", lambda package: False)
-    monkeypatch.setattr(references, "drift", drift_to_infinity)
+    monkeypatch.setattr(baselines, "installed", lambda package: False)
+    monkeypatch.setattr(baselines, "drift", drift_to_infinity)
     path = hourly(tmp_path, np.resize(DAILY, 400))
     command = ["compare", str(path), "--target", "load", "--time", "time", "--steps", "4", "--cells", "lstm,gru"]
     command += ["--weights", "300", "--minutes", "0.001", "--trials", "1", "--seeds", "1", "--no-memory"]
@@ -751,14 +751,14 @@ def test_a_comparison_that_a_season_wins(tmp_path, capsys, monkeypatch):
     assert "times: hourly" in err
     assert err.index("season: 24 rows") < err.index("pip install scikit-learn") < err.index("LSTM")
     results = json.loads((tmp_path / "out" / "results.json").read_text())
-    assert [row["name"] for row in results["references"]] == ["seasonal", "linear", "last_value"]
+    assert [row["name"] for row in results["baselines"]] == ["seasonal", "linear", "last_value"]
     assert "left out: drift, whose score is not finite" in err
     assert results["data"]["read"]["season"] == "24 rows"
     assert results["verdict"] == "untrained"
     assert re.search(r"^value a season ago \(24 rows\) +\d", out, re.MULTILINE)
     report = (tmp_path / "out" / "report.html").read_text()
     assert "<li>times: hourly" in report
-    assert '<tr class="reference"><td>value a season ago (24 rows)</td>' in report
+    assert '<tr class="baseline"><td>value a season ago (24 rows)</td>' in report
     # What changes the data is another comparison.
     for option in (["--no-calendar"], ["--horizon", "2"]):
         with pytest.raises(SystemExit, match="another comparison"):
