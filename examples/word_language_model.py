@@ -7,8 +7,8 @@ The text is a folder with a training, a validation and a test file, such as `ptb
     python examples/word_language_model.py --text penn/ --paper adaptive-lstm
     python examples/word_language_model.py --text penn/ --model mogrifier --small --words 120000
 
-`--paper` sets all options to those of a paper (`recipes.py`), which need a GPU and days; options given beside it
-take precedence. `--small` has sizes for a CPU, for the cell of `--model`. Where the code of the Mogrifier draws new masks of
+`--paper` sets all options to those of a paper (`recipes.py`), which need a GPU and days; options given beside it take
+precedence. `--small` has sizes for a CPU, for the cell of `--model`. Where the code of the Mogrifier draws new masks of
 input, inter-layer and output dropout in each step, a mask holds for a segment here.
 
 The run prints a table of perplexities: of the plain model, at a tuned temperature, averaged over dropout masks (Monte
