@@ -12,13 +12,14 @@ import pathlib
 import platform
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Silences TensorFlow's list of missing devices.
 
 import keras
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogFormatter, LogLocator
@@ -245,15 +246,20 @@ class PlainLogFormatter(LogFormatter):
         return f"{x:g}" if super().__call__(x, pos) else ""
 
 
+def colored(names: Collection[str]) -> dict:
+    """Returns a color for each of up to twenty names."""
+    return dict(zip(names, colormaps["tab10" if len(names) <= 10 else "tab20"].colors, strict=False))
+
+
 def plot(study: Study, results: dict, path: pathlib.Path) -> None:
     """Draws the curves of all runs and, if models differ in a number, the last figures over that number."""
     families = study.families or {name: (name, None) for name in study.models}
     runs = [(*families[row["model"]], row) for row in results["runs"]]
-    colors = {family: f"C{k}" for k, family in enumerate(dict.fromkeys(family for family, _, _ in runs))}
+    colors = colored(dict.fromkeys(family for family, _, _ in runs))
     variants = list(dict.fromkeys(variant for _, variant, _ in runs))
     # More variants than styles are not told apart, unless all are of one family: then each gets a color.
     styles = dict(zip(variants, STYLES, strict=False)) if len(variants) <= len(STYLES) else {}
-    shades = {variant: f"C{k}" for k, variant in enumerate(variants)} if len(colors) == 1 and not styles else {}
+    shades = colored(variants) if len(colors) == 1 and not styles else {}
     updates, panels = results["settings"].get("updates"), 2 if study.across else 1
     figure = Figure(figsize=(6.5 + 3 * (panels - 1), 3.5), layout="constrained")
     axes, *others = np.atleast_1d(figure.subplots(1, panels))
