@@ -419,7 +419,7 @@ def test_longer_trainings_take_more_minutes_than_were_given(tmp_path, monkeypatc
     assert int(re.search(r"Train longer with --minutes (\d+) or so", found.recommendation)[1]) > 1
 
 
-def test_what_needs_no_network_is_scored_by_the_same_samples():
+def test_baselines_are_scored_by_the_same_samples():
     data = from_arrays(*task())
     (whole, *_), (part, *_) = baseline_rows(data), baseline_rows(data, {"validation": 2, "test": 3})
     (all_of_it,), (two,) = whole["contributions"], part["contributions"]
