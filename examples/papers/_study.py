@@ -60,6 +60,7 @@ class Study(NamedTuple):
         metric: The figure that the curves show.
         axis: What the curves go over: a figure of each of their points, or the updates.
         log: Whether the axis of that figure is logarithmic.
+        top: Where such an axis ends, if curves that go further up would press all others together.
         prior: The figure that is not better than knowing nothing, by name; shown as a line.
         outcome: Whether the claim holds here, in a few words.
         found: What our results say of the claim, in words.
@@ -87,6 +88,7 @@ class Study(NamedTuple):
     train: Callable | None = None
     axis: str = "updates"
     log: bool = False
+    top: float | None = None
     prior: dict[str, float] | None = None
     outcome: str = ""
     found: str = ""
@@ -288,6 +290,8 @@ def plot(study: Study, results: dict, path: pathlib.Path) -> None:
             some.set_yscale("log")
             some.yaxis.set_major_formatter("{x:g}")
             some.yaxis.set_minor_formatter(PlainLogFormatter())
+            if study.top is not None:
+                some.set_ylim(top=study.top)
             low, high = some.get_ylim()
             if high < 10 * low:
                 some.yaxis.set_minor_locator(LogLocator(subs=(1.2, 1.5, 2, 3, 4, 6)))
