@@ -209,7 +209,8 @@ class NearIdentity(OfBlocks):
 
     The eigenvalues of a recurrent matrix then start near $g$, in Gersgorin discs of small radius
     (`keras_adaptive_rnn.analysis.gersgorin_discs`), so that gradients neither vanish nor explode at first. With
-    `activation="relu"` and `stddev=0.0`, it makes an Elman network an IRNN.
+    `activation="relu"`, `stddev=0.0`, and a `kernel_initializer` of `keras.initializers.RandomNormal(stddev=0.001)`, an
+    Elman network is an IRNN.
 
     Args:
         gain: Number $g$. Defaults to `1.0`.
