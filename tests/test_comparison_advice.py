@@ -88,6 +88,22 @@ def test_of_cells_that_are_not_told_apart_the_simplest_is_taken():
     assert "Costs of X: 1 ms a step." in found["sentence"]
 
 
+def test_a_cell_that_beats_no_baseline_does_not_take_the_place_of_one_that_does():
+    cells = rows(x=[2.5, 1.5, 2.6], slow=[1.9, 1.95, 2.05], slower=[1.85, 1.9, 2.0])
+    found = statistics.recommend(cells, "loss", [baseline(2.4, contributions=[[2.4, 2.4]])], minutes=10)
+    assert (found["verdict"], found["ahead"], set(found["tied"])) == ("tied", "slower", {"x"})
+    assert found["winner"] == "slower"
+    assert "Take SLOWER, the only one that beats the best baseline beyond noise. The difference" in found["sentence"]
+    cells = rows(x=[2.5, 1.5, 2.6], slow=[1.9, 1.96, 1.98], slower=[1.85, 1.9, 2.0])
+    found = statistics.recommend(cells, "loss", [baseline(2.4, contributions=[[2.4, 2.4]])], minutes=10)
+    assert (found["verdict"], found["winner"], set(found["tied"])) == ("tied", "slow", {"x", "slow"})
+    assert "Take SLOW, the simplest of those that beat the best baseline beyond noise: its" in found["sentence"]
+    # The best mean may be that of lucky seeds.
+    cells = rows(x=[1.0, 2.8, 1.9], slow=[2.0, 2.02, 1.98])
+    found = statistics.recommend(cells, "loss", [baseline(2.4, contributions=[[2.4, 2.4]])], minutes=10)
+    assert (found["verdict"], found["ahead"], found["winner"]) == ("tied", "x", "slow")
+
+
 def test_the_seeds_that_would_tell_cells_apart():
     # The error of the difference over three seeds is that of one, divided by the root of three.
     by = np.array([0.3, 0.1, 0.02])
@@ -230,8 +246,14 @@ def test_no_recommendation_contradicts_itself(drawn):
     assert ("--seeds" in sentence) <= (verdict in ("tied", "one seed"))
     assert ("--minutes" in sentence) <= (verdict in ("tied", "untrained", "baseline"))
     if verdict == "tied":
-        steps = {row["name"]: row["step"] for row in cells}
-        assert steps[found["winner"]] == min(steps[name] for name in (found["ahead"], *found["tied"]))
+        over = {row["name"]: [statistics.to_baseline(each, row) for each in baselines] for row in cells}
+        steps = {
+            row["name"]: row["step"]
+            for row in cells
+            if row["name"] in (found["ahead"], *found["tied"])
+            and all(by.mean > 0 and not by.is_noise for by in over[row["name"]])
+        }
+        assert steps[found["winner"]] == min(steps.values())
     assert "nan" not in sentence
     assert "inf" not in sentence
 

@@ -132,15 +132,13 @@ class Advice:
         self.differences = {row["name"]: paired(row, self.best) for row in self.others}
         self.tied = [row for row in self.others if self.differences[row["name"]].is_noise]
         self.seeds = len(self.best["validation"])
-        # Of cells that are alike, the simplest is the one whose step is the fastest.
-        self.simplest = min([self.best, *self.tied], key=lambda row: row["step"])
 
     def mean(self, row):
         return self.means[row["name"]]
 
     def result(self):
         verdict = self.verdict()
-        winner = self.simplest if verdict == "tied" else self.best
+        winner = self.taken() if verdict in ("ahead", "tied", "one seed") else self.best
         tied = [] if verdict == "diverged" else self.tied
         return {
             "verdict": verdict,
@@ -161,7 +159,7 @@ class Advice:
             return "baseline" if self.baseline else "diverged"
         if self.needed is not None:
             return "untrained"
-        if self.is_beaten():
+        if not self.worthwhile():
             return "baseline"
         if self.falling():
             return "untrained"
@@ -169,12 +167,21 @@ class Advice:
             return "one seed"
         return "tied" if self.tied else "ahead"
 
-    def is_beaten(self):
-        """Returns whether no cell is better, beyond noise, than the best baseline."""
+    def beats_baseline(self, row):
+        """Returns whether a cell is better, beyond noise, than the best baseline; any is, if there is none."""
         if self.baseline is None:
-            return False
-        over = to_baseline(self.baseline, self.best)
-        return over.mean <= 0 or over.is_noise
+            return True
+        over = to_baseline(self.baseline, row)
+        return over.mean > 0 and not over.is_noise
+
+    def worthwhile(self):
+        """Returns the rows of the best cell, and of those not told apart from it, that beat the best baseline."""
+        return [row for row in (self.best, *self.tied) if self.beats_baseline(row)]
+
+    def taken(self):
+        """Returns the row of the simplest of these, the one whose step is the fastest; with one seed, of the best."""
+        worthwhile = self.worthwhile()
+        return worthwhile[0] if self.seeds == 1 else min(worthwhile, key=lambda row: row["step"])
 
     def falling(self):
         """Returns the rows whose curves still fall, of those that may be the best with more training."""
@@ -211,12 +218,13 @@ class Advice:
             curves = "curves" if several else "curve"
             reason = f"the {curves} of {listed(falling)} still {'fall' if several else 'falls'}"
         saved = f"The model that is saved, of {self.best['title']}, is the best so far."
-        beaten = f" No cell beats {self.baseline['title']} beyond noise yet." if self.is_beaten() else ""
+        beaten = "" if self.worthwhile() else f" No cell beats {self.baseline['title']} beyond noise yet."
         return f"Not enough training to choose: {reason}. Train longer{self.with_minutes()}. {saved}{beaten}"
 
     def says_one_seed(self):
+        taken = self.taken()
         return (
-            f"Take {self.best['title']} ({self.score(self.best)}) for now: one seed cannot tell a difference from "
+            f"Take {taken['title']} ({self.score(taken)}) for now: one seed cannot tell a difference from "
             f"noise; --seeds 3 can.{self.over_baseline()}"
         )
 
@@ -234,14 +242,18 @@ class Advice:
 
     def says_tied(self):
         names = [f"{row['title']} {self.mean(row):.4g}" for row in (self.best, *self.tied)]
-        simplest = self.simplest
-        other = self.best if simplest is not self.best else self.tied[0]
-        apart = self.differences[(other if simplest is self.best else simplest)["name"]]
+        taken, worthwhile = self.taken(), self.worthwhile()
+        other = self.best if taken is not self.best else self.tied[0]
+        apart = self.differences[(other if taken is self.best else taken)["name"]]
+        why = "the simplest: its training step is the fastest of them"
+        if len(worthwhile) == 1:
+            why = "the only one that beats the best baseline beyond noise"
+        elif len(worthwhile) < len(names):
+            why = "the simplest of those that beat the best baseline beyond noise: its training step is the fastest"
         return (
-            f"Not told apart {self.over()}: {', '.join(names)} (validation {self.measure}). Take {simplest['title']}, "
-            "the simplest: its training step is the fastest of them. "
-            f"The difference of {simplest['title']} and {other['title']} is {apart}. {self.to_tell_apart(apart)}"
-            f"{self.costs(simplest)}{self.over_baseline()}{self.left_open()}"
+            f"Not told apart {self.over()}: {', '.join(names)} (validation {self.measure}). Take {taken['title']}, "
+            f"{why}. The difference of {taken['title']} and {other['title']} is {apart}. {self.to_tell_apart(apart)}"
+            f"{self.costs(taken)}{self.over_baseline()}{self.left_open()}"
         )
 
     # Parts of sentences.
