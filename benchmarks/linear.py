@@ -1,4 +1,4 @@
-"""Train steps and predictions of linear cells and those of xLSTM beside our LSTM, of equal units and equal weights.
+"""Train steps and predictions of linear cells and those of xLSTM beside our LSTM, of as many units or weights.
 
     KERAS_BACKEND=jax python -m benchmarks.linear --json FILE
 

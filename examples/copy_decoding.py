@@ -1,6 +1,6 @@
 """Less copying from a model that copies too much: a pointer-generator, and a penalty in its beam search.
 
-The text to write repeats the source, two of seven words in other words. The model may generate each word or copy it
+The text to write repeats the source, two of seven words as synonyms. The model may generate each word or copy it
 from the source. A search for the most probable text copies every word, as that is more probable each time; the penalty
 moves it to the share of generated words that is asked for, without training again:
 
@@ -30,15 +30,15 @@ from keras_adaptive_rnn.layers import RNN, PointerGenerator
 START, STOP, FIRST, WORDS, LENGTH = 0, 1, 2, 20, 8
 # Each word has another one of the same meaning, which no source holds.
 VOCABULARY = FIRST + 2 * WORDS
-FIGURES = ("other words", "generated", "right texts")
+FIGURES = ("synonyms", "generated", "right texts")
 
 
 def draw(samples: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Returns sources `[samples, LENGTH]`, and texts `[samples, LENGTH + 2]`: two of seven words are other words."""
+    """Returns sources `[samples, LENGTH]`, and texts `[samples, LENGTH + 2]`: two of seven words are synonyms."""
     source = rng.integers(FIRST, FIRST + WORDS, (samples, LENGTH))
     is_other = rng.uniform(size=source.shape) < 2 / 7
     for t in range(1, LENGTH):
-        # One word in other words makes the next one more likely.
+        # A synonym makes the next one more likely.
         changes = rng.uniform(size=samples) < np.where(is_other[:, t - 1], 0.5, 0.2)
         is_other[:, t] = is_other[:, t - 1] ^ changes
     text = np.where(is_other, source + WORDS, source)
@@ -96,14 +96,14 @@ def judge(encoder: keras.Model, step: keras.Model, source: np.ndarray, penalty, 
     texts = [hypothesis.tokens[1:-1] for hypothesis in found]
     meant = [np.where(text >= FIRST + WORDS, text - WORDS, text).tolist() for text in texts]
     return {
-        "other words": float(np.mean(written >= FIRST + WORDS)),
+        "synonyms": float(np.mean(written >= FIRST + WORDS)),
         "generated": float(np.mean([hypothesis.extras["p_gen"].mean() for hypothesis in found])),
         "right texts": float(np.mean([text == each.tolist() for text, each in zip(meant, source, strict=True)])),
     }
 
 
 def main(arguments: list[str] | None = None) -> dict[float, float]:
-    """Returns the share of other words by strength of the penalty."""
+    """Returns the share of synonyms by strength of the penalty."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--target", type=float, default=0.4, help="share of generated tokens that the penalty asks for")
     parser.add_argument("--strengths", type=float, nargs="+", default=[0.0, 1.0, 2.0, 5.0, 10.0])
@@ -122,7 +122,7 @@ def main(arguments: list[str] | None = None) -> dict[float, float]:
     for strength in options.strengths:
         figures = judge(encoder, step, source, evaluation.CopyPenalty(options.target, strength), options.beam)
         table.add_row(f"{strength:g}", *(f"{figures[name]:.1%}" for name in FIGURES))
-        shares[strength] = figures["other words"]
+        shares[strength] = figures["synonyms"]
     Console().print(table)
     return shares
 

@@ -399,7 +399,7 @@ def train(lm: hub.RecurrentCausalLM, ids: dict[str, np.ndarray], args: argparse.
                 lambda epoch, _: learning_rate(args, epoch, curves.perplexities_before(epoch))
             )
         )
-    # In this order: what saves comes behind what swaps the weights and their averages.
+    # In this order: what saves comes after what swaps the weights and their averages.
     backup = keras.callbacks.BackupAndRestore(folder / "backup", double_checkpoint=True, delete_checkpoint=False)
     lm.fit_streams(
         stream,

@@ -328,7 +328,7 @@ def test_gaps_are_masked(tmp_path, by):
         np.testing.assert_array_equal(data.x[part][..., 1], gaps)
         np.testing.assert_allclose(data.x[part][..., 0], last[windows], rtol=1e-5)
         assert not np.isin(data.series.ends[part] + 1, GAPS).any()
-    assert data.card["notes"] == ["left out: 4 of 294 windows, whose goal is missing"]
+    assert data.card["notes"] == ["left out: 4 of 294 windows, whose target is missing"]
 
 
 @pytest.mark.parametrize("by", ["n/a", None])
@@ -504,7 +504,7 @@ def test_a_season_is_repeated_exactly(tmp_path, horizon):
     data = read(hourly(tmp_path), horizon=horizon)
     assert data.series.season == 24
     row = rows(data)["seasonal"]
-    assert row["title"] == "value a season ago (24 rows)"
+    assert row["title"] == "seasonal naive (24 rows)"
     assert row["validation"][0] < 1e-5
     assert row["test"][0] < 1e-5
     np.testing.assert_allclose(np.mean(row["contributions"][0]), row["validation"][0], atol=1e-5)
@@ -755,10 +755,10 @@ def test_a_comparison_that_a_season_wins(tmp_path, capsys, monkeypatch):
     assert "left out: drift, whose score is not finite" in err
     assert results["data"]["read"]["season"] == "24 rows"
     assert results["verdict"] == "untrained"
-    assert re.search(r"^value a season ago \(24 rows\) +\d", out, re.MULTILINE)
+    assert re.search(r"^seasonal naive \(24 rows\) +\d", out, re.MULTILINE)
     report = (tmp_path / "out" / "report.html").read_text()
     assert "<li>times: hourly" in report
-    assert '<tr class="baseline"><td>value a season ago (24 rows)</td>' in report
+    assert '<tr class="baseline"><td>seasonal naive (24 rows)</td>' in report
     # What changes the data is another comparison.
     for option in (["--no-calendar"], ["--horizon", "2"]):
         with pytest.raises(SystemExit, match="another comparison"):

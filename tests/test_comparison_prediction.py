@@ -330,10 +330,10 @@ def test_the_command_goes_from_a_file_to_forecasts(tmp_path, capsys):
     said = " ".join(capsys.readouterr().out.split())
     assert "Of the saved model's forecasts, 80 % lie within ± " in said
     assert "Horizons are forecast " in said
-    assert "Over 2 folds, each behind a later cut than the one before, the mean test RMSE is: " in said
+    assert "Over 2 folds, each after a later cut than the one before, the mean test RMSE is: " in said
     folds = Comparison(out).results["folds"]
     assert [row["name"] for row in folds[0]["rows"]] == [row["name"] for row in folds[1]["rows"]]
-    assert "<h2>Backtests: test RMSE behind each cut</h2>" in (tmp_path / "out" / "report.html").read_text()
+    assert "<h2>Backtests: test RMSE after each cut</h2>" in (tmp_path / "out" / "report.html").read_text()
     new = write(tmp_path / "new.csv", ["time", "load"], rows[-8:])
     main(["predict", out, str(new)])
     header, *lines = capsys.readouterr().out.splitlines()

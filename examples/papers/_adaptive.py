@@ -52,4 +52,6 @@ def draw(rng, updates, settings, data):
 
 
 def study(**kwargs) -> _study.Study:
-    return _study.Study(read=read, draw=draw, batch=BATCH, score=_digits.score, metric="accuracy", **kwargs)
+    return _study.Study(
+        read=read, draw=draw, batch=BATCH, score=_digits.score, metric="accuracy (%)", bottom=88, **kwargs
+    )

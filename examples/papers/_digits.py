@@ -36,4 +36,4 @@ def score(model: keras.Model, settings: dict, data: dict, part: str) -> dict[str
     for name in ("train", part):
         x, y = data[name]
         found[name] = 100 * float(np.mean(model.predict(x, batch_size=5000, verbose=0).argmax(axis=1) == y))
-    return {"accuracy": found[part], "training accuracy": found["train"]}
+    return {"accuracy (%)": found[part], "training accuracy (%)": found["train"]}

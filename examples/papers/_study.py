@@ -22,7 +22,7 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import LogFormatter, LogLocator
+from matplotlib.ticker import LogFormatter, LogLocator, MaxNLocator, NullLocator
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
@@ -33,6 +33,8 @@ from keras_adaptive_rnn.comparison.statistics import mean_and_error
 ROOT = pathlib.Path(__file__).parent
 RESULTS = ROOT / "results"
 STYLES = ("-", "--", ":", "-.")
+# What figures are called beside an axis.
+UNITS = {"bits": "bits per character", "cross entropy": "cross entropy (nats)"}
 PICTURES = ROOT.parent.parent / "docs" / "images" / "results"
 
 
@@ -59,8 +61,10 @@ class Study(NamedTuple):
             dicts.
         metric: The figure that the curves show.
         axis: What the curves go over: a figure of each of their points, or the updates.
-        log: Whether the axis of that figure is logarithmic.
-        top: Where such an axis ends, if curves that go further up would press all others together.
+        log: Whether the axis of `metric` is logarithmic.
+        bottom, top: Where that axis ends, if curves that go further would press all others together.
+        split: `"family"` or `"variant"`, if each has a panel of its own.
+        smooth: The curves are running medians of so many points.
         prior: The figure that is not better than knowing nothing, by name; shown as a line.
         outcome: Whether the claim holds here, in a few words.
         found: What our results say of the claim, in words.
@@ -88,7 +92,10 @@ class Study(NamedTuple):
     train: Callable | None = None
     axis: str = "updates"
     log: bool = False
+    bottom: float | None = None
     top: float | None = None
+    split: str | None = None
+    smooth: int = 1
     prior: dict[str, float] | None = None
     outcome: str = ""
     found: str = ""
@@ -259,55 +266,119 @@ def plot(study: Study, results: dict, path: pathlib.Path) -> None:
     runs = [(*families[row["model"]], row) for row in results["runs"]]
     colors = colored(dict.fromkeys(family for family, _, _ in runs))
     variants = list(dict.fromkeys(variant for _, variant, _ in runs))
-    # More variants than styles are not told apart, unless all are of one family: then each gets a color.
-    styles = dict(zip(variants, STYLES, strict=False)) if len(variants) <= len(STYLES) else {}
-    shades = colored(variants) if len(colors) == 1 and not styles else {}
-    updates, panels = results["settings"].get("updates"), 2 if study.across else 1
-    figure = Figure(figsize=(6.5 + 3 * (panels - 1), 3.5), layout="constrained")
-    axes, *others = np.atleast_1d(figure.subplots(1, panels))
-    for family, variant, row in runs:
-        values = np.array([point[study.metric] for point in row["curve"]], float)  # NaN, a gap, where there is none.
-        places = [point[study.axis] if study.axis in point else updates * k for k, point in enumerate(row["curve"], 1)]
-        color, style = shades.get(variant, colors[family]), styles.get(variant, "-")
-        axes.plot(places, values, color=color, linestyle=style, linewidth=1)
+    styles, shades = styled(study, colors, [(family, variant) for family, variant, _ in runs])
     parts = {"valid": "validation data", "test": "test data"}
-    axes.set(xlabel=study.axis, ylabel=f"{study.metric}, {parts['valid']}" if study.train is None else study.metric)
-    for other in others:
-        for family, color in colors.items():
-            points = {}
-            for name, variant, row in runs:
-                if name == family:
-                    points.setdefault(variant, []).append(row["figures"][study.metric])
-            found = [mean_and_error(np.array(values, float)) for values in points.values()]
-            means, errors = [mean for mean, _ in found], [error or 0 for _, error in found]
-            other.errorbar(list(points), means, errors, fmt="o-", color=color, linewidth=1, markersize=3)
-        other.set(xlabel=study.across, ylabel=f"{study.metric}, {parts[study.judged]}")
-        other.set_xticks(sorted(variant for variant in variants if variant is not None))
-    for some in (axes, *others):
+    label = UNITS.get(study.metric, study.metric)
+    shown_as = label + (f", {parts['valid']}" if study.train is None else "")
+    shown_as += f",\nrunning median of {study.smooth} points" if study.smooth > 1 else ""
+
+    split = {"family": list(colors), "variant": variants}.get(study.split, [None])
+    wide = 2 if len(split) > 1 or study.across else 1
+    figure = Figure(figsize=(6.5 + 3 * (wide - 1), 3.5 * -(-len(split) // 2)), layout="constrained")
+    panels = figure.subplots(-(-len(split) // 2), wide, sharex=len(split) > 1, sharey=len(split) > 1, squeeze=False)
+    panels, unused = list(panels.flat), [] if study.across else panels.flat[len(split) :]
+    for panel in unused:
+        panels.remove(panel)
+        panel.remove()
+    for panel, part in zip(panels, split, strict=False):
+        for family, variant, row in runs:
+            if part in (None, family, variant):
+                style, color = styles.get(variant, "-"), shades.get((family, variant), colors[family])
+                panel.plot(*curve(study, results, row), color=color, linestyle=style, linewidth=1)
+        panel.set(xlabel=study.axis, ylabel=shown_as)
+        panel.set_title(part, fontsize="medium")
+        panel.locator_params(axis="x", nbins=6)
+    if study.across:
+        draw_across(study, runs, colors, panels[1])
+        panels[1].set(xlabel=study.across, ylabel=f"{label}, {parts[study.judged]}")
+    for panel in panels:
         for value in (study.prior or {}).values():
-            some.axhline(value, color="gray", linestyle=":")
+            panel.axhline(value, color="gray", linestyle=":")
         if study.log:
-            some.set_yscale("log")
-            some.yaxis.set_major_formatter("{x:g}")
-            some.yaxis.set_minor_formatter(PlainLogFormatter())
-            if study.top is not None:
-                some.set_ylim(top=study.top)
-            low, high = some.get_ylim()
-            if high < 10 * low:
-                some.yaxis.set_minor_locator(LogLocator(subs=(1.2, 1.5, 2, 3, 4, 6)))
-        some.grid(alpha=0.3)
-    axes.locator_params(axis="x", nbins=6)
-    labels = {f"{study.across} {variant}": color for variant, color in shades.items()} or colors
-    entries = [Line2D([], [], color=color, label=label) for label, color in labels.items()]
+            panel.set_yscale("log")
+        low, high = panel.get_ylim()
+        panel.set_ylim(max(low, study.bottom or low), min(high, study.top or high))
+        if study.log:
+            label_ticks(panel)
+        panel.grid(alpha=0.3)
+
+    labels = {} if study.split == "family" else {family: (family, color) for family, color in colors.items()}
+    if len(colors) == 1 and shades:
+        labels = {kind: (f"{study.across} {kind[1]}", color) for kind, color in shades.items()}
+    for family in labels if len(colors) > 1 else ():
+        mine = [variant for name, variant in shades if name == family]
+        if len(mine) > 1:
+            labels[family] = (f"{family}, {mine[0]} to {mine[-1]} {study.across}: light to dark", colors[family])
+    entries = [Line2D([], [], color=color, label=label) for label, color in labels.values()]
     entries += [
         Line2D([], [], color="black", linestyle=style, label=f"{study.across or ''} {variant}".strip())
         for variant, style in styles.items()
         if variant is not None
     ]
-    entries += [Line2D([], [], color="gray", linestyle=":", label=label) for label in study.prior or {}]
+    entries += [Line2D([], [], color="gray", linestyle=":", label=name) for name in study.prior or {}]
     figure.legend(handles=entries, loc="outside right upper", fontsize="small")
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
+
+
+def styled(study: Study, colors: dict, kinds: list[tuple]) -> tuple[dict, dict]:
+    """Returns the line styles of variants, or the shades of families and variants where there are too many."""
+    variants = list(dict.fromkeys(variant for _, variant in kinds))
+    if study.split == "variant":
+        return {}, {}
+    if len(variants) <= len(STYLES):
+        return dict(zip(variants, STYLES, strict=False)), {}
+    if len(colors) == 1:
+        shades = colored(variants)
+        return {}, {(family, variant): shades[variant] for family in colors for variant in variants}
+    shades = {}
+    for family, color in colors.items():
+        mine = list(dict.fromkeys(variant for name, variant in kinds if name == family))
+        shades |= {(family, variant): (*color, k / len(mine)) for k, variant in enumerate(mine, 1)}
+    return {}, shades
+
+
+def curve(study: Study, results: dict, row: dict) -> tuple[list, np.ndarray]:
+    """Returns the points of a run's curve."""
+    points, updates = row["curve"], results["settings"].get("updates")
+    values = np.array([point[study.metric] for point in points], float)  # NaN, a gap, where there is none.
+    half = study.smooth // 2
+    if half:
+        values = np.array([np.median(values[max(0, k - half) : k + half + 1]) for k in range(len(values))])
+    return [point[study.axis] if study.axis in point else updates * k for k, point in enumerate(points, 1)], values
+
+
+def draw_across(study: Study, runs: list[tuple], colors: dict, panel) -> None:
+    """Draws figures over the number in which models differ; those of a family without it are a line."""
+    placed = {}
+    for family, color in colors.items():
+        points = {}
+        for name, variant, row in runs:
+            if name == family:
+                points.setdefault(variant, []).append(row["figures"][study.metric])
+        found = [mean_and_error(np.array(values, float)) for values in points.values()]
+        means, errors = [mean for mean, _ in found], [error or 0 for _, error in found]
+        if None in points:
+            panel.axhline(means[0], color=color, linewidth=1)
+            continue
+        places = list(points)
+        if len(places) == 1:  # Beside others of that place, not on them.
+            placed[places[0]] = placed.get(places[0], 0) + 1
+            places = [places[0] + 0.15 * placed[places[0]]]
+        panel.errorbar(places, means, errors, fmt="o-", color=color, linewidth=1, markersize=3)
+    panel.set_xticks(sorted({variant for _, variant, _ in runs if variant is not None}))
+
+
+def label_ticks(panel) -> None:
+    """Labels a logarithmic axis at round numbers, however few powers of ten it has."""
+    low, high = panel.get_ylim()
+    panel.yaxis.set_major_formatter("{x:g}")
+    panel.yaxis.set_minor_formatter(PlainLogFormatter())
+    if high < 4 * low:
+        panel.yaxis.set_major_locator(MaxNLocator(7))
+        panel.yaxis.set_minor_locator(NullLocator())
+    elif high < 10 * low:
+        panel.yaxis.set_minor_locator(LogLocator(subs=(1.2, 1.5, 2, 3, 4, 6, 8)))
 
 
 def parse(study: Study, argv: list[str] | None) -> argparse.Namespace:

@@ -1,4 +1,4 @@
-"""Recurrent highways of equal weights and growing depth on characters: bits, and which layer transforms most.
+"""Recurrent highways of growing depth, with as many weights, on characters: bits, and which layer transforms most.
 
     python -m examples.papers.highway_depth --data penn/
 
@@ -65,12 +65,14 @@ STUDY = _characters.study(
     families={name: ("recurrent highway", depth) for name, depth in MODELS.items()},
     across="depth",
     outcome="in part: every depth beats a single layer, three layers by 0.20 ± 0.01 bits, but after 2,400 updates, "
-    "five and ten layers are behind three; the first layer transforms most, as in the paper",
-    found="Two layers in a step take 0.19 ± 0.02 bits off, and three, the best, 0.20 ± 0.01. Five layers, each with "
-    "fewer units, are 0.025 ± 0.001 bits behind three, and ten 0.092 ± 0.005, though still ahead of one. The paper's "
-    "gain goes on to ten layers, in far larger networks that are trained to the end. As in the paper, the first layer "
-    "transforms most. The deeper the network, the more: it takes over 0.61 of its candidate with two layers, and 0.72 "
-    "with ten. The last layer takes over 0.33 with two layers, and 0.14 with ten.",
+    "five and ten layers are behind three; the first layer transforms most, as in the paper, and the second no more "
+    "than the last",
+    found="Two layers in a step take 0.19 ± 0.02 bits off, and three 0.20 ± 0.01; which of these is better is within "
+    "the noise. Five layers, each with fewer units, are 0.025 ± 0.001 bits behind three, and ten 0.092 ± 0.005, "
+    "though still ahead of one. The paper's gain goes on to ten layers, in far larger networks that are trained to "
+    "the end. As in the paper, the first layer transforms most. The deeper the network, the more: its mean transform "
+    "gate is 0.61 with two layers, and 0.72 with ten. That of the last layer falls from 0.33 to 0.14; the second "
+    "layer is level with it at every depth, so there is no gradual fall from layer to layer here.",
 )
 
 if __name__ == "__main__":

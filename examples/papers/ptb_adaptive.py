@@ -27,7 +27,7 @@ STUDY = ptb_words.study_of(
     "adaptive-lstm",
     OPTIONS,
     name="ptb_adaptive",
-    title="Words of the Penn Treebank: what makes the adaptive LSTM",
+    title="Words of the Penn Treebank: ablation of the adaptive LSTM",
     claim="With 17 million weights on the whole text, the validation perplexity is 58.7 with a recurrent policy and "
     "60.2 with a static one; an LSTM of 20 million has 71.7. Output adaptation alone learns more slowly and ends "
     "worse, and matrices that are not tied across the gates learn considerably more slowly.",

@@ -1,4 +1,4 @@
-"""Characters of the Penn Treebank: a Mogrifier, a multiplicative LSTM, AWD-LSTM and an LSTM of equal weights.
+"""Characters of the Penn Treebank: Mogrifier, multiplicative LSTM, AWD-LSTM and LSTM with as many weights each.
 
     python -m examples.papers.ptb_characters --data penn/
 
@@ -58,7 +58,7 @@ SMALL = {**COMMON, "rounds": 8, "updates": 300}
 TEST = {"weights": 6000, "steps": 4, "judged": 40, "rounds": 1, "updates": 2}
 STUDY = study(
     name="ptb_characters",
-    title="Characters of the Penn Treebank: equal weights",
+    title="Characters of the Penn Treebank: four models of a million weights",
     protocol="Two layers, an embedding as wide as a layer, a million weights; Mogrifier: five rounds of rank 32; "
     "AWD-LSTM: an LSTM that drops a fifth of its recurrent weights and a tenth of the inputs of both layers and of the "
     "output. Adam, gradients clipped to a norm of 1, batches of 32 windows of 100 characters drawn at random from the "
@@ -72,12 +72,12 @@ STUDY = study(
     paper={"LSTM": {"bits": 1.143}, "Mogrifier": {"bits": 1.131}},
     outcome="the Mogrifier does not lead: after one and a half epochs, it is 0.043 ± 0.004 bits behind the LSTM; the "
     "multiplicative LSTM does not improve on the LSTM, as in the paper",
-    found="The LSTM is the best of the four at every seed. The Mogrifier learns faster for the first 300 updates (2.01 "
-    "bits on validation against 2.14), is level at 600, and behind from then on, with the higher training loss, too "
-    "(1.14 nats against 1.11 at the end): it does not overfit, it learns more slowly. At half the rate it is ahead, "
-    "but there both are worse (see the search). AWD-LSTM's dropout only costs where a text is read one and a half "
-    "times. The multiplicative LSTM is behind all others. The paper's models are 24 times as large, trained to the end "
-    "with dropout, and tuned in a search of many trials.",
+    found="The LSTM is the best of the four at every seed. The Mogrifier learns faster for the first 300 updates "
+    "(2.01 bits on validation against 2.14), is level at 600, and behind from then on, with the higher training loss, "
+    "too (1.14 nats against 1.10 at the end): it does not overfit, it learns more slowly. At half the rate it is "
+    "ahead, but there both are worse (see the search). AWD-LSTM's dropout only costs where a text is read one and a "
+    "half times. The multiplicative LSTM is behind all others. The paper's models are 24 times as large, trained to "
+    "the end with dropout, and tuned in a search of many trials.",
 )
 
 if __name__ == "__main__":

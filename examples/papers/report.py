@@ -18,10 +18,10 @@ HEAD = """\
 # Results
 
 The papers' claims, put to the test. Each section is one command, and `python -m examples.papers.report` writes this
-page from the result files. The models within a section have the same number of weights, to within a few percent, unless
-the setup says otherwise. All choices were made on validation data, never on the test set. Figures are on the test set:
-means over seeds, with standard errors. Minutes are for one training, beside others on the same machine, so they are not
-a benchmark.
+page from the result files. The models within a section have the same number of weights, to within a few percent, and
+figures are on the test set, unless the setup says otherwise: means over seeds, with standard errors. All choices were
+made on validation data, never on the test set. Minutes are for one training run, beside others on the same machine, so
+they are not a benchmark.
 
 """
 
@@ -43,7 +43,7 @@ def section(module) -> str:
     source = re.search(r"Reference: (.*)", module.__doc__, flags=re.DOTALL)[1].strip().replace("\n", " ")
     versions = results["versions"]
     settings = {**results["settings"], **results["settings"].get("options", {})}
-    settings = ", ".join(f"{name} {value}" for name, value in settings.items() if name != "options")
+    settings = ", ".join(f"{k} {v}" for k, v in settings.items() if k != "options" and v is not None)
     differences = _study.differences(study, results)
     return "\n\n".join(
         [
@@ -53,7 +53,7 @@ def section(module) -> str:
             f"**Result.** {study.found}",
             "\n".join("| " + " | ".join(row) + " |" for row in rows),
             *(["Differences at the same seed:", "\n".join(f"- {line}" for line in differences)] if differences else []),
-            f"![Curves of {study.metric} over the {study.axis}]({picture(study)})",
+            f"![Curves of {study.metric} over the {study.axis}]({picture(study)})" + cut_off(study),
             f"`python -m examples.papers.{study.name} --budget {results['budget']}`: {settings}. "
             f"Keras {versions['keras']}, {versions['backend']}, {machines(results)}. "
             f"[All figures](../examples/papers/results/{study.name}.json).",
@@ -61,10 +61,16 @@ def section(module) -> str:
     )
 
 
+def cut_off(study) -> str:
+    """Returns where the picture ends, if curves go further."""
+    ends = [f"{name} {end:g}" for name, end in (("below", study.bottom), ("above", study.top)) if end is not None]
+    return f"\n\nThe picture leaves out what is {' or '.join(ends)}." if ends else ""
+
+
 def machines(results: dict) -> str:
     """Returns the machine that trained the models, and how many of them were trained on others."""
     others = collections.Counter(row["machine"] for row in results["runs"] if "machine" in row)
-    parts = [f"; {count} of {len(results['runs'])} trainings: {machine}" for machine, count in others.items()]
+    parts = [f"; {count} of {len(results['runs'])} training runs: {machine}" for machine, count in others.items()]
     return results["machine"] + "".join(parts)
 
 

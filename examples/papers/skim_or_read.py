@@ -29,10 +29,10 @@ STUDY = _study.Study(
     name="skim_or_read",
     title="Skim or read: a bag of words, and an LSTM where it is unsure",
     claim="An LSTM need not read what a bag of words is sure of: most of its work is saved at little loss of accuracy.",
-    protocol="The task is ours: seven in ten sequences of up to 20 tokens are told apart by their words, the others by "
-    "the order of two words. The decision is a threshold on the bag's largest probability, or a network of its own, "
-    "with weights beside those of the models, that is trained on a fifth of the data, which these have not seen. Adam "
-    "at 0.005, batches of 50, 20,000 sequences; figures are on 2,000 others.",
+    protocol="The task is ours: seven in ten sequences of up to 20 tokens can be classified by their words, the "
+    "others by the order of two words. The decision is a threshold on the bag's largest probability, or a network of "
+    "its own, with weights beside those of the models, that is trained on a fifth of the data, which these have not "
+    "seen. Adam at 0.005, batches of 50, 20,000 sequences; figures are on 2,000 others.",
     models=("threshold", "network"),
     budgets={
         "test": {"samples": 100, "length": 8, "epochs": 1, "rounds": 1},

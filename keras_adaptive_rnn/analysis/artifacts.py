@@ -216,7 +216,7 @@ def _log_p(vectors, ids):
 
 
 def _padded(texts, min_count):
-    """Returns the texts as integers `[texts, longest]`, 0 behind their end and 1 for rare tokens, and how many."""
+    """Returns the texts as integers `[texts, longest]`, 0 after their end and 1 for rare tokens, and how many."""
     counts = collections.Counter(word for text in texts for word in text)
     places = {word: k for k, word in enumerate((w for w, n in counts.items() if n >= min_count), 2)}
     ids = np.zeros((len(texts), max(1, *map(len, texts))), "int32")

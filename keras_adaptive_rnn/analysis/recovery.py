@@ -11,11 +11,11 @@ from keras_adaptive_rnn.models.arrays import as_array
 
 @dataclasses.dataclass(frozen=True)
 class SurpriseRecovery:
-    """The losses of models at, and behind, the tokens of a text that surprised them.
+    """The losses of models at, and after, the tokens of a text that surprised them.
 
     Attributes:
         losses: Dict of arrays `[surprises, distances]` by model, the loss of the surprising token, at distance 0, and
-            of those behind it, in nats; NaN behind the end of a row.
+            of those after it, in nats; NaN after the end of a row.
         typical: Dict of numbers by model, the mean loss of all tokens.
         threshold: Number, the smallest loss of a surprising token, as a mean over the models.
     """
@@ -44,7 +44,7 @@ class SurpriseRecovery:
 
 
 def surprise_recovery(log_probs: dict[str, Any], distance: int = 10, share: float = 0.05) -> SurpriseRecovery:
-    r"""Returns the losses of language models behind tokens that surprised them.
+    r"""Returns the losses of language models after tokens that surprised them.
 
     Let $\ell^m_n$ be the loss of model $m$ at token $n$. A token is surprising if $\frac1M \sum_m \ell^m_n$ is among
     the largest `share` of all tokens, so no model decides alone. At each distance $d$, the loss is that of token
@@ -63,7 +63,7 @@ def surprise_recovery(log_probs: dict[str, Any], distance: int = 10, share: floa
 
     Raises:
         ValueError: there is no model, the arrays differ in shape, hold NaN or positive numbers, have rows that are not
-            longer than `distance`, or so few tokens that no token behind a surprise is left; or an argument is out of
+            longer than `distance`, or so few tokens that no token after a surprise is left; or an argument is out of
             range.
         TypeError: an argument is of the wrong type.
 
@@ -86,14 +86,14 @@ def surprise_recovery(log_probs: dict[str, Any], distance: int = 10, share: floa
     threshold = np.sort(mean, axis=None)[-count]
     rows, places = np.nonzero(mean >= threshold)
 
-    def behind(losses):
+    def after(losses):
         padded = np.pad(losses, ((0, 0), (0, distance)), constant_values=np.nan)
         return padded[rows[:, None], places[:, None] + np.arange(distance + 1)]
 
-    found = {name: behind(each) for name, each in losses.items()}
+    found = {name: after(each) for name, each in losses.items()}
     if np.isnan(next(iter(found.values()))).all(axis=0).any():
         raise ValueError(
-            f"Argument `share` must leave a surprising token with {distance} tokens behind it. Received: "
+            f"Argument `share` must leave a surprising token with {distance} tokens after it. Received: "
             f"share={share}, with {len(rows)} surprising tokens at the ends of rows"
         )
     return SurpriseRecovery(found, {name: float(each.mean()) for name, each in losses.items()}, float(threshold))

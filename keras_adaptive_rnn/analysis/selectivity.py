@@ -23,7 +23,7 @@ def selectivity(activations: Any, labels: Any) -> np.ndarray:
     class only.
 
     Args:
-        activations: Array `[samples, ..., units]`, at least 0 on average, as they are behind a ReLU. Axes between the
+        activations: Array `[samples, ..., units]`, at least 0 on average, as they are after a ReLU. Axes between the
             first and the last, such as time, are averaged. Of units with a sign, such as those of an LSTM, pass the
             size: `np.abs(h)`.
         labels: Integers `[samples]`, the classes.
@@ -56,7 +56,7 @@ def selectivity(activations: Any, labels: Any) -> np.ndarray:
     means = np.stack([by_sample[labels == c].mean(axis=0) for c in classes])
     if (means < 0).any():
         raise ValueError(
-            "Argument `activations` must have no class with a negative mean, as behind a ReLU; for units with a sign, "
+            "Argument `activations` must have no class with a negative mean, as after a ReLU; for units with a sign, "
             f"such as tanh, pass `np.abs(activations)`. Received: a mean of {means.min():.4g}"
         )
     largest = means.max(axis=0)

@@ -1,4 +1,4 @@
-"""Backtests by rolling origin: what would have been forecast behind earlier cuts of the same series."""
+"""Backtests by rolling origin: what would have been forecast after earlier cuts of the same series."""
 
 from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn.comparison.baselines import baseline_rows
@@ -89,5 +89,5 @@ def note(records, measure):
         return None
     shown = ", ".join(f"{title} {mean:.4g} ± {error:.1g}" for title, mean, error in means(records) if error is not None)
     return (
-        f"Over {len(records)} folds, each behind a later cut than the one before, the mean test {measure} is: {shown}."
+        f"Over {len(records)} folds, each after a later cut than the one before, the mean test {measure} is: {shown}."
     )

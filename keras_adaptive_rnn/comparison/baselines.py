@@ -213,7 +213,7 @@ def last_value(data):
 
 def seasonal(data):
     past = Past(data)
-    return f"value a season ago ({data.series.season} rows)", past.outputs(past.a_season_ago)
+    return f"seasonal naive ({data.series.season} rows)", past.outputs(past.a_season_ago)
 
 
 def drift(data):

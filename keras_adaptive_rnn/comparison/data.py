@@ -62,7 +62,7 @@ class Windows:
 
 
 class Targets:
-    """The rows behind windows as an array `[windows, horizon]`, gathered and scaled where it is indexed.
+    """The rows after windows as an array `[windows, horizon]`, gathered and scaled where it is indexed.
 
     Args:
         column: Array [rows], the numbers to forecast, in float64.

@@ -80,7 +80,7 @@ def compare(
     output: str | os.PathLike | None = None,
     verbose: bool = True,
 ) -> Comparison:
-    """Compares recurrent cells on your data, at equal weights or equal time, and says which one to take.
+    """Compares recurrent cells on your data, at equal numbers of weights or equal time, and says which one to take.
 
     Every cell gets a model of the same form: normalised numbers or embedded tokens, `depth` recurrent layers, a dense
     layer. Adam trains it, with the norm of the gradient clipped at one, and with a learning rate that falls to a tenth
@@ -155,7 +155,7 @@ def compare(
     (2, 1)
 
     Source: The protocol follows Melis et al., On the State of the Art of Evaluation in Neural Language Models (2018),
-    section 3: equal weights, tuned alike; and Jamieson and Talwalkar, Non-stochastic Best Arm Identification (2016):
+    section 3: as many weights, tuned alike; and Jamieson and Talwalkar, Non-stochastic Best Arm Identification (2016):
     successive halving.
     """
     begun = time.perf_counter()
@@ -397,7 +397,7 @@ class Experiment:
 
     @property
     def trainings(self):
-        """How often the better cells are trained in full: with each seed, and behind each earlier cut."""
+        """How often the better cells are trained in full: with each seed, and after each earlier cut."""
         return self.settings["seeds"] + len(self.data.earlier)
 
     def builds_of_folds(self, times):

@@ -20,12 +20,12 @@ def figures(data, outputs):
         data: The `Data`.
         outputs: Dict of validation and test; a list of blocks of outputs and the rows of the part that they are for.
 
-    Returns: A dict, empty for texts. Of forecasts: `MAE`; `MASE`, the MAE in units of that of the value a season ago
-        (or the last value) on the rows to train on; `pinball`, the mean pinball loss of the forecast and the ends of
-        its intervals, as quantiles; `coverage`, the share of each interval; and the RMSE `by horizon` and `by hour`. Of
-        other numbers in one unit: `MAE`. Of classes: `balanced accuracy`, the mean recall; `calibration error`;
-        `calibration`, for each bin of the probability of the predicted class, how many predictions it has, their mean
-        probability and their accuracy; and the `confusion` matrix, a row for each true class.
+    Returns: A dict, empty for texts. Of forecasts: `MAE`; `MASE`, the MAE in units of that of the seasonal naive
+        forecast (or the last value) on the rows to train on; `pinball`, the mean pinball loss of the forecast and the
+        ends of its intervals, as quantiles; `coverage`, the share of each interval; and the RMSE `by horizon` and
+        `by hour`. Of other numbers in one unit: `MAE`. Of classes: `balanced accuracy`, the mean recall; `calibration
+        error`; `calibration`, for each bin of the probability of the predicted class, how many predictions it has,
+        their mean probability and their accuracy; and the `confusion` matrix, a row for each true class.
     """
     if data.is_text:
         return {}
@@ -67,7 +67,7 @@ def root_mean_square(errors, axis=None):
 
 
 def usual_error(series):
-    """Returns the MAE of the value a season ago, or of the last one, on the rows to train on."""
+    """Returns the MAE of the seasonal naive forecast, or of the last value, on the rows to train on."""
     rows = np.flatnonzero(series.trained)
     before = series.at(series.owners[rows], series.ticks[rows] - (series.season or 1))
     errors = np.abs(series.values[rows] - before)

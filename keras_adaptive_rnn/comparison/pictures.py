@@ -111,7 +111,7 @@ def last_forecasts(results):
 def errors(results):
     """Draws the test RMSE by horizon and by hour, of the cell to take and of the baselines; or returns `None`.
 
-    Of the latter, there are the best one and the value a season ago, or the last value.
+    Of the latter, there are the best one and seasonal naive, or the last value.
     """
     baselines = results["baselines"]
     kept = [row for row in results["rows"] if row["name"] == results["winner"]]

@@ -92,7 +92,7 @@ def body(comparison):
 
 
 def backtests(results):
-    """Returns the test scores behind each cut as a table, if there were several."""
+    """Returns the test scores after each cut as a table, if there were several."""
     if not results["folds"]:
         return ""
     rows = {row["name"]: row["title"].partition(" (")[0] for row in results["folds"][-1]["rows"]}
@@ -102,7 +102,7 @@ def backtests(results):
         scores = {row["name"]: f"{row['test']:.4g}" for row in fold["rows"] if row["test"] is not None}
         cells = [text(fold["test"]), *(scores.get(name, "") for name in rows)]
         lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>\n")
-    title = f"Backtests: test {text(results['measure'])} behind each cut"
+    title = f"Backtests: test {text(results['measure'])} after each cut"
     table = f"<tr><th>test part</th>{head}</tr>\n{''.join(lines)}"
     return f'<h2>{title}</h2>\n<div class="wide"><table>{table}</table></div>\n'
 

@@ -271,7 +271,7 @@ def _of_cell(row):
 
 
 def _naive(baselines):
-    """Returns the test score of the value a season ago, or of the last value, or `None`."""
+    """Returns the test score of the seasonal naive forecast, or of the last value, or `None`."""
     scores = {row["name"]: row["test_mean"] for row in baselines}
     return scores.get("seasonal") or scores.get("last_value")
 

@@ -513,7 +513,7 @@ class Table:
             usable &= may_end[begins + steps - 1] & (count[begins + steps] - count[begins] == steps)
         if not usable.all():
             self.notes.append(
-                f"left out: {int((~usable).sum()):,} of {len(begins):,} windows, whose goal"
+                f"left out: {int((~usable).sum()):,} of {len(begins):,} windows, whose target"
                 + (", or last row, is missing" if self.missing == "interpolate" else " is missing")
             )
         begins = begins[usable]

@@ -283,7 +283,7 @@ class Column:
         if not text:
             return f"has no time in {self.row(row)}"
         what = (
-            "a number beyond 4e18, or with more than 18 digits behind its point"
+            "a number beyond 4e18, or with more than 18 digits after its point"
             if self.is_number(text) and not re.match(r"[+-]?0\d", text)
             else "a date or a time that does not exist"
             if DATE.fullmatch(text)

@@ -19,7 +19,7 @@ class Hypothesis(NamedTuple):
         tokens: Integers `[length]`, from the start token to the stop token, or to where the search was cut off.
         score: Number, by which hypotheses are ranked: their log-probability, less the penalty; if lengths are
             normalized, for each token.
-        log_prob: Number, the log-probability of the tokens behind the start token.
+        log_prob: Number, the log-probability of the tokens after the start token.
         extras: Dict of arrays `[length - 1, ...]`: what the step function returned for each token but the first.
     """
 
@@ -139,7 +139,7 @@ def beam_search(
         start: Integer, the token that every hypothesis begins with.
         stop: Integer, the token that ends one.
         beam: Positive integer, number of hypotheses. Defaults to `4`; `1` is a greedy search.
-        max_length: Positive integer, largest number of tokens behind the start token, the stop token counted. Defaults
+        max_length: Positive integer, largest number of tokens after the start token, the stop token counted. Defaults
             to `100`.
         min_length: Non-negative integer, smallest number of tokens between the start and the stop token: an earlier
             stop token is not chosen. Defaults to `0`.
@@ -184,7 +184,7 @@ def beam_search(
     scoring = penalty, length_normalization
     beams, ended = [_Beam([start], 0.0, [], 0, *scoring)], []
     for length in range(1, max_length + 1):
-        # Always as many rows, so that nothing is compiled again; those behind the last hypothesis are not read.
+        # Always as many rows, so that nothing is compiled again; those after the last hypothesis are not read.
         tokens = np.full(beam, start, "int32")
         tokens[: len(beams)] = [b.tokens[-1] for b in beams]
         log_probs, states, extras = _checked(step(tokens, states), beam, stop, penalty)

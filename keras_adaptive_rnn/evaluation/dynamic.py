@@ -164,7 +164,7 @@ def _gradient_statistics(model, ids, steps, batch_size, reduction, verbose, *nam
     text = Text(ids, batch_size, names[0])
     if text.count < steps:
         raise ValueError(
-            f"Argument `{names[0]}` must have a segment of {steps} tokens, and the one behind them, for each of "
+            f"Argument `{names[0]}` must have a segment of {steps} tokens, and the one after them, for each of "
             f"{names[1]}={batch_size} rows. Received: {np.size(ids)} tokens"
         )
     states = OwnStates(model, batch_size)

@@ -94,7 +94,7 @@ def static(model, text, steps, temperatures, verbose):
 
 def _passed(scores, text, steps, verbose):
     """Returns log-probabilities `[samples, temperatures, rows, tokens]` of one pass over the text."""
-    # A last segment that is filled up needs no second compilation; nothing reads the states behind it.
+    # A last segment that is filled up needs no second compilation; nothing reads the states after it.
     ids, targets = text.segments(steps, pad=True)
     log_p = scores.predict({"ids": ids, "targets": targets}, batch_size=text.batch_size, verbose=verbose)
     log_p = np.reshape(log_p, (-1, text.batch_size, *np.shape(log_p)[1:]))

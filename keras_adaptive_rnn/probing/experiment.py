@@ -37,7 +37,7 @@ def probe(
     output: str | os.PathLike | None = None,
     verbose: bool = True,
 ) -> Probe:
-    """Finds out what cells can do, on small tasks that ask one thing of a state, at equal weights.
+    """Finds out what cells can do, on small tasks that ask one thing of a state, with as many weights each.
 
     The tasks are parity, sums modulo five, permutations of three and of five elements, nested brackets, recall of keys,
     two of copying, and the adding problem. Each model is an embedding, a recurrent layer and a dense layer. Adam trains
