@@ -356,6 +356,11 @@ BAD_USES = [
         ValueError,
         ["SkimCell", "skim_loss=1.0"],
     ),
+    (
+        lambda: keras.layers.RNN(kar.SkimCell(kar.ElmanCell(4), kar.ElmanCell(2), estimator="reinforce"))(X),
+        ValueError,
+        ["draws decisions", "cannot record them"],
+    ),
     (lambda: keras.layers.RNN(kar.VariableComputationCell(4, cost_weight=1))(X), ValueError, ["cost_weight=1.0"]),
     (
         lambda: _annealed(kar.Elman(4), "temperature", float),

@@ -186,3 +186,16 @@ def test_errors(call, error, parts):
         call()
     for part in parts:
         assert part in str(caught.value)
+
+
+@pytest.mark.parametrize("return_sequences", [False, True])
+def test_an_empty_batch(return_sequences):
+    layer = Layer(4, return_sequences=return_sequences)
+    shape = (0, 3, 2, 4) if return_sequences else (0, 4)
+    assert tuple(layer(np.zeros((0, 3, 2, 5), "float32")).shape) == shape
+
+
+@pytest.mark.parametrize("sizes", [(0, 3), (3, 0), (3, None)])
+def test_a_grid_without_points_is_refused(sizes):
+    with pytest.raises(ValueError, match=r"known size of at least 1. Received: input shape \(None, "):
+        Layer(4)(keras.Input((*sizes, 5)))

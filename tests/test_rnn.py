@@ -54,6 +54,30 @@ def test_starts_like_keras():
     np.testing.assert_allclose(recurrent @ recurrent.T, np.eye(7), atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("make", "shape"),
+    [
+        (lambda: kar.LSTM(4, recurrent_dropout=0.5), (2, 3, 4)),
+        (lambda: kar.Skim(kar.GRUCell(4), kar.GRUCell(2)), (2, 3, 4)),
+        (lambda: kar.URNN(3), (2, 3, 4)),
+        (lambda: kar.MultidimensionalGridLSTM(4), (2, 3, 3, 4)),
+    ],
+)
+def test_bfloat16_everywhere(make, shape):
+    """On JAX, Keras then takes integers of NumPy and Python for floats."""
+    usual = keras.config.floatx(), keras.config.dtype_policy()
+    try:
+        keras.config.set_floatx("bfloat16")
+        keras.config.set_dtype_policy("bfloat16")
+        outputs = make()(np.ones(shape), training=True)
+    finally:
+        keras.config.set_floatx(usual[0])
+        keras.config.set_dtype_policy(usual[1])
+    outputs = keras.tree.flatten(outputs)[0]
+    assert keras.backend.standardize_dtype(outputs.dtype) == "bfloat16"
+    assert np.isfinite(array(ops.cast(outputs, "float32"))).all()
+
+
 def test_gates_with_zero_weights_are_one():
     mogrifier, lstm = kar.Mogrifier(7, gate_initializer="zeros"), kar.Mogrifier(7, rounds=0)
     mogrifier.build(X.shape)

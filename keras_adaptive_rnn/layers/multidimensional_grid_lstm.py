@@ -86,11 +86,11 @@ class MultidimensionalGridLSTM(_arguments.DeclaredArguments, keras.layers.Layer)
         return self.cell
 
     def build(self, input_shape):
-        if len(input_shape) != self.dimensions + 2 or None in input_shape[1:]:
+        if len(input_shape) != self.dimensions + 2 or not all(input_shape[1:]):
             raise ValueError(
                 f"Layer '{self.name}' with dimensions={self.dimensions} expected inputs of shape (batch, "
                 f"{', '.join(f'd_{k + 1}' for k in range(self.dimensions))}, features), all but the batch of a known "
-                f"size. Received: input shape {tuple(input_shape)}"
+                f"size of at least 1. Received: input shape {tuple(input_shape)}"
             )
         *sizes, features = input_shape[1:]
         self.input_spec = keras.layers.InputSpec(shape=(None, *sizes, features))
@@ -106,9 +106,10 @@ class MultidimensionalGridLSTM(_arguments.DeclaredArguments, keras.layers.Layer)
             )
         batch_size, sizes = ops.shape(inputs)[0], inputs.shape[1:-1]
         waves, rows = self._waves, (len(self._waves.is_point), -1)
+        order, places = (ops.convert_to_tensor(each, dtype="int32") for each in (waves.points, waves.places))
         # Points first, then the batch. Matrices, as PyTorch's exporter takes no rows of other tensors.
         points = ops.reshape(ops.moveaxis(inputs, 0, -2), (len(waves.places), -1))
-        sequences = ops.reshape(ops.take(points, waves.points, axis=0), (*rows, inputs.shape[-1]))
+        sequences = ops.reshape(ops.take(points, order, axis=0), (*rows, inputs.shape[-1]))
         is_point = ops.reshape(ops.tile(ops.expand_dims(waves.is_point, -1), (1, 1, batch_size)), (*rows, 1))
 
         count = waves.is_point.shape[1] * batch_size
@@ -121,8 +122,8 @@ class MultidimensionalGridLSTM(_arguments.DeclaredArguments, keras.layers.Layer)
             return_sequences=self.return_sequences,
         )
         if not self.return_sequences:
-            return ops.reshape(last, (-1, batch_size, self.units))[-1]
-        outputs = ops.take(ops.reshape(outputs, (len(waves.points), -1)), waves.places, axis=0)
+            return ops.reshape(last, (waves.is_point.shape[1], batch_size, self.units))[-1]
+        outputs = ops.take(ops.reshape(outputs, (len(waves.points), -1)), places, axis=0)
         return ops.moveaxis(ops.reshape(outputs, (*sizes, batch_size, self.units)), -2, 0)
 
     def compute_output_shape(self, input_shape):

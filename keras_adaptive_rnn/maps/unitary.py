@@ -79,8 +79,9 @@ class Unitary(LinearMap):
         re, im = _rotated(re, im, phases[:, 0])
         re, im = _transformed(re, im, forward)
         re, im = _reflected(re, im, vectors[:, 0])
+        permutation = ops.convert_to_tensor(self._permutation, dtype="int32")
         # Of rows, as PyTorch's ONNX files hold no other choice.
-        re, im = (ops.transpose(ops.take(ops.transpose(part), self._permutation, axis=0)) for part in (re, im))
+        re, im = (ops.transpose(ops.take(ops.transpose(part), permutation, axis=0)) for part in (re, im))
         re, im = _rotated(re, im, phases[:, 1])
         re, im = _transformed(re, im, inverse)
         re, im = _reflected(re, im, vectors[:, 1])

@@ -40,6 +40,8 @@ class Averaged(keras.optimizers.Optimizer):
     optimizer = keras_adaptive_rnn.optimizers.Averaged(sgd, skip=1, start=t0)
     ```
 
+    It is not with `gradient_accumulation_steps`: Keras's schedules, this one too, count the steps that only accumulate.
+
     Variables: those of every Keras optimizer, here unused; `averaging`, whether steps are averaged (0 or 1); `count`,
     $n$; `swapped`, whether the model holds the averages (0 or 1); the averages, one for each trainable weight; then the
     variables of the optimizer inside.

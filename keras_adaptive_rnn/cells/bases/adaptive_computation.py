@@ -103,9 +103,12 @@ class AdaptiveComputationCell(Cell):
 
     def prepare_sequence(self, batch_size, run):
         if run.training is None and (self.adds_loss or self.draws_decisions):
+            what, cannot = (
+                ("adds to the loss", "add its loss") if self.adds_loss else ("draws decisions", "record them")
+            )
             raise ValueError(
-                f"A {type(self).__name__} that adds to the loss must run in `keras_adaptive_rnn.layers.RNN`: "
-                f"`keras.layers.RNN` cannot add its loss. Received: {self!r}"
+                f"A {type(self).__name__} that {what} must run in `keras_adaptive_rnn.layers.RNN`: "
+                f"`keras.layers.RNN` cannot {cannot}. Received: {self!r}"
             )
         return super().prepare_sequence(batch_size, run)
 

@@ -33,4 +33,4 @@ def uniform(keys, digits):
 
 def _shift_right(x, places):
     # Shifting a signed integer copies its sign bit.
-    return ops.bitwise_and(ops.right_shift(x, places), (1 << (32 - places)) - 1)
+    return ops.right_shift(x, places) & ((1 << (32 - places)) - 1)
