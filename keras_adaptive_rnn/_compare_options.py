@@ -66,14 +66,14 @@ def parse(argv=None):
         "--seeds",
         type=positive(int),
         default=3,
-        help="trainings of the better cells; others get one (%(default)s)",
+        help="training runs of the better cells; others get one (%(default)s)",
     )
     add("--depth", type=positive(int), default=1, help="recurrent layers (%(default)s)")
     add("--batch", type=positive(int), default=32, help="sequences in a batch (%(default)s)")
     add("--seed", type=int, default=0, help="decides how the data is divided, and all weights (%(default)s)")
     add("--export", choices=("onnx", "litert"), help="also write one time step of the best model, for other programs")
     where = comparison.add_mutually_exclusive_group().add_argument
-    where("--workers", metavar="N", type=positive(int), help="trainings at a time, each on a core of its own (1)")
+    where("--workers", metavar="N", type=positive(int), help="training runs at a time, each on a core of its own (1)")
     where("--dask", metavar="ADDRESS", help="scheduler of a Dask cluster that trains, such as tcp://10.0.0.1:8786")
     add("--no-memory", action="store_true", help="do not measure the memory of training, which takes seconds a cell")
     add("--wide", action="store_true", help="show all columns of the table, also where they do not fit 80 characters")

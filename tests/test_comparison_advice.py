@@ -61,7 +61,7 @@ def test_a_difference_in_every_seed_is_more_than_noise():
     assert not is_noise
     assert found["sentence"] == (
         "Take GRU (validation loss 2): it is ahead of LSTM, the next one, by 0.1 (95 %: 0.075 to 0.12) over 3 seeds "
-        "and 2 samples, more than noise. Costs of GRU: 12 s for a training, 3 ms a step, 20,000 weights."
+        "and 2 samples, more than noise. Costs of GRU: 12 s per training run, 3 ms a step, 20,000 weights."
     )
 
 
@@ -139,8 +139,8 @@ def test_a_short_training_names_no_winner():
     found = statistics.recommend(rows(a=[1.0, 1.1], b=[3.0, 3.1]), "loss", [baseline(0.5)], minutes=1, needed=3.2)
     assert found["verdict"] == "untrained"
     assert found["sentence"] == (
-        "Not enough training to choose: the trainings are too short. Train longer with --minutes 4 or so. The model "
-        "that is saved, of A, is the best so far. No cell beats the last value beyond "
+        "Not enough training to choose: the training runs are too short. Train longer with --minutes 4 or so. The "
+        "model that is saved, of A, is the best so far. No cell beats the last value beyond "
         "noise yet."
     )
 

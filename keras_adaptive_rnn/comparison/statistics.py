@@ -107,8 +107,8 @@ def recommend(rows, measure, baselines=(), minutes=None, more_training=True, nee
         baselines: List of dicts with `name`, `title`, `validation` (a list of one score) and, if they are known,
             `contributions`: of the baselines. Defaults to none.
         minutes: What the comparison was given; without it, the sentence names no other number. Defaults to `None`.
-        more_training: Whether more minutes make longer trainings. Defaults to `True`.
-        needed: The minutes that trainings of a decent length take, if these were shorter. Defaults to `None`.
+        more_training: Whether more minutes make longer training runs. Defaults to `True`.
+        needed: The minutes that training runs of a decent length take, if these were shorter. Defaults to `None`.
         behind: Rows of the cells that the first seed left behind. Defaults to none.
 
     Returns: A dict of `verdict` (`"ahead"`, `"tied"`, `"one seed"`, `"baseline"`, `"untrained"` or `"diverged"`),
@@ -212,7 +212,7 @@ class Advice:
 
     def says_untrained(self):
         falling = self.falling()
-        reason = "the trainings are too short"
+        reason = "the training runs are too short"
         if falling:
             several = len(falling) > 1
             curves = "curves" if several else "curve"
@@ -271,7 +271,7 @@ class Advice:
         return f" The best baseline, {self.baseline['title']}, has a validation {self.measure} of {score:.4g}."
 
     def costs(self, row):
-        parts = [f"{row['seconds']:.2g} s for a training"] if "seconds" in row else []
+        parts = [f"{row['seconds']:.2g} s per training run"] if "seconds" in row else []
         parts += [f"{1000 * row['step']:.3g} ms a step"]
         parts += [f"{row['weights']:,} weights"] if "weights" in row else []
         return f" Costs of {row['title']}: {', '.join(parts)}."

@@ -61,9 +61,9 @@ def probe(
         weights: Positive integer, about how many weights each model has: sizes are chosen within 10 % of it that differ
             by 2 % at most, if there are such sizes. Defaults to `5000`.
         length: Integer of at least 16, steps of the sequences to learn from. Defaults to `32`.
-        updates: Positive integer, the most updates of a training, of 64 sequences each. Defaults to `3000`.
+        updates: Positive integer, the most updates of a training run, of 64 sequences each. Defaults to `3000`.
         rates: List of positive numbers, the learning rates to try. Defaults to `(0.003, 0.01, 0.03)`.
-        seeds: Positive integer, number of trainings with the best rate. Defaults to `3`.
+        seeds: Positive integer, number of training runs with the best rate. Defaults to `3`.
         seed: Integer, which decides all weights and sequences. Defaults to `0`.
         output: Path of a folder for the results, which may be one of an unfinished probe. Defaults to `None`, a
             temporary folder.
