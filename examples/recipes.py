@@ -28,6 +28,7 @@ PLAIN = {
     "rank": None,
     "zigzag": True,
     "static_gates": False,
+    "gate_activation": "sigmoid",
     "depth": 3,
     "policy": "recurrent",
     "policy_units": 100,

@@ -116,6 +116,7 @@ LACKING = {
 OF_CELLS = {
     "policy_dropout": ("adaptive-lstm",),
     "static_gates": ("mogrifier",),
+    "gate_activation": ("mogrifier",),
     "block_dropout": ("deep-rnn",),
     "weight_normalization": ("low-rank-lstm", "low-rank-gru"),
 }
@@ -252,9 +253,8 @@ def make_cell(units: int, dropout: float, args: argparse.Namespace):
         options["unit_forget_bias"] = False
     options |= drop_weights(args)
     if args.cell == "mogrifier":
-        return kar.MogrifierCell(
-            units, rounds=args.rounds, rank=args.rank, zigzag=args.zigzag, static_gates=args.static_gates, **options
-        )
+        gates = {"static_gates": args.static_gates, "gate_activation": args.gate_activation}
+        return kar.MogrifierCell(units, rounds=args.rounds, rank=args.rank, zigzag=args.zigzag, **gates, **options)
     return {"lstm": kar.LSTMCell, "multiplicative-lstm": kar.MultiplicativeLSTMCell}[args.cell](units, **options)
 
 
@@ -563,6 +563,11 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
     group.add_argument("--cell", choices=CELLS, help="cell of the layers")
     group.add_argument("--rounds", type=int, help="rounds of the Mogrifier")
     group.add_argument("--rank", type=rank, help="rank of low-rank cells, and of the Mogrifier's gates, or 'full'")
+    group.add_argument(
+        "--gate-activation",
+        choices=("sigmoid", "tanh"),
+        help="activation of the Mogrifier's gates; with tanh, they may change a sign",
+    )
     group.add_argument("--depth", type=positive(int), help="depth of a highway or deep RNN in a step")
     group.add_argument("--policy", choices=adaptive.POLICIES, help="policy of the adaptive LSTM")
     group.add_argument("--adaptation", choices=adaptive.ADAPTATIONS, help="what it adapts")
@@ -671,7 +676,7 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
         if getattr(args, name):
             parser.error(f"--cell {args.cell} has no --{name.replace('_', '-')}")
     for name, cells in OF_CELLS.items():
-        if getattr(args, name) and args.cell not in cells:
+        if getattr(args, name) != recipes.PLAIN[name] and args.cell not in cells:
             parser.error(f"--cell {args.cell} has no --{name.replace('_', '-')}: it is for {' and '.join(cells)}")
     if args.cell.startswith("low-rank") and args.rank is None:
         parser.error(f"--cell {args.cell} needs a --rank")

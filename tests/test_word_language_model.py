@@ -302,11 +302,13 @@ def test_papers_have_the_weights_of_their_tables(example, name, vocabulary, mill
 
 
 def test_the_ablations_of_the_mogrifier_reach_its_cells(example):
-    options = ["--rank", "full", "--no-zigzag", "--update-dropout", "0.2"]
-    cells = example.make_cells(example.parse(["--paper", "mogrifier", *options]))
-    assert [(cell.rank, cell.zigzag, cell.cell.update_dropout) for cell in cells] == [(None, False, 0.2)] * 2
-    cells = example.make_cells(example.parse(["--paper", "mogrifier"]))
-    assert [(cell.rank, cell.zigzag, cell.cell.update_dropout) for cell in cells] == [(84, True, 0.0)] * 2
+    def given(*options):
+        cells = example.make_cells(example.parse(["--paper", "mogrifier", *options]))
+        return [(c.rank, c.zigzag, c.cell.update_dropout, c.gate_activation.__name__) for c in cells]
+
+    options = ["--rank", "full", "--no-zigzag", "--update-dropout", "0.2", "--gate-activation", "tanh"]
+    assert given(*options) == [(None, False, 0.2, "tanh")] * 2
+    assert given() == [(84, True, 0.0, "sigmoid")] * 2
     (stack,) = example.make_cells(example.parse(["--small", "--model", "adaptive-lstm", "--update-dropout", "0.2"]))
     assert [cell.update_dropout for cell in stack.cells] == [0.2, 0.2]
 

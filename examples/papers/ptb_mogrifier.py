@@ -1,4 +1,4 @@
-"""What makes the Mogrifier: its rounds, full rank, no zigzag, gates that read nothing, beside a multiplicative LSTM.
+"""Ablation of the Mogrifier: rounds, full rank, no zigzag, gates of tanh or that read nothing; a multiplicative LSTM.
 
     python -m examples.papers.ptb_mogrifier --data penn/
 
@@ -29,6 +29,7 @@ OPTIONS = {
     "5 rounds of rank 4": {"rounds": 5, "rank": 4, "units": 443},
     "5 rounds of full rank": {"rounds": 5, "rank": "full", "units": 306},
     "5 rounds without zigzag": {"rounds": 5, "zigzag": False, "units": 400},
+    "5 rounds of tanh gates": {"rounds": 5, "gate-activation": "tanh", "units": 400},
     "static gates": {"rounds": 2, "rank": "full", "static-gates": True, "units": 448},
     # Recurrent weights are dropped as in the others, not the state.
     MULTIPLICATIVE: {
