@@ -121,7 +121,7 @@ def train(lm: hub.RecurrentCausalLM, ids: list, args: argparse.Namespace) -> dic
 
 
 def make_table(results: dict) -> Table:
-    table = Table("model", title=f"Equal weights, the same text ({keras.backend.backend()})")
+    table = Table("model", title=f"The same text and number of weights ({keras.backend.backend()})")
     for column in ("weights", "seconds", "best epoch", "validation bits per character"):
         table.add_column(column, justify="right")
     for name, r in results.items():

@@ -22,6 +22,7 @@ import argparse
 import functools
 import itertools
 import json
+import math
 import os
 import pathlib
 import re
@@ -405,10 +406,15 @@ def train(lm: hub.RecurrentCausalLM, ids: dict[str, np.ndarray], args: argparse.
         stream,
         epochs=args.epochs,
         validation=validation,
-        callbacks=[*parts, trigger, curves, backup],
+        callbacks=[*parts, keras.callbacks.TerminateOnNaN(), trigger, curves, backup],
         # In a file, a line for each epoch: a progress bar would fill it.
         verbose=1 if sys.stdout.isatty() else 2,
     )
+    if not math.isfinite(curves.points[-1]["loss"]):
+        what = f"training diverged in epoch {len(curves.points)}: give a lower --learning-rate or --clip"
+        if len(curves.points) == 1:
+            sys.exit(f"error: {what}, and another --output")
+        print(f"The {what}. The model has the weights of its best epoch.", flush=True)
 
 
 # Evaluation.

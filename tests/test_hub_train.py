@@ -325,3 +325,29 @@ def test_hub_is_imported_when_it_is_used():
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert found.stdout.strip() == "False streams"
+
+
+# Divergence.
+
+
+def test_a_training_that_diverges_at_once_is_refused(folder, no_extras):
+    with pytest.raises(SystemExit, match=r"diverged in round 1: --learning-rate 1e\+30 is too high"):
+        train("--learning-rate", "1e30", seconds=30)
+    # Nothing is left to go on from.
+    assert sorted(path.name for path in folder.iterdir()) == ["book.txt"]
+    train("--learning-rate", "0.01")
+
+
+def test_a_training_that_diverges_keeps_its_best_round(folder, no_extras, monkeypatch, capsys):
+    train(preset="whole", seconds=1.5)
+
+    def jump(journal, epoch, logs=None):
+        if epoch:
+            journal.model.optimizer.learning_rate = 1e38
+
+    monkeypatch.setattr(Journal, "on_epoch_begin", jump)
+    train(seconds=30)
+    assert "diverged in round 2" in capsys.readouterr().out
+    assert len(read_log(pathlib.Path("lm/log.csv"))) == 2
+    for ours, theirs in zip(weights("lm"), weights("whole"), strict=True):
+        np.testing.assert_array_equal(ours, theirs)

@@ -278,6 +278,21 @@ def test_a_resumed_run_cuts_its_rate_as_a_whole_one(example, tmp_path):
     assert rates[0][-1] < rates[0][2] / 9
 
 
+@in_turns
+def test_a_run_that_diverges_ends_with_its_best_epoch(example, tmp_path, capsys):
+    arguments = [*TOY, "--model", "lstm", "--no-anneal", "--text", str(write_texts(tmp_path / "text"))]
+    arguments += ["--epochs", "9", "--skip", *SKIPPED, "--output"]
+    # It divides the learning rate.
+    example.main([*arguments, str(tmp_path / "late"), "--cut-at", "1", "--cut", "1e-39"])
+    assert "diverged in epoch 2" in capsys.readouterr().out
+    results = json.loads((tmp_path / "late" / "results.json").read_text())
+    first, last = results["curves"]
+    assert not np.isfinite(last["loss"])
+    assert results["perplexity"]["static"]["valid"] == pytest.approx(first["val_perplexity"], rel=0.1)
+    with pytest.raises(SystemExit, match="diverged in epoch 1: give a lower --learning-rate"):
+        example.main([*arguments, str(tmp_path / "soon"), "--learning-rate", "1e38"])
+
+
 def count_weights(example, name, vocabulary):
     tokenizer = hub.VocabularyTokenizer(["<unk>", *(f"w{k}" for k in range(vocabulary - 1))], "word")
     return example.make_model(tokenizer, example.parse(["--paper", name])).count_params() / 1e6

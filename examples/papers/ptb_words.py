@@ -111,7 +111,7 @@ def row(name: str, seed: int, results: dict) -> dict:
     found = results["perplexity"]
     methods = [method for method in word_language_model.METHODS if method in found]
     curve = [
-        {CURVES[name]: float(f"{value:.6g}") for name, value in point.items() if name in CURVES}
+        {CURVES[name]: _study.finite(value, 6) for name, value in point.items() if name in CURVES}
         for point in results["curves"]
     ]
     return _study.row(

@@ -138,11 +138,23 @@ def train(args):
         args.steps,
         args.round,
         validation=ids[len(ids) - held_out :] if held_out else None,
-        callbacks=[limit, keras.callbacks.CSVLogger(journal.log, append=True), journal, Progress(limit, tokenizer)],
+        callbacks=[
+            limit,
+            keras.callbacks.TerminateOnNaN(),
+            keras.callbacks.CSVLogger(journal.log, append=True),
+            journal,
+            Progress(limit, tokenizer),
+        ],
         begin=begin_rounds,
     )
     # The weights of the streaming model are those of the language model.
-    best = journal.load_best(model)
+    best, last = journal.load_best(model), read_log(journal.log)[-1:]
+    if last and not math.isfinite(last[0]["loss"]):
+        what = f"training diverged in round {last[0]['epoch'] + 1}: --learning-rate {args.learning_rate} is too high"
+        if not math.isfinite(best[journal.monitor]):
+            shutil.rmtree(work)
+            raise ValueError(what)
+        print(f"The {what}. The model has the weights of its best round.")
     if "epoch" not in best:
         print("No round was better than the weights that it began with, so these stay.")
         lm = RecurrentCausalLM.from_preset(source)
