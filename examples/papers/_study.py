@@ -349,13 +349,18 @@ def curve(study: Study, results: dict, row: dict) -> tuple[list, np.ndarray]:
 
 
 def draw_across(study: Study, runs: list[tuple], colors: dict, panel) -> None:
-    """Draws figures over the number in which models differ; those of a family without it are a line."""
+    """Draws figures over the number in which models differ, without runs that diverged.
+
+    Those of a family without such a number are a line.
+    """
     placed = {}
     for family, color in colors.items():
         points = {}
         for name, variant, row in runs:
-            if name == family:
+            if name == family and not row["diverged"]:
                 points.setdefault(variant, []).append(row["figures"][study.metric])
+        if not points:
+            continue
         found = [mean_and_error(np.array(values, float)) for values in points.values()]
         means, errors = [mean for mean, _ in found], [error or 0 for _, error in found]
         if None in points:

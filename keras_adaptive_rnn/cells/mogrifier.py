@@ -68,7 +68,7 @@ class MogrifierCell(CoreWrapperCell):
             must be its output.
         static_gates: Whether the gates are their biases alone. Two rounds then do what more would. Defaults to `False`.
         gate_activation: Activation function $\phi$ of the gates, elementwise. Defaults to `"sigmoid"`. With `"tanh"`,
-            gates are between -1 and 3.
+            gates are between -1 and 3, and training may diverge (`examples/papers/ptb_mogrifier.py`).
         gate_initializer: Initializer of each $Q$ and $R$, or of each of their factors. Defaults to
             `"glorot_uniform"`.
         gate_regularizer: Regularizer of each $Q$ and $R$, `None` by default.
