@@ -94,7 +94,8 @@ def test_predict_of_many_rows_whose_units_fill_no_vector(name, rng):
         found = compiled(model).predict(x[:rows], batch_size=rows, verbose=0)
         # Where the output of a head is near zero, the normalization of Gated DeltaNet magnifies rounding: eager results
         # differ by up to 1.3e-5 from those in double precision.
-        np.testing.assert_allclose(found, eager[:rows], rtol=1e-5, atol=5e-5)
+        tolerance = 5e-5 if name == "GatedDeltaNet" else 1e-5
+        np.testing.assert_allclose(found, eager[:rows], rtol=1e-5, atol=tolerance)
 
 
 # The initial state is given, so one that can be trained is not.

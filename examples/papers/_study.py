@@ -276,10 +276,10 @@ def plot(study: Study, results: dict, path: pathlib.Path) -> None:
     wide = 2 if len(split) > 1 or study.across else 1
     figure = Figure(figsize=(6.5 + 3 * (wide - 1), 3.5 * -(-len(split) // 2)), layout="constrained")
     panels = figure.subplots(-(-len(split) // 2), wide, sharex=len(split) > 1, sharey=len(split) > 1, squeeze=False)
-    panels, unused = list(panels.flat), [] if study.across else panels.flat[len(split) :]
-    for panel in unused:
-        panels.remove(panel)
-        panel.remove()
+    panels, used = list(panels.flat), 2 if study.across else len(split)
+    for unused in panels[used:]:
+        unused.remove()
+    panels = panels[:used]
     for panel, part in zip(panels, split, strict=False):
         for family, variant, row in runs:
             if part in (None, family, variant):

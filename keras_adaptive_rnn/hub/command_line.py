@@ -148,9 +148,9 @@ def train(args):
         begin=begin_rounds,
     )
     # The weights of the streaming model are those of the language model.
-    best, last = journal.load_best(model), read_log(journal.log)[-1:]
-    if last and not math.isfinite(last[0]["loss"]):
-        what = f"training diverged in round {last[0]['epoch'] + 1}: --learning-rate {args.learning_rate} is too high"
+    best, rows = journal.load_best(model), read_log(journal.log)
+    if rows and not math.isfinite(rows[-1]["loss"]):
+        what = f"training diverged in round {rows[-1]['epoch'] + 1}: --learning-rate {args.learning_rate} is too high"
         if not math.isfinite(best[journal.monitor]):
             shutil.rmtree(work)
             raise ValueError(what)
@@ -159,7 +159,7 @@ def train(args):
         print("No round was better than the weights that it began with, so these stay.")
         lm = RecurrentCausalLM.from_preset(source)
         lm.compile(sampler=sampler)
-    finish(args, lm, earlier + read_log(journal.log), best, limit, work)
+    finish(args, lm, earlier + rows, best, limit, work)
 
 
 class Progress(keras.callbacks.Callback):
