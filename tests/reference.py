@@ -388,6 +388,12 @@ def hashed(keys, digits):
     return ((bits ^ (bits >> 15)) >> 8) / 2**24
 
 
+def reset(core, w, x, states):
+    """The initial states are zeros."""
+    states = [np.where(x[:, -1:] > 0.5, 0, state) for state in states]
+    return core(inside(w, "cell"), x[:, :-1], states)
+
+
 def zoneout(core, w, x, states, rates=(0.1,), keys=None):
     """Equations 2 to 4, with `keys` those of training, without them the expectation. The last state is the count."""
     *old, digits = states

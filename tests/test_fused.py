@@ -170,7 +170,7 @@ def test_a_masked_sequence_runs_in_a_loop_or_is_refused(kind, calls, rng):
     layer(x)
     assert len(calls) == 1
     with pytest.raises(
-        ValueError, match=r"a masked sequence with `use_cudnn=True`.* Received: a mask of shape \(2, 6\)"
+        ValueError, match=r"a mask or resets with `use_cudnn=True`.* Received: a mask of shape \(2, 6\)"
     ):
         layer(x, mask=mask)
 

@@ -33,6 +33,7 @@ from keras_adaptive_rnn.cells.multiplicative_integration import (
 )
 from keras_adaptive_rnn.cells.nas import NASCell
 from keras_adaptive_rnn.cells.recurrent_highway import RecurrentHighwayCell
+from keras_adaptive_rnn.cells.reset import ResetCell
 from keras_adaptive_rnn.cells.rg_lru import RGLRUCell
 from keras_adaptive_rnn.cells.skim import SkimCell
 from keras_adaptive_rnn.cells.skip import SkipCell

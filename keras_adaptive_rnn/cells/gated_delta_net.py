@@ -9,7 +9,7 @@ from keras_adaptive_rnn._precision import precise
 from keras_adaptive_rnn._products import plain_matmul
 from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn.cells.bases.compared import Compared
-from keras_adaptive_rnn.cells.bases.matrix_memory import NEVER, MatrixMemoryCell, causal, cumulative_sum
+from keras_adaptive_rnn.cells.bases.matrix_memory import NEVER, MatrixMemoryCell, cumulative_sum
 from keras_adaptive_rnn.initializers import Drawn
 
 # Of the normalizations.
@@ -117,18 +117,20 @@ class GatedDeltaNetCell(MatrixMemoryCell):
         s = s + k[..., :, None] * written[..., None, :]
         return plain_matmul(q[..., None, :], s)[..., 0, :], [s]
 
-    def recur_chunk(self, coefficients, memories):
-        (q, k, v, log_alpha, beta), (s,) = coefficients, memories
-        steps, before = causal(q.shape[-2]), causal(q.shape[-2], strict=True)
-        b = cumulative_sum(log_alpha, steps)
+    def recur_chunk(self, coefficients, memories, pieces):
+        q, k, v, log_alpha, beta = coefficients
+        b = cumulative_sum(log_alpha, pieces.seen)
         kept = ops.exp(b)[..., None]
         # How much step t sees of what step s has written.
-        seen = ops.exp(ops.where(steps, b[..., :, None] - b[..., None, :], NEVER))
+        seen = ops.exp(ops.where(pieces.seen, b[..., :, None] - b[..., None, :], NEVER))
         k_transposed = ops.swapaxes(k, -1, -2)
         # What each step writes depends on what those before it have written: a triangular system.
-        among = ops.where(before, beta[..., None] * seen * plain_matmul(k, k_transposed), 0.0)
-        written = plain_matmul(inverse_of_one_plus(among), beta[..., None] * (v - kept * plain_matmul(k, s)))
-        read = kept * plain_matmul(q, s) + plain_matmul(seen * plain_matmul(q, k_transposed), written)
+        among = ops.where(pieces.before, beta[..., None] * seen * plain_matmul(k, k_transposed), 0.0)
+        known = kept * pieces.from_start(lambda s: plain_matmul(k, s), memories)
+        written = plain_matmul(inverse_of_one_plus(among), beta[..., None] * (v - known))
+        read = kept * pieces.from_start(lambda s: plain_matmul(q, s), memories)
+        read = read + plain_matmul(seen * plain_matmul(q, k_transposed), written)
+        (s,) = pieces.last_start(memories)
         s = kept[..., -1:, :] * s + plain_matmul(k_transposed * seen[..., -1:, :], written)
         return read, [s]
 

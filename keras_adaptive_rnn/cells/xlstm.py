@@ -11,7 +11,7 @@ from keras_adaptive_rnn._products import plain_matmul
 from keras_adaptive_rnn._types import Activation
 from keras_adaptive_rnn.cells.bases.compared import Compared
 from keras_adaptive_rnn.cells.bases.gated import GatedCell
-from keras_adaptive_rnn.cells.bases.matrix_memory import NEVER, MatrixMemoryCell, causal, cumulative_sum
+from keras_adaptive_rnn.cells.bases.matrix_memory import NEVER, MatrixMemoryCell, cumulative_sum
 
 FORGET_GATES = ("sigmoid", "exponential")
 # Of the heads of an mLSTM, the first and the last.
@@ -202,23 +202,25 @@ class MLSTMCell(MatrixMemoryCell):
         n = f * n + i * k
         return _normalized(plain_matmul(q[..., None, :], c)[..., 0, :], ops.sum(q * n, axis=-1), m), [c, n, m]
 
-    def recur_chunk(self, coefficients, memories):
-        (q, k, v, i, log_f), (c, n, m) = coefficients, memories
-        steps = causal(q.shape[-2])
-        b = cumulative_sum(log_f, steps)
+    def recur_chunk(self, coefficients, memories, pieces):
+        q, k, v, i, log_f = coefficients
+        b = cumulative_sum(log_f, pieces.seen)
         # The maximum over the steps so far, as in a loop of steps. A neutral step leaves it as it is.
         least = ops.where(i > NEVER / 2, ops.relu(i), i)
-        most = ops.max(ops.where(steps, (least - b)[..., None, :], NEVER), axis=-1)
-        kept = m[..., None]
+        most = ops.max(ops.where(pieces.seen, (least - b)[..., None, :], NEVER), axis=-1)
+        kept = pieces.from_start(lambda c, n, m: m[..., None], memories)
         m = b + ops.where(kept > most, kept, most)
         kept = ops.exp(b + kept - m)
         # How much step t sees of what step s has written.
-        seen = ops.where(steps, b[..., :, None] + (i - b)[..., None, :] - m[..., :, None], NEVER)
+        seen = ops.where(pieces.seen, b[..., :, None] + (i - b)[..., None, :] - m[..., :, None], NEVER)
         seen = ops.exp(seen)
         scores = plain_matmul(q, ops.swapaxes(k, -1, -2)) * seen
-        read = plain_matmul(scores, v) + kept[..., None] * plain_matmul(q, c)
-        normalizer = ops.sum(scores, axis=-1) + kept * plain_matmul(q, n[..., None])[..., 0]
+        old = pieces.from_start(lambda c, n, m: plain_matmul(q, c), memories)
+        read = plain_matmul(scores, v) + kept[..., None] * old
+        old = pieces.from_start(lambda c, n, m: plain_matmul(q, n[..., None])[..., 0], memories)
+        normalizer = ops.sum(scores, axis=-1) + kept * old
         written, last = k * seen[..., -1, :, None], kept[..., -1:]
+        c, n, _ = pieces.last_start(memories)
         c = last[..., None] * c + plain_matmul(ops.swapaxes(written, -1, -2), v)
         n = last * n + ops.sum(written, axis=-2)
         return _normalized(read, normalizer, m), [c, n, m[..., -1]]

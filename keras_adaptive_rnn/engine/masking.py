@@ -11,18 +11,19 @@ def masked(step, zero_output_for_mask):
         if mask is None:
             return new_output, new_states
         held = ops.zeros_like(output) if zero_output_for_mask else output
-        keep = tree.map_structure(lambda new, old: _where(mask, new, old), new_states, states)
-        return _where(mask, new_output, held), keep
+        keep = tree.map_structure(lambda new, old: where_rows(mask, new, old), new_states, states)
+        return where_rows(mask, new_output, held), keep
 
     return masked_step
 
 
 def without_masked(sequences, mask):
     """Returns sequences with zeros in masked steps: NaN there would reach gradients, even times zero."""
-    return _where(mask, sequences, 0)
+    return where_rows(mask, sequences, 0)
 
 
-def _where(mask, new, old):
+def where_rows(mask, new, old):
+    """Returns `new` in the rows where the mask is true, and `old` in the others."""
     # A cell from elsewhere may have a matrix as a state.
     for _ in range(len(new.shape) - len(mask.shape)):
         mask = ops.expand_dims(mask, -1)

@@ -4,6 +4,7 @@ from keras_adaptive_rnn._export import exported
 from keras_adaptive_rnn.cells import *
 from keras_adaptive_rnn.layers.activation_regularization import ActivationRegularization
 from keras_adaptive_rnn.layers.adaptive_dense import AdaptiveDense
+from keras_adaptive_rnn.layers.bidirectional import Bidirectional
 from keras_adaptive_rnn.layers.bipolar import OPLU, Bipolar, CReLU
 from keras_adaptive_rnn.layers.embedding import FixedEmbedding
 from keras_adaptive_rnn.layers.highway import Highway

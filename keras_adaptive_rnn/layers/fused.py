@@ -96,17 +96,19 @@ class FusedLayer(CellLayer):
             return None
         return cudnn_loop(type(self).cell_class.__name__.removesuffix("Cell").lower(), sequences)
 
-    def _run(self, sequences, initial_state, mask, training):
+    def _run(self, sequences, initial_state, mask, resets, training):
         fused = self._cudnn(sequences)
         if fused is not None and (sequences.shape[1] == 0 or is_exporting(*EXPORTS)):
             fused = None
-        if fused is None or mask is not None:
-            if self.use_cudnn is True and mask is not None:
+        beyond = {"a mask": mask, "resets": resets}
+        beyond = [f"{name} of shape {tuple(value.shape)}" for name, value in beyond.items() if value is not None]
+        if fused is None or beyond:
+            if self.use_cudnn is True and beyond:
                 raise ValueError(
-                    f"Layer '{self.name}' cannot run a masked sequence with `use_cudnn=True`: `use_cudnn='auto'` runs "
-                    f"it in a loop. Received: a mask of shape {tuple(mask.shape)}"
+                    f"Layer '{self.name}' cannot run a sequence with a mask or resets with `use_cudnn=True`: "
+                    f"`use_cudnn='auto'` runs it in a loop. Received: {' and '.join(beyond)}"
                 )
-            return super()._run(sequences, initial_state, mask, training)
+            return super()._run(sequences, initial_state, mask, resets, training)
         cell, sequences = self.cell, self.runner.cast_inputs(sequences)
         if training and cell.dropout:
             run = self.runner.start(ops.shape(sequences)[0], training)

@@ -18,7 +18,9 @@ from keras_adaptive_rnn.cells.bases.any_cell import (
     step,
 )
 from keras_adaptive_rnn.cells.bases.cell import Cell
-from keras_adaptive_rnn.loop import decisions, linear, schedules
+from keras_adaptive_rnn.cells.bases.linear import last_entry
+from keras_adaptive_rnn.engine.masking import where_rows
+from keras_adaptive_rnn.loop import decisions, linear, resetting, schedules
 from keras_adaptive_rnn.loop.skipped_steps import scan_taken_steps, scans_taken_steps
 
 
@@ -75,15 +77,16 @@ class CellRunner:
         map_classes = [type(part) for part in self.parts if isinstance(part, maps.LinearMap)]
         return all(cls.__module__.startswith(maps.__name__) for cls in map_classes)
 
-    def may_skip(self, collected):
+    def may_skip(self, collected, resets=None):
         """Returns whether inference steps may skip computation whose result is unused.
 
         Args:
             collected: List of the cells whose decisions are wanted.
+            resets: As in `scan`.
         """
         if not self.deciding:
             return False
-        if not engine.supports_switch() and not all(map(scans_taken_steps, self.deciding)):
+        if not engine.supports_switch() and not (resets is None and all(map(scans_taken_steps, self.deciding))):
             return False
         # Decisions that are computed only for some rows cannot be collected.
         return not any(cell is inner for cell in collected for inner in self._nested_deciding)
@@ -167,7 +170,7 @@ class CellRunner:
         run = _run.start(self._drawing_own_masks, inputs.shape[0], False, self.dtype, **fields)
         return self.step_projected(self.project(self.cast_inputs(inputs), run), states, run)
 
-    def scan(self, run, sequences, states, mask=None, *, schedule="steps", collected=(), **options):
+    def scan(self, run, sequences, states, mask=None, resets=None, *, schedule="steps", collected=(), **options):
         """Runs all steps.
 
         Args:
@@ -175,6 +178,7 @@ class CellRunner:
             sequences: Tensor `[time, batch, features]`.
             states: List of states, nested like `state_size`.
             mask: Boolean tensor `[time, batch, 1]`, or `None` (default).
+            resets: Boolean tensor `[time, batch, 1]`, whether the states are reset before a step, or `None` (default).
             schedule: As in `RNN`, other than `"auto"`. Defaults to `"steps"`.
             collected: List of the cells whose decisions are wanted. Defaults to none.
             **options: `return_sequences`, `zero_output_for_mask`, `unroll` and `recompute`, as in `RNN`.
@@ -184,10 +188,27 @@ class CellRunner:
             cells have emitted, float32 `[time, batch, sizes]`.
         """
         options = engine.Options(**options, variables=self.variables, is_traceable=self.is_traceable)
-        if run.skips_unneeded and scans_taken_steps(self.cell):
+        if resets is None:
+            return self._scan(run, sequences, states, mask, None, options, schedule, collected)
+        initial, fresh = self.initial_states(ops.shape(sequences)[1]), None
+        if mask is not None:
+            resets, fresh = resetting.at_unmasked(resets, mask)
+        resets = resetting.Resets(resets, initial)
+        last, outputs, states, emitted = self._scan(run, sequences, states, mask, resets, options, schedule, collected)
+        if fresh is not None:
+            ends_fresh = last_entry(ops.zeros_like(last[:, :1], "bool"), fresh)
+            states = tree.map_structure(lambda a, b: where_rows(ends_fresh, a, b), initial, states)
+            if not options.zero_output_for_mask:
+                first = self.first_output(initial)
+                last = ops.where(ends_fresh, first, last)
+                outputs = None if outputs is None else ops.where(fresh, first, outputs)
+        return last, outputs, states, emitted
+
+    def _scan(self, run, sequences, states, mask, resets, options, schedule, collected):
+        if run.skips_unneeded and scans_taken_steps(self.cell) and resets is None:
             return scan_taken_steps(self.cell, run, sequences, states, mask, options, bool(collected))
         first_output = self.first_output(states)
-        arguments = (self.cell, run, sequences, states, first_output, mask, options)
+        arguments = (self.cell, run, sequences, states, first_output, mask, options, resets)
         if schedule in linear.SCHEDULES:
             with AutocastScope(self.dtype):
                 return *linear.scan(*arguments, schedule == "associative"), None
@@ -204,7 +225,7 @@ class CellRunner:
             projected = inputs if hoists else project(self.cell, inputs, run, self.dtype)
             return step(self.cell, projected, states, run, self.dtype)
 
-        return decisions.scan(collected, one_step, run, inputs, states, first_output, mask, options)
+        return decisions.scan(collected, one_step, run, inputs, states, first_output, mask, options, resets)
 
 
 def known_rows(sequences):

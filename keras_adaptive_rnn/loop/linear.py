@@ -10,6 +10,7 @@ from keras_adaptive_rnn.cells.bases.any_cell import parts_of, runs_in_parts
 from keras_adaptive_rnn.cells.bases.cell import Cell
 from keras_adaptive_rnn.cells.bases.linear import LinearCell, last_entry
 from keras_adaptive_rnn.cells.stacked import StackedCells
+from keras_adaptive_rnn.loop import resetting
 
 SCHEDULES = ("scan", "associative")
 
@@ -37,56 +38,60 @@ def _runs_by_itself(inner, outer):
     return is_ours and not decides and inner.compute_dtype == outer.compute_dtype
 
 
-def scan(cell, run, sequence, states, output, mask, options, associative):
-    """Does what `engine.scan` does; `associative` is that of `engine.linear_scan`."""
+def scan(cell, run, sequence, states, output, mask, options, resets, associative):
+    """Does what `resetting.scan` does; `associative` is that of `engine.linear_scan`."""
     whole = dataclasses.replace(options, return_sequences=True, zero_output_for_mask=False)
-    outputs, states = _run(cell, run, sequence, list(states), mask, whole, associative)
+    outputs, states = _run(cell, run, sequence, list(states), resets, mask, whole, associative)
     if mask is not None and options.zero_output_for_mask:
         outputs = ops.where(mask, outputs, 0)
     return last_entry(output, outputs), outputs if options.return_sequences else None, states
 
 
-def _run(cell, run, sequence, states, *how):
+def _run(cell, run, sequence, states, resets, *how):
     """Returns the outputs of all steps, of which a masked one repeats the output before it, and the last states."""
     if isinstance(cell, StackedCells):
-        return _run_stack(cell, run, sequence, states, *how)
+        return _run_stack(cell, run, sequence, states, resets, *how)
     if isinstance(cell, AdaptiveLinearCell):
-        return _run_adaptive(cell, run, sequence, states, *how)
+        return _run_adaptive(cell, run, sequence, states, resets, *how)
     # With a length that is a symbol, as in a file of JAX for any length, there is no number of chunks.
     can_scan = is_elementwise(cell) or isinstance(sequence.shape[0], int | None)
     run_one = _run_linear if is_linear(cell) and can_scan else _run_other
-    return run_one(cell, run, sequence, states, *how)
+    return run_one(cell, run, sequence, states, resets, *how)
 
 
-def _run_linear(cell, run, sequence, states, mask, options, associative):
+def _run_linear(cell, run, sequence, states, resets, mask, options, associative):
     coefficients, read = cell.project(sequence, run)
     if mask is not None:
         coefficients = cell.masked(coefficients, mask)
-    h, memories = cell.recur_over(coefficients, cell.memories(states), associative)
+    if resets is not None:
+        resets = resets.of(cell.memories(resets.states))
+    h, memories = cell.recur_over(coefficients, cell.memories(states), associative, resets)
     if not cell.has_read_out:
         return h, memories
     outputs = _held(cell.read_out(h, *read, run), states[0], mask, associative)
     return outputs, [last_entry(states[0], outputs), *memories]
 
 
-def _run_other(cell, run, sequence, states, mask, options, associative):
+def _run_other(cell, run, sequence, states, resets, mask, options, associative):
     projected = cell.project(sequence, run)
-    _, outputs, states = engine.scan(cell.step, run, projected, states, states[0], mask, options)
+    _, outputs, states = resetting.scan(cell.step, run, projected, states, states[0], mask, options, resets)
     return outputs, states
 
 
-def _run_adaptive(cell, run, sequence, states, *how):
+def _run_adaptive(cell, run, sequence, states, resets, *how):
     memory_states, policy_states = cell.split_states(states)
+    memory_resets, policy_resets = resetting.split(resets, cell.split_states, 2)
     x = cell.drop(sequence, "dropout", run)
-    p, policy_states = _run(cell.policy_cell, run, x, policy_states, *how)
-    h, memory_states = _run(cell.memory_cell, run, cell.memory_inputs(x, p), memory_states, *how)
+    p, policy_states = _run(cell.policy_cell, run, x, policy_states, policy_resets, *how)
+    h, memory_states = _run(cell.memory_cell, run, cell.memory_inputs(x, p), memory_states, memory_resets, *how)
     return h, [*memory_states, *policy_states]
 
 
-def _run_stack(stack, run, sequence, states, mask, options, associative):
+def _run_stack(stack, run, sequence, states, resets, mask, options, associative):
     below, outputs, new = sequence, [], []
-    for cell, before in zip(stack.cells, stack.split_states(states)[::-1], strict=True):
-        output, after = _run(cell, run, below, before, mask, options, associative)
+    of_cells = resetting.split(resets, stack.split_states, len(stack.cells))[::-1]
+    for cell, before, reset in zip(stack.cells, stack.split_states(states)[::-1], of_cells, strict=True):
+        output, after = _run(cell, run, below, before, reset, mask, options, associative)
         below = output + below if outputs and stack.connection == "residual" else output
         outputs.append(output)
         new = [*after, *new]

@@ -14,8 +14,8 @@ from keras_adaptive_rnn._keras import get_mask, let_masks_through, shares_object
 from keras_adaptive_rnn._types import Regularizer, Tensor
 from keras_adaptive_rnn.cells.bases.any_cell import as_list, check_is_cell
 from keras_adaptive_rnn.cells.bases.cell import Cell
-from keras_adaptive_rnn.engine.masking import without_masked
-from keras_adaptive_rnn.loop import decisions, linear, schedules
+from keras_adaptive_rnn.engine.masking import where_rows, without_masked
+from keras_adaptive_rnn.loop import decisions, linear, resetting, schedules
 from keras_adaptive_rnn.loop.cell_runner import CellRunner, known_rows
 from keras_adaptive_rnn.loop.stateful import StatefulStates
 
@@ -98,6 +98,9 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
         initial_state: List of the cell's states, each `[batch, size]`, or `None` (default).
         mask: Boolean tensor `[batch, time]`. `False` masks a step: it changes no state.
         training: Whether dropout is on.
+        resets: Boolean tensor `[batch, time]`, or `None` (default). `True` where a new episode or document begins: the
+            cell's own initial state takes the place of what came before, so that the results, and the gradients, are
+            those of the pieces apart. The pieces of a row share its dropout masks.
 
     Output shape: `[batch, output_size]`, or `[batch, time, output_size]` with `return_sequences`. With `return_state`,
         a tuple of the output and each state; with `return_decisions`, also `[batch, time]` for each cell that decides.
@@ -296,7 +299,7 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
         fixed = [variable for variable in self.variables if not variable.trainable]
         return super().rematerialized_call(engine.repeatable(layer_call, fixed), *args, **kwargs)
 
-    def call(self, sequences, initial_state=None, mask=None, training=False):
+    def call(self, sequences, initial_state=None, mask=None, training=False, resets=None):
         let_masks_through(self)
         self._check_length(sequences.shape)
         self._check_export(sequences)
@@ -318,8 +321,10 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
         if mask is not None:
             mask = _arguments.mask(self, mask, sequences)
             sequences = without_masked(sequences, mask)
+        if resets is not None:
+            resets = _arguments.mask(self, resets, sequences, "resets")
 
-        last_output, outputs, states, decided = self._run(sequences, states, mask, bool(training))
+        last_output, outputs, states, decided = self._run(sequences, states, mask, resets, bool(training))
 
         output = ops.cast(outputs if self.return_sequences else last_output, self.compute_dtype)
         states = tree.map_structure(lambda state: ops.cast(state, self.compute_dtype), states)
@@ -343,21 +348,24 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
             return found
         return [*(found if self.return_state else [found]), *([None] * len(self.runner.deciding))]
 
-    def _run(self, sequences, initial_state, mask, training):
+    def _run(self, sequences, initial_state, mask, resets, training):
         """Returns `(last output, outputs, states, decisions)`, batch first, and adds the losses of the decisions."""
         sequences = ops.swapaxes(self.runner.cast_inputs(sequences), 0, 1)
         if self.go_backwards:
             sequences = ops.flip(sequences, axis=0)
             mask = None if mask is None else ops.flip(mask, axis=1)
         step_mask = None if mask is None else ops.expand_dims(ops.transpose(mask), -1)
+        if resets is not None:
+            resets = ops.expand_dims(ops.transpose(resetting.in_order(resets, self.go_backwards)), -1)
         collected, rows = self._collected_cells(), known_rows(sequences)
 
-        def scan(sequences, initial_state, step_mask, skips_unneeded=False):
+        def scan(sequences, initial_state, step_mask, resets, skips_unneeded=False):
             return self.runner.scan(
                 self.runner.start(ops.shape(sequences)[1], training, skips_unneeded=skips_unneeded),
                 sequences,
                 initial_state,
                 step_mask,
+                resets,
                 return_sequences=self.return_sequences,
                 zero_output_for_mask=self.zero_output_for_mask,
                 unroll=self.unroll,
@@ -366,8 +374,8 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
                 collected=collected,
             )
 
-        tensors = [sequences, initial_state, step_mask]
-        if not training and self.runner.may_skip(collected):
+        tensors = [sequences, initial_state, step_mask, resets]
+        if not training and self.runner.may_skip(collected, resets):
             short = functools.partial(scan, skips_unneeded=True)
             results = engine.value_with_gradient_of(short, scan, tensors, self.runner.variables)
         else:
@@ -434,7 +442,7 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
                 f"Received: schedule={self.schedule!r}, cell={self.cell!r}"
             )
 
-    def step(self, inputs: Tensor, states: list | None = None) -> tuple[Tensor, list]:
+    def step(self, inputs: Tensor, states: list | None = None, resets: Tensor | None = None) -> tuple[Tensor, list]:
         """Runs one step of inference, for loops of your own, such as streaming or text generation.
 
         The layer keeps nothing: pass the returned states to the next call. Stepping through a sequence gives the same
@@ -443,6 +451,8 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
         Args:
             inputs: Tensor `[batch, features]`.
             states: List of the cell's states, each `[batch, size]`; `None` (default) for the initial states.
+            resets: Boolean tensor `[batch]`: rows where it is true start from the initial states. `None` (default) for
+                none.
 
         Returns:
             `output, states`: a tensor `[batch, output_size]` and a list of tensors `[batch, size]`.
@@ -474,12 +484,22 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
             )
         if states is None:
             states = self.get_initial_state(inputs.shape[0])
+        if resets is not None:
+            resets = ops.cast(ops.convert_to_tensor(resets), "bool")
+            if tuple(resets.shape) != (inputs.shape[0],):
+                raise ValueError(
+                    f"Argument `resets` of layer '{self.name}' must have the shape (batch,) of the inputs, "
+                    f"{(inputs.shape[0],)}. Received: shape {tuple(resets.shape)}"
+                )
         with engine.inference():
-            return self._compiled_step(inputs, as_list(states))
+            return self._compiled_step(inputs, as_list(states), *([] if resets is None else [resets]))
 
-    def _step(self, inputs, states):
+    def _step(self, inputs, states, resets=None):
         # Where the step is compiled, the shapes of states are checked once.
         states = self.runner.check_states(states, inputs.shape[0], f"Layer '{self.name}'")
+        if resets is not None:
+            initial = self.runner.check_states(self.get_initial_state(inputs.shape[0]), inputs.shape[0], self.name)
+            states = tree.map_structure(lambda a, b: where_rows(resets[:, None], a, b), initial, states)
         return self.runner.step(inputs, states, skips_unneeded=self.runner.may_skip(self._collected_cells()))
 
     # Config.

@@ -7,7 +7,7 @@ from keras import ops
 from keras_adaptive_rnn import engine
 from keras_adaptive_rnn.cells.deep import DeepRNNCell
 from keras_adaptive_rnn.cells.stacked import StackedCells
-from keras_adaptive_rnn.loop import linear
+from keras_adaptive_rnn.loop import linear, resetting
 from keras_adaptive_rnn.loop.deep_stack import DeepLayers
 from keras_adaptive_rnn.loop.layer_stack import CellStack, fold_layers_into_batch
 
@@ -22,8 +22,8 @@ def stack_depth(cell):
     return 0 if layers is None else layers.depth_of(cell)
 
 
-def scan(cell, run, sequence, states, output, mask, options, wavefront):
-    """Runs `engine.scan` over a deep cell layer by layer or as a wavefront, always starting with the lowest layer.
+def scan(cell, run, sequence, states, output, mask, options, resets, wavefront):
+    """Does what `resetting.scan` does, layer by layer or as a wavefront, always starting with the lowest layer.
 
     Once a layer has finished, its outputs at all steps are known, so the next layer multiplies them in one large
     product. The results are the same, even with a mask: the output of a layer at a masked step is never read.
@@ -33,6 +33,7 @@ def scan(cell, run, sequence, states, output, mask, options, wavefront):
         run: Its run.
         sequence: Tensor `[time, batch, features]`.
         states, output, mask, options: As in `engine.scan`.
+        resets: `Resets`, or `None`.
         wavefront: Whether the upper layers run as a wavefront instead of one after the other.
 
     Returns:
@@ -43,9 +44,10 @@ def scan(cell, run, sequence, states, output, mask, options, wavefront):
     lowest_run, upper_runs = stack.layer_runs(run)
     unprepared = run.changed(prepared=None)
     step_count, lowest, above = stack.split(states)
+    of_count, of_lowest, of_above = resetting.split(resets, stack.split, 3)
     if step_count:
         # The step count before each step.
-        _, step_counts, step_count = engine.scan(
+        _, step_counts, step_count = resetting.scan(
             lambda _, now, run: (now[0], stack.advance(now, run)),
             unprepared,
             sequence,
@@ -53,11 +55,12 @@ def scan(cell, run, sequence, states, output, mask, options, wavefront):
             step_count[0],
             mask,
             all_steps,
+            of_count,
         )
         carry.append(step_counts)
-    carry, lowest = _run_layer(stack, carry, lowest, lowest_run, mask, all_steps)
+    carry, lowest = _run_layer(stack, carry, lowest, lowest_run, mask, all_steps, of_lowest)
     run_upper_layers = _in_waves if wavefront else _one_by_one
-    now, above = run_upper_layers(stack, carry, above, upper_runs, mask, all_steps)
+    now, above = run_upper_layers(stack, carry, above, upper_runs, mask, all_steps, of_above)
     # A masked step repeats the previous output or outputs zeros. If the output is a state, the state is kept.
     last, outputs, (kept,) = engine.scan(
         lambda now, _, run: (now, [now]), unprepared, now, [output], output, mask, options
@@ -65,25 +68,28 @@ def scan(cell, run, sequence, states, output, mask, options, wavefront):
     return last, outputs, stack.join(kept, step_count, lowest, above)
 
 
-def _run_layer(stack, carry, states, run, mask, options):
+def _run_layer(stack, carry, states, run, mask, options, resets):
     """Runs one layer over all steps, and returns the carry to the next layer and the last states."""
     inside = dataclasses.replace(options, inside_layers=True)
     projected = stack.project(carry, run)
-    _, outputs, states = engine.scan(stack.step, run, projected, states, states[0], mask, inside)
+    _, outputs, states = resetting.scan(stack.step, run, projected, states, states[0], mask, inside, resets)
     return stack.to_next_layer(carry, outputs, run), states
 
 
-def _one_by_one(stack, carry, states, runs, mask, options):
+def _one_by_one(stack, carry, states, runs, mask, options, resets):
     """Runs each layer over the whole sequence before the next one, in one loop over layers, compiled once."""
 
-    def layer(carry, states, tensors):
-        return _run_layer(stack, carry, states, runs.of_layer(tensors), mask, options)
+    count, initial = len(runs.tensors), [] if resets is None else resets.states
 
-    carry, states = engine.scan_layers(layer, carry, states, runs.tensors)
+    def layer(carry, states, tensors):
+        of_layer = None if resets is None else resets.of(tensors[count:])
+        return _run_layer(stack, carry, states, runs.of_layer(tensors[:count]), mask, options, of_layer)
+
+    carry, states = engine.scan_layers(layer, carry, states, [*runs.tensors, *initial])
     return stack.output(carry), states
 
 
-def _in_waves(stack, carry, states, runs, mask, options):
+def _in_waves(stack, carry, states, runs, mask, options, resets):
     """Runs layer l at step s - l in wave s, in one loop over waves, in which the layers share batched products.
 
     The layers are folded into the batch axis. The carry to the next layer is a state of this loop, together with a flag
@@ -93,21 +99,29 @@ def _in_waves(stack, carry, states, runs, mask, options):
     # As floats, which every backend accepts as a state.
     dtype = carry[0].dtype
     mask = ops.ones((length, batch_size, 1), dtype) if mask is None else ops.cast(mask, dtype)
-    inputs = [ops.concatenate([x, ops.zeros((layers - 1, batch_size, x.shape[-1]), x.dtype)]) for x in (*carry, mask)]
-    start_carry = [ops.zeros((layers * batch_size, x.shape[-1]), x.dtype) for x in inputs]
+    flags = [] if resets is None else [ops.cast(resets.flags, dtype)]
+    inputs = [
+        ops.concatenate([x, ops.zeros((layers - 1, batch_size, x.shape[-1]), x.dtype)]) for x in (*carry, mask, *flags)
+    ]
+    start_carry, width = [ops.zeros((layers * batch_size, x.shape[-1]), x.dtype) for x in inputs], len(carry)
     run = runs.folded(batch_size)
+    if flags:
+        run = resetting.holding(run, list(map(fold_layers_into_batch, resets.states)))
 
     def wave(now, carried, run):
         old, before = carried[:count], carried[count:]
-        *carry, live = (ops.concatenate([x, b[:-batch_size]]) for x, b in zip(now, before, strict=True))
+        up = [ops.concatenate([x, b[:-batch_size]]) for x, b in zip(now, before, strict=True)]
+        carry, (live, *flags) = up[:width], up[width:]
+        if flags:
+            old = resetting.reset(old, flags[0] > 0, run)
         projected = stack.project(carry, run)
         output, new = stack.step(projected, old, run)
         carry = stack.to_next_layer(carry, output, run)
         new = [ops.where(live > 0, a, b) for a, b in zip(new, old, strict=True)]
-        return stack.output([x[-batch_size:] for x in carry]), [*new, *carry, live]
+        return stack.output([x[-batch_size:] for x in carry]), [*new, *carry, live, *flags]
 
     first = [fold_layers_into_batch(state) for state in states]
-    start = stack.output([x[-batch_size:] for x in start_carry[:-1]])
+    start = stack.output([x[-batch_size:] for x in start_carry[:width]])
     _, outputs, last = engine.scan(wave, run, inputs, [*first, *start_carry], start, None, options)
     last = [ops.reshape(state, (layers, -1, state.shape[-1])) for state in last[:count]]
     return outputs[layers - 1 :], last

@@ -91,7 +91,7 @@ def _one_step(inputs, calls, outputs, timed, batch_size):
                     f"is masked and has a {type(call.operation.cell).__name__}, whose first state is not known to be "
                     "its output, which a masked step repeats"
                 )
-            results, after = step(args[0], before, mask=mask)
+            results, after = step(args[0], before, mask=mask, resets=kwargs.get("resets"))
             states, next_states = states + before, next_states + after
         else:
             results = call.operation(*args, **kwargs)

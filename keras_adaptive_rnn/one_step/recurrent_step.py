@@ -7,7 +7,7 @@ from keras import ops, tree
 
 from keras_adaptive_rnn.cells.bases.any_cell import KERAS_CELLS, has_trainable_initial_state
 from keras_adaptive_rnn.cells.bases.cell import Cell
-from keras_adaptive_rnn.engine.masking import masked
+from keras_adaptive_rnn.engine.masking import masked, where_rows
 from keras_adaptive_rnn.loop.rnn import RNN
 
 
@@ -24,6 +24,7 @@ class RecurrentStep(keras.layers.Wrapper):
         inputs: Tensor `[batch, 1, features]`.
         states: Flat list of tensors `[batch, size]`, the states of the cell.
         mask: Boolean tensor `[batch, 1]`, or `None` (default). Only for a layer whose cell `outputs_its_state`.
+        resets: Boolean tensor `[batch, 1]`, or `None` (default).
 
     Returns: `results, states`: a list of what `layer` returns for a sequence of this step, and the next states.
     """
@@ -47,8 +48,10 @@ class RecurrentStep(keras.layers.Wrapper):
         """Returns the states before the first step."""
         return tree.map_structure(ops.zeros_like, tree.flatten(self._loop().get_initial_state(batch_size)))
 
-    def call(self, inputs, states, mask=None):
+    def call(self, inputs, states, mask=None, resets=None):
         layer, loop = self.layer, self._loop()
+        if resets is not None:
+            states = [where_rows(ops.cast(resets, "bool"), ops.zeros_like(state), state) for state in states]
         if not self.starts_at_zero:
             initial = tree.flatten(loop.get_initial_state(inputs.shape[0]))
             states = [state + first for state, first in zip(states, initial, strict=True)]

@@ -19,8 +19,9 @@ def check_cell(
     One call covers: the shapes, order and dtype of what a step returns; config and file round trips; agreement of a
     Python loop over the cell, `keras.layers.RNN` and `keras_adaptive_rnn.layers.RNN` in outputs, states and gradients,
     with masks, backwards, unrolled; masked padding changes nothing; noise is fresh for every batch and gone in
-    inference; streaming and stateful batches equal one pass; `Bidirectional`; `StackedRNNCells`; both mixed
-    precisions; unknown batch and time; a gradient for every weight; and Keras's own `run_layer_test`.
+    inference; streaming and stateful batches equal one pass, and pieces between resets those apart; `Bidirectional`;
+    `StackedRNNCells`; both mixed precisions; unknown batch and time; a gradient for every weight; and Keras's own
+    `run_layer_test`.
 
     Args:
         cell: The cell, an instance; copies of it are tested. Its class must be registered for saving.

@@ -172,6 +172,35 @@ def streaming(case):
     close([ops.stack(outputs, 1), states], case.run(layer), "steps and one pass")
 
 
+def resets(case):
+    """Resets inside a sequence compute what its pieces do apart: under a mask, backwards, and step by step.
+
+    Return from `get_initial_state` what a sequence starts with, and keep all that a step remembers in its states.
+    """
+    cut, x = case.time // 2, case.inputs
+    flags = np.zeros((case.batch, case.time), bool)
+    # The first row is a single piece.
+    flags[1:, cut] = True
+    mask = np.ones((case.batch, case.time), bool)
+    mask[:, [0, cut]] = False
+    for backwards, masked in ((False, None), (False, mask), (True, None)):
+        layer = case.layer(RNN, go_backwards=backwards)
+        parts = [slice(None), slice(cut), slice(cut, None)]
+        masks = [{} if masked is None else {"mask": masked[:, part]} for part in parts]
+        one, *two = (case.run(layer, x[:, part], **given) for part, given in zip(parts, masks, strict=True))
+        two = two[::-1] if backwards else two
+        outputs = np.concatenate([part[0] for part in two], axis=1)
+        apart = [np.concatenate([a[:1], b[1:]]) for a, b in zip(one, [outputs, *two[-1][1:]], strict=True)]
+        close(
+            case.run(layer, resets=flags, **masks[0]), apart, f"{masked is not None=}, {backwards=}: the pieces apart"
+        )
+    layer, states, outputs = case.layer(RNN), None, []
+    for t in range(case.time):
+        output, states = layer.step(x[:, t], states, flags[:, t])
+        outputs.append(output)
+    close([ops.stack(outputs, 1), states], case.run(layer, resets=flags), "steps and one pass, with resets")
+
+
 def stateful(case):
     """A stateful layer computes two halves like one pass, eagerly and in predict, and reset_state starts over.
 

@@ -131,12 +131,18 @@ class LinearCell(AffineInputs, Cell):
         h = a * memories[0] + b
         return h, [h]
 
-    def recur_over(self, coefficients, memories, associative):
+    def recur_over(self, coefficients, memories, associative, resets=None):
         """Returns $h$ at all steps, `[time, batch, ...]`, and the list of memories after the last one.
 
-        `associative` is that of `engine.linear_scan`.
+        Args:
+            coefficients: List of tensors `[time, batch, ...]`.
+            memories: List of the memories before the first step.
+            associative: That of `engine.linear_scan`.
+            resets: `Resets` of the memories, or `None` (default).
         """
         a, b = coefficients
+        if resets is not None:
+            a, b = ops.where(resets.flags, 0.0, a), b + ops.where(resets.flags, a * resets.states[0], 0.0)
         h = engine.linear_scan(a, b, memories[0], associative)
         return h, [last_entry(memories[0], h)]
 

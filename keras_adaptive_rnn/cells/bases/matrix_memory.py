@@ -8,6 +8,7 @@ from keras_adaptive_rnn import _arguments, engine, maps
 from keras_adaptive_rnn._precision import precise
 from keras_adaptive_rnn._products import plain_matmul
 from keras_adaptive_rnn.cells.bases.linear import LinearCell
+from keras_adaptive_rnn.engine.masking import where_rows
 
 # Stands for minus infinity: its exponential is zero in every dtype.
 NEVER = -1e4
@@ -23,8 +24,9 @@ class MatrixMemoryCell(LinearCell):
 
     - `recur_heads(coefficients, memories)` is one step: coefficients `[batch, heads, ...]` and memories
       `[batch, heads, ...]`. It returns what is read, `[batch, heads, size]`, and the memories.
-    - `recur_chunk(coefficients, memories)` is a few dozen steps in matrix products: coefficients
-      `[batch, heads, steps, ...]`. It returns what is read, `[batch, heads, steps, size]`, and the last memories.
+    - `recur_chunk(coefficients, memories, pieces)` is a few dozen steps in matrix products: coefficients
+      `[batch, heads, steps, ...]`. It returns what is read, `[batch, heads, steps, size]`, and the last memories. Its
+      `Pieces` say which steps and memories a step sees.
 
     States: the output, and each memory of all heads, as a vector.
 
@@ -84,14 +86,14 @@ class MatrixMemoryCell(LinearCell):
     def recur_heads(self, coefficients, memories):
         raise NotImplementedError
 
-    def recur_chunk(self, coefficients, memories):
+    def recur_chunk(self, coefficients, memories, pieces):
         raise NotImplementedError
 
     def recur(self, coefficients, memories):
         values, memories = self.recur_heads(coefficients, self._of_heads(memories))
         return _flat(values), list(map(_flat, memories))
 
-    def recur_over(self, coefficients, memories, associative):
+    def recur_over(self, coefficients, memories, associative, resets=None):
         length, count = ops.shape(coefficients[0])[0], coefficients[0].shape[0]
         if count == 0:
             return ops.reshape(coefficients[2], (0, ops.shape(coefficients[2])[1], self.units)), memories
@@ -102,14 +104,21 @@ class MatrixMemoryCell(LinearCell):
             _chunked(c, neutral, chunks, size) for c, neutral in zip(coefficients, self.neutral, strict=True)
         )
 
+        flags, initial = [], []
+        if resets is not None:
+            flags = [_chunked(ops.cast(resets.flags, values.dtype), 0.0, chunks, size)]
+            initial = self._of_heads(resets.states)
+
         def chunk(memories, values, others):
-            queries, keys, *gates = others
+            queries, keys, *gates = others[: len(others) - len(flags)]
             # Sums over a chunk lose digits in half precision.
             given = ([precise(x) for x in tensors] for tensors in ([queries, keys, *values, *gates], memories))
-            read, new = self.recur_chunk(*given)
+            pieces = Pieces(size, *([others[-1], list(map(precise, initial))] if flags else []))
+            read, new = self.recur_chunk(*given, pieces)
             return [ops.cast(x, m.dtype) for x, m in zip(new, memories, strict=True)], [ops.cast(read, values[0].dtype)]
 
-        memories, (read,) = engine.scan_layers(chunk, self._of_heads(memories), [values], [queries, keys, *gates])
+        others = [queries, keys, *gates, *flags]
+        memories, (read,) = engine.scan_layers(chunk, self._of_heads(memories), [values], others)
         # [chunks, batch, heads, steps, size] to [time, batch, units].
         read = ops.reshape(ops.transpose(read, (0, 3, 1, 2, 4)), (-1, ops.shape(read)[1], self.units))
         return read[:length], list(map(_flat, memories))
@@ -134,6 +143,45 @@ def _chunked(x, neutral, chunks, size):
     return ops.transpose(x, (0, 2, 3, 1, *range(4, len(x.shape))))
 
 
+class Pieces:
+    """What the steps of a chunk see: steps of their own piece of the sequence, and the memories that it began with.
+
+    Args:
+        steps: Integer, the steps of the chunk.
+        resets: Tensor `[batch, 1, steps]`, one where a piece begins and zero elsewhere; `None` (default) if none does.
+        initial: List of the memories that such a piece begins with, `[batch, heads, ...]`.
+
+    Attributes:
+        seen: Boolean tensor `[..., steps, steps]`: whether the first step sees what the second one has written.
+        before: The same, without the step itself.
+    """
+
+    def __init__(self, steps, resets=None, initial=None):
+        self.seen, self.before, self._initial = causal(steps), causal(steps, strict=True), initial
+        self._is_first = None
+        if resets is not None:
+            piece = cumulative_sum(resets, self.seen)
+            same = piece[..., :, None] == piece[..., None, :]
+            self.seen, self.before = ops.logical_and(self.seen, same), ops.logical_and(self.before, same)
+            self._is_first = piece == 0
+
+    def from_start(self, read, memories):
+        """Returns `read(*memories)`, `[batch, heads, steps, ...]`, of the memories with which each step's piece began.
+
+        Those before the chunk are `memories`.
+        """
+        if self._is_first is None:
+            return read(*memories)
+        return where_rows(self._is_first, read(*memories), read(*self._initial))
+
+    def last_start(self, memories):
+        """Returns the memories with which the last step's piece began, `[batch, heads, ...]`."""
+        if self._is_first is None:
+            return memories
+        is_first = self._is_first[..., -1]
+        return [where_rows(is_first, *pair) for pair in zip(memories, self._initial, strict=True)]
+
+
 def causal(steps, strict=False):
     """Returns a boolean matrix `[steps, steps]`: whether the second of two steps is not after the first, or before."""
     # With a zero to start from, and zeros of floats in `where`: otherwise JAX writes no ONNX.
@@ -141,7 +189,8 @@ def causal(steps, strict=False):
     return row[:, None] > row if strict else row[:, None] >= row
 
 
-def cumulative_sum(x, steps):
-    """Returns the sums of `[..., steps]` up to each step; `steps` is what `causal` returns."""
+def cumulative_sum(x, seen):
+    """Returns the sums of `[..., steps]` over the steps that each step sees; `seen` is a boolean matrix."""
     # Not `ops.cumsum`, which on PyTorch returns float32 for float64.
-    return plain_matmul(x, ops.cast(ops.transpose(steps), x.dtype))
+    seen = ops.cast(ops.swapaxes(seen, -1, -2), x.dtype)
+    return plain_matmul(x, seen) if len(seen.shape) == 2 else plain_matmul(x[..., None, :], seen)[..., 0, :]
