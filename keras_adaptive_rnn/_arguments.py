@@ -294,13 +294,13 @@ def mask(layer, mask, sequence, name="mask"):
     )
     if not fits:
         hint = ""
-        if len(received) == 1:
+        if len(received) == 1 and name == "mask":
             hint = " For lengths, pass `keras.ops.arange(time) < keras.ops.reshape(lengths, (-1, 1))`."
         elif received == expected[::-1]:
             hint = " Its axes are swapped: transpose it."
         raise ValueError(
             f"Argument `{name}` of layer '{layer.name}' must have the shape (batch, time) of the sequence, {expected}. "
-            f"Received: a mask of shape {received}.{hint}"
+            f"Received: shape {received}.{hint}"
         )
     if all(known):
         return mask

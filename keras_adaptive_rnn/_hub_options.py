@@ -12,7 +12,7 @@ VOCABULARY = ".vocabulary.json"
 # The presets that come with this package, by name.
 TRAINED = pathlib.Path(__file__).parent / "hub" / "trained"
 # Options of a new model: one that goes on from a preset has them already.
-OF_A_NEW_MODEL = ("cell", "set", "units", "layers", "dropout", "split", "min_count", "max_size")
+OF_A_NEW_MODEL = ("cell", "set", "units", "layers", "dropout", "document_token", "split", "min_count", "max_size")
 
 
 def parse(argv=None):
@@ -38,6 +38,12 @@ def parse(argv=None):
     add("--units", type=positive(int), default=236, help="units of each layer (%(default)s)")
     add("--layers", type=positive(int), default=2, help="number of layers (%(default)s)")
     add("--dropout", type=float, default=0.0, help="rate between the layers, in [0, 1) (%(default)s)")
+    add(
+        "--document-token",
+        metavar="TOKEN",
+        help="token with which each document of the text begins, a character or, with --split word, a word: the model "
+        "starts again there, from its initial states",
+    )
     add("--learning-rate", type=positive(float), default=0.002, help="learning rate of Adam (%(default)s)")
     add("--batch", type=positive(int), default=32, help="parts of the text that are read in parallel (%(default)s)")
     add("--steps", type=positive(int), default=64, help="tokens through which gradients go back (%(default)s)")

@@ -49,6 +49,9 @@ class RecurrentBackbone(ReadsItsOwnFiles, keras_hub.models.Backbone):
         embeddings_initializer: Initializer of the embedding. `None` (default) means a normal distribution of standard
             deviation 0.5: from the small numbers that Keras starts with, tied weights hardly learn to read characters
             in the first thousand steps. AWD-LSTM has `keras.initializers.RandomUniform(-0.1, 0.1)`.
+        reset_token_id: Id of the token with which documents begin in a text of many, or `None` (default): before each
+            such token, all layers start again from their initial states, so that no document is read with what is left
+            of the one before it. Not with `bidirectional`.
         bidirectional: Whether every layer reads in both directions, in a `keras.layers.Bidirectional`. This is for
             classifiers; a language model must not read ahead. Defaults to `False`.
         dtype: Dtype policy of all layers and cells, as a string or a `keras.DTypePolicy`. `None` (default) means that
@@ -95,6 +98,7 @@ class RecurrentBackbone(ReadsItsOwnFiles, keras_hub.models.Backbone):
         activation_regularization: float = 0.0,
         temporal_regularization: float = 0.0,
         embeddings_initializer: Initializer = None,
+        reset_token_id: int | None = None,
         bidirectional: bool = False,
         dtype: Any = None,
         **kwargs,
@@ -113,6 +117,12 @@ class RecurrentBackbone(ReadsItsOwnFiles, keras_hub.models.Backbone):
             "temporal_regularization": temporal_regularization,
         }
         penalties = {name: _arguments.number(name, penalty, minimum=0) for name, penalty in penalties.items()}
+        self.reset_token_id = _arguments.integer("reset_token_id", reset_token_id, minimum=0, optional=True)
+        if reset_token_id is not None and (bidirectional or reset_token_id >= vocabulary_size):
+            raise ValueError(
+                f"Argument `reset_token_id` must be None, or below vocabulary_size={vocabulary_size} and without "
+                f"`bidirectional`. Received: reset_token_id={reset_token_id}, bidirectional={bidirectional}"
+            )
         cells = _checked_cells(cells, dtype)
         initializer = keras.initializers.RandomNormal(stddev=0.5)
         if embeddings_initializer is not None:
@@ -149,8 +159,8 @@ class RecurrentBackbone(ReadsItsOwnFiles, keras_hub.models.Backbone):
         padding_mask = keras.Input((None,), dtype="int32", name="padding_mask")
         mask = ops.cast(padding_mask, "bool")
 
-        def run(layer, x):
-            x = layer(x, mask=mask)
+        def run(layer, x, **resets):
+            x = layer(x, mask=mask, **resets)
             return x if bidirectional else x[0]
 
         x = DropMask(dtype=dtype, name="unmasked")(self.hidden_states(token_ids, run))
@@ -170,11 +180,13 @@ class RecurrentBackbone(ReadsItsOwnFiles, keras_hub.models.Backbone):
 
         Args:
             token_ids: Integers `[batch, time]`.
-            run: Function of a recurrent layer and its input that returns its output.
+            run: Function of a recurrent layer, its input and, if there is a `reset_token_id`, of `resets=`, booleans
+                `[batch, time]`, that returns the output of the layer.
         """
+        resets = self._resets(token_ids)
         x = self.embedding_dropped(self.token_embedding(token_ids))
         for layer in self.recurrent_layers:
-            x = run(layer, x)
+            x = run(layer, x, **resets)
         dropped = self.output_dropped(x)
         return dropped if self.regularization is None else self.regularization(dropped, x)
 
@@ -197,9 +209,9 @@ class RecurrentBackbone(ReadsItsOwnFiles, keras_hub.models.Backbone):
         self._check_reads_forwards()
         before, after = iter(states), []
 
-        def run(layer, x):
+        def run(layer, x, **resets):
             first = next(before)
-            x, *last = layer(x, initial_state=first, mask=mask)
+            x, *last = layer(x, initial_state=first, mask=mask, **resets)
             after.append(cast_like(last, first))
             return x
 
@@ -215,12 +227,15 @@ class RecurrentBackbone(ReadsItsOwnFiles, keras_hub.models.Backbone):
         Returns: `hidden, states`: the hidden states `[batch, size]`, and the states after the token.
         """
         self._check_reads_forwards()
-        x, after = self.token_embedding(token_ids), []
+        x, after, resets = self.token_embedding(token_ids), [], self._resets(token_ids)
         for layer, before in zip(self.recurrent_layers, states, strict=True):
-            x, last = layer.step(x, before)
+            x, last = layer.step(x, before, **resets)
             after.append(cast_like(last, before))
             x = ops.cast(x, layer.compute_dtype)
         return x, after
+
+    def _resets(self, token_ids):
+        return {} if self.reset_token_id is None else {"resets": ops.equal(token_ids, self.reset_token_id)}
 
     def _check_reads_forwards(self):
         if self.bidirectional:

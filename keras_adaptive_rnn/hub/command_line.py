@@ -113,6 +113,7 @@ def train(args):
             [make_cell(k) for k in range(args.layers)],
             embedding_dropout=args.dropout,
             output_dropout=args.dropout,
+            reset_token_id=document_token_id(args, tokenizer),
         )
         lm = RecurrentCausalLM(backbone, RecurrentCausalLMPreprocessor(tokenizer, sequence_length=1024))
     sampler = keras_hub.samplers.TopPSampler(p=0.9, temperature=0.8, seed=args.seed)
@@ -185,6 +186,20 @@ class Progress(keras.callbacks.Callback):
 
     def _time(self):
         return f"{self.limit.steps:,} steps, {self.limit.spent / 60:.1f} of {self.limit.seconds / 60:.3g} minutes"
+
+
+def document_token_id(args, tokenizer):
+    """Returns the id of `--document-token`, or raises if it is no token of the text."""
+    if args.document_token is None:
+        return None
+    vocabulary = tokenizer.get_vocabulary()
+    if args.document_token not in vocabulary:
+        shutil.rmtree(f"{args.preset}.training")
+        raise ValueError(
+            f"--document-token {args.document_token!r} is no {unit_of(tokenizer)} that is in {args.text} at least "
+            f"--min-count {args.min_count} times"
+        )
+    return vocabulary.index(args.document_token)
 
 
 def unit_of(tokenizer):

@@ -69,10 +69,10 @@ class BitsPerCharacter(evaluation.Perplexity):
 def streaming_model(lm: Any, batch_size: int) -> keras.Model:
     """Returns a plain `keras.Model` with the weights of a language model, which carries states from batch to batch."""
 
-    def run(layer, x):
+    def run(layer, x, **resets):
         # The same cell in a layer of its own, which has states of its own.
         options = {name: getattr(layer, name) for name in ("name", "recompute", "schedule")}
-        return RNN(layer.cell, return_sequences=True, stateful=True, dtype=layer.dtype_policy, **options)(x)
+        return RNN(layer.cell, return_sequences=True, stateful=True, dtype=layer.dtype_policy, **options)(x, **resets)
 
     token_ids = keras.Input((None,), batch_size=batch_size, dtype="int32", name="token_ids")
     logits = lm.logits(lm.backbone.hidden_states(token_ids, run))

@@ -444,8 +444,8 @@ class AdaptiveLayer(CellLayer, cell_class=cells.AdaptiveLSTMCell):
         cls = type(self)
         return (cls.stack_class if isinstance(units, (list, tuple)) else cls.cell_class)(units, **kwargs)
 
-    def call(self, sequences, initial_state=None, mask=None, training=False):
-        result = super().call(sequences, initial_state=initial_state, mask=mask, training=training)
+    def call(self, sequences, initial_state=None, mask=None, training=False, resets=None):
+        result = super().call(sequences, initial_state=initial_state, mask=mask, training=training, resets=resets)
         if not training or self.output_dropout == 0:
             return result
         output, *states = result if self.return_state else (result,)

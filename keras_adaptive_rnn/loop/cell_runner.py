@@ -190,7 +190,7 @@ class CellRunner:
         options = engine.Options(**options, variables=self.variables, is_traceable=self.is_traceable)
         if resets is None:
             return self._scan(run, sequences, states, mask, None, options, schedule, collected)
-        initial, fresh = self.initial_states(ops.shape(sequences)[1]), None
+        initial, fresh = self.nest(tree.flatten(self.initial_states(ops.shape(sequences)[1]))), None
         if mask is not None:
             resets, fresh = resetting.at_unmasked(resets, mask)
         resets = resetting.Resets(resets, initial)

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import itertools
 import json
 import pathlib
 import re
@@ -12,6 +13,7 @@ import keras
 import numpy as np
 from keras import ops, tree
 
+import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine
 from keras_adaptive_rnn.cells.bases.any_cell import memory_states
 from tests.outside.configurations import IMPORTS, NAMESPACE, Drawn
@@ -81,7 +83,7 @@ class Configuration(Drawn):
     def make(self):
         """Returns a new layer, before anything is built."""
         layer = eval(self.layer, dict(NAMESPACE))
-        return keras.layers.Bidirectional(layer) if self.is_bidirectional else layer
+        return kar.Bidirectional(layer) if self.is_bidirectional else layer
 
     def make_reference(self):
         """Returns `keras.layers.RNN` around the same cell."""
@@ -138,11 +140,11 @@ class Configuration(Drawn):
                 states.append(drawn.astype("float32") if memory else ops.convert_to_numpy(ops.cast(state, "float32")))
         return states
 
-    def run(self, layer, inputs, states, mask=None, training=False):
+    def run(self, layer, inputs, states, mask=None, training=False, **resets):
         """Returns the flat results of a layer, in float32."""
         if states is not None and not self.is_bidirectional:
             states = nested(layer, states)
-        results = layer(inputs, initial_state=states, mask=mask, training=training)
+        results = layer(inputs, initial_state=states, mask=mask, training=training, **resets)
         return [ops.cast(each, "float32") for each in tree.flatten(results)]
 
     def close(self, ours, theirs, what):
@@ -155,12 +157,12 @@ class Configuration(Drawn):
             scale = 1 + max(np.abs(a).max(initial=0), np.abs(b).max(initial=0))
             np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * scale, err_msg=f"{what}: array {k}")
 
-    def value_and_gradients(self, layer, compiled=True):
+    def value_and_gradients(self, layer, compiled=True, run=None):
         """Returns a sum of all results, each with a weight of its own, and its gradients."""
-        mask, states = self.mask_of_built(layer), self.states_of(layer)
+        mask, states, run = self.mask_of_built(layer), self.states_of(layer), run or self.run
 
         def total(inputs, *states):
-            results = self.run(layer, inputs, list(states) or None, mask, self.in_training)
+            results = run(layer, inputs, list(states) or None, mask, self.in_training)
             rng = np.random.default_rng(5)
             weights = [rng.normal(size=tuple(each.shape)).astype("float32") for each in results]
             return sum(ops.sum(a * ops.convert_to_tensor(b)) for a, b in zip(results, weights, strict=True))
@@ -240,6 +242,42 @@ class Configuration(Drawn):
             padded[0] = padded[0][:, 2:] if layer is inner and inner.go_backwards else padded[0][:, : self.time]
         self.close(padded, plain, "padded and plain sequences")
         return True
+
+    def pieces(self):
+        """Resets give the results, and the gradients, of the pieces of a sequence apart."""
+        layer = self.build(self.make())
+        inner = layer.forward_layer if self.is_bidirectional else layer
+        # In two directions, the last piece of one is the first of the other.
+        if inner.stateful or (self.is_bidirectional and (self.initial_state or layer.return_state)):
+            return False
+        if self.is_bidirectional and not layer.return_sequences:
+            return False
+        resets = np.random.default_rng(6).random((self.batch, self.time)) < 0.4
+
+        def whole(*given):
+            return self.run(*given, resets=resets)
+
+        def apart(layer, inputs, states, mask, training):
+            rows = [self.row_apart(layer, row, resets, inputs, states, mask, training) for row in range(self.batch)]
+            return [ops.concatenate(parts) for parts in zip(*rows, strict=True)]
+
+        self.close(*(self.value_and_gradients(layer, run=run) for run in (whole, apart)), "resets and pieces apart")
+        return True
+
+    def row_apart(self, layer, row, resets, inputs, states, mask, training):
+        """Returns the results of a row whose pieces are read one by one."""
+        bounds = sorted({0, *np.flatnonzero(resets[row]), self.time})
+        pieces, one, done = [slice(*pair) for pair in itertools.pairwise(bounds)], slice(row, row + 1), []
+        backwards = getattr(layer, "go_backwards", False)
+        # A first step that is reset does not read the given states.
+        is_lost = states is None or (resets[row, 0] and not backwards)
+        states = None if is_lost else [state[one] for state in states]
+        for piece in pieces[::-1] if backwards else pieces:
+            masked = None if mask is None else mask[one, piece]
+            done.append(self.run(layer, inputs[one, piece], states, masked, training))
+            states = None
+        outputs = [outputs for outputs, *_ in done]
+        return [ops.concatenate(outputs, axis=1) if layer.return_sequences else outputs[-1], *done[-1][1:]]
 
     def steps(self):
         """`RNN.step`, one step at a time, computes what the whole pass does."""
@@ -347,6 +385,7 @@ CHECKS = {
     "beside Keras": Configuration.beside_keras,
     "eager and compiled": Configuration.eager,
     "padding": Configuration.padding,
+    "pieces": Configuration.pieces,
     "steps": Configuration.steps,
     "config": Configuration.config,
     "training and files": Configuration.training_and_files,

@@ -23,10 +23,10 @@ def hook_layer(layer, lsuv_pass):
     if cells:
         call = layer.call
 
-        def scaled(sequences, initial_state=None, mask=None, training=False):
+        def scaled(sequences, initial_state=None, mask=None, training=False, **resets):
             if lsuv_pass.is_first(layer):
                 return one_step(layer, sequences, mask, lsuv_pass)
-            return call(sequences, initial_state=initial_state, mask=mask, training=training)
+            return call(sequences, initial_state=initial_state, mask=mask, training=training, **resets)
 
         lsuv_pass.replace(layer, call=scaled)
 
