@@ -3,21 +3,30 @@
 import argparse
 import contextlib
 import errno
+import math
 import os
 import re
 import sys
 
 
 def positive(kind):
-    """Returns a type for `add_argument`: a positive `int` or `float`."""
+    """Returns a type for `add_argument`: a positive `int`, or a `float` that is finite as well."""
 
     def parse(text):
         value = kind(text)
-        if not value > 0:
+        if not 0 < value < math.inf:
             raise argparse.ArgumentTypeError(f"must be positive, and is {text}")
         return value
 
     return parse
+
+
+def seed(text):
+    """Returns a seed that Python, NumPy and the backends take."""
+    value = int(text)
+    if not 0 <= value < 2**32:
+        raise argparse.ArgumentTypeError(f"must be from 0 to 4294967295, and is {text}")
+    return value
 
 
 def parser(command, description):
@@ -65,15 +74,6 @@ def ending(output=None):
     except KeyboardInterrupt:
         print(f"\nStopped.{kept()}", file=sys.stderr)
         sys.exit(130)
-
-
-@contextlib.contextmanager
-def in_utf8(path):
-    """Raises `ValueError` with the path of a file that turns out not to be UTF-8."""
-    try:
-        yield
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not UTF-8: {error.reason} at byte {error.start}") from None
 
 
 @contextlib.contextmanager

@@ -1,6 +1,6 @@
 """The options of `python -m keras_adaptive_rnn compare`, without Keras."""
 
-from keras_adaptive_rnn._command_line import parser, positive
+from keras_adaptive_rnn._command_line import parser, positive, seed
 
 DESCRIPTION = """\
 Compares recurrent cells on your data: models of equal size, learning rates that are searched alike, several seeds. It
@@ -70,7 +70,7 @@ def parse(argv=None):
     )
     add("--depth", type=positive(int), default=1, help="recurrent layers (%(default)s)")
     add("--batch", type=positive(int), default=32, help="sequences in a batch (%(default)s)")
-    add("--seed", type=int, default=0, help="decides how the data is divided, and all weights (%(default)s)")
+    add("--seed", type=seed, default=0, help="decides how the data is divided, and all weights (%(default)s)")
     add("--export", choices=("onnx", "litert"), help="also write one time step of the best model, for other programs")
     where = comparison.add_mutually_exclusive_group().add_argument
     where("--workers", metavar="N", type=positive(int), help="training runs at a time, each on a core of its own (1)")

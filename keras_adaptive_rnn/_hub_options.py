@@ -5,7 +5,8 @@ import importlib.util
 import pathlib
 import sys
 
-from keras_adaptive_rnn._command_line import positive
+from keras_adaptive_rnn import _texts
+from keras_adaptive_rnn._command_line import positive, seed
 
 # Beside a file of tokens, its vocabulary.
 VOCABULARY = ".vocabulary.json"
@@ -49,7 +50,7 @@ def parse(argv=None):
     add("--steps", type=positive(int), default=64, help="tokens through which gradients go back (%(default)s)")
     add("--validation", type=float, default=0.07, help="share of the text, at its end, to judge by (%(default)s)")
     add("--round", type=positive(int), default=300, help="steps between validations and backups (%(default)s)")
-    add("--seed", type=int, default=0, help="seed of weights and noise (%(default)s)")
+    add("--seed", type=seed, default=0, help="seed of weights and noise (%(default)s)")
     add("--license", help="licence of the model, for its card")
     vocabulary(add)
 
@@ -62,7 +63,7 @@ def parse(argv=None):
         "--sampler", choices=("top_k", "top_p", "random", "greedy"), default="top_p", help="how to choose (%(default)s)"
     )
     add("--temperature", type=positive(float), default=0.8, help="below 1: likelier; above: wilder (%(default)s)")
-    add("--seed", type=int, help="the same seed writes the same text")
+    add("--seed", type=seed, help="the same seed writes the same text")
 
     score = commands.add_parser("score", help="judge a model by a text")
     add = score.add_argument
@@ -163,7 +164,10 @@ def check_text(path):
     if not start.strip():
         raise ValueError(f"{path} is empty")
     if b"\0" in start:
-        raise ValueError(f"{path} is not a text: it has a byte of zero")
+        try:
+            _texts.check(path)
+        except ValueError as error:
+            raise ValueError(f"{path} {error}") from None
 
 
 def check_command(argv):

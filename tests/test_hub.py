@@ -607,7 +607,11 @@ def test_a_text_becomes_a_model_that_writes(tmp_path, monkeypatch, capsys):
         ("train missing.txt --preset lm", "cannot read missing.txt: No such file"),
         ("train empty.txt --preset lm", "empty.txt is empty"),
         ("train binary.txt --preset lm", "binary.txt is not a text"),
-        ("train latin.txt --preset lm", "latin.txt is not UTF-8"),
+        ("train latin.txt --preset lm", "latin.txt is not UTF-8: invalid continuation byte at byte 3, in line 1"),
+        ("train late.txt --preset lm", "late.txt is not UTF-8: unexpected end of data at byte 2600003, in line 200001"),
+        ("tokens zeros.txt zeros.npy", "not a text in UTF-8: it has a byte of zero in line 200001, byte 2600001"),
+        ("train short.txt --preset lm --seed -1", None),
+        ("train short.txt --preset lm --minutes inf", None),
         ("train short.txt --preset lm", "short.txt is too short: its training part has 11 tokens"),
         ("train short.txt --preset lm --cell moggy", "--cell must be one of"),
         ("train short.txt --preset lm --set rank", "--set needs NAME=VALUE"),
@@ -621,13 +625,20 @@ def test_a_text_becomes_a_model_that_writes(tmp_path, monkeypatch, capsys):
 @in_turns
 def test_commands_say_what_is_wrong(arguments, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name, content in {"empty": b"", "binary": b"\0\1", "latin": b"caf\xe9 " * 99, "short": b"the cat sat"}.items():
+    long = b"line of text\n" * 200_000
+    contents = {"empty": b"", "binary": b"\0\1", "latin": b"caf\xe9 " * 99, "short": b"the cat sat"}
+    for name, content in {**contents, "late": long + b"caf\xe9", "zeros": long + b"a\0"}.items():
         pathlib.Path(f"{name}.txt").write_bytes(content)
     pathlib.Path("begun.training").mkdir()
     begin(pathlib.Path("begun.training"), parse(["train", "short.txt", "--preset", "begun", "--units", "7"]))
     with pytest.raises(SystemExit) as error:
         main(arguments.split())
-    assert message in str(error.value)
+    if message is None:
+        # Of argparse.
+        assert error.value.code == 2
+    else:
+        assert message in str(error.value)
+    assert not pathlib.Path("zeros.npy").exists()
 
 
 # Files.

@@ -155,6 +155,22 @@ def test_damaged_files_are_named(file, content, folder):
         hub.RecurrentCausalLM.from_preset(folder)
 
 
+@pytest.mark.parametrize("content", ["[1, 2]", "{}"])
+@pytest.mark.parametrize("file", ["task.json", "preprocessor.json", ASSET])
+def test_files_of_another_form_are_named(file, content, folder):
+    (folder / file).write_text(content)
+    with pytest.raises(ValueError, match=rf"{file}(:.*| must hold .*, and is damaged)"):
+        hub.RecurrentCausalLM.from_preset(folder)
+
+
+@pytest.mark.parametrize("end", [0, -7])
+def test_damaged_weights_are_named(end, folder):
+    path = folder / "model.weights.h5"
+    path.write_bytes(path.read_bytes()[:end])
+    with pytest.raises(ValueError, match=r"model\.weights\.h5 must hold weights, and is damaged"):
+        hub.RecurrentCausalLM.from_preset(folder)
+
+
 def test_shards_are_beside_their_list(folder):
     (folder / "model.weights.json").write_text(json.dumps({"weight_map": {"/a": ["../other.weights.h5"]}}))
     with pytest.raises(ValueError, match="`weight_map` in the config of"):

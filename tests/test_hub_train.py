@@ -177,6 +177,28 @@ def test_what_was_cut_is_made_again(file, folder, no_extras, monkeypatch):
     assert_alike(trained("lm"), trained("whole"))
 
 
+@leaves_files_open
+def test_what_is_damaged_is_named(folder, no_extras, monkeypatch):
+    def stop(*args):
+        raise Killed
+
+    monkeypatch.setattr(command_line, "finish", stop)
+    with pytest.raises(Killed):
+        train()
+    work = pathlib.Path("lm.training")
+    damage = {"log.csv": b"epoch\nx\n", "settings.json": b"[1]", "tokens.npy": b"", "tokens.npy.vocabulary.json": b"[]"}
+    for path in (*map(work.joinpath, damage), *work.glob("*.weights.h5")):
+        whole = path.read_bytes()
+        path.write_bytes(damage.get(path.name, whole[:-7]))
+        with pytest.raises(SystemExit) as error:
+            train()
+        assert re.search(rf"^error: {re.escape(str(path))} must hold .* damaged", str(error.value)), error.value
+        path.write_bytes(whole)
+    np.save(work / "tokens.npy", np.full(999, 99, "uint8"))
+    with pytest.raises(SystemExit, match=r"tokens\.npy must hold tokens of the vocabulary in .*, and holds others"):
+        train()
+
+
 def test_time_is_that_of_the_backup(tmp_path):
     """A run that was killed between the file of the time and the backup repeats an epoch, and its time."""
     model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from keras_adaptive_rnn import callbacks, cells
-from keras_adaptive_rnn._command_line import in_utf8, option_name
+from keras_adaptive_rnn._command_line import option_name
 from keras_adaptive_rnn._hub_options import OF_A_NEW_MODEL, VOCABULARY, is_file_of_tokens, is_finished, parse
 from keras_adaptive_rnn._saving import write_whole
 from keras_adaptive_rnn.hub import presets
@@ -38,14 +38,13 @@ def tokens(args):
 
 
 def tokenizer_of(args):
-    with in_utf8(args.text):
-        return VocabularyTokenizer.from_text(
-            (text for text, _ in pieces(args.text)),
-            args.split,
-            args.min_count,
-            args.max_size,
-            end_token="<eos>" if args.split == "word" else None,
-        )
+    return VocabularyTokenizer.from_text(
+        (text for text, _ in pieces(args.text)),
+        args.split,
+        args.min_count,
+        args.max_size,
+        end_token="<eos>" if args.split == "word" else None,
+    )
 
 
 def tokenize(text, tokenizer, path):
@@ -55,8 +54,7 @@ def tokenize(text, tokenizer, path):
     config = {"class": "VocabularyTokenizer", "split": tokenizer.split, "end_token": tokenizer.end_token}
     text_of = json.dumps({**config, "vocabulary": tokenizer.get_vocabulary()}, ensure_ascii=False)
     write_whole(path.with_name(path.name + VOCABULARY), text_of)
-    with in_utf8(text):
-        return write_tokens(text, tokenizer, path, verbose=sys.stderr.isatty())
+    return write_tokens(text, tokenizer, path, verbose=sys.stderr.isatty())
 
 
 def read_tokens(path):
@@ -65,12 +63,18 @@ def read_tokens(path):
     config = presets.read_json(beside)
     try:
         words, split, end = (config[name] for name in ("vocabulary", "split", "end_token"))
-    except (TypeError, KeyError) as error:
+        tokenizer = VocabularyTokenizer.from_config({"vocabulary": words, "split": split, "end_token": end})
+    except (TypeError, KeyError, ValueError) as error:
         raise ValueError(f"{beside} must hold the vocabulary of {path}, and is damaged: {error!r}") from error
-    tokenizer = VocabularyTokenizer.from_config({"vocabulary": words, "split": split, "end_token": end})
     if not pathlib.Path(path).exists():
         raise ValueError(f"{path} is missing, though its vocabulary is there: run the command `tokens` again")
-    return np.load(path, mmap_mode="r"), tokenizer
+    try:
+        ids = np.load(path, mmap_mode="r")
+    except (ValueError, EOFError) as error:
+        raise ValueError(f"{path} must hold tokens, and is damaged: {error}") from error
+    if getattr(ids, "ndim", None) != 1 or ids.dtype.kind != "u" or ids.max(initial=0) >= tokenizer.vocabulary_size():
+        raise ValueError(f"{path} must hold tokens of the vocabulary in {beside}, and holds others")
+    return ids, tokenizer
 
 
 # Training.
@@ -393,8 +397,7 @@ def score(args):
         text, tokenizer = read_tokens(args.text)
         check_same_vocabulary(args.text, tokenizer, args.preset, lm)
     else:
-        with in_utf8(args.text):
-            text = pathlib.Path(args.text).read_text(encoding="utf-8-sig")
+        text = "".join(text for text, _ in pieces(args.text))
     result = lm.evaluate_streams(text, batch_size=args.batch, steps=args.steps)
     unit = unit_of(lm.preprocessor.tokenizer)
     table = Table(f"{unit}s", "perplexity", f"bits per {unit}", title=str(args.text))

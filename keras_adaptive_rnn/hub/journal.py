@@ -12,6 +12,7 @@ import keras
 
 from keras_adaptive_rnn._saving import write_whole
 from keras_adaptive_rnn.callbacks import StreamStates
+from keras_adaptive_rnn.hub.presets import check_weights, read_json
 
 
 class Journal(keras.callbacks.Callback):
@@ -52,7 +53,7 @@ class Journal(keras.callbacks.Callback):
         if rows:
             write_whole(self.log, as_csv(rows))
             model.optimizer.build(model.trainable_variables)
-            model.load_weights(self._path("backup", epoch))
+            self._load(model, "backup", epoch)
         else:
             self.log.unlink(missing_ok=True)
         return epoch
@@ -62,7 +63,7 @@ class Journal(keras.callbacks.Callback):
         if not path.exists():
             scores = model.evaluate(validation, callbacks=[StreamStates()], verbose=0, return_dict=True)
             write_whole(path, json.dumps({f"val_{name}": float(value) for name, value in scores.items()}))
-        self.start = json.loads(path.read_text())
+        self.start = read_json(path)
 
     def best(self, rows):
         """Returns the number of the best round, or `None` if the weights that the training began with are better."""
@@ -72,6 +73,8 @@ class Journal(keras.callbacks.Callback):
         return None if self.start and self._value(self.start) <= self._value(row) else row["epoch"]
 
     def _value(self, metrics):
+        if self.monitor not in metrics:
+            raise ValueError(f"{self.folder} lacks {self.monitor!r} of a round: delete it to start anew")
         value = metrics[self.monitor]
         return math.inf if math.isnan(value) else value
 
@@ -81,7 +84,7 @@ class Journal(keras.callbacks.Callback):
         best = self.best(rows)
         if best is None:
             return self.start
-        model.load_weights(self._path("best", best))
+        self._load(model, "best", best)
         return next(row for row in rows if row["epoch"] == best)
 
     def on_epoch_end(self, epoch, logs=None):
@@ -99,6 +102,11 @@ class Journal(keras.callbacks.Callback):
         new = self._path("new", number)
         self.model.save_weights(new)
         os.replace(new, self._path(name, number))
+
+    def _load(self, model, name, number):
+        path = self._path(name, number)
+        check_weights(path)
+        model.load_weights(path)
 
     def _path(self, name, number):
         return self.folder / f"{name}.{number}.weights.h5"
@@ -125,6 +133,11 @@ def read_log(path):
     """Returns the rounds in a log, a list of dicts of numbers; empty if there is none. A line that was cut is none."""
     if not path.exists():
         return []
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    rows = list(csv.DictReader(line for line in lines if line.endswith("\n")))
-    return [{name: int(x) if name == "epoch" else float(x) for name, x in row.items() if x} for row in rows]
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        rows = list(csv.DictReader(line for line in lines if line.endswith("\n")))
+        if any(not row.get("epoch") for row in rows):
+            raise ValueError("a line has no epoch")
+        return [{name: int(x) if name == "epoch" else float(x) for name, x in row.items() if x} for row in rows]
+    except (ValueError, TypeError, csv.Error) as error:
+        raise ValueError(f"{path} must hold the rounds of a training, and is damaged: {error}") from error

@@ -7,6 +7,7 @@ import re
 import stat
 from typing import Any
 
+import h5py
 import keras
 import keras_hub
 
@@ -67,13 +68,20 @@ def checked(preset):
 def _check_folder(folder):
     names = [*CONFIGS, "metadata.json", "model.weights.json", "assets"]
     paths = [folder / name for name in names if os.path.lexists(folder / name)]
-    for path in paths + sorted(folder.glob("*.weights.h5")):
+    weights = sorted(folder.glob("*.weights.h5"))
+    for path in paths + weights:
         _check_inside(path, folder)
     for path in sorted((folder / "assets").rglob("*")):
         _check_inside(path, folder)
     for path in paths:
         if path.suffix == ".json":
-            check_config(read_json(path), path)
+            config = read_json(path)
+            # A `config.json` may be of another library, which KerasHub converts.
+            if path.name in CONFIGS[1:] and "registered_name" not in config:
+                raise ValueError(f"{path} must hold an object of Keras, and is damaged: it names no class")
+            check_config(config, path)
+    for path in weights:
+        check_weights(path)
 
 
 def _check_inside(path, folder):
@@ -127,8 +135,16 @@ def _is_file_name(value):
     return isinstance(value, str) and FILE_NAME.fullmatch(value) is not None
 
 
-def read_json(path):
-    """Returns what a JSON file of a preset holds, or raises `ValueError` if it is damaged, or too large."""
+def check_weights(path):
+    """Raises `ValueError` if a file of weights is damaged, which Keras tells without its name."""
+    try:
+        h5py.File(path).close()
+    except OSError as error:
+        raise ValueError(f"{path} must hold weights, and is damaged: {error}") from error
+
+
+def read_json(path, kind=dict):
+    """Returns the dict, or the list, in a JSON file, or raises `ValueError` if it is damaged, or too large."""
     path = pathlib.Path(path)
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
@@ -136,9 +152,12 @@ def read_json(path):
     if status.st_size > LARGEST:
         raise ValueError(f"{path} must have at most {LARGEST:,} bytes. Received: {status.st_size:,} bytes")
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} must hold JSON, and is damaged: {error}") from error
+    if not isinstance(found, kind):
+        raise ValueError(f"{path} must hold a {kind.__name__} in JSON, and is damaged: it holds {found!r:.100}")
+    return found
 
 
 class HeadInPreset(ReadsItsOwnFiles):

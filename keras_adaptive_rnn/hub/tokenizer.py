@@ -277,4 +277,8 @@ class VocabularyTokenizer(presets.ReadsItsOwnFiles, keras_hub.tokenizers.Tokeniz
         path.write_text(json.dumps(self.get_vocabulary(), ensure_ascii=False, indent=0), encoding="utf-8")
 
     def load_assets(self, dir_path):
-        self.set_vocabulary(presets.read_json(pathlib.Path(dir_path) / ASSET))
+        path = pathlib.Path(dir_path) / ASSET
+        try:
+            self.set_vocabulary(presets.read_json(path, list))
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error

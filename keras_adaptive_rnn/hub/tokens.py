@@ -1,6 +1,5 @@
 """Files of token ids, which are read from the disk as they are needed."""
 
-import io
 import os
 import pathlib
 from collections.abc import Iterator
@@ -9,6 +8,8 @@ from typing import Any
 import keras
 import numpy as np
 from keras import ops
+
+from keras_adaptive_rnn._texts import read_parts
 
 # Characters that are read and tokenized at once; a piece ends at the end of a line.
 PIECE = 1 << 20
@@ -31,8 +32,8 @@ def write_tokens(
     Returns: The ids, a read-only `np.memmap` `[tokens]`.
 
     Raises:
-        ValueError: The text is empty.
-        OSError, UnicodeDecodeError: The text cannot be read, or is not UTF-8.
+        ValueError: The text is empty, is not UTF-8, or has bytes of zero.
+        OSError: The text cannot be read.
 
     Example:
 
@@ -70,6 +71,16 @@ def write_tokens(
 
 def pieces(path: str | os.PathLike) -> Iterator[tuple[str, int]]:
     """Yields a text in UTF-8 in pieces that end with a line, and how many bytes have been read."""
-    with open(path, "rb") as file, io.TextIOWrapper(file, encoding="utf-8-sig") as text:
-        while piece := text.read(PIECE) + text.readline():
-            yield piece, file.tell()
+    place = 0
+
+    def read(file):
+        nonlocal place
+        piece = file.read(PIECE) + file.readline()
+        place = file.buffer.tell()
+        return piece
+
+    try:
+        for piece in read_parts(path, read):
+            yield piece, place
+    except ValueError as error:
+        raise ValueError(f"{path} {error}") from None
