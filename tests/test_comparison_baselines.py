@@ -496,6 +496,19 @@ def test_a_series_that_keeps_its_levels_is_forecast_as_it_is(tmp_path, values):
     assert read(hourly(tmp_path, values), differences="yes").series.origin is not None
 
 
+def test_a_straight_line_is_forecast_by_changes_if_these_differ(tmp_path):
+    line = 0.1 * np.arange(600)
+    data = read(hourly(tmp_path, line), horizon=3, calendar=False)
+    assert data.series.origin is not None
+    # Each next row is as far from the last one as any other, so a model of it has nothing to learn.
+    assert data.one_step is None
+    data = read(hourly(tmp_path, line), calendar=False)
+    assert data.series.origin is None
+    assert any("changes by the same number" in note for note in data.card["notes"])
+    with pytest.raises(ValueError, match=r"column 'load' must vary: .* Received: 0\.1 in each of"):
+        read(hourly(tmp_path, line), calendar=False, differences="yes")
+
+
 # Forecasts.
 
 

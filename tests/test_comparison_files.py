@@ -328,7 +328,12 @@ def test_an_index_is_not_learnt_from(tmp_path, name):
     assert files.read(path, target="sold", time=name, steps=4).card["read"]["columns"][name] == "time"
 
 
+LATE = b"1,2\n" * 5000
 BROKEN = {
+    "Latin-1, late": (b"a,b\n" + LATE + b"3,\xb0\n", "byte 20006, in line 5002"),
+    "a zero byte, late": (b"a,b\n" + LATE + b"3,\0\n", "zero in line 5002, byte 20006"),
+    "UTF-16, late": (b"a,b\n" + LATE + "3,4\n".encode("utf-16"), "invalid start byte at byte 20004, in line 5002"),
+    "Latin-1 in lines of old Macs": (b"a,b\r1,2\r3,\xb0\r", "byte 10, in line 3"),
     "an open quote": (b'a,b\n1,2\n3,"4\n5,6\n', "row 2 (line 3)"),
     "a long open quote": (b'a,b\n1,2\n3,"4\n' + b"5,6\n" * 50_000, "row 2 (line 3)"),
     "a long value": (b"a,b\n1,2\n3," + b"x" * 200_000, "row 2 (line 3)"),
@@ -353,6 +358,15 @@ def test_broken_tables(tmp_path, raw, says):
     path = tmp_path / "table.csv"
     path.write_bytes(raw)
     refused(path, says, target="b")
+
+
+@pytest.mark.parametrize(
+    ("raw", "place"), [(b"caf\xe9", 3), (b"a\0b", 1), (b"\xff\xfea\0", 0)], ids=["Latin-1", "a zero byte", "UTF-16"]
+)
+def test_a_text_that_is_broken_late(tmp_path, raw, place):
+    path = tmp_path / "book.txt"
+    path.write_bytes(b"\xef\xbb\xbf" + b"a line of text\n" * 200_000 + raw)
+    refused(path, "in line 200001", f"byte {3_000_003 + place}", steps=8)
 
 
 def test_tables_of_all_kinds_are_read_alike(tmp_path):
@@ -477,6 +491,133 @@ def test_dates_of_parquet(tmp_path):
         path = parquet(tmp_path, day=numbers.cast(kind), sold=SOLD)
         data = files.read(path, target="sold", time="day", steps=4)
         np.testing.assert_allclose(data.x["train"][0, :, 0], SOLD[:-5:-1], rtol=1e-6)
+
+
+# What is odd, not what it differs from, is blamed.
+
+
+def gapped(value, text=""):
+    """Returns a column that holds a text in row 17."""
+    return lambda row: text if row == 16 else value(row)
+
+
+def truth(row):
+    return ("true", "false")[row * 31 % 3 % 2]
+
+
+@pytest.mark.parametrize(
+    ("column", "says"),
+    [
+        (gapped(truth), ["neither true nor false in row 17", "--missing interpolate"]),
+        (gapped(truth, "NA"), ["'NA', which is neither true nor false, as others are, in row 17", "--missing"]),
+        (gapped(truth, "maybe"), ["'maybe'", "in row 17 (line 18): name"]),
+        (gapped(lambda row: row % 7, "true"), ["'true', which is not a plain number", "in row 17 (line 18): name"]),
+    ],
+)
+def test_one_odd_row_among_truths_and_numbers(tmp_path, column, says):
+    refused(table(tmp_path, flag=column, sold=wave), "column 'flag'", *says, target="sold")
+
+
+def test_numbers_and_words_in_a_target_are_both_named(tmp_path):
+    path = table(tmp_path, temp=lambda row: row % 7, sold=gapped(truth, "1"))
+    refused(path, "'true' in row 1 (line 2), which is not a plain number, as '1' in row 17 (line 18) is", target="sold")
+
+
+@pytest.mark.parametrize("missing", ["interpolate", "drop", "mask"])
+def test_gaps_do_not_make_a_feature_of_what_is_none(tmp_path, missing):
+    def day(row):
+        return np.datetime64("2024-01-01") + row
+
+    columns = {"day": gapped(day), "note": gapped(day, "2024-13-01"), "count": gapped(lambda row: 3 * row)}
+    path = table(tmp_path, **columns, sold=wave)
+    card = files.read(path, target="sold", missing=missing, steps=4).card
+    assert card["columns"] == ["sold"]
+    path = table(tmp_path, day=gapped(lambda row: day(-row)), sold=wave)
+    refused(path, "dates that do not ascend, such as '2023-12-31' in row 2", target="sold", missing=missing)
+
+
+def test_a_truth_with_a_gap_is_masked(tmp_path):
+    data = files.read(table(tmp_path, flag=gapped(truth), sold=wave), target="sold", missing="mask", steps=4)
+    assert data.card["columns"][:2] == ["flag", "sold"]
+    assert data.x["train"][13, :, 0].tolist() == [float(truth(row) == "true") for row in (13, 14, 15, 15)]
+
+
+@pytest.mark.parametrize("missing", ["refuse", "interpolate", "drop", "mask"])
+def test_an_empty_column_is_named(tmp_path, missing):
+    path = table(tmp_path, temp=lambda row: row % 7, gap=lambda row: "", sold=wave)
+    refused(path, "column 'gap' has no number in", target="sold", missing=missing)
+    refused(path, "column 'gap' has no", target="gap", missing=missing)
+
+
+@pytest.mark.parametrize("missing", ["interpolate", "drop"])
+def test_a_column_that_leaves_too_few_rows_is_named(tmp_path, missing):
+    path = table(tmp_path, temp=gapped(wave), gap=lambda row: 1 if row > 117 else "", sold=wave)
+    refused(path, "Column 'gap' has no number in 118 of 120 rows", target="sold", missing=missing)
+
+
+# Options, which the command checks as well.
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        *(({name: value}, ValueError) for name in ("horizon", "steps", "folds") for value in (0, -1)),
+        *(({name: 1.5}, TypeError) for name in ("horizon", "steps", "folds", "seed")),
+        ({"seed": -1}, ValueError),
+        ({"calendar": "no"}, TypeError),
+        ({"columns": "temp"}, TypeError),
+        ({"known": "temp"}, TypeError),
+    ],
+)
+def test_options_are_checked_in_python_too(tmp_path, options, error):
+    path = table(tmp_path, temp=lambda row: row % 7, sold=wave)
+    with pytest.raises(error, match=f"`{next(iter(options))}` must be"):
+        files.read(path, **{"target": "sold", **options})
+
+
+# Names that look alike.
+
+LOOKS = {
+    "composed": ("caf\u00e9", "cafe\u0301"),
+    "no-break space": ("New York", "New\u00a0York"),
+    "two spaces": ("New York", "New  York"),
+    "no width": ("up", "u\u200bp"),
+    "byte order mark": ("up", "\ufeffup"),
+    "no-break hyphen": ("a-b", "a\u2011b"),
+    "micro": ("\u00b5m", "\u03bcm"),
+}
+
+
+@pytest.mark.parametrize("names", LOOKS.values(), ids=LOOKS)
+def test_names_that_look_alike_are_not_two(tmp_path, names):
+    def name(row):
+        return names[row == 11] if row % 2 else "other"
+
+    path = table(tmp_path, temp=lambda row: row % 7, kind=name, sold=wave)
+    says = f"{names[0]!a} in row 2 (line 3) and {names[1]!a} in row 12 (line 13), which look alike"
+    refused(path, "column 'kind'", says, target="kind", task="classify")
+    refused(path, "column 'kind'", says, target="sold", group="kind")
+    of_rows = [name(row) for row in range(80)]
+    says = re.escape(f"hold names that look alike. Received: {names[0]!a} at y[1] and {names[1]!a} at y[11]")
+    with pytest.raises(ValueError, match=says):
+        from_arrays(X, of_rows)
+    with pytest.raises(ValueError, match=r"`groups` must not hold names that look alike.* at groups\[11\]"):
+        from_arrays(X, [0, 1] * 40, of_rows)
+
+
+def test_names_with_blanks_at_their_ends_look_alike():
+    with pytest.raises(ValueError, match=r"'up' at y\[0\] and 'up ' at y\[1\]"):
+        from_arrays(X, ["up", "up "] * 40)
+
+
+def test_a_name_of_which_nothing_is_seen_is_none(tmp_path):
+    path = table(tmp_path, temp=lambda row: row % 7, kind=lambda row: "\u200b" if row == 3 else "ab"[row % 2])
+    refused(path, r"'\u200b', of which nothing is seen, in row 4", target="kind", task="classify")
+
+
+def test_names_that_differ_to_the_eye_are_two(tmp_path):
+    path = table(tmp_path, temp=lambda row: row % 7, kind=lambda row: ("m2", "m\u00b2", "M2", "m\u0308")[row % 4])
+    assert len(files.read(path, target="kind", task="classify", steps=4).classes) == 4
 
 
 # Arrays.

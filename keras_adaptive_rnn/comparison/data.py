@@ -11,7 +11,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_adaptive_rnn.comparison.tables import listed
+from keras_adaptive_rnn.comparison.tables import alike, listed
 
 PARTS = ("train", "validation", "test")
 SHARES = (0.7, 0.15, 0.15)
@@ -20,6 +20,8 @@ FEWEST = 8
 # Models compute in float32. Beyond these, its variance, or Keras's `Normalization` with it, is not a number's own; and
 # a standard deviation must be so many times the distance of neighboring numbers in float32.
 LARGEST, SMALLEST, STEPS_OF_FLOAT32 = 1e18, 1e-6, 100
+# What the results know of the model, and its file does not.
+BESIDE_THE_MODEL = ("intervals", "quantiles", "strategy")
 # Bytes that are gathered at once.
 BLOCK = 2**25
 
@@ -97,7 +99,13 @@ class Targets:
         """Returns the mean and the standard deviation of all numbers."""
         size = math.prod(self.shape)
         mean = sum(block.sum() for block in self.blocks()) / size
-        return mean, np.sqrt(sum(((block - mean) ** 2).sum() for block in self.blocks()) / size)
+        deviation = np.sqrt(sum(((block - mean) ** 2).sum() for block in self.blocks()) / size)
+        # Changes have the rounding of what they are changes of.
+        return mean, true_deviation(deviation, np.nanmax(np.abs(self.column)))
+
+    def is_constant(self):
+        """Returns whether all numbers are the same."""
+        return not self.moments()[1]
 
     def __getitem__(self, index):
         windows, *others = index if isinstance(index, tuple) else (index,)
@@ -362,7 +370,18 @@ def as_array(name, value):
                 raise ValueError(
                     f"Argument `{name}` must hold valid Unicode. Received: {entry!r} at {name}{at}"
                 ) from None
+        check_looks(name, array)
     return array
+
+
+def check_looks(name, array):
+    """Raises an error if two different names in an array look alike: one class would be two."""
+    names, first = np.unique(array, return_index=True)
+    pair = alike(names[np.argsort(first)].tolist())
+    if pair:
+        places = [np.unravel_index(first[names == each][0], array.shape) for each in pair]
+        both = " and ".join(f"{each!a} at {name}{list(map(int, at))}" for each, at in zip(pair, places, strict=True))
+        raise ValueError(f"Argument `{name}` must not hold names that look alike. Received: {both}")
 
 
 def of_numbers(array, value):
@@ -456,10 +475,14 @@ def prepare(parts, kind, card=None, classes=None, text=False):
     return data
 
 
+class TooFew(ValueError):
+    """There are too few rows, or samples."""
+
+
 def check_sizes(sizes):
     """Raises an error if a part has too few samples."""
     if min(sizes.values()) < FEWEST:
-        raise ValueError(
+        raise TooFew(
             f"The data must give each part {FEWEST} samples at least. Received: "
             + ", ".join(f"{size} for {part}" for part, size in sizes.items())
         )
@@ -495,8 +518,7 @@ def check_magnitude(name, largest):
 def check_deviation(name, largest, mean, deviation):
     """Raises an error if float32 does not hold how numbers vary that are at most so large."""
     spacing = float(np.spacing(np.float32(largest)))
-    # A constant may get a deviation by rounding.
-    if deviation <= 1e-14 * largest:
+    if not true_deviation(deviation, largest):
         return
     if deviation < STEPS_OF_FLOAT32 * spacing:
         raise ValueError(
@@ -517,7 +539,8 @@ def _numbers(data):
     if data.y["train"].ndim == 1:
         data.y = {part: array[:, None] for part, array in data.y.items()}
     check_scales(data.y, None, "y")
-    _scale(data, *mean_and_deviation(data.y["train"]))
+    data.mean, data.deviation = mean_and_deviation(data.y["train"])
+    check_varies("`y`", data.mean, data.deviation, len(data.y["train"]))
     data.y = {part: ((array - data.mean) / data.deviation).astype("float32") for part, array in data.y.items()}
 
 
@@ -528,24 +551,31 @@ def _targets(data):
     check_magnitude(name, largest)
     mean, deviation = data.y["train"].moments()
     check_deviation(name, largest, mean, deviation)
-    _scale(data, rounded(np.array([mean])), np.array([deviation]))
+    data.mean, data.deviation = rounded(np.array([mean])), np.array([deviation])
+    check_varies(name, data.mean, data.deviation, len(data.y["train"]))
     for targets in data.y.values():
         targets.mean, targets.deviation = data.mean, data.deviation
 
 
-def _scale(data, mean, deviation):
-    data.mean, data.deviation = mean, deviation
+def check_varies(name, mean, deviation, samples):
+    """Raises an error if a target is constant: it has no unit to learn it in, and nothing to learn."""
     if not (deviation > 0).all():
+        each = f"each of {samples:,} samples" if samples > 1 else "1 sample"
         raise ValueError(
-            "Argument `y` must vary: every sample to train on has the same number. Received: "
-            f"{mean[deviation == 0][0]:g} in each"
+            f"{name} must vary: every sample to train on has the same number, which it takes no model to predict. "
+            f"Received: {mean[deviation == 0][0]:g} in {each}"
         )
 
 
 def mean_and_deviation(numbers):
     """Returns the mean and the standard deviation of each column, over all other axes."""
     axes = tuple(range(numbers.ndim - 1))
-    return rounded(numbers.mean(axes)), numbers.std(axes)
+    return rounded(numbers.mean(axes)), true_deviation(numbers.std(axes), np.abs(numbers).max(axes))
+
+
+def true_deviation(deviation, largest):
+    """Returns the deviation of numbers that are at most so large; zero where rounding gives one to a constant."""
+    return np.where(deviation <= 1e-14 * largest, 0.0, deviation)
 
 
 def rounded(mean):
@@ -646,7 +676,7 @@ def beside_the_model(data, results=None):
     results = results or {"intervals": {}, "quantiles": False, "strategy": "direct"}
     description = {
         **data.card,
-        **{name: results[name] for name in ("intervals", "quantiles", "strategy")},
+        **{name: results[name] for name in BESIDE_THE_MODEL},
         "outputs": "probabilities of the classes" if data.classes is not None else "numbers",
     }
     return json.dumps(description, ensure_ascii=False, indent=1)

@@ -6,9 +6,11 @@ import zlib
 
 import numpy as np
 
-from keras_adaptive_rnn.comparison.data import PARTS, SHARES, from_arrays, prepare
+from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn._texts import read_parts
+from keras_adaptive_rnn.comparison.data import BLOCK, PARTS, SHARES, from_arrays, prepare
 from keras_adaptive_rnn.comparison.series import Table
-from keras_adaptive_rnn.comparison.tables import decoded, listed
+from keras_adaptive_rnn.comparison.tables import listed
 
 TABLES = (".csv", ".tsv", ".parquet")
 # Steps of a sequence.
@@ -59,8 +61,16 @@ def read(
 
     Raises:
         ValueError: The file cannot be read, or says something that is in doubt. The message names the file, the row and
-            the column, and what to do.
+            the column, and what to do. Or an argument has a value that is not allowed.
+        TypeError: An argument has a wrong type.
     """
+    steps = _arguments.integer("steps", steps, optional=True)
+    horizon, folds = _arguments.integer("horizon", horizon), _arguments.integer("folds", folds)
+    seed = _arguments.integer("seed", seed, minimum=0)
+    _arguments.boolean("calendar", calendar)
+    for name, names in (("columns", columns), ("known", known)):
+        if names is not None and not isinstance(names, (list, tuple)):
+            raise TypeError(f"Argument `{name}` must be a list of columns, or None. Received: {name}={names!r}")
     path = pathlib.Path(path)
     if path.is_dir():
         raise ValueError(f"{path} is a folder, and should be a file: a text, a table (.csv, .tsv, .parquet) or .npz")
@@ -146,7 +156,7 @@ def read_npz(path, needed, optional=()):
 
 def read_text(path, steps):
     """Returns the `Data` of a language model: characters in, the next ones out."""
-    text = decoded(path)
+    text = "".join(read_parts(path, lambda file: file.read(BLOCK), newline=""))
     codes = np.frombuffer(text.encode("utf-32-le"), "uint32")
     ends = [0, round(SHARES[0] * len(codes)), round((1 - SHARES[2]) * len(codes)), len(codes)]
     known, counts = np.unique(codes[: ends[1]], return_counts=True)

@@ -52,7 +52,9 @@ def of_arrays(model, card, path):
         raise ValueError(f"the array x must hold {'finite numbers' if features else 'integers'} only")
     if not features and x.size and not 0 <= x.min() <= x.max() < card["vocabulary"]:
         raise ValueError(f"the array x must hold tokens from 0 to {card['vocabulary'] - 1:,}")
-    outputs = model.predict(x.astype("float32" if features else "int32"), verbose=0)
+    if not len(x):
+        raise ValueError(f"the array x must have samples, and is of shape {x.shape}")
+    outputs = predicted(model, x.astype("float64" if features else "int32"))
     if outputs.ndim == 2:
         return [{"sample": k, **described(card, each)} for k, each in enumerate(outputs)]
     return [
@@ -60,6 +62,18 @@ def of_arrays(model, card, path):
         for k, sample in enumerate(outputs)
         for t, each in enumerate(sample)
     ]
+
+
+def predicted(model, x):
+    """Returns the outputs of a model, or raises an error if numbers are so large that they are not finite."""
+    with np.errstate(over="ignore"):
+        outputs = model.predict(x.astype("float32" if x.dtype.kind == "f" else "int32"), verbose=0)
+    if not np.isfinite(outputs).all():
+        raise ValueError(
+            "the model's outputs are not finite: numbers to read are far beyond those that it has learned from, up to "
+            f"{np.abs(x).max():.3g}"
+        )
+    return outputs
 
 
 def described(card, outputs):
@@ -156,7 +170,7 @@ class NewTable(Table):
                 for k, of_row in enumerate(zip(*of_series, strict=True))
             ]
         x = self.reads.matrix(values, rows.owners, of_calendar, 0)[windows]
-        outputs = model.predict(x.astype("float32"), verbose=0)
+        outputs = predicted(model, x)
         if outputs.ndim == 3:
             ends, outputs = windows.ravel(), outputs.reshape(-1, outputs.shape[-1])
         by_series = self.is_whole and len(outputs) == len(names)
@@ -174,7 +188,7 @@ class NewTable(Table):
         column, is_change = self.reads.names.index(self.target), self.reads.differenced is not None
 
         def predict(x):
-            return model.predict(x, verbose=0)[:, 0]
+            return predicted(model, x)[:, 0]
 
         outputs = rolled(predict, matrix[windows], later, column, is_change)
         return self.from_changes(outputs, values, owners, windows)
@@ -182,7 +196,7 @@ class NewTable(Table):
     def at_once(self, model, values, owners, of_calendar, windows):
         """Returns what a model predicts for whole horizons, `[windows, horizon, ...]`."""
         x = self.reads.matrix(values, owners, of_calendar, self.ahead)[windows]
-        return self.from_changes(model.predict(x.astype("float32"), verbose=0), values, owners, windows)
+        return self.from_changes(predicted(model, x), values, owners, windows)
 
     def from_changes(self, outputs, values, owners, windows):
         """Returns levels, if outputs are changes since the last row of each window, else the outputs."""

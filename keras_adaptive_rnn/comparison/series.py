@@ -10,6 +10,7 @@ from keras_adaptive_rnn.comparison.data import (
     SHARES,
     Series,
     Targets,
+    TooFew,
     Windows,
     carried,
     check_scales,
@@ -232,6 +233,8 @@ class Table:
             raise ValueError(f"--task must be 'forecast' or 'classify', and is {task!r}")
         column = self.columns[self.target]
         column = column if self.missing == "refuse" else column.without_missing()
+        if not len(column):
+            raise ValueError(f"column {self.target!r} has no value in any row, and --target names what to predict")
         self.task = task or ("forecast" if column.is_forecast() else "classify")
         self.why = f"--task {task}" if task else f"{self.target!r} holds {'numbers' if self.is_forecast else 'words'}"
         if not self.is_forecast and self.target in (columns or ()):
@@ -333,14 +336,18 @@ class Table:
 
     def leave_out_dates(self, series):
         """Leaves out columns of dates that are not --time, unless they show that the rows are in disorder."""
-        for name in [name for name in self.features if name in self.unasked and self.columns[name].holds_dates()]:
-            column = self.columns[name]
+        dates = {name: self.columns[name].dates() for name in self.features if name in self.unasked}
+        for name, column in dates.items():
+            if column is None:
+                continue
             if self.time is None:
-                places = column.moments().places
+                places = np.full(len(self.columns[name]), -1)
+                places[column.rows] = column.moments().places
                 for rows in series.values():
+                    rows = rows[places[rows] >= 0]
                     back = np.flatnonzero(np.diff(places[rows]) < 0)
                     if len(back):
-                        row = rows[back[0] + 1]
+                        row = np.searchsorted(column.rows, rows[back[0] + 1])
                         raise column.error(
                             f"holds dates that do not ascend, such as {column.at(row)}",
                             f"--time {name} orders the rows by them; --columns without it keeps the order of the file",
@@ -350,7 +357,9 @@ class Table:
     def leave_out_counters(self, numbers, series):
         """Leaves out columns that count up evenly, as a clock or an index does."""
         for name in [name for name in self.features if name in self.unasked]:
-            steps = np.concatenate([np.diff(numbers[name][rows]) for rows in series.values()])
+            known = [np.flatnonzero(~np.isnan(numbers[name][rows])) for rows in series.values()]
+            each = zip(series.values(), known, strict=True)
+            steps = np.concatenate([np.diff(numbers[name][rows[at]]) / np.diff(at) for rows, at in each])
             if len(steps) > 1 and steps[0] > 0 and np.allclose(steps, steps[0], rtol=1e-6, atol=0):
                 self.leave_out(name, "it counts up evenly, as a clock does; --columns would include it")
 
@@ -372,7 +381,7 @@ class Table:
             return on_the_grid(series, ticks)
         places = np.concatenate(list(series.values()))
         if not len(places):
-            raise ValueError("has no row without an empty cell: give --missing interpolate or mask, or fewer --columns")
+            raise TooFew("has no row without an empty cell: give --missing interpolate or mask, or fewer --columns")
         if ticks is None:
             ticks = np.zeros(len(self.columns[self.target]), "int64")
             for rows in series.values():
@@ -439,9 +448,10 @@ class Table:
                 + (f": {listed(left_out)} are left out, and --columns would include them" if left_out else "")
             )
         numbers = {name: numbers[name] for name in (*observed, *self.known)}
+        for name, column in numbers.items():
+            if np.isnan(column).all():
+                raise ValueError(f"column {name!r} has no number in any row: leave it out by --columns")
         self.tell_roles(numbers, observed, series)
-        rows = self.arranged(series, numbers, present)
-        values = {name: rows.take(column) for name, column in numbers.items()}
         card = {
             "columns": observed,
             "target": self.target,
@@ -454,7 +464,18 @@ class Table:
         }
         whole = not self.is_forecast and self.group is not None and self.steps is None
         make = self.whole_groups if whole else self.windows
-        return make(values, target, present, rows, list(series), card)
+        try:
+            rows = self.arranged(series, numbers, present)
+            values = {name: rows.take(column) for name, column in numbers.items()}
+            return make(values, target, present, rows, list(series), card)
+        except TooFew as error:
+            raise ValueError(f"{error}{self.about_missing(numbers)}") from None
+
+    def about_missing(self, numbers):
+        """Returns which column has the most empty cells, as a message says it."""
+        count, name = max((int(np.isnan(column).sum()), name) for name, column in numbers.items())
+        rows = len(self.columns[self.target])
+        return f". Column {name!r} has no number in {count:,} of {rows:,} rows" if count else ""
 
     def whole_groups(self, values, target, present, rows, names, card):
         lengths = np.bincount(rows.owners, minlength=len(names))
@@ -532,12 +553,18 @@ class Table:
         features = self.features_of(values, rows, of_part["train"])
         of_calendar, told_calendar = self.calendar_of(rows, of_part["train"])
         features.cycles = list(of_calendar)
-        origin = None
+        goals, origin = target[rows.places], None
         if self.is_forecast:
             trained = covered(begins["train"], steps + ahead, len(rows))
             if self.is_differenced(values[self.target], rows, trained):
                 features.differenced = self.target
                 origin = features.last(values, self.target, rows.owners)
+                if self.differences == "auto" and Targets(goals, ends["train"], ahead, origin).is_constant():
+                    features.differenced, origin = None, None
+                    self.notes.append(
+                        f"{self.target!r} changes by the same number from each row to the next: drift goes on like "
+                        "that, and models, which learn its levels, hardly do"
+                    )
         if features.known and steps < ahead:
             raise ValueError(
                 f"--steps must be --horizon at least, {ahead}, and is {steps}: in each row of a window, models see "
@@ -553,8 +580,6 @@ class Table:
         }
         check_scales({part: matrix[read] for part, read in of_part.items()}, features.names, "x")
         matrix = matrix.astype("float32")
-
-        goals = target[rows.places]
 
         def sequences(matrix, count):
             parts = {
@@ -581,7 +606,8 @@ class Table:
                 times=self.when(rows),
                 names=names,
             )
-            if features.rolls(self.static) and ahead > 1:
+            steps_vary = not Targets(goals, ends["train"], 1, origin).is_constant()
+            if features.rolls(self.static) and ahead > 1 and steps_vary:
                 next_row = features.matrix(values, rows.owners, of_calendar, 1).astype("float32")
                 data.one_step = sequences(next_row, 1)
         said = {part: self.about_part(rows, each + first, each + last) for part, each in ends.items()}
@@ -596,7 +622,7 @@ class Table:
         """
         if self.differences != "auto":
             return self.differences == "yes"
-        left, varies = [], False
+        left = []
         for owner in np.unique(rows.owners[trained]):
             chosen = rows.of(owner)
             of_series = values[chosen[trained[chosen]]]
@@ -605,9 +631,7 @@ class Table:
             if len(before) and len(late):
                 low, high = np.quantile(before, [(1 - USUAL) / 2, (1 + USUAL) / 2])
                 left.append(not low <= np.median(late) <= high)
-                varies |= np.ptp(np.diff(of_series)) > 1e-9 * np.ptp(of_series)
-        # Of a straight line, nothing would be left to learn.
-        return varies and 2 * sum(left) > len(left)
+        return 2 * sum(left) > len(left)
 
     def when(self, rows):
         """Returns when each row is, as dates or numbers, or `None` where that is not told."""
@@ -620,7 +644,7 @@ class Table:
         """Returns the first row of each window of `count` series."""
         lengths = np.bincount(rows.owners, minlength=count)
         if lengths.max() < steps + ahead:
-            raise ValueError(
+            raise TooFew(
                 f"is too short: its longest series has {lengths.max()} rows, and a window takes {steps} and {ahead} to "
                 "look ahead. Give fewer --steps"
             )

@@ -9,15 +9,18 @@ import datetime
 import decimal
 import itertools
 import re
+import unicodedata
 
 import numpy as np
 
+from keras_adaptive_rnn._texts import read_parts
 from keras_adaptive_rnn.comparison.calendar import Moments
 
 # With nothing but these, `float` accepts what a number looks like everywhere; it also accepts 1_000, nan and ١٢.
 OF_NUMBERS = frozenset("0123456789+-.eE")
 # What stands for no value, in pandas, SQL, R and spreadsheets.
 MISSING = {"", "na", "n/a", "#na", "#n/a", "<na>", "nan", "-nan", "+nan", "nat", "null", "?"}
+TRUTHS = {"true": 1.0, "false": 0.0}
 SPREADSHEET_ERRORS = re.compile(r"#[A-Z/0]+[!?]")
 INTEGER = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII)
 # Words hold no digit, unless they are identifiers, as in `class_1`; but EUR20 is an amount.
@@ -31,6 +34,10 @@ DATE = re.compile(
 )
 DAY_AND_MONTH = re.compile(r"\d\d?([/.-])\d\d?\1\d{2,4}\b.*", re.ASCII)
 EPOCH = datetime.datetime(1, 1, 1)
+# Unicode's other forms of characters that do not look like them: m² and m2 differ.
+OF_OTHER_LOOKS = ("<super>", "<sub>", "<fraction>", "<circle>", "<square>", "<font>")
+# What takes no room: control and format characters, and selectors of variants.
+OF_NO_WIDTH = re.compile("[\u034f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 # Parts of a second, or of one, that tell times apart, and the largest one, whose distances 64 bits hold.
 PARTS, LARGEST = 10**18, 4 * 10**18
 # How texts are held, and how many rows are read at a time: strings of Python's take several times the memory.
@@ -47,6 +54,28 @@ def listed(names):
     names = [name if len(name) <= 40 else f"{name[:40]}..." for name in map(str, names)]
     names = [name if name.isprintable() else repr(name) for name in names]
     return ", ".join(names[:20]) + (f" and {len(names) - 20:,} more" if len(names) > 20 else "")
+
+
+def appearance(text):
+    """Returns a text such that two which look alike are the same, but for letters of different scripts."""
+    if not (text.isascii() and text.isprintable()):
+        seen = [c for c in text if c.isspace() or not (unicodedata.category(c) in ("Cc", "Cf") or OF_NO_WIDTH.match(c))]
+        text = unicodedata.normalize("NFC", "".join(seen)).replace("\u2010", "-").replace("\u2011", "-")
+        text = "".join(
+            c if unicodedata.decomposition(c).startswith(OF_OTHER_LOOKS) else unicodedata.normalize("NFKC", c)
+            for c in text
+        )
+    return " ".join(text.split())
+
+
+def alike(names):
+    """Returns two of different names that look alike, or `None`."""
+    seen = {}
+    for name in names:
+        other = seen.setdefault(appearance(name), name)
+        if other != name:
+            return other, name
+    return None
 
 
 class Column:
@@ -98,7 +127,10 @@ class Column:
 
     def without_missing(self):
         """Returns the column of the rows that have a value."""
-        rows = np.flatnonzero(~self.missing())
+        return self.of_rows(np.flatnonzero(~self.missing()))
+
+    def of_rows(self, rows):
+        """Returns the column of some rows."""
         return Column(self.name, self.texts[rows], self.lines, self.decimal, self.is_text, rows)
 
     def at(self, row):
@@ -148,20 +180,31 @@ class Column:
 
     def numbers(self, hint):
         """Returns the column in float64, or raises an error that says which row has no number, and `hint`."""
-        values = np.empty(len(self))
-        is_boolean = self.first(lambda text: text.lower() not in ("true", "false")) is None
-        for start, texts in self.blocks():
-            of_block = [text.lower() == "true" for text in texts] if is_boolean else self.floats(texts)
-            if of_block is None:
-                rows = list(self.rows_with(self.fault))
-                more = f", and {len(rows) - 1:,} more such rows" if len(rows) > 1 else ""
-                raise self.error(
-                    f"has {self.fault(self.texts[rows[0]])} in {self.row(rows[0])}{more}",
-                    self.or_missing(rows[0], hint),
-                )
-            values[start : start + len(texts)] = of_block
+        fault, values = self.fault, self.read(self.floats)
+        if values is None and self.holds_truths():
+            fault, values = fault_of_truth, self.read(truths)
+        if values is None:
+            rows = list(self.rows_with(fault))
+            more = f", and {len(rows) - 1:,} more such rows" if len(rows) > 1 else ""
+            raise self.error(
+                f"has {fault(self.texts[rows[0]])} in {self.row(rows[0])}{more}", self.or_missing(rows[0], hint)
+            )
         self.check_thousands()
         return values
+
+    def read(self, of_texts):
+        """Returns the column in float64 by a function of texts, or `None` if that returns `None` for a block."""
+        values = np.empty(len(self))
+        for start, texts in self.blocks():
+            of_block = of_texts(texts)
+            if of_block is None:
+                return None
+            values[start : start + len(texts)] = of_block
+        return values
+
+    def holds_truths(self):
+        """Returns whether most rows that say something are true or false."""
+        return 2 * sum(1 for _ in self.rows_with(lambda text: text.lower() in TRUTHS)) > (~self.missing()).sum()
 
     def floats(self, texts):
         """Returns texts as an array of numbers, or `None` if one has a fault."""
@@ -200,7 +243,7 @@ class Column:
             if row is None:
                 return False
         else:
-            what = "not a plain number, as others are"
+            what = f"not a plain number, as {self.at(self.first(self.is_number))} is"
             row = self.first(lambda text: text and not self.is_number(text))
             if row is None and self.is_text:
                 what = "a number, in a column of texts"
@@ -219,8 +262,9 @@ class Column:
             for row, text in enumerate(texts, start):
                 first.setdefault(text, row)
         for text, row in first.items():
-            if not text:
-                raise self.error(f"has no {what} in {self.row(row)}", f"give the row a {what}, or delete it")
+            if not appearance(text):
+                says = f"no {what}" if not text else f"{text!a}, of which nothing is seen,"
+                raise self.error(f"has {says} in {self.row(row)}", f"give the row a {what}, or delete it")
             if text.lower() in MISSING or text == "None" or SPREADSHEET_ERRORS.fullmatch(text):
                 raise self.error(
                     f"has {self.at(row)}, which usually stands for no value",
@@ -244,6 +288,10 @@ class Column:
                 raise self.error(
                     f"has {self.at(first[other])} and {self.at(row)}", f"write the {what} alike if it is the same"
                 )
+        pair = alike(first)
+        if pair:
+            both = " and ".join(f"{text!a} in {self.row(first[text])}" for text in pair)
+            raise self.error(f"has {both}, which look alike", f"write the {what} alike if it is the same")
         return np.array(self.texts.tolist())
 
     def moments(self):
@@ -293,9 +341,11 @@ class Column:
         )
         return f"has {self.at(row)}, which is {what}"
 
-    def holds_dates(self):
-        """Returns whether every row is a date in ISO 8601."""
-        return self.first(lambda text: not (DATE.fullmatch(text) and self.time(text)[0])) is None
+    def dates(self):
+        """Returns the column of the rows with a date in ISO 8601, or `None` if most of those with a text have none."""
+        is_date = self.rows_with(lambda text: DATE.fullmatch(text) and self.time(text)[0])
+        rows = np.fromiter(is_date, int)
+        return self.of_rows(rows) if len(rows) and 2 * len(rows) > (~self.missing()).sum() else None
 
     def time(self, text):
         """Returns what a time is written as, or `None`, its number or its seconds in UTC, what is beyond that in
@@ -343,6 +393,19 @@ class Column:
             raise self.error(f"has {self.at(0)}, which seems to be a date that ends in its year", hint)
 
 
+def truths(texts):
+    """Returns texts as ones and zeros, or `None` if one is neither true nor false."""
+    values = [TRUTHS.get(text.lower()) for text in texts]
+    return None if None in values else values
+
+
+def fault_of_truth(text):
+    """Returns why a text is neither true nor false, or `None` if it is."""
+    if text.lower() in TRUTHS:
+        return None
+    return f"{shown(text)}, which is neither true nor false, as others are," if text else "neither true nor false"
+
+
 def offset_of(date):
     """Returns how many seconds the time zone of a match of `DATE` is ahead of UTC; `None` without one."""
     zone = date.groups()[-1]
@@ -351,32 +414,9 @@ def offset_of(date):
     return 60 * (60 * int(zone[1:3]) + int(zone[3:].strip(":") or 0)) * (-1 if zone[0] == "-" else 1)
 
 
-def decoded(path):
-    """Returns the text of a file in UTF-8, or raises an error that says where it is none."""
-    raw = path.read_bytes()
-    try:
-        text = raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise ValueError(
-            f"is not UTF-8: {error.reason} at byte {error.start}, in line {line}. Save the file as UTF-8"
-        ) from None
-    if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        raise ValueError(f"is not a text in UTF-8: it has a byte of zero in line {line}")
-    return text.removeprefix("\ufeff")
-
-
 def lines_of(path):
     """Yields the lines of a file in UTF-8, or raises an error that says where it is none."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            for line in file:
-                if "\0" in line:
-                    decoded(path)
-                yield line
-    except UnicodeDecodeError:
-        decoded(path)
+    return read_parts(path, lambda file: file.readline(), newline="")
 
 
 def read_csv(path, decimal="."):
