@@ -1,6 +1,6 @@
 """The options of `python -m keras_adaptive_rnn probe`, without Keras."""
 
-from keras_adaptive_rnn._command_line import names, parser, positive
+from keras_adaptive_rnn._command_line import names, parser, positive, seed
 
 DESCRIPTION = """\
 Finds out what cells can do: small tasks that ask one thing of a state, models of equal size, learning rates that are
@@ -8,8 +8,8 @@ searched alike, several seeds. Each is tested at the length that it learned from
 a table and a picture.
 
 CELL is a name, such as lstm, gru, mogrifier or min_gru, or module:function for a cell of yours: any class of Keras
-cells, or a function from units to a cell. Without names, all cells are probed that have one. The variable
-KERAS_BACKEND chooses jax, tensorflow or torch; jax is the fastest on a CPU.
+cells, or a function that takes `units` and returns a cell. Without names, all cells are probed that have one. The
+variable KERAS_BACKEND chooses jax, tensorflow or torch; jax is the fastest on a CPU.
 
 Tasks:
   parity            whether the number of ones so far is odd
@@ -38,5 +38,5 @@ def parse(argv=None):
     add("--updates", type=positive(int), default=3000, help="the most updates of a training run (%(default)s)")
     add("--rates", type=rates, metavar="RATE,...", default="0.003,0.01,0.03", help="learning rates to try")
     add("--seeds", type=positive(int), default=3, help="training runs with the best rate (%(default)s)")
-    add("--seed", type=int, default=0, help="decides all weights and sequences (%(default)s)")
+    add("--seed", type=seed, default=0, help="decides all weights and sequences (%(default)s)")
     return options.parse_args(argv)

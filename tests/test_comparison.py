@@ -206,6 +206,8 @@ def with_nan(at, value=np.nan):
         ({"y": np.where(Y, 1.0, np.nan)}, r"nan at y\[0\]"),
         ({"y": np.zeros(80, int)}, "two classes at least.*0 in every sample"),
         ({"y": np.ones(80)}, "must vary"),
+        # Its deviation is not zero, by rounding.
+        ({"y": np.full(80, 0.1)}, "must vary.*0.1 in each of 56 samples"),
         ({"x": [[[1.0]] * (3 + k % 2) for k in range(80)]}, "equal length.*from 3 to 4"),
         ({"x": X[:, :, 0]}, "axis of features"),
         ({"x": X[:, 0, 0]}, r"\[samples, steps, features\]"),
@@ -238,6 +240,12 @@ def test_arguments_of_wrong_types():
         kar.compare(X, Y, cells="lstm")
     with pytest.raises(TypeError, match="functions `units -> cell`"):
         kar.compare(X, Y, cells={"a": 3, "b": kar.LSTMCell})
+    for other in (os.system, int, kar.layers.Mogrifier):
+        with pytest.raises(TypeError, match=r"functions `units -> cell`.* Received: a: "):
+            kar.compare(X, Y, cells={"a": other, "b": kar.LSTMCell})
+    for other in (keras.layers.Dense, lambda units: units, lambda units: keras.layers.LSTM(units)):
+        with pytest.raises(ValueError, match="`cells` must be a recurrent cell"):
+            kar.compare(X, Y, cells={"a": other, "b": kar.LSTMCell})
     with pytest.raises(TypeError, match="`seeds` must be an integer"):
         kar.compare(X, Y, seeds=1.5)
 
@@ -304,6 +312,8 @@ def bad_files(folder):
     yield [str(folder)], "is a folder"
     yield [str(folder / "nowhere.csv")], "there is no file"
     yield [good, *series, "--cells", "lstm,lsmt"], "'lsmt'"
+    for name in ("os:system", "os:makedirs", "builtins:int", "keras:layers", "keras.layers:LSTM"):
+        yield [good, *series, "--cells", f"lstm,{name}"], f"`units -> cell`, .* Received: {name}, <"
 
 
 def test_bad_files(tmp_path):

@@ -1,6 +1,7 @@
 """Cells as estimators: scikit-learn's own checks, the order of time, and what skforecast and sktime make of them."""
 
 import importlib.util
+import os
 import pickle
 import re
 
@@ -224,6 +225,8 @@ def test_samples_of_no_weight_teach_nothing():
     ("arguments", "error", "says"),
     [
         ({"cell": "grv"}, ValueError, r"`cell` must be one of .*'gru', .*or a function .* Received: cell='grv'"),
+        ({"cell": os.system}, ValueError, r"or a function .* Received: cell=<built-in function system>"),
+        ({"cell": keras.layers.Dense}, ValueError, "`cell` must be a recurrent cell"),
         ({"units": 0}, ValueError, r"`units` must be an integer of at least 1. Received: units=0"),
         ({"epochs": 1.5}, TypeError, "`epochs` must be an integer"),
         ({"learning_rate": -1}, ValueError, "`learning_rate` must be a positive number"),
@@ -247,6 +250,11 @@ def test_bad_data():
         SequenceRegressor(**SMALL).fit(x, 1e9 + x[:, 0])
     with pytest.raises(ValueError, match=r"`y` must have more than one class. Received: 'a' in every sample"):
         SequenceClassifier(**SMALL).fit(x, ["a"] * 20)
+    for y in (np.full(20, 0.1), np.stack([x[:, 0], np.full(20, 0.1)], axis=1)):
+        with pytest.raises(ValueError, match=r"`y` must vary: .* Received: 0\.1 in each of 20 samples"):
+            SequenceRegressor(**SMALL).fit(x, y)
+    with pytest.raises(ValueError, match=r"`y` must not hold names .* alike.*'up' at y\[0\] and 'up ' at y\[1\]"):
+        SequenceClassifier(**SMALL).fit(x, ["up", "up "] * 10)
     with pytest.raises(ValueError, match="`learning_rate` must be lower: the training has diverged"):
         SequenceRegressor(**{**SMALL, "epochs": 5, "learning_rate": 1e38}).fit(x, x[:, 0])
     names = ["a_lag_1", "a_lag_2", "b_lag_1", "b_lag_3"]

@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import hashlib
 import importlib
+import inspect
 import json
 import re
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import keras
 
 from keras_adaptive_rnn._command_line import option_name
 from keras_adaptive_rnn._export import PUBLIC
+from keras_adaptive_rnn.cells.bases.any_cell import check_is_cell
 from keras_adaptive_rnn.layers.cell_layer import CellLayer
 from keras_adaptive_rnn.loop.rnn import RNN
 
@@ -96,10 +98,52 @@ def from_command_line(names):
 
 def _imported(name):
     module, colon, function = name.partition(":")
+    if not colon:
+        return name
     try:
-        return getattr(importlib.import_module(module), function) if colon else name
+        found = getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError, ValueError) as error:
         raise ValueError(f"Argument `cells` must name what can be imported. Received: {name} ({error})") from None
+    # Before it is called: there is no telling what a function does to a file that is named by its first argument.
+    if not (is_class_of_cells(found) if isinstance(found, type) else _required(found) == ["units"]):
+        raise ValueError(
+            "Argument `cells` must name a class of Keras cells, or a function `units -> cell`, whose only argument "
+            f"without a default is `units`. Received: {name}, {found!r:.100}"
+        )
+    return found
+
+
+def _required(function):
+    """Returns the names of the arguments that a function needs, or `None` if it does not say."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    of_any_number = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [each.name for each in parameters if each.default is each.empty and each.kind not in of_any_number]
+
+
+def is_class_of_cells(value):
+    return isinstance(value, type) and issubclass(value, keras.layers.Layer) and not issubclass(value, keras.layers.RNN)
+
+
+def maker(argument, make):
+    """Returns a function `units -> cell` that raises an error if what it makes is no cell; or `None` if `make` is none.
+
+    Args:
+        argument: Name of the argument, for the message.
+        make: What was passed: a class of cells, or a function in Python.
+    """
+    if not (is_class_of_cells(make) or (callable(make) and not isinstance(make, type) and not inspect.isbuiltin(make))):
+        return None
+
+    def made(units):
+        cell = make(units)
+        for each in cell if isinstance(cell, (list, tuple)) else [cell]:
+            check_is_cell(argument, each)
+        return cell
+
+    return made
 
 
 def custom_candidate(name, make, candidates):
@@ -111,12 +155,13 @@ def custom_candidate(name, make, candidates):
         )
     if isinstance(make, str) and make in candidates:
         return candidates[make]
-    if not callable(make):
+    made = maker("cells", make)
+    if made is None:
         raise TypeError(
-            "Argument `cells` must have values that are functions `units -> cell`, or names of cells. "
-            f"Received: {name}: {make!r}"
+            "Argument `cells` must have values that are classes of cells, functions `units -> cell`, or names of "
+            f"cells. Received: {name}: {make!r}"
         )
-    config = json.dumps(keras.saving.serialize_keras_object(make(8)), sort_keys=True, default=str)
+    config = json.dumps(keras.saving.serialize_keras_object(made(8)), sort_keys=True, default=str)
     # Keras numbers the names of layers.
     config = re.sub(r'"name": "[^"]*"', "", config)
     key = f"{name} {hashlib.sha256(config.encode()).hexdigest()[:8]}"

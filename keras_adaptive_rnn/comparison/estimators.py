@@ -10,8 +10,15 @@ import keras
 import numpy as np
 
 from keras_adaptive_rnn import _arguments
-from keras_adaptive_rnn.comparison.candidates import Candidate, ModelShape, offered
-from keras_adaptive_rnn.comparison.data import Data, check_scales, last_layers, mean_and_deviation
+from keras_adaptive_rnn.comparison.candidates import Candidate, ModelShape, maker, offered
+from keras_adaptive_rnn.comparison.data import (
+    Data,
+    check_looks,
+    check_scales,
+    check_varies,
+    last_layers,
+    mean_and_deviation,
+)
 from keras_adaptive_rnn.comparison.layout import by_name, by_place, check_axes, check_order
 from keras_adaptive_rnn.comparison.trials import Learner, in_whole_batches
 from keras_adaptive_rnn.loop.rnn import RNN
@@ -80,9 +87,9 @@ class Sequences:
         Returns: The estimator.
 
         Raises:
-            ValueError: The data is not usable (not finite, a level that float32 does not hold, ...), an argument has a
-                value that is not allowed, `lags` and `newest_first` do not fit to the columns, or the training has
-                diverged.
+            ValueError: The data is not usable (not finite, a constant target, a level that float32 does not hold, ...),
+                an argument has a value that is not allowed, `lags` and `newest_first` do not fit to the columns, or the
+                training has diverged.
             TypeError: An argument has a wrong type.
         """
         candidate = self._candidate()
@@ -120,13 +127,14 @@ class Sequences:
 
     def _candidate(self):
         """Returns the `Candidate` of the argument `cell`."""
-        candidates, make = offered(), self.cell
-        if isinstance(make, str) and make in candidates:
-            return candidates[make]
-        if not callable(make):
+        candidates = offered()
+        if isinstance(self.cell, str) and self.cell in candidates:
+            return candidates[self.cell]
+        make = maker("cell", self.cell)
+        if make is None:
             raise ValueError(
-                f"Argument `cell` must be one of {', '.join(map(repr, candidates))}, or a function `units -> cell`. "
-                f"Received: cell={make!r}"
+                f"Argument `cell` must be one of {', '.join(map(repr, candidates))}, a class of cells, or a function "
+                f"`units -> cell`. Received: cell={self.cell!r}"
             )
         return Candidate("cell", lambda units, inputs, **kwargs: RNN(make(units), **kwargs), lambda *_: 0)
 
@@ -185,7 +193,8 @@ class SequenceRegressor(Sequences, keras.wrappers.SKLearnRegressor):
 
     It trains the models of `keras_adaptive_rnn.compare`: numbers less their mean and divided by their standard
     deviation, `depth` recurrent layers and a dense layer, with Adam, the norm of the gradient clipped at one, and a
-    learning rate that falls to a tenth in the second half of the epochs. Targets are normalized as well.
+    learning rate that falls to a tenth in the second half of the epochs. Targets are normalized as well, so a constant
+    one is refused.
 
     It reads sequences `[samples, steps, features]`, or a table `[samples, columns]`, whose columns are
 
@@ -248,7 +257,7 @@ class SequenceRegressor(Sequences, keras.wrappers.SKLearnRegressor):
         y = y.reshape(len(y), -1).astype("float64")
         check_scales({"train": y}, None, "y")
         mean, deviation = mean_and_deviation(y)
-        deviation[deviation == 0] = 1
+        check_varies("`y`", mean, deviation, len(y))
         scaled = ((y - mean) / deviation).astype("float32")
         return Data({"train": x.astype("float32")}, {"train": scaled}, mean=mean, deviation=deviation)
 
@@ -300,6 +309,8 @@ class SequenceClassifier(Sequences, keras.wrappers.SKLearnClassifier):
         from sklearn.utils.multiclass import check_classification_targets
 
         check_classification_targets(y)
+        if all(isinstance(name, str) for name in np.unique(y).tolist()):
+            check_looks("y", y)
         self.classes_, places = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
