@@ -8,6 +8,7 @@ import os
 import pathlib
 import shutil
 import warnings
+import zipfile
 
 import numpy as np
 import pytest
@@ -119,6 +120,27 @@ def test_a_damaged_model(folder, finished, how, monkeypatch):
     with pytest.warns(UserWarning, match=r"best\.keras is"):
         found = compare(folder)
     np.testing.assert_allclose(found.best_model().predict(X, verbose=0), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("how", [*DAMAGE, "missing", "of another"])
+def test_damage_beside_the_model(folder, tmp_path, how, monkeypatch):
+    path, data = folder / "best.json", tmp_path / "new.npz"
+    np.savez(data, x=X[:2])
+    if how == "of another":
+        path.write_text(path.read_text(encoding="utf-8").replace("down", "DOWN"), encoding="utf-8")
+    else:
+        DAMAGE.get(how, pathlib.Path.unlink)(path)
+    with pytest.raises(ValueError, match=r"best\.json is (damaged|missing).* makes it again"):
+        Comparison(folder).predict(data)
+    monkeypatch.setattr(trials.Learner, "train", None)
+    assert [row["class"] in ("down", "up") for row in compare(folder).predict(data)] == [True, True]
+
+
+def test_a_zip_file_that_is_no_model(folder, tmp_path):
+    with zipfile.ZipFile(folder / "best.keras", "w") as file:
+        file.writestr("a", "b")
+    with pytest.raises(ValueError, match=r"best\.keras is no model .* makes it again"):
+        Comparison(folder).best_model()
 
 
 def test_the_report_and_the_classes_are_written_again(folder):

@@ -14,6 +14,9 @@ import zlib
 import keras
 import numpy as np
 
+# How a damaged file comes back.
+AGAIN = "the call that made it makes it again, from its trials"
+
 
 class Damaged(ValueError):
     """A file that does not hold what was written into it."""
@@ -128,7 +131,7 @@ def finished(path, needs, what="comparison"):
     try:
         return read_json(file, needs)
     except ValueError as error:
-        raise ValueError(f"{error}: the call that made it makes it again, from its trials") from None
+        raise ValueError(f"{error}: {AGAIN}") from None
 
 
 def origin():

@@ -1,6 +1,5 @@
 """What a comparison has found."""
 
-import json
 import math
 import os
 import pathlib
@@ -13,8 +12,9 @@ import keras
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn.comparison import curves
 from keras_adaptive_rnn.comparison.candidates import offered
+from keras_adaptive_rnn.comparison.data import BESIDE_THE_MODEL
 from keras_adaptive_rnn.comparison.estimators import SequenceClassifier, SequenceRegressor
-from keras_adaptive_rnn.comparison.folder import fault_of_zip, finished, replaced
+from keras_adaptive_rnn.comparison.folder import AGAIN, Damaged, fault_of_zip, finished, read_json, replaced
 from keras_adaptive_rnn.comparison.prediction import predictions
 from keras_adaptive_rnn.comparison.report import body
 from keras_adaptive_rnn.one_step import export_step
@@ -115,8 +115,11 @@ class Comparison:
         path = self.path / f"{name}.keras"
         fault = fault_of_zip(path)
         if fault:
-            raise ValueError(f"{path} {fault}: the call that made it makes it again, from its trials")
-        return keras.saving.load_model(path)
+            raise ValueError(f"{path} {fault}: {AGAIN}")
+        try:
+            return keras.saving.load_model(path)
+        except (KeyError, OSError) as error:
+            raise ValueError(f"{path} is no model ({error}): {AGAIN}") from error
 
     def predict(self, path: str | os.PathLike, decimal: str = ".") -> list[dict[str, Any]]:
         """Returns what the best model predicts for a file like the one that was compared on.
@@ -134,8 +137,23 @@ class Comparison:
             ValueError: The file cannot be read, or lacks what the model reads.
         """
         quantiles = self._model("quantiles") if self.results["quantiles"] else None
-        card = json.loads((self.path / "best.json").read_text("utf-8"))
-        return predictions(self.best_model(), card, path, decimal, quantiles)
+        return predictions(self.best_model(), self._card(), path, decimal, quantiles)
+
+    def _card(self):
+        """Returns what the model file cannot hold, if that is what belongs to the results."""
+        path, results = self.path / "best.json", self.results
+        belongs = {**results["data"], **{name: results[name] for name in BESIDE_THE_MODEL}}
+        try:
+            if not path.exists():
+                raise Damaged(f"{path} is missing")
+            card = read_json(path)
+            # The same data may be read from another file.
+            wrong = [name for name in belongs if name not in ("file", "read") and card.get(name) != belongs[name]]
+            if wrong:
+                raise Damaged(f"{path} is damaged ({wrong[0]!r} is not that of results.json)")
+        except Damaged as error:
+            raise ValueError(f"{error}: {AGAIN}") from None
+        return card
 
     def export(self, format: str = "onnx", path: str | os.PathLike | None = None) -> pathlib.Path:
         """Writes a single time step of the best model to a file, as `keras_adaptive_rnn.export_step` does.
