@@ -136,6 +136,14 @@ def test_damage_beside_the_model(folder, tmp_path, how, monkeypatch):
     assert [row["class"] in ("down", "up") for row in compare(folder).predict(data)] == [True, True]
 
 
+def test_numbers_that_no_model_reads(folder, tmp_path):
+    path = tmp_path / "new.npz"
+    for x, says in ((X[:0], "must have samples"), (np.full((2, 3, 1), 1e300), r"as large as 1e\+300, far beyond")):
+        np.savez(path, x=x)
+        with pytest.raises(ValueError, match=says):
+            Comparison(folder).predict(path)
+
+
 def test_a_zip_file_that_is_no_model(folder, tmp_path):
     with zipfile.ZipFile(folder / "best.keras", "w") as file:
         file.writestr("a", "b")

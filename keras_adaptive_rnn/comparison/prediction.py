@@ -65,13 +65,13 @@ def of_arrays(model, card, path):
 
 
 def predicted(model, x):
-    """Returns the outputs of a model, or raises an error if numbers are so large that they are not finite."""
+    """Returns the outputs of a model, or raises an error if float32 does not hold what it reads, or returns."""
     with np.errstate(over="ignore"):
-        outputs = model.predict(x.astype("float32" if x.dtype.kind == "f" else "int32"), verbose=0)
-    if not np.isfinite(outputs).all():
+        given = x.astype("float32" if x.dtype.kind == "f" else "int32")
+    outputs = model.predict(given, verbose=0) if np.isfinite(given).all() else None
+    if outputs is None or not np.isfinite(outputs).all():
         raise ValueError(
-            "the model's outputs are not finite: numbers to read are far beyond those that it has learned from, up to "
-            f"{np.abs(x).max():.3g}"
+            f"numbers to read are as large as {np.abs(x).max():.3g}, far beyond those that the model has learned from"
         )
     return outputs
 
