@@ -2,11 +2,12 @@
 
 import argparse
 import contextlib
-import errno
 import math
 import os
 import re
 import sys
+
+from keras_adaptive_rnn._files import Busy, Unwritten
 
 
 def positive(kind):
@@ -62,18 +63,35 @@ def ending(output=None):
 
     # A folder that the command could not begin to fill is no place to go on from.
     def kept():
-        is_there = output is not None and os.path.exists(output)
+        is_there = output is not None and os.path.exists(os.path.join(output, "settings.json"))
         return f" What is done is in {output}; the same command goes on from there." if is_there else ""
 
     try:
         yield
+        sys.stdout.flush()
+    except Unwritten as error:
+        sys.exit(f"error: {error}.{kept()}")
     except OSError as error:
-        sys.exit(f"error: {error}.{kept()}" if error.errno == errno.ENOSPC else f"error: {error}")
-    except (ValueError, TypeError, ImportError) as error:
+        if takes_output():
+            sys.exit(f"error: {error}")
+        sys.exit(f"error: the output cannot be written: {error.strerror}.{kept()}")
+    except (ValueError, TypeError, ImportError, Busy) as error:
         sys.exit(f"error: {error}")
     except KeyboardInterrupt:
         print(f"\nStopped.{kept()}", file=sys.stderr)
         sys.exit(130)
+
+
+def takes_output():
+    """Returns whether what is printed can still be written; if not, it is dropped from here on."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        # Python would say so again when it ends.
+        with open(os.devnull, "w") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        return False
+    return True
 
 
 @contextlib.contextmanager

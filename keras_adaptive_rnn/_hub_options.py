@@ -119,7 +119,7 @@ def has_keras_hub():
 
 
 def check_train(args):
-    preset, work = pathlib.Path(args.preset), pathlib.Path(f"{args.preset}.training")
+    preset, work = pathlib.Path(args.preset), work_of(args.preset)
     if preset.exists() and not args.resume and not is_finished(work):
         raise ValueError(
             f"{preset} exists already: train it on with --resume, start another model from it with --from {preset} and "
@@ -131,6 +131,11 @@ def check_train(args):
         check_preset(args.source)
 
 
+def work_of(preset):
+    """Returns the folder of the training of a preset."""
+    return pathlib.Path(f"{preset}.training")
+
+
 def is_finished(work):
     """Returns whether the training in a folder has ended, and only the folder is still to be cleared."""
     return (work / "finished").exists()
@@ -140,7 +145,7 @@ def check_preset(preset):
     path = pathlib.Path(preset)
     if "://" in str(preset) or (path / "config.json").exists() or (TRAINED / str(preset) / "config.json").exists():
         return
-    unfinished = pathlib.Path(f"{preset}.training").exists()
+    unfinished = work_of(preset).exists()
     hint = ": its training is not finished; run the same `train` command again" if unfinished else ""
     raise ValueError(f"{preset} is not the folder of a preset{hint}")
 
@@ -174,5 +179,5 @@ def check_command(argv):
     """Ends the process if a command cannot begin."""
     try:
         check(parse(argv))
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         sys.exit(f"error: {error}")

@@ -6,6 +6,7 @@ Where a version of Keras lacks a name, something else takes its place.
 import contextlib
 import functools
 import inspect
+import io
 import sys
 
 import keras
@@ -52,6 +53,20 @@ DropoutRNNCell = {cls.__name__: cls for cls in keras.layers.LSTMCell.__mro__}.ge
     "Keras's cells draw noise in each step",
     type("DropoutRNNCell", (), {}),
 )
+
+
+class FileInMemory(io.BytesIO):
+    """A file in memory that Keras writes as one on the disk: what it is to hold, Keras sees by its name.
+
+    Keras does so for archives and for remote paths, but does not say that its public functions take it.
+    """
+
+    def __init__(self, name):
+        super().__init__()
+        self._name = name
+
+    def __str__(self):
+        return self._name
 
 
 def layer_test_case():

@@ -1,15 +1,15 @@
 """What Keras does not save of a layer: its random generators, and which parts of it are quantized or frozen.
 
-And files that are whole whenever the process ends.
+And files of Keras that are whole whenever the process ends.
 """
 
-import os
 import pathlib
 
 import keras
 
+from keras_adaptive_rnn._files import replaced
 from keras_adaptive_rnn._freezing import after_build, set_when_built, trainable_parts
-from keras_adaptive_rnn._keras import flatten_layers
+from keras_adaptive_rnn._keras import FileInMemory, flatten_layers
 
 
 class SavesExtraState:
@@ -107,9 +107,19 @@ def _take_over(part, store):
     return {**generators, **getattr(part, "_generators", dict)()} if left_in is store else None
 
 
-def write_whole(path, text):
-    """Writes a text file: whoever reads it, even after a kill, sees the old one or the new one."""
+def contents(save, name):
+    """Returns what `save`, a function of a path such as `model.save_weights`, writes into a file of such a name.
+
+    No disk is written to: where one is full, the library of HDF5 may end the process.
+    """
+    file = FileInMemory(name)
+    save(file)
+    return file.getvalue()
+
+
+def save_whole(save, path):
+    """Lets `save`, a function of a path such as `model.save_weights`, write a file, as a whole or not at all."""
     path = pathlib.Path(path)
-    new = path.with_name(path.name + ".new")
-    new.write_text(text, encoding="utf-8")
-    os.replace(new, path)
+    data = contents(save, path.name)
+    with replaced(path) as new:
+        new.write_bytes(data)

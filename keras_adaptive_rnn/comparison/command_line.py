@@ -15,7 +15,7 @@ def main(argv=None):
         comparison = compared(args, output, begun)
         if args.export:
             comparison.export(args.export)
-    show(comparison, args.wide)
+        show(comparison, args.wide)
 
 
 def compared(args, output, begun):

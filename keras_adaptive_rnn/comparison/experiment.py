@@ -15,6 +15,7 @@ import keras
 import numpy as np
 
 from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn._saving import save_whole
 from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn.comparison import backtests, curves
 from keras_adaptive_rnn.comparison.baselines import baseline_rows, fit, not_compared
@@ -22,7 +23,7 @@ from keras_adaptive_rnn.comparison.candidates import ModelShape, equal_sizes, re
 from keras_adaptive_rnn.comparison.code import lines
 from keras_adaptive_rnn.comparison.data import beside_the_model, from_arrays, told
 from keras_adaptive_rnn.comparison.figures import JUDGED, figures, forecasts, joined, mean_figures, shown
-from keras_adaptive_rnn.comparison.folder import Damaged, Folder, digest, fault_of_zip, origin
+from keras_adaptive_rnn.comparison.folder import Damaged, Folder, digest, fault_of_zip, opened, origin
 from keras_adaptive_rnn.comparison.intervals import about, conformal, pinball_losses
 from keras_adaptive_rnn.comparison.measures import latency, peak_megabytes, predict_seconds
 from keras_adaptive_rnn.comparison.progress import Progress
@@ -140,6 +141,8 @@ def compare(
         ValueError: The data is not usable (not finite, too short, a single class, unequal lengths, ...), an argument
             has a value that is not allowed, or `output` holds something else. Raised before any training.
         TypeError: An argument has a wrong type.
+        RuntimeError: Another process, or another thread, is writing to `output`.
+        OSError: A file cannot be written. What is done is kept, and the same call goes on from there.
         ChildProcessError: A trial has cost three workers their life, or the executor is broken.
         ConnectionError: The cluster does not answer, or has no workers.
 
@@ -211,36 +214,39 @@ def run(data, settings, output=None, verbose=True, begun=None, team=None):
     # Before anything is trained: what cannot be written, cannot be written now either.
     beside_the_model(data)
     path = pathlib.Path(tempfile.mkdtemp(prefix="comparison_") if output is None else output)
+    written = {
+        **settings,
+        "cells": {name: candidate.key or candidate.title for name, candidate in candidates.items()},
+        "backend": keras.backend.backend(),
+        "data": data.fingerprint(),
+        "folds": 1 + len(data.earlier),
+    }
     progress = Progress(verbose)
-    folder = Folder(
-        path,
-        {
-            **settings,
-            "cells": {name: candidate.key or candidate.title for name, candidate in candidates.items()},
-            "backend": keras.backend.backend(),
-            "data": data.fingerprint(),
-            "folds": 1 + len(data.earlier),
-        },
-        progress.warn,
-    )
-    for line in (*told(data.card["read"]), *data.card.get("notes", ()), *not_compared(data)):
-        progress.line(line)
+    with opened(path, "comparing cells"):
+        folder = Folder(path, written, progress.warn)
+        for line in (*told(data.card["read"]), *data.card.get("notes", ()), *not_compared(data)):
+            progress.line(line)
+        if not is_done(folder):
+            given = (data, settings, candidates, shape, units, note_of_sizes, size, folder, progress, begun, team)
+            Experiment(*given).execute()
+        comparison = Comparison(path)
+        folder.write_text("best.json", beside_the_model(data, comparison.results))
+        folder.write_text("report.html", html(comparison))
+    return comparison
+
+
+def is_done(folder):
+    """Returns whether a folder holds a whole result; where that is damaged, the user is told."""
     try:
         done = folder.read("results", NEEDS)
         for name in [] if done is None else ["best.keras", *(["quantiles.keras"] if done["quantiles"] else [])]:
-            fault = fault_of_zip(path / name)
+            fault = fault_of_zip(folder.path / name)
             if fault:
-                raise Damaged(f"{path / name} {fault}")
+                raise Damaged(f"{folder.path / name} {fault}")
     except Damaged as error:
-        progress.warn(f"{error}: it is made again, from the trials")
-        done = None
-    if done is None:
-        given = (data, settings, candidates, shape, units, note_of_sizes, size, folder, progress, begun, team)
-        Experiment(*given).execute()
-    comparison = Comparison(path)
-    folder.write_text("best.json", beside_the_model(data, comparison.results))
-    folder.write_text("report.html", html(comparison))
-    return comparison
+        folder.warn(f"{error}: it is made again, from the trials")
+        return False
+    return done is not None
 
 
 class Experiment:
@@ -781,8 +787,7 @@ class Experiment:
         return learner
 
     def save(self, learner, name):
-        with self.folder.replaced(f"{name}.keras") as path:
-            learner.finished_model().save(path)
+        save_whole(learner.finished_model().save, self.folder.path / f"{name}.keras")
 
     def forecasts(self, learner, winner, outputs, learned):
         """Returns the intervals of forecasts, whether they are learned, and the last forecasts of the test part.

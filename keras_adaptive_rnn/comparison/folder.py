@@ -1,6 +1,5 @@
 """The folder of a comparison, or of a probe: its settings, and a file for each trial that is done."""
 
-import contextlib
 import datetime
 import hashlib
 import json
@@ -13,6 +12,8 @@ import zlib
 
 import keras
 import numpy as np
+
+from keras_adaptive_rnn._files import alone_in, is_litter, replaced, writing
 
 # How a damaged file comes back.
 AGAIN = "the call that made it makes it again, from its trials"
@@ -34,8 +35,6 @@ class Folder:
 
     def __init__(self, path, settings, warn, what="comparison"):
         self.path, self.warn = pathlib.Path(path), warn
-        if self.path.exists() and not self.path.is_dir():
-            raise ValueError(f"{self.path} is a file, and should be the folder for the results")
         try:
             before = self.read("settings")
         except Damaged as error:
@@ -43,15 +42,17 @@ class Folder:
                 f"{error}, so nothing tells which {what} the folder holds: choose another one, or delete it"
             ) from None
         if before is None:
-            if self.path.exists() and any(not file.name.startswith(".new.") for file in self.path.iterdir()):
+            if self.path.exists() and any(not is_litter(file) for file in self.path.iterdir()):
                 raise ValueError(
                     f"{self.path} holds other files, and no settings.json of a {what}: choose an empty or a new "
                     "folder for the results"
                 )
-            self.path.mkdir(parents=True, exist_ok=True)
+            with writing(self.path):
+                self.path.mkdir(parents=True, exist_ok=True)
             self.write("settings", settings)
             before = self.read("settings")
-        (self.path / "trials").mkdir(exist_ok=True)
+        with writing(self.path / "trials"):
+            (self.path / "trials").mkdir(exist_ok=True)
         settings = json.loads(json.dumps(settings))
         changed = [name for name in settings if settings[name] != before.get(name)]
         if changed:
@@ -74,11 +75,9 @@ class Folder:
         with self.replaced(name) as path:
             path.write_text(text, encoding="utf-8")
 
-    @contextlib.contextmanager
     def replaced(self, name):
         """Does what the function `replaced` does, for a file of the folder."""
-        with replaced(self.path / name) as path:
-            yield path
+        return replaced(self.path / name)
 
     def once(self, name, make, needs=(), fits=None):
         """Returns the dict in a JSON file; makes and writes it first if there is none, or a damaged one.
@@ -110,17 +109,12 @@ class Folder:
         return self.read(name)
 
 
-@contextlib.contextmanager
-def replaced(path):
-    """Gives a path to write to, then puts the file in place as a whole: readers see the old one or the new one."""
-    # The suffixes stay, because Keras insists on them. What a kill leaves behind, the next call overwrites.
-    new = path.with_name(f".new.{path.name}")
-    try:
-        yield new
-        os.replace(new, path)
-    except BaseException:
-        new.unlink(missing_ok=True)
-        raise
+def opened(path, doing):
+    """Returns a context in which this process alone writes to the folder for results, or raises an error."""
+    path = pathlib.Path(path)
+    if path.exists() and not path.is_dir():
+        raise ValueError(f"{path} is a file, and should be the folder for the results")
+    return alone_in(path, doing)
 
 
 def finished(path, needs, what="comparison"):

@@ -1,12 +1,13 @@
 """Predict with the best model of a comparison: `python -m keras_adaptive_rnn predict FOLDER DATA`."""
 
+import contextlib
 import csv
 import pathlib
 import sys
 
 from keras_adaptive_rnn._command_line import ending
+from keras_adaptive_rnn._files import alone_on, replaced
 from keras_adaptive_rnn._predict_options import parse
-from keras_adaptive_rnn.comparison.folder import replaced
 from keras_adaptive_rnn.comparison.result import Comparison
 from keras_adaptive_rnn.comparison.tables import imported_pyarrow
 
@@ -16,8 +17,8 @@ def main(argv=None):
     output = None if args.output is None else pathlib.Path(args.output)
     with ending():
         check_output(output)
-        rows = Comparison(args.folder).predict(args.data, args.decimal)
-        write(rows, output)
+        with contextlib.nullcontext() if output is None else alone_on(output, "predicting"):
+            write(Comparison(args.folder).predict(args.data, args.decimal), output)
 
 
 def check_output(output):

@@ -10,11 +10,12 @@ from typing import Any
 import keras
 
 from keras_adaptive_rnn import _arguments
+from keras_adaptive_rnn._files import alone_on, replaced
 from keras_adaptive_rnn.comparison import curves
 from keras_adaptive_rnn.comparison.candidates import offered
 from keras_adaptive_rnn.comparison.data import BESIDE_THE_MODEL
 from keras_adaptive_rnn.comparison.estimators import SequenceClassifier, SequenceRegressor
-from keras_adaptive_rnn.comparison.folder import AGAIN, Damaged, fault_of_zip, finished, read_json, replaced
+from keras_adaptive_rnn.comparison.folder import AGAIN, Damaged, fault_of_zip, finished, read_json
 from keras_adaptive_rnn.comparison.prediction import predictions
 from keras_adaptive_rnn.comparison.report import body
 from keras_adaptive_rnn.one_step import export_step
@@ -175,7 +176,7 @@ class Comparison:
         """
         suffix = SUFFIXES[_arguments.choice("format", format, tuple(SUFFIXES))]
         path = self.path / f"best_step{suffix}" if path is None else pathlib.Path(path)
-        with replaced(path) as new:
+        with alone_on(path, "exporting a model"), replaced(path) as new:
             export_step(self.best_model(), new, format, verbose=False)
         return path
 

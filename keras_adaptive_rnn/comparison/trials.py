@@ -8,8 +8,6 @@ random, where each cell must get equally many.
 
 import dataclasses
 import itertools
-import pathlib
-import tempfile
 import time
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +15,7 @@ from typing import Any
 import keras
 import numpy as np
 
+from keras_adaptive_rnn._saving import contents
 from keras_adaptive_rnn.comparison.data import first_layers, last_layers, spread
 from keras_adaptive_rnn.comparison.figures import JUDGED, figures
 from keras_adaptive_rnn.one_step import step_model
@@ -242,10 +241,7 @@ class Learner:
 
     def weights(self):
         """Returns the contents of a file with the weights."""
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "trial.weights.h5"
-            self.model.save_weights(path)
-            return path.read_bytes()
+        return contents(self.model.save_weights, "trial.weights.h5")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

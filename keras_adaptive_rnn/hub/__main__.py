@@ -1,9 +1,9 @@
 """Language models from the command line: `python -m keras_adaptive_rnn.hub train|write|score|tokens`."""
 
 import ast
-import sys
 
-from keras_adaptive_rnn._hub_options import check, parse
+from keras_adaptive_rnn._command_line import ending
+from keras_adaptive_rnn._hub_options import check, parse, work_of
 
 
 def options(pairs):
@@ -22,7 +22,7 @@ def options(pairs):
 
 def main(argv=None):
     args = parse(argv)
-    try:
+    with ending(work_of(args.preset) if args.command == "train" else None):
         check(args)
         if args.command == "train":
             args.set = options(args.set)
@@ -30,10 +30,6 @@ def main(argv=None):
         from keras_adaptive_rnn.hub import command_line
 
         getattr(command_line, args.command)(args)
-    except (ValueError, TypeError, OSError) as error:
-        sys.exit(f"error: {error}")
-    except KeyboardInterrupt:
-        sys.exit("\nInterrupted. The same command goes on from the last backup." if args.command == "train" else 130)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from keras import ops
 from keras_adaptive_rnn import _arguments, initializers
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._freezing import freeze_parts, trainable_parts
-from keras_adaptive_rnn._saving import SavesExtraState, restored
+from keras_adaptive_rnn._saving import SavesExtraState, restored, save_whole
 from keras_adaptive_rnn._types import Initializer, Tensor
 from keras_adaptive_rnn.cells.bases.any_cell import as_list
 from keras_adaptive_rnn.hub.presets import ReadsItsOwnFiles
@@ -253,6 +253,12 @@ class RecurrentBackbone(ReadsItsOwnFiles, keras_hub.models.Backbone):
             "Recurrent cells have no LoRA. To train few weights, set `trainable = False` on the other layers of "
             f"`backbone.recurrent_layers`, or on `backbone.token_embedding`. Received: rank={rank!r}"
         )
+
+    def save_weights(self, filepath, *args, **kwargs):
+        if args or kwargs or "://" in str(filepath):
+            super().save_weights(filepath, *args, **kwargs)
+        else:
+            save_whole(super().save_weights, filepath)
 
     def get_config(self):
         # The configs of cells know what is quantized. KerasHub would write a `DTypePolicyMap`; Keras 3.15 strips the

@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import os
 import pathlib
 import shutil
 import sys
@@ -16,25 +17,34 @@ from rich.table import Table
 
 from keras_adaptive_rnn import callbacks, cells
 from keras_adaptive_rnn._command_line import option_name
-from keras_adaptive_rnn._hub_options import OF_A_NEW_MODEL, VOCABULARY, is_file_of_tokens, is_finished, parse
-from keras_adaptive_rnn._saving import write_whole
+from keras_adaptive_rnn._files import LOCK, alone_in, alone_on, is_litter, replaced, write_whole, writing
+from keras_adaptive_rnn._hub_options import (
+    OF_A_NEW_MODEL,
+    VOCABULARY,
+    check_train,
+    is_file_of_tokens,
+    is_finished,
+    parse,
+    work_of,
+)
 from keras_adaptive_rnn.hub import presets
 from keras_adaptive_rnn.hub.backbone import RecurrentBackbone
 from keras_adaptive_rnn.hub.causal_lm import RecurrentCausalLM
-from keras_adaptive_rnn.hub.journal import Journal, as_csv, read_log
+from keras_adaptive_rnn.hub.journal import Journal, Log, as_csv, read_log
 from keras_adaptive_rnn.hub.preprocessor import RecurrentCausalLMPreprocessor
 from keras_adaptive_rnn.hub.streams import fit_rounds
 from keras_adaptive_rnn.hub.tokenizer import VocabularyTokenizer
-from keras_adaptive_rnn.hub.tokens import pieces, write_tokens
+from keras_adaptive_rnn.hub.tokens import pieces, write_token_ids
 
 # Texts.
 
 
 def tokens(args):
     """Writes the tokens of a text, and their vocabulary beside them."""
-    tokenizer = tokenizer_of(args)
-    ids = tokenize(args.text, tokenizer, args.path)
-    print(f"{len(ids):,} tokens, {tokenizer.vocabulary_size():,} different ones, are in {args.path}")
+    with alone_on(args.path, "writing tokens"):
+        tokenizer = tokenizer_of(args)
+        count = tokenize(args.text, tokenizer, args.path)
+    print(f"{count:,} tokens, {tokenizer.vocabulary_size():,} different ones, are in {args.path}")
 
 
 def tokenizer_of(args):
@@ -48,13 +58,16 @@ def tokenizer_of(args):
 
 
 def tokenize(text, tokenizer, path):
+    """Writes the tokens of a text, and their vocabulary beside them; returns how many there are."""
     path = pathlib.Path(path)
-    # The tokens are written last, so that they are never beside the vocabulary of others.
-    path.unlink(missing_ok=True)
     config = {"class": "VocabularyTokenizer", "split": tokenizer.split, "end_token": tokenizer.end_token}
     text_of = json.dumps({**config, "vocabulary": tokenizer.get_vocabulary()}, ensure_ascii=False)
-    write_whole(path.with_name(path.name + VOCABULARY), text_of)
-    return write_tokens(text, tokenizer, path, verbose=sys.stderr.isatty())
+    with replaced(path) as new, replaced(path.with_name(path.name + VOCABULARY)) as words:
+        count = write_token_ids(pathlib.Path(text), tokenizer, new, verbose=sys.stderr.isatty())
+        words.write_text(text_of, encoding="utf-8")
+        # Tokens are never beside the vocabulary of others.
+        path.unlink(missing_ok=True)
+    return count
 
 
 def read_tokens(path):
@@ -82,7 +95,14 @@ def read_tokens(path):
 
 def train(args):
     """Trains a model for some minutes, from where an earlier run was stopped."""
-    preset, work = pathlib.Path(args.preset), pathlib.Path(f"{args.preset}.training")
+    with alone_in(work_of(args.preset), "training a language model"):
+        # Again, as another training may have ended since.
+        check_train(args)
+        train_alone(args)
+
+
+def train_alone(args):
+    preset, work = pathlib.Path(args.preset), work_of(args.preset)
     if is_finished(work):
         settle(preset, work)
         print(f"The training was finished, and its model is in {preset}.")
@@ -146,7 +166,7 @@ def train(args):
         callbacks=[
             limit,
             keras.callbacks.TerminateOnNaN(),
-            keras.callbacks.CSVLogger(journal.log, append=True),
+            Log(journal.log, append=True),
             journal,
             Progress(limit, tokenizer),
         ],
@@ -247,9 +267,8 @@ def begin(work, args, source=None):
                 + ": go on with these, choose another --preset, or delete the folder"
             )
         return (work / "log.csv").exists()
-    if work.exists() and any(file.suffix != ".new" for file in work.iterdir()):
+    if work.exists() and any(not is_litter(file) for file in work.iterdir()):
         raise ValueError(f"{work} holds other files than a training: choose another --preset")
-    work.mkdir(parents=True, exist_ok=True)
     write_whole(path, json.dumps(settings))
     return False
 
@@ -295,8 +314,9 @@ def finish(args, lm, history, scores, limit, work):
     new = work / "preset"
     if new.exists():
         shutil.rmtree(new)
-    lm.save_to_preset(new, card=card)
-    plot(history, new / "curves.png")
+    with writing(new):
+        lm.save_to_preset(new, card=card)
+        plot(history, new / "curves.png")
     write_whole(new / "log.csv", as_csv(history))
     write_whole(new / "training.json", json.dumps(settings))
     # From here on, what is left to do is to put the folder in its place.
@@ -322,16 +342,20 @@ def settle(preset, work):
     It may be interrupted at any point, and called again.
     """
     if (work / "preset").exists():
-        if preset.exists():
+        if os.path.lexists(preset):
+            if presets.read_json(work / "settings.json")["from"] != str(preset):
+                raise ValueError(
+                    f"{preset} has appeared since the training began: move it away, and the same command puts the "
+                    "model there"
+                )
             preset.rename(work / "earlier")
         (work / "preset").rename(preset)
     for path in work.iterdir():
-        if path.is_dir():
+        if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
-        elif path.name != "finished":
+        elif path.name not in ("finished", LOCK):
             path.unlink()
     (work / "finished").unlink()
-    work.rmdir()
 
 
 def sample(lm, tokens=300):

@@ -5,18 +5,26 @@ import csv
 import io
 import json
 import math
-import os
 import pathlib
 
 import keras
 
-from keras_adaptive_rnn._saving import write_whole
+from keras_adaptive_rnn._files import write_whole, writing
+from keras_adaptive_rnn._saving import save_whole
 from keras_adaptive_rnn.callbacks import StreamStates
 from keras_adaptive_rnn.hub.presets import check_weights, read_json
 
 
+class Log(keras.callbacks.CSVLogger):
+    """A log whose errors name its file."""
+
+    def on_epoch_end(self, epoch, logs=None):
+        with writing(self.filename):
+            super().on_epoch_end(epoch, logs)
+
+
 class Journal(keras.callbacks.Callback):
-    """Keeps, after each round, what a training goes on from and its best weights, beside the log of a `CSVLogger`.
+    """Keeps, after each round, what a training goes on from and its best weights, beside its `Log`.
 
     The backup of a round is one file, whose name is its number, and it is the last thing written. What other files know
     of rounds that have no backup is forgotten when the training goes on. Weights appear whole.
@@ -99,9 +107,7 @@ class Journal(keras.callbacks.Callback):
                     path.unlink()
 
     def _save(self, name, number):
-        new = self._path("new", number)
-        self.model.save_weights(new)
-        os.replace(new, self._path(name, number))
+        save_whole(self.model.save_weights, self._path(name, number))
 
     def _load(self, model, name, number):
         path = self._path(name, number)

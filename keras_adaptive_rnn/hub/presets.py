@@ -1,5 +1,6 @@
 """What a preset says about itself, what it may make KerasHub read, and how it is shared."""
 
+import functools
 import json
 import os
 import pathlib
@@ -15,7 +16,7 @@ from keras_adaptive_rnn._freezing import trainable_parts
 from keras_adaptive_rnn._hub_options import TRAINED
 from keras_adaptive_rnn._keras import flatten_layers
 from keras_adaptive_rnn._private import optional
-from keras_adaptive_rnn._saving import restored
+from keras_adaptive_rnn._saving import restored, save_whole
 
 # What only the one who has trained a model knows.
 FIELDS = ("data", "license", "perplexity", "training")
@@ -175,7 +176,8 @@ class HeadInPreset(ReadsItsOwnFiles):
         return restored(super().from_config, config)
 
     def save_task_weights(self, filepath):
-        keras.saving.save_weights(self, filepath, objects_to_skip=self._all_but_the_head())
+        save = functools.partial(keras.saving.save_weights, self, objects_to_skip=self._all_but_the_head())
+        save_whole(save, filepath)
 
     def load_task_weights(self, filepath):
         keras.saving.load_weights(self, filepath, objects_to_skip=self._all_but_the_head())

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import shutil
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_adaptive_rnn._files import replaced
 from keras_adaptive_rnn._texts import read_parts
 
 # Characters that are read and tokenized at once; a piece ends at the end of a line.
@@ -46,9 +48,16 @@ def write_tokens(
     >>> tokenizer.detokenize(ids[:5])
     'to be'
     """
-    target, source = pathlib.Path(path), pathlib.Path(text_path)
+    target = pathlib.Path(path)
+    with replaced(target) as new:
+        write_token_ids(pathlib.Path(text_path), tokenizer, new, verbose)
+    return np.load(target, mmap_mode="r")
+
+
+def write_token_ids(source, tokenizer, path, verbose):
+    """Writes a file of token ids, and another one beside it meanwhile; returns how many ids there are."""
     dtype = np.min_scalar_type(tokenizer.vocabulary_size() - 1)
-    raw, whole = (target.with_name(target.name + end) for end in (".ids", ".new"))
+    raw = path.with_name(f"{path.name}.ids")
     bar = keras.utils.Progbar(source.stat().st_size, verbose=int(verbose is not False), unit_name="byte")
     count = 0
     try:
@@ -60,13 +69,14 @@ def write_tokens(
                 bar.update(position)
         if not count:
             raise ValueError(f"Argument `text_path` must name a text that is not empty. Received: {source}")
-        tokens = np.lib.format.open_memmap(whole, mode="w+", dtype=dtype, shape=(count,))
-        tokens[:] = np.memmap(raw, dtype=dtype, mode="r")
-        tokens.flush()
-        os.replace(whole, target)
+        # Not through a map in memory: where the disk is full, that would end the process.
+        with raw.open("rb") as ids, path.open("wb") as file:
+            header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (count,)}
+            np.lib.format.write_array_header_1_0(file, header)
+            shutil.copyfileobj(ids, file)
     finally:
         raw.unlink(missing_ok=True)
-    return np.load(target, mmap_mode="r")
+    return count
 
 
 def pieces(path: str | os.PathLike) -> Iterator[tuple[str, int]]:

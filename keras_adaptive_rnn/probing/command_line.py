@@ -9,8 +9,8 @@ def main(argv=None):
     output = args.output or "_".join(["probe", *(name.rpartition(":")[2] for name in args.cells)])
     with ending(output):
         found = probed(args, output)
-    print(found)
-    list_files(found.path, {"the picture": "probe.png", "the table": "table.md", "all figures": "results.json"})
+        print(found)
+        list_files(found.path, {"the picture": "probe.png", "the table": "table.md", "all figures": "results.json"})
 
 
 def probed(args, output):

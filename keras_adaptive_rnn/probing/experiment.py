@@ -11,7 +11,7 @@ import keras
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn.comparison.candidates import equal_sizes, resolve_candidates
-from keras_adaptive_rnn.comparison.folder import Folder, origin
+from keras_adaptive_rnn.comparison.folder import Folder, opened, origin
 from keras_adaptive_rnn.comparison.progress import Progress
 from keras_adaptive_rnn.probing.learner import FIGURES, LONGER, Learner, shape_of
 from keras_adaptive_rnn.probing.result import Probe, median
@@ -75,6 +75,8 @@ def probe(
         ValueError: An argument has a value that is not allowed, or `output` holds something else. Raised before any
             training.
         TypeError: An argument has a wrong type.
+        RuntimeError: Another process, or another thread, is writing to `output`.
+        OSError: A file cannot be written. What is done is kept, and the same call goes on from there.
 
     Example:
 
@@ -134,12 +136,15 @@ def run(settings, output=None, verbose=True):
         "cells": {name: candidate.key or candidate.title for name, candidate in settings["cells"].items()},
         "backend": keras.backend.backend(),
     }
-    folder = Folder(
-        tempfile.mkdtemp(prefix="probe_") if output is None else pathlib.Path(output),
-        {name: value for name, value in written.items() if name not in MAY_CHANGE},
-        progress.warn,
-        "probe",
-    )
+    path = pathlib.Path(tempfile.mkdtemp(prefix="probe_") if output is None else output)
+    with opened(path, "probing cells"):
+        return in_folder(path, settings, written, progress)
+
+
+def in_folder(path, settings, written, progress):
+    """Probes the cells in a folder that no other process writes to; `written` are the settings for its files."""
+    decisive = {name: value for name, value in written.items() if name not in MAY_CHANGE}
+    folder = Folder(path, decisive, progress.warn, "probe")
     made_with = folder.once("origin", origin)
     progress.line(f"Probing on {keras.backend.backend()}; all results go to {folder.path}")
     try:
