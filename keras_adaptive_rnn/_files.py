@@ -133,19 +133,17 @@ def _says(doing):
 
 def _locked(place, lock, folder):
     """Returns the descriptor of a lock file that this process has locked, or raises `Busy`."""
-    for _ in range(TRIES):
-        if folder is not None:
-            with writing(folder):
-                folder.mkdir(parents=True, exist_ok=True)
+    for left in reversed(range(TRIES)):
         try:
+            if folder is not None:
+                folder.mkdir(parents=True, exist_ok=True)
             # A link would be to a file of which this is not to be the end.
             file = os.open(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
-        except FileNotFoundError as error:
-            if folder is None:
-                raise Unwritten(error.errno, error.strerror, str(place)) from error
-            continue  # Whoever was there has just removed the folder.
         except OSError as error:
-            raise Unwritten(error.errno, error.strerror, str(lock)) from error
+            # Whoever was there may just have removed the folder, and others make it again.
+            if left and folder is not None and isinstance(error, (FileNotFoundError, FileExistsError)):
+                continue
+            raise Unwritten(error.errno, error.strerror, str(error.filename)) from error
         try:
             _lock(file)
         except OSError as error:

@@ -1,5 +1,6 @@
 """`python -m keras_adaptive_rnn.hub train`, killed wherever it writes, resumed, and begun from other models."""
 
+import errno
 import gc
 import itertools
 import os
@@ -132,7 +133,41 @@ def test_a_training_that_is_killed_at_any_write_goes_on(part, folder, no_extras)
         if not finished:
             train()
         assert_alike(trained("lm"), whole)
-        assert not list(pathlib.Path().glob("lm.training/*")), writes[at - 1]
+        assert not [path for path in pathlib.Path().glob("lm.training/*") if path.name != ".lock"], writes[at - 1]
+
+
+def test_a_full_disk_at_the_end_of_a_training(folder, no_extras, monkeypatch):
+    """Nothing of the preset is left half written, and only that is made again."""
+    train(preset="whole")
+    save = hub.RecurrentBackbone.save_weights
+
+    def full(backbone, path):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(hub.RecurrentBackbone, "save_weights", full)
+    with pytest.raises(SystemExit, match=r"preset cannot be written: No space left on device\. What is done is in"):
+        train()
+    assert not pathlib.Path("lm").exists()
+    monkeypatch.setattr(hub.RecurrentBackbone, "save_weights", save)
+    train()
+    assert_alike(trained("lm"), trained("whole"))
+
+
+def test_what_has_appeared_in_the_place_of_a_preset_stays(folder, no_extras, monkeypatch):
+    finish = command_line.finish
+
+    def finish_late(*args):
+        pathlib.Path("lm").mkdir()
+        pathlib.Path("lm", "mine.txt").write_text("mine")
+        finish(*args)
+
+    monkeypatch.setattr(command_line, "finish", finish_late)
+    with pytest.raises(SystemExit, match="lm has appeared since the training began: move it away"):
+        train()
+    assert pathlib.Path("lm", "mine.txt").read_text() == "mine"
+    pathlib.Path("lm").rename("other")
+    train()
+    assert weights("lm")
 
 
 @leaves_files_open
@@ -165,7 +200,8 @@ def test_what_was_cut_is_made_again(file, folder, no_extras, monkeypatch):
 
     def stop(journal, name, number):
         if name == {"log.csv": "best"}.get(file, file) and next(steps) == 1:
-            path = journal.log if file == "log.csv" else journal._path("new", number)
+            path = journal._path(name, number)
+            path = journal.log if file == "log.csv" else path.with_name(f".new.{path.name}")
             path.write_bytes(path.read_bytes()[:-7] if path.exists() else b"half")
             raise Killed
         save(journal, name, number)
