@@ -2,12 +2,16 @@
 
 import argparse
 import contextlib
+import errno
 import math
 import os
 import re
 import sys
 
 from keras_adaptive_rnn._files import Busy, Unwritten
+
+# Errors of the system that only writing has.
+OF_WRITING = (errno.ENOSPC, errno.EFBIG, errno.EPIPE, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
 def positive(kind):
@@ -72,26 +76,17 @@ def ending(output=None):
     except Unwritten as error:
         sys.exit(f"error: {error}.{kept()}")
     except OSError as error:
-        if takes_output():
+        if error.filename is not None or error.errno not in OF_WRITING:
             sys.exit(f"error: {error}")
+        # Files have names: it was printing. Python would say so again when it ends.
+        with contextlib.suppress(OSError), open(os.devnull, "w") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
         sys.exit(f"error: the output cannot be written: {error.strerror}.{kept()}")
     except (ValueError, TypeError, ImportError, Busy) as error:
         sys.exit(f"error: {error}")
     except KeyboardInterrupt:
         print(f"\nStopped.{kept()}", file=sys.stderr)
         sys.exit(130)
-
-
-def takes_output():
-    """Returns whether what is printed can still be written; if not, it is dropped from here on."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        # Python would say so again when it ends.
-        with open(os.devnull, "w") as nowhere:
-            os.dup2(nowhere.fileno(), sys.stdout.fileno())
-        return False
-    return True
 
 
 @contextlib.contextmanager

@@ -197,6 +197,8 @@ def test_a_second_command_changes_nothing(name, here, capsys):
         assert (here / "new.csv").exists()
 
 
+# The log of a training, which is left open.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("room", [300, 6000])
 @pytest.mark.parametrize("name", ["train", "tokens", "compare", "probe", "predict"])
 def test_no_room(name, room, here, monkeypatch):
