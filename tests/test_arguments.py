@@ -199,6 +199,21 @@ def test_an_error_inside_a_cell_says_where(layer, words):
     assert not [word for word in words if word not in str(caught.value)], str(caught.value)
 
 
+@pytest.mark.parametrize("cls", [kar.LowRankGRU, kar.LowRankLSTM])
+def test_the_rank_is_a_quarter_of_the_units_unless_it_is_given(cls):
+    for units, rank in ((3, 1), (4, 1), (32, 8)):
+        layer = cls(units)
+        assert layer.cell.recurrent_map.rank == rank
+        assert layer.get_config()["rank"] is None
+    assert cls(32, 5).cell.recurrent_map.rank == cls(32, rank=5).rank == 5
+    # Each layer of a stack has its own, in a copy as well, and a config with a number means that number.
+    stack = cls([16, 8])
+    copy = cls.from_config(stack.get_config())
+    assert [cell.recurrent_map.rank for cell in copy.cell.cells] == [4, 2]
+    given = cls.from_config({**stack.get_config(), "rank": 3})
+    assert [cell.recurrent_map.rank for cell in given.cell.cells] == [3, 3]
+
+
 def test_too_many_rounds_are_refused_at_once():
     with pytest.raises(ValueError, match=r"`rounds` must be at most 100.*rounds=3000"):
         kar.MogrifierCell(8, rounds=3000)

@@ -33,11 +33,7 @@ def with_given_maps():
         accepted = inspect.signature(cls).parameters
         slots = [name for name in accepted if name.endswith("_map")]
         units = [3, 3] if "Stacked" in cls.__name__ else 4
-        own = sizes.get(cls.__name__, {}) | (
-            {"rank": 2}
-            if accepted.get("rank", None) is not None and accepted["rank"].default is inspect.Parameter.empty
-            else {}
-        )
+        own = sizes.get(cls.__name__, {})
         for slot in slots:
             for name, make_map in MAPS.items():
                 yield (

@@ -16,7 +16,7 @@ class LowRankGatedCell(GatedCell):
 
     Args:
         units: Positive integer $n$, dimensionality of the output space.
-        rank: Positive integer $d$, at most `units`.
+        rank: Positive integer $d$, at most `units`. Defaults to `None`: a quarter of `units`, and at least one.
         diagonal: Whether to add a diagonal to each product. Defaults to `True`.
         tied: Whether the gates share $R$. Defaults to `False`.
         carry_bias: Number, initial bias of the carry gate. Defaults to `0.0`.
@@ -32,7 +32,7 @@ class LowRankGatedCell(GatedCell):
     def __init__(
         self,
         units: int,
-        rank: int,
+        rank: int | None = None,
         *,
         diagonal: bool = True,
         tied: bool = False,
@@ -42,7 +42,8 @@ class LowRankGatedCell(GatedCell):
         kernel_map: str | maps.LinearMap = "full",
         **kwargs,
     ):
-        if _arguments.integer("rank", rank) > _arguments.integer("units", units):
+        units, rank = _arguments.integer("units", units), _arguments.integer("rank", rank, optional=True)
+        if rank is not None and rank > units:
             raise ValueError(f"Argument `rank` must be at most `units`, {units}. Received: rank={rank}")
         _arguments.boolean("weight_normalization", weight_normalization)
         if kernel_map == "full":
@@ -53,14 +54,14 @@ class LowRankGatedCell(GatedCell):
                 f"Received: kernel_map={kernel_map!r}, weight_normalization=True"
             )
         recurrent_map = maps.LowRank(
-            rank,
+            quarter(units) if rank is None else rank,
             diagonal=diagonal,
             tied=tied,
             diagonal_initializer=diagonal_initializer,
             weight_normalization=weight_normalization,
         )
         super().__init__(units, kernel_map=kernel_map, recurrent_map=recurrent_map, **kwargs)
-        self.rank, self.diagonal, self.tied = recurrent_map.rank, recurrent_map.diagonal, recurrent_map.tied
+        self.rank, self.diagonal, self.tied = rank, recurrent_map.diagonal, recurrent_map.tied
         self.diagonal_initializer = recurrent_map.diagonal_initializer
         self.weight_normalization = weight_normalization
         self.carry_bias = _arguments.number("carry_bias", carry_bias)
@@ -88,7 +89,7 @@ class LowRankGRUCell(LowRankGatedCell, GRUCell):
 
     Args:
         units: Positive integer $n$, dimensionality of the output space.
-        rank: Positive integer $d$, at most `units`.
+        rank: Positive integer $d$, at most `units`. Defaults to `None`: a quarter of `units`, and at least one.
         diagonal: Whether to add the diagonals ("LRD" in the paper). Defaults to `True`.
         tied: Whether the gates share one $R$. Defaults to `False`.
         reset_after: Whether to apply the reset gate after the recurrent product (equation 7) or before it (equation 6).
@@ -130,13 +131,9 @@ class LowRankGRUCell(LowRankGatedCell, GRUCell):
     """
 
     carry_gate = "z"
-    compared = Compared(
-        "low-rank GRU",
-        lambda units, inputs: 3 * units * (inputs + 2 * quarter(units) + 2),
-        lambda units, inputs: {"rank": quarter(units)},
-    )
+    compared = Compared("low-rank GRU", lambda units, inputs: 3 * units * (inputs + 2 * quarter(units) + 2))
 
-    def __init__(self, units: int, rank: int, *, reset_after: bool = False, **kwargs):
+    def __init__(self, units: int, rank: int | None = None, *, reset_after: bool = False, **kwargs):
         super().__init__(units, rank, reset_after=reset_after, **kwargs)
 
 
@@ -154,7 +151,7 @@ class LowRankLSTMCell(LowRankGatedCell, LSTMCell):
 
     Args:
         units: Positive integer $n$, size of the memory.
-        rank: Positive integer $d$, at most `units`.
+        rank: Positive integer $d$, at most `units`. Defaults to `None`: a quarter of `units`, and at least one.
         diagonal: Whether to add the diagonals. Defaults to `True`.
         tied: Whether the gates share one $R$. Defaults to `False`.
         carry_bias: Number, initial bias of the forget gate. Defaults to `1.0`.
@@ -183,12 +180,8 @@ class LowRankLSTMCell(LowRankGatedCell, LSTMCell):
     """
 
     carry_gate = "f"
-    compared = Compared(
-        "low-rank LSTM",
-        lambda units, inputs: 4 * units * (inputs + 2 * quarter(units) + 2),
-        lambda units, inputs: {"rank": quarter(units)},
-    )
+    compared = Compared("low-rank LSTM", lambda units, inputs: 4 * units * (inputs + 2 * quarter(units) + 2))
     fixed_arguments = ("unit_forget_bias",)
 
-    def __init__(self, units: int, rank: int, *, carry_bias: float = 1.0, **kwargs):
+    def __init__(self, units: int, rank: int | None = None, *, carry_bias: float = 1.0, **kwargs):
         super().__init__(units, rank, carry_bias=carry_bias, **kwargs)
