@@ -6,8 +6,9 @@ import numbers
 from typing import Any
 
 import keras
+import numpy as np
 
-from keras_adaptive_rnn import activations
+from keras_adaptive_rnn import _synonyms, activations
 from keras_adaptive_rnn._documentation import document
 from keras_adaptive_rnn._freezing import Freezes
 from keras_adaptive_rnn._saving import SavesExtraState
@@ -16,6 +17,32 @@ from keras_adaptive_rnn._state_dict import StateDictByPosition
 
 # Levels of lists and dicts in a config; a cell in a cell is two.
 DEEPEST = 100
+# What an error shows for an argument that is missing.
+EXAMPLES = {
+    "activation": '"relu"',
+    "cell": "LSTMCell(32)",
+    "cells": "[LSTMCell(32), LSTMCell(32)]",
+    "classes": "2",
+    "depth": "4",
+    "embedding": "10_000",
+    "embedding_units": "64",
+    "experts": "4",
+    "input_dim": "10_000",
+    "length": "20",
+    "max_jump": "20",
+    "max_jumps": "5",
+    "model": "model",
+    "num_blocks": "4",
+    "output_dim": "64",
+    "pieces": "2",
+    "rank": "8",
+    "read": "10",
+    "small_cell": "LSTMCell(8)",
+    "units": "32",
+    "vocabulary_size": "10_000",
+}
+# Weights that an error lists.
+MOST_LISTED = 40
 
 
 class DeclaredArguments(HasSignature, Freezes, SavesExtraState, StateDictByPosition):
@@ -38,6 +65,9 @@ class DeclaredArguments(HasSignature, Freezes, SavesExtraState, StateDictByPosit
     def __new__(cls, *args, **kwargs):
         values = by_name(cls, args, kwargs)
         reject_unknown(cls, values)
+        # Elsewhere, an `__init__` may add what its bases need.
+        if next(base for base in cls.__mro__ if "__init__" in vars(base)).__module__.startswith(f"{__package__}."):
+            reject_missing(cls, values, parameters(cls))
         return super().__new__(cls, **values)
 
     def first_part(self):
@@ -65,6 +95,10 @@ class DeclaredArguments(HasSignature, Freezes, SavesExtraState, StateDictByPosit
             raise ValueError(
                 f"The config of {cls.__name__} is damaged: {type(error).__name__}: {error}. Received: {config!r:.500}"
             ) from error
+
+    def set_weights(self, weights):
+        check_weights(self, weights)
+        super().set_weights(weights)
 
     def __repr__(self):
         try:
@@ -171,14 +205,63 @@ def reject_unknown(cls, received, allowed=None):
     allowed = cls.__signature__.parameters if allowed is None else allowed
     unknown = {name: value for name, value in received.items() if name not in allowed}
     if unknown:
-        near = [match for name in unknown for match in difflib.get_close_matches(name, allowed, n=1, cutoff=0.7)]
-        hints = [f"did you mean `{match}`?" for match in near]
+        hints = {name: _synonyms.advice(cls, name, received, allowed) for name in unknown}
+        for name in unknown:
+            for match in difflib.get_close_matches(name, allowed, n=1, cutoff=0.7):
+                hints[name] = hints[name] or f"did you mean `{match}`?"
         raise TypeError(
-            f"{cls.__name__} has no argument {', '.join(f'`{name}`' for name in unknown)}"
-            f"{'; ' if hints else '.'}{' '.join(hints)} "
+            f"{cls.__name__} has no argument "
+            f"{', '.join(f'`{name}` ({hint})' if hint else f'`{name}`' for name, hint in hints.items())}. "
             f"Received: {', '.join(f'{name}={value!r}' for name, value in unknown.items())}. "
             f"`help({cls.__name__})` lists all arguments."
         )
+
+
+def reject_missing(cls, received, needed):
+    """Raises `TypeError` if `received` (a dict) lacks what `cls` cannot be made without.
+
+    Args:
+        cls: The class.
+        received: Dict of the arguments.
+        needed: Dict of parameters, by name: those without a default must be there.
+    """
+    needed = [name for name, parameter in needed.items() if parameter.default is parameter.empty]
+    missing = [name for name in needed if name not in received]
+    if missing:
+        shown = [f"{name}={EXAMPLES.get(name, '...')}" for name in needed]
+        if needed[0] in cls._positional[:1]:
+            shown[0] = shown[0].partition("=")[2]
+        raise TypeError(
+            f"{cls.__name__} needs {', '.join(f'`{name}`' for name in missing)}, such as "
+            f"`{cls.__name__}({', '.join(shown)})`. "
+            f"Received: {', '.join(f'{name}={value!r}' for name, value in received.items()) or 'nothing'}"
+        )
+
+
+def check_weights(layer, weights):
+    """Raises `ValueError` with all names and shapes unless `weights` have the shapes of those of the layer."""
+    shapes = [tuple(np.shape(weight)) for weight in weights]
+    if shapes == _shapes(layer):
+        return
+    listed = [f"{variable.path} {tuple(variable.shape)}" for variable in layer.weights[:MOST_LISTED]]
+    more = len(layer.weights) - len(listed)
+    hint, inner, place = "", layer, "layer"
+    while hint == "" and hasattr(inner, "cell"):
+        inner, place = inner.cell, f"{place}.cell"
+        if shapes == _shapes(inner):
+            hint = f" They fit the {type(inner).__name__} inside it: `{place}.set_weights(weights)`."
+    if not layer.weights:
+        hint = " It has none before it is built: call it once, or call `build(input_shape)`."
+    raise ValueError(
+        f"Layer '{layer.name}' expected {len(layer.weights)} weights in `set_weights`: "
+        f"{', '.join([*listed, *([f'and {more} more'] if more else [])]) or 'none'}. "
+        f"Received: {len(shapes)}, of shapes {', '.join(map(str, shapes[:MOST_LISTED]))}"
+        f"{', ...' if len(shapes) > MOST_LISTED else ''}.{hint}"
+    )
+
+
+def _shapes(layer):
+    return [tuple(variable.shape) for variable in getattr(layer, "weights", ())]
 
 
 def split_arguments(cls, base, received):

@@ -441,8 +441,9 @@ class AdaptiveLayer(CellLayer, cell_class=cells.AdaptiveLSTMCell):
         self.output_noise = engine.SeedGenerator(fold_in(self.seed, "output"))
 
     def make_cell(self, units=None, **kwargs):
-        cls = type(self)
-        return (cls.stack_class if isinstance(units, (list, tuple)) else cls.cell_class)(units, **kwargs)
+        if isinstance(units, (list, tuple)):
+            return type(self).stack_class(units, **kwargs)
+        return super().make_cell(units, **kwargs)
 
     def call(self, sequences, initial_state=None, mask=None, training=False, resets=None):
         result = super().call(sequences, initial_state=initial_state, mask=mask, training=training, resets=resets)
