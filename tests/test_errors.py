@@ -1,5 +1,8 @@
 """Bad input raises before anything is built, and the message names the argument, what came and what is allowed."""
 
+import inspect
+import pathlib
+import re
 import zipfile
 
 import keras
@@ -7,13 +10,16 @@ import numpy as np
 import pytest
 
 import keras_adaptive_rnn as kar
-from keras_adaptive_rnn import maps
+from keras_adaptive_rnn import _synonyms, maps
+from keras_adaptive_rnn._export import PUBLIC
 from tests.backends import in_turns
 
 pytestmark = in_turns
 
 X = np.ones((2, 5, 3), "float32")
 
+RNN_OF_CELL = ["`Mogrifier(units=4)`", "`keras_adaptive_rnn.RNN(MogrifierCell(units=4))`"]
+LAYER_IS_NO_CELL = ["takes cells", "`Mogrifier` is a layer", "`Mogrifier(units=4)`", "MogrifierCell(units=4)"]
 # A call, the error, and words that its message must hold.
 BAD_ARGUMENTS = [
     (lambda: kar.LSTMCell(-1), ValueError, ["`units`", "units=-1", "at least 1"]),
@@ -119,6 +125,40 @@ BAD_ARGUMENTS = [
     (lambda: kar.AdaptiveLSTM(4, output_dropout="a"), TypeError, ["`output_dropout`", "'a'", "below 1"]),
     (lambda: kar.AdaptiveLSTM("a"), TypeError, ["`units`", "'a'"]),
     (lambda: kar.AdaptiveRNN([]), TypeError, ["`units`", "[]", "list"]),
+    # What cannot be left out.
+    (lambda: kar.LSTM(), TypeError, ["LSTM needs `units`, such as `LSTM(32)`", "Received: nothing"]),
+    (lambda: kar.AdaptiveLSTM(), TypeError, ["AdaptiveLSTM needs `units`"]),
+    (lambda: kar.GridLSTM([4, 4]), TypeError, ["GridLSTM needs `depth`", "`GridLSTM(32, depth=4)`", "units=[4, 4]"]),
+    (lambda: kar.DeepRNN(4, return_sequences=True), TypeError, ["DeepRNN needs `depth`", "depth=4", "units=4"]),
+    (lambda: kar.Skim(kar.LSTMCell(4)), TypeError, ["`small_cell`", "Skim(LSTMCell(32), small_cell=LSTMCell(8))"]),
+    (lambda: type("Mine", (kar.DeepRNNCell,), {})(4), TypeError, ["Mine needs `depth`"]),
+    (lambda: kar.models.SkimOrRead(classes=2), TypeError, ["`vocabulary_size`, `embedding_units`", "classes=2"]),
+    # Words of PyTorch, and of older versions of Keras.
+    (lambda: kar.Mogrifier(hidden_size=4), TypeError, ["`hidden_size` (use `units`)", "hidden_size=4"]),
+    (
+        lambda: kar.LSTM(input_size=3, hidden_size=4, num_layers=2, batch_first=True),
+        TypeError,
+        ["`input_size` (leave it out", "use `units`", "`units=[4] * 2`", "(batch, time, features)"],
+    ),
+    (lambda: kar.Mogrifier(4, num_layers=2), TypeError, ["`units=[4] * 2`"]),
+    (lambda: kar.MogrifierCell(4, num_layers=2), TypeError, ["`num_layers`", "keras_adaptive_rnn.StackedCells"]),
+    (lambda: kar.Skip(kar.GRUCell(4), num_layers=2), TypeError, ["`num_layers`", "list of cells"]),
+    (lambda: kar.GRU(4, bidirectional=True), TypeError, ["`keras.layers.Bidirectional(GRU(...))`"]),
+    (lambda: kar.GRUCell(4, bidirectional=True), TypeError, ["Bidirectional(keras_adaptive_rnn.RNN(GRUCell(...)))"]),
+    (lambda: kar.LSTM(4, bias=False), TypeError, ["`bias` (use `use_bias`)"]),
+    (lambda: kar.LSTM(4, proj_size=2), TypeError, ["`proj_size` (use `projection_units`)"]),
+    (lambda: kar.GRU(4, proj_size=2), TypeError, ["`proj_size`", "keras.layers.Dense"]),
+    (lambda: kar.Elman(4, nonlinearity="relu"), TypeError, ["`nonlinearity` (use `activation`)"]),
+    (lambda: kar.LSTM(4, device="cuda"), TypeError, ["`device`", "keras.device("]),
+    (lambda: kar.LSTM(4, input_shape=(6, 3)), TypeError, ["`input_shape`", "`keras.Input((6, 3))`"]),
+    (lambda: kar.LSTM(4, batch_input_shape=(2, 6, 3)), TypeError, ["`keras.Input(batch_shape=(2, 6, 3))`"]),
+    (lambda: kar.LSTM(4, input_dim=3), TypeError, ["`input_dim`", "`keras.Input((None, 3))`"]),
+    (lambda: kar.LSTM(4, time_major=True), TypeError, ["`time_major`", "(batch, time, features)"]),
+    (lambda: kar.Mogrifier(4, use_cudnn=True), TypeError, ["`use_cudnn` (leave it out"]),
+    (lambda: kar.NAS(4, implementation=2), TypeError, ["`implementation` (leave it out"]),
+    (lambda: kar.LowRankLSTM(4, unit_forget_bias=True), TypeError, ["`unit_forget_bias` (use `carry_bias`)"]),
+    (lambda: kar.LSTM(4, reset_after=True), TypeError, ["`reset_after`", "GRU"]),
+    (lambda: kar.LSTM(4, weights=[X]), TypeError, ["`weights`", "`set_weights`"]),
     (lambda: kar.LowRankGRUCell(4, 5), ValueError, ["`rank`", "rank=5", "`units`, 4"]),
     (lambda: kar.LowRankGRUCell(4, rank=0), ValueError, ["`rank`", "rank=0"]),
     (lambda: kar.LowRankGRUCell(4, rank=2.5), TypeError, ["`rank`", "rank=2.5", "integer"]),
@@ -323,6 +363,65 @@ BAD_USES = [
         ValueError,
         ["(None, 4)", "`return_sequences=True`"],
     ),
+    # A cell where a layer belongs.
+    (
+        lambda: kar.MogrifierCell(4)(X),
+        ValueError,
+        ["`MogrifierCell`", "`Mogrifier(units=4)`", *RNN_OF_CELL, "(2, 5, 3)"],
+    ),
+    (lambda: kar.MogrifierCell(4)(X, states=None), ValueError, ["`MogrifierCell`", *RNN_OF_CELL]),
+    (lambda: kar.MogrifierCell(4)(X[:, 0]), ValueError, ["`MogrifierCell`", "`states`", "[4, 4]", "states=None"]),
+    (lambda: kar.MogrifierCell(4)(X[:, 0], None), ValueError, ["`MogrifierCell`", "`states`", *RNN_OF_CELL]),
+    (lambda: kar.GRUCell(4)(X[:, 0], np.ones((2, 4))), ValueError, ["`states`", "list", "ndarray", "(2, 4)"]),
+    (lambda: kar.LSTMCell(4)(X[:, 0], [np.ones((2, 4))]), ValueError, ["`states`", "[4, 4]", "[(2, 4)]"]),
+    (lambda: kar.ZoneoutCell(cell=kar.MogrifierCell(4))(X), ValueError, ["`ZoneoutCell`", "`Zoneout(cell=Mogri"]),
+    (lambda: kar.StackedCells([kar.GRUCell(4)])(X), ValueError, ["`StackedCells`", ".RNN(StackedCells(cells=["]),
+    (lambda: type("Mine", (kar.GRUCell,), {})(4)(X), ValueError, ["`Mine`", "use `keras_adaptive_rnn.RNN(Mine("]),
+    (lambda: kar.MogrifierCell(4)(keras.Input((5, 3))), ValueError, ["`MogrifierCell`", *RNN_OF_CELL]),
+    (lambda: keras.Sequential([keras.Input((5, 3)), kar.MogrifierCell(4)]), ValueError, RNN_OF_CELL),
+    (lambda: keras.Sequential([kar.MogrifierCell(4)])(X), ValueError, RNN_OF_CELL),
+    (lambda: keras.layers.TimeDistributed(kar.MogrifierCell(4))(X), ValueError, RNN_OF_CELL),
+    (lambda: keras.layers.Bidirectional(kar.MogrifierCell(4)), ValueError, ["Bidirectional", *RNN_OF_CELL]),
+    (lambda: keras.layers.Bidirectional(kar.Zoneout(4).cell), ValueError, ["`ZoneoutCell`", "`Zoneout(units=4)`"]),
+    (lambda: keras.layers.RNN(kar.ZoneoutCell(4))(X[None]), ValueError, ["ZoneoutCell takes", "(1, 5, 3)"]),
+    # A layer where a cell belongs.
+    (lambda: keras.layers.RNN(kar.Mogrifier(4))(X), ValueError, ["keras.layers.RNN", *LAYER_IS_NO_CELL]),
+    (lambda: keras.layers.RNN([kar.GRUCell(4), kar.Mogrifier(4)])(X), ValueError, LAYER_IS_NO_CELL),
+    (
+        lambda: keras.layers.RNN(keras.layers.StackedRNNCells([kar.Mogrifier(4)]))(X),
+        ValueError,
+        ["keras.layers.StackedRNNCells", *LAYER_IS_NO_CELL],
+    ),
+    (
+        lambda: keras.Sequential([keras.Input((5, 3)), keras.layers.Bidirectional(keras.layers.RNN(kar.Mogrifier(4)))]),
+        ValueError,
+        LAYER_IS_NO_CELL,
+    ),
+    # Sequences that are no tensor.
+    (lambda: kar.LSTM(4)([X[0], X[1, :3]]), TypeError, ["list", "keras.utils.pad_sequences", "layer(x, mask=mask)"]),
+    (lambda: kar.LSTM(4)([X[0].tolist(), X[1, :3].tolist()]), TypeError, ["list", "keras.utils.pad_sequences"]),
+    (lambda: kar.LSTM(4)(_objects(X[0], X[1, :3])), TypeError, ["ndarray", "keras.utils.pad_sequences"]),
+    (lambda: kar.LSTM(4)(X.tolist()), TypeError, ["a list of 2", "`numpy.asarray(x)`"]),
+    (lambda: kar.LSTM(4)([X, X]), TypeError, ["a list of 2", "`initial_state`"]),
+    # Weights of another layer.
+    (
+        lambda: _built(kar.Mogrifier(4)).set_weights(_built(keras.layers.LSTM(4)).get_weights()),
+        ValueError,
+        [
+            "expected 8 weights",
+            "gate_1/kernel (4, 3)",
+            "Received: 3",
+            "(4, 16), (16,)",
+            "LSTMCell",
+            "layer.cell.cell.set",
+        ],
+    ),
+    (
+        lambda: _built(kar.LSTM(4)).set_weights(_built(keras.layers.LSTM(5)).get_weights()),
+        ValueError,
+        ["kernel_map/kernel (3, 16)", "bias (16,)", "(3, 20), (5, 20), (20,)"],
+    ),
+    (lambda: kar.LSTM(4).set_weights([X]), ValueError, ["expected 0 weights", "(2, 5, 3)", "build"]),
     (lambda: kar.RNN(kar.Mogrifier(4)), ValueError, ["`cell`", "layer", "`MogrifierCell`"]),
     (lambda: kar.RNN([kar.GRUCell(4), kar.GRU(4)]), ValueError, ["`cell`", "layer", "`GRUCell`"]),
     (lambda: kar.ZoneoutCell(cell=kar.LSTM(4)), ValueError, ["`cell`", "layer", "`LSTMCell`"]),
@@ -417,6 +516,13 @@ def _built(layer):
     return layer
 
 
+def _objects(*values):
+    """Returns what NumPy makes of sequences of unequal lengths."""
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array
+
+
 def _annealed(layer, name, schedule):
     model = keras.Sequential([layer])
     model.compile("sgd", "mse")
@@ -435,6 +541,29 @@ def test_bad_input(call, error, words):
         call()
     missing = [word for word in words if word not in str(caught.value)]
     assert not missing, f"{missing} not in: {caught.value}"
+
+
+NEEDY = [cls for cls in PUBLIC if issubclass(cls, keras.Layer) and cls.__module__.startswith("keras_adaptive_rnn.")]
+
+
+@pytest.mark.parametrize("cls", NEEDY, ids=lambda cls: cls.__name__)
+def test_what_cannot_be_left_out_is_told_with_an_example(cls):
+    needed = [p.name for p in inspect.signature(cls).parameters.values() if p.default is p.empty]
+    if needed:
+        with pytest.raises(TypeError) as caught:
+            cls()
+        assert str(caught.value).startswith(
+            f"{cls.__name__} needs {', '.join(f'`{name}`' for name in needed)}, such as"
+        )
+        assert "..." not in str(caught.value)
+
+
+def test_the_page_for_those_who_come_from_elsewhere_knows_every_synonym():
+    page = pathlib.Path(__file__).parents[1] / "docs" / "guides" / "coming_from.md"
+    if not page.exists():
+        pytest.skip("the docs are not part of the source distribution")
+    words = set(re.findall(r"\w+", page.read_text(encoding="utf-8")))
+    assert set(_synonyms.SYNONYMS) <= words
 
 
 @pytest.mark.parametrize("length", [0, 100, 2000])

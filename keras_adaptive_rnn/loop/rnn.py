@@ -10,7 +10,7 @@ from keras import ops, tree
 
 from keras_adaptive_rnn import _arguments, engine
 from keras_adaptive_rnn._export import export
-from keras_adaptive_rnn._keras import get_mask, let_masks_through, shares_objects
+from keras_adaptive_rnn._keras import enclosing_layers, get_mask, let_masks_through, shares_objects
 from keras_adaptive_rnn._types import Regularizer, Tensor
 from keras_adaptive_rnn.cells.bases.any_cell import as_list, check_is_cell
 from keras_adaptive_rnn.cells.bases.cell import Cell
@@ -39,6 +39,18 @@ class _OwnConfig:
         if isinstance(cell, dict):
             cell = keras.saving.deserialize_keras_object(cell, custom_objects=custom_objects)
         return cls(**{**config, "cell": cell})
+
+
+def _padding_recipe(sequences):
+    """Returns the lines that turn a list `x` of sequences of unequal lengths into a padded `x` and its `mask`."""
+    is_list = isinstance(sequences, (list, tuple)) or getattr(sequences, "dtype", None) == object
+    if not is_list or len({len(each) for each in sequences if hasattr(each, "__len__")}) < 2:
+        return None
+    return [
+        "lengths = [len(each) for each in x]",
+        "x = keras.utils.pad_sequences(x, padding='post', dtype='float32')",
+        "mask = keras.ops.arange(x.shape[1]) < keras.ops.reshape(lengths, (-1, 1))",
+    ]
 
 
 @export
@@ -213,6 +225,12 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
         # A cell from elsewhere may read more than vectors.
         if len(shape) == 3 or (len(shape) > 3 and not isinstance(self.cell, Cell)):
             return
+        around = [layer for layer in enclosing_layers() if layer is not self][-1:]
+        if len(shape) == 2 and isinstance(*around or [None], (keras.layers.RNN, keras.layers.StackedRNNCells)):
+            raise ValueError(
+                f"`keras.layers.{type(around[0]).__name__}` takes cells, and `{type(self).__name__}` is a layer, which "
+                f"runs its cell over a sequence. Use `{self!r}` itself, or `keras.layers.RNN({self.cell!r})`."
+            )
         hint = ""
         if len(shape) == 2:
             hint = (
@@ -277,13 +295,19 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
     # The run over a sequence.
 
     def __call__(self, sequences, *args, **kwargs):
-        recipe = engine.padding_recipe(sequences)
+        recipe = engine.padding_recipe(sequences) or _padding_recipe(sequences)
         if recipe or "lengths" in kwargs:
             recipe = recipe or ["mask = keras.ops.arange(x.shape[1]) < keras.ops.reshape(lengths, (-1, 1))"]
             raise TypeError(
                 f"Layer '{self.name}' expected a tensor (batch, time, features), and a mask if lengths are unequal. "
                 f"Received: {'`lengths`' if 'lengths' in kwargs else type(sequences).__name__}. To pad and mask:\n\n"
                 + "".join(f"    {line}\n" for line in [*recipe, "layer(x, mask=mask)"])
+            )
+        if isinstance(sequences, (list, tuple)):
+            raise TypeError(
+                f"Layer '{self.name}' expected a tensor (batch, time, features); initial states are the argument "
+                f"`initial_state`. Received: a {type(sequences).__name__} of {len(sequences)}, of which "
+                "`numpy.asarray(x)` makes a tensor if all have one shape"
             )
         shape = getattr(sequences, "shape", None)
         # TensorFlow does not know every rank while it traces.

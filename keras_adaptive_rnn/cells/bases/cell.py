@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_adaptive_rnn import _arguments, _run, engine
+from keras_adaptive_rnn._export import PUBLIC
 from keras_adaptive_rnn._keras import DropoutRNNCell, flatten_layers
 from keras_adaptive_rnn._types import Initializer
 from keras_adaptive_rnn.cells.bases.noise import uniform
@@ -96,9 +97,43 @@ class Cell(_arguments.DeclaredArguments, DropoutRNNCell, keras.layers.Layer):
     def step(self, projected, states, run):
         raise NotImplementedError
 
-    def call(self, inputs, states, training=False):
+    def __call__(self, inputs, states=None, *args, **kwargs):
+        self._check_step(inputs, states)
+        return super().__call__(inputs, states, *args, **kwargs)
+
+    def call(self, inputs, states=None, training=False):
+        if states is None:  # `keras.layers.TimeDistributed` calls `call`.
+            self._check_step(inputs, states)
         run = _run.current(bool(training))
         return self.step(self.project(inputs, run), states, run)
+
+    def _check_step(self, inputs, states):
+        """Raises an error unless `inputs` and `states` are those of a single step."""
+        shape, sizes = _known_shape(inputs), list(self.state_size)
+        if shape is not None and len(shape) != 2:
+            needed, received = "from inputs (batch, features)", f"inputs of shape {shape}"
+        else:
+            listed = states if isinstance(states, (list, tuple)) else [states]
+            shapes = [_known_shape(state) for state in listed]
+            fits = len(shapes) == len(sizes) and all(
+                hasattr(state, "shape") and (shape is None or shape[-1:] in ((size,), (None,)))
+                for state, shape, size in zip(listed, shapes, sizes, strict=True)
+            )
+            if fits and listed is states:
+                return
+            needed = f"and needs `states`, a list of tensors (batch, size), here of sizes {sizes}"
+            received = f"states={None if states is None else f'{type(states).__name__} of shapes {shapes}'}"
+        raise ValueError(
+            f"`{type(self).__name__}` makes a single step, {needed}. {self._for_sequences()} Received: {received}"
+        )
+
+    def _for_sequences(self):
+        """Returns a sentence about what runs the cell over a sequence."""
+        name, own = type(self).__name__, repr(self)
+        layer = name.removesuffix("Cell")
+        has_layer = type(self) in PUBLIC and layer != name and layer in [cls.__name__ for cls in PUBLIC]
+        named = f"`{layer}{own.removeprefix(name)}` or " if has_layer else ""
+        return f"For sequences, use {named}`keras_adaptive_rnn.RNN({own})`."
 
     def sequence_loss(self, emitted, counted):
         """Returns what the decisions of each sequence add to the loss, `[batch]`. Called if `adds_loss`.
@@ -129,12 +164,16 @@ class Cell(_arguments.DeclaredArguments, DropoutRNNCell, keras.layers.Layer):
                 if self.memory_states[k]
             ]
 
-    def _set_input_size(self, input_shape):
+    def check_input_shape(self, input_shape):
+        """Raises an error unless the inputs of a step have this shape."""
         if len(input_shape) != 2 or input_shape[-1] is None:
             raise ValueError(
                 f"{type(self).__name__} takes inputs of shape (batch, features) with known features. "
                 f"Received: input_shape={tuple(input_shape)}"
             )
+
+    def _set_input_size(self, input_shape):
+        self.check_input_shape(input_shape)
         self.input_size = input_shape[-1]
         self.input_spec = keras.layers.InputSpec(ndim=2, axes={-1: self.input_size})
 
@@ -221,6 +260,17 @@ class Cell(_arguments.DeclaredArguments, DropoutRNNCell, keras.layers.Layer):
 
     # States and config.
 
+    @classmethod
+    def from_config(cls, config, *args, **kwargs):
+        if isinstance(config, dict) and "go_backwards" in config:
+            # What `keras.layers.Bidirectional` adds to the config of its layer.
+            cell = super().from_config({name: value for name, value in config.items() if name != "go_backwards"})
+            raise ValueError(
+                f"`keras.layers.Bidirectional` takes a layer, and `{cls.__name__}` is a cell, which makes a single "
+                f"step. {cell._for_sequences()}"
+            )
+        return super().from_config(config, *args, **kwargs)
+
     @property
     def memory_states(self):
         """For each state, whether it is memory. The others are bookkeeping, such as a step count."""
@@ -241,3 +291,9 @@ class Cell(_arguments.DeclaredArguments, DropoutRNNCell, keras.layers.Layer):
     def has_trainable_initial_state(self):
         """Whether any part of the initial state is trained, here or in a cell inside this one."""
         return self.trainable_initial_state
+
+
+def _known_shape(tensor):
+    """Returns the shape of a tensor as a tuple, or `None` if there is none; TensorFlow may not know it in a graph."""
+    shape = getattr(tensor, "shape", None)
+    return None if shape is None or getattr(shape, "rank", len) is None else tuple(shape)

@@ -25,6 +25,7 @@ class ContainerCell(Cell):
 
     def build_inner(self, cell, input_shape):
         """Builds an inner cell unless it is built already, or is no layer."""
+        self.check_input_shape(input_shape)
         if not getattr(cell, "built", True):
             cell.build(input_shape)
 
