@@ -1,13 +1,29 @@
-"""The types of public arguments."""
+"""The types of public arguments, each of which signatures and `help` show by its name."""
 
+import typing
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import keras
 
-Activation = str | Callable[..., Any] | None
-Initializer = str | dict | keras.initializers.Initializer | None
-Regularizer = str | dict | keras.regularizers.Regularizer | None
-Constraint = str | dict | keras.constraints.Constraint | None
+if TYPE_CHECKING:
+    from typing_extensions import TypeAliasType
+else:
+
+    class TypeAliasType:
+        """What `typing.TypeAliasType` is, which Python 3.11 lacks: a type with a name, shown by it."""
+
+        def __init__(self, name, value):
+            self.__name__, self.__value__, self.__module__ = name, value, __name__
+
+        def __repr__(self):
+            return self.__name__
+
+    TypeAliasType = getattr(typing, "TypeAliasType", TypeAliasType)
+
+Activation = TypeAliasType("Activation", str | Callable[..., Any] | None)
+Initializer = TypeAliasType("Initializer", str | dict | keras.initializers.Initializer | None)
+Regularizer = TypeAliasType("Regularizer", str | dict | keras.regularizers.Regularizer | None)
+Constraint = TypeAliasType("Constraint", str | dict | keras.constraints.Constraint | None)
 # A backend tensor or an array.
 Tensor = Any
