@@ -2,6 +2,9 @@
 
 import importlib
 
+# Before all that is imported, as a command shows it before Keras is.
+__version__ = "0.1.0"
+
 from keras_adaptive_rnn import _backend, _commands
 
 _commands.check_before_keras()
@@ -26,13 +29,12 @@ from keras_adaptive_rnn import (
     probing,
     testing,
 )
+from keras_adaptive_rnn._export import directory
 from keras_adaptive_rnn.cells import *
 from keras_adaptive_rnn.comparison import compare
 from keras_adaptive_rnn.layers import *
 from keras_adaptive_rnn.one_step import export_step, step_model
 from keras_adaptive_rnn.probing import probe
-
-__version__ = "0.1.0"
 
 __all__ = [
     "activations",
@@ -57,6 +59,7 @@ __all__ = [
     "testing",
 ]
 __all__ += layers.__all__
+__dir__ = directory(__all__, "__version__")
 
 
 def __getattr__(name):

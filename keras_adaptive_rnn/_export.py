@@ -1,5 +1,6 @@
 """The decorator that makes a class public: it registers it for saving and lists it among the public names."""
 
+from collections.abc import Callable
 from typing import Any
 
 import keras
@@ -23,3 +24,8 @@ def export(cls):
 def exported(namespace: dict[str, Any]) -> list[str]:
     """Returns the names of the public classes in a namespace: `__all__ = exported(globals())`."""
     return sorted(name for name, value in namespace.items() if isinstance(value, type) and value in PUBLIC)
+
+
+def directory(names: list[str], *more: str) -> Callable[[], list[str]]:
+    """Returns what shows these names where Python lists those of a module: `__dir__ = directory(__all__)`."""
+    return lambda: sorted([*names, *more])

@@ -1,4 +1,4 @@
-"""What PyTorch, TensorFlow Addons, haste and older versions of Keras call an argument, and what takes its place here."""
+"""What PyTorch, TensorFlow Addons, haste and older versions of Keras call an argument, and what takes its place."""
 
 # For each name, what takes its place: arguments, the first that the class has, or else a sentence, which may name
 # `{cls}`, the class, `{value}`, what came, `{units}`, and `{layer}`, a layer around what the class makes.

@@ -6,9 +6,11 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_adaptive_rnn._export import directory
 from keras_adaptive_rnn._types import Activation, Tensor
 
 __all__ = ["belu", "bipolar", "bleaky_relu", "brelu", "crelu", "get", "min_rnn", "oplu", "serialize"]
+__dir__ = directory(__all__)
 
 _register = keras.saving.register_keras_serializable(package="keras_adaptive_rnn")
 

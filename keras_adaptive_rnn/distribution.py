@@ -3,6 +3,10 @@
 import keras
 
 from keras_adaptive_rnn._arguments import DeclaredArguments
+from keras_adaptive_rnn._export import directory
+
+__all__ = ["layout_map"]
+__dir__ = directory(__all__)
 
 # Those of Keras's cells, as others have them in `divided_weights`.
 KERAS_WEIGHTS = {r"(lstm|gru|simple_rnn)_cell(_\d+)?/(recurrent_)?kernel": 1}

@@ -11,11 +11,13 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._documentation import document
+from keras_adaptive_rnn._export import directory
 from keras_adaptive_rnn._keras import in_stateless_scope
 from keras_adaptive_rnn._seeds import fold_in, resolve_seed
 from keras_adaptive_rnn._types import Initializer
 
 __all__ = ["MirroredOrthogonal", "NearIdentity", "SemiOrthogonal", "UnitVariance", "get"]
+__dir__ = directory(__all__)
 
 _register = keras.saving.register_keras_serializable(package="keras_adaptive_rnn")
 

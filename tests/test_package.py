@@ -10,6 +10,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import typing
 import zipfile
 
 import keras
@@ -38,6 +39,7 @@ NAMESPACES = (
     kar.optimizers,
     kar.probing,
 )
+OTHER_NAMESPACES = kar.activations, kar.callbacks, kar.distribution, kar.initializers, kar.testing
 # Tests define and register cells of their own.
 PUBLIC = [cls for cls in _export.PUBLIC if cls.__module__.startswith("keras_adaptive_rnn.")]
 
@@ -250,6 +252,30 @@ def test_a_public_class_has_a_docstring(cls):
     # A cell names its paper; a layer or a map may name the class that does.
     reference = r"\nReference: .*\(\d{4}\)" if issubclass(cls, Cell) else r"\(\d{4}\)|`keras(_adaptive_rnn)?\.\w"
     assert re.search(reference, text, flags=re.DOTALL)
+
+
+def test_signatures_show_types_by_their_names():
+    signature = str(inspect.signature(kar.Mogrifier))
+    assert "kernel_initializer: Initializer = 'glorot_uniform'" in signature
+    assert "keras.src" not in signature
+    for cls in PUBLIC:
+        inits = [vars(base)["__init__"] for base in cls.__mro__[:-1] if "__init__" in vars(base)]
+        assert all(isinstance(typing.get_type_hints(init), dict) for init in inits)
+    hints = typing.get_type_hints(kar.maps.LowRank.__init__)
+    assert keras.initializers.Initializer in typing.get_args(hints["diagonal_initializer"].__value__)
+
+
+@pytest.mark.parametrize("namespace", [*NAMESPACES, *OTHER_NAMESPACES], ids=lambda module: module.__name__)
+def test_dir_shows_the_public_names_alone(namespace):
+    shown = set(dir(namespace))
+    assert set(namespace.__all__) <= shown
+    assert not {"Any", "engine", "exported", "importlib", "keras", "loop", "np", "ops", "recurrent"} & shown
+    assert all(hasattr(namespace, name) for name in shown)
+
+
+def test_dir_shows_the_rooms_and_what_cells_are_derived_from():
+    assert {"Mogrifier", "callbacks", "cells", "compare", "layers", "__version__"} <= set(dir(kar))
+    assert {"Cell", "GatedCell", "Run"} <= set(dir(kar.cells))
 
 
 def test_the_initializers_by_name_are_public():

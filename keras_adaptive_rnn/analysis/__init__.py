@@ -3,6 +3,7 @@
 The plots, `plot_*`, need matplotlib: `pip install "keras_adaptive_rnn[plot]"`.
 """
 
+from keras_adaptive_rnn._export import directory
 from keras_adaptive_rnn.analysis.adaptation import adaptation_spectrum, adapted_matrices
 from keras_adaptive_rnn.analysis.artifacts import (
     PartialInputProbe,
@@ -71,3 +72,4 @@ __all__ = [
     "token_label_pmi",
     "trace",
 ]
+__dir__ = directory(__all__)

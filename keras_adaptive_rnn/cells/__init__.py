@@ -4,7 +4,7 @@ Base classes for cells of your own are here too: `Cell`, `GatedCell`, `LinearCel
 `WrapperCell` and `CoreWrapperCell`, and the `Run` that their steps get.
 """
 
-from keras_adaptive_rnn._export import exported
+from keras_adaptive_rnn._export import directory, exported
 from keras_adaptive_rnn._run import Run as Run
 from keras_adaptive_rnn.cells.adaptive import AdaptiveLSTMCell, AdaptiveRNNCell
 from keras_adaptive_rnn.cells.adaptive_linear import AdaptiveLinearCell
@@ -46,3 +46,6 @@ from keras_adaptive_rnn.cells.xlstm import MLSTMCell, SLSTMCell
 from keras_adaptive_rnn.cells.zoneout import ZoneoutCell
 
 __all__ = exported(globals())
+__dir__ = directory(
+    __all__, "Cell", "CoreWrapperCell", "GatedCell", "LinearCell", "MatrixMemoryCell", "Run", "WrapperCell"
+)

@@ -1,5 +1,6 @@
 """Evaluation of recurrent language models: perplexity, Monte Carlo dropout, dynamic evaluation, and beam search."""
 
+from keras_adaptive_rnn._export import directory
 from keras_adaptive_rnn.evaluation.batch_size import with_batch_size
 from keras_adaptive_rnn.evaluation.beam import CopyPenalty, Hypothesis, beam_search
 from keras_adaptive_rnn.evaluation.dynamic import GradientStatistics, dynamic_evaluate, gradient_statistics
@@ -20,3 +21,4 @@ __all__ = [
     "tune_temperature",
     "with_batch_size",
 ]
+__dir__ = directory(__all__)

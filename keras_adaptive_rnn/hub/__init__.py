@@ -8,6 +8,7 @@ except ImportError as error:
         name="keras_hub",
     ) from error
 
+from keras_adaptive_rnn._export import directory
 from keras_adaptive_rnn.hub.backbone import RecurrentBackbone
 from keras_adaptive_rnn.hub.causal_lm import RecurrentCausalLM
 from keras_adaptive_rnn.hub.preprocessor import RecurrentCausalLMPreprocessor, RecurrentTextClassifierPreprocessor
@@ -28,3 +29,4 @@ __all__ = [
     "upload_preset",
     "write_tokens",
 ]
+__dir__ = directory(__all__)

@@ -1,6 +1,6 @@
 """Layers and cells, as in `keras.layers`."""
 
-from keras_adaptive_rnn._export import exported
+from keras_adaptive_rnn._export import directory, exported
 from keras_adaptive_rnn.cells import *
 from keras_adaptive_rnn.layers.activation_regularization import ActivationRegularization
 from keras_adaptive_rnn.layers.adaptive_dense import AdaptiveDense
@@ -18,3 +18,4 @@ from keras_adaptive_rnn.layers.tied_embedding import TiedEmbedding
 from keras_adaptive_rnn.loop.rnn import RNN
 
 __all__ = exported(globals())
+__dir__ = directory(__all__)

@@ -43,7 +43,7 @@ class _OwnConfig:
 
 def _padding_recipe(sequences):
     """Returns the lines that turn a list `x` of sequences of unequal lengths into a padded `x` and its `mask`."""
-    is_list = isinstance(sequences, (list, tuple)) or getattr(sequences, "dtype", None) == object
+    is_list = isinstance(sequences, (list, tuple)) or str(getattr(sequences, "dtype", "")) == "object"
     if not is_list or len({len(each) for each in sequences if hasattr(each, "__len__")}) < 2:
         return None
     return [

@@ -2,6 +2,7 @@
 
 import keras
 
+from keras_adaptive_rnn._export import directory
 from keras_adaptive_rnn.maps.base import LinearMap
 from keras_adaptive_rnn.maps.bias import Bias, no_bias
 from keras_adaptive_rnn.maps.block_diagonal import BlockDiagonal
@@ -9,6 +10,7 @@ from keras_adaptive_rnn.maps.full import DropConnect, Full
 from keras_adaptive_rnn.maps.low_rank import LowRank
 
 __all__ = ["Bias", "BlockDiagonal", "DropConnect", "Full", "LinearMap", "LowRank", "get", "no_bias"]
+__dir__ = directory(__all__)
 
 
 def get(identifier: str | dict | LinearMap) -> LinearMap:
