@@ -1,8 +1,9 @@
-"""Says that the backend of Keras is missing, before Keras is imported and names only a module that it did not find.
+"""Says that the backend of Keras is missing or misspelt, before Keras is imported and names only a missing module.
 
 A command of this package runs on an installed backend instead, unless `KERAS_BACKEND` names the missing one.
 """
 
+import difflib
 import importlib.util
 import json
 import os
@@ -10,6 +11,9 @@ import re
 import sys
 
 NAMES = {"jax": "JAX", "tensorflow": "TensorFlow", "torch": "PyTorch"}
+KNOWN = (*NAMES, "numpy", "openvino")
+# What else they are called, in small letters.
+CALLED = {**{name: name for name in KNOWN}, "pytorch": "torch", "tf": "tensorflow", "np": "numpy"}
 VARIABLE = "KERAS_BACKEND"
 
 
@@ -18,11 +22,18 @@ def check():
 
     Raises:
         ImportError: The backend that Keras is about to import is not installed.
+        ValueError: Keras has no backend of this name.
     """
     if "keras" in sys.modules:
         return
     backend, chosen_by = configured()
-    # Keras knows more backends than this package, and says itself that a name is none of them.
+    if backend not in KNOWN:
+        near = difflib.get_close_matches(str(backend).strip().lower(), CALLED, n=1)
+        hint = f'did you mean "{CALLED[near[0]]}"?' if near else f"choose one of {', '.join(KNOWN)}."
+        unknown = f"{backend!r}, {chosen_by}, is not the name of a backend: {hint}"
+        if is_command():
+            sys.exit(f"error: {unknown}")
+        raise ValueError(unknown)
     if backend not in NAMES or is_installed(backend):
         return
     installed = [name for name in NAMES if is_installed(name)]
@@ -44,7 +55,9 @@ def configured():
     path = os.path.expanduser(os.path.join(folder, "keras.json"))
     try:
         with open(path) as file:
-            return json.load(file)["backend"], f"the backend in {path}"
+            return json.load(file)[
+                "backend"
+            ], f"the backend in {path}, a file that Keras writes when it is first imported"
     except (OSError, ValueError, KeyError, TypeError):
         # Keras, too, takes its default where there is no such file, or one that says nothing.
         return "tensorflow", "the default backend of Keras"

@@ -1,10 +1,20 @@
 """The commands of `python -m`, and what they say before Keras and its backend are imported, which takes seconds."""
 
 import importlib
+import importlib.metadata
 import os
+import platform
 import sys
 
-from keras_adaptive_rnn import _command_line, _compare_options, _hub_options, _predict_options, _probe_options
+from keras_adaptive_rnn import (
+    __version__,
+    _backend,
+    _command_line,
+    _compare_options,
+    _hub_options,
+    _predict_options,
+    _probe_options,
+)
 
 OPTIONS = {"compare": _compare_options, "predict": _predict_options, "probe": _probe_options}
 TEXT = """\
@@ -29,7 +39,8 @@ Language models, from a text file to a preset of KerasHub (needs `pip install "k
   score PRESET  judge it by another text
   tokens TEXT   tokenize a large text once, into a file that training reads from the disk
 
-`python -m keras_adaptive_rnn.hub COMMAND --help` lists the options. The variable KERAS_BACKEND chooses jax, tensorflow
+`python -m keras_adaptive_rnn.hub COMMAND --help` lists the options, and `python -m keras_adaptive_rnn --version` shows
+which versions run. The variable KERAS_BACKEND chooses jax, tensorflow
 or torch.
 """
 
@@ -50,10 +61,29 @@ def check_before_keras():
     """Ends the process if it runs a command that only shows a text, or that cannot begin."""
     if found := command():
         module, arguments = found
+        if arguments[:1] == ["--version"]:
+            print(versions())
+            sys.exit()
         if module == "keras_adaptive_rnn.hub":
             _hub_options.check_command(arguments)
         else:
             chosen(arguments).parse(arguments[1:])
+
+
+def versions():
+    """Returns the versions of this package and of what it runs on, one a line."""
+
+    def version(name):
+        try:
+            return importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            return "(not found)"
+
+    backend, chosen_by = _backend.configured()
+    return (
+        f"keras_adaptive_rnn {__version__}\nKeras {version('keras')}\n"
+        f"{_backend.NAMES.get(backend, backend)} {version(backend)}, {chosen_by}\nPython {platform.python_version()}"
+    )
 
 
 def import_keras():
@@ -69,6 +99,10 @@ def chosen(arguments):
     """Returns the options of the command that is named, or shows the commands and ends the process."""
     if arguments and arguments[0] in OPTIONS:
         return OPTIONS[arguments[0]]
+    if arguments[:1] == ["hub"]:
+        sys.exit(
+            f"error: this is a command of its own: {' '.join(['python -m keras_adaptive_rnn.hub', *arguments[1:]])}"
+        )
     print(TEXT, end="")
     if arguments and arguments[0] not in ("-h", "--help"):
         sys.exit(f"\nerror: there is no command {arguments[0]}")

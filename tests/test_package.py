@@ -7,6 +7,7 @@ import inspect
 import json
 import os
 import pathlib
+import platform
 import re
 import subprocess
 import sys
@@ -166,7 +167,7 @@ def test_a_command_runs_on_another_backend_than_a_file_names(tmp_path):
     config = json.dumps({"backend": missing})
     done = run_without(tmp_path, OTHERS[HERE], COMMANDS["compare"][0], config=config)
     assert done.returncode == 1
-    assert "keras.json, is not installed: running on" in done.stderr
+    assert "keras.json, a file that Keras writes when it is first imported, is not installed: running on" in done.stderr
 
 
 def test_a_command_does_not_run_on_another_backend_than_the_variable_names(tmp_path):
@@ -197,6 +198,49 @@ def test_an_import_says_that_the_backend_is_missing(config, tmp_path):
     assert "optree" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("backend", "hint"),
+    [
+        ("pytorch", 'did you mean "torch"?'),
+        ("tf", 'did you mean "tensorflow"?'),
+        ("Torch", 'did you mean "torch"?'),
+        ("JAX", 'did you mean "jax"?'),
+        ("something", "choose one of jax, tensorflow, torch, numpy, openvino"),
+    ],
+)
+@in_turns
+def test_a_misspelt_backend_is_told_the_nearest(backend, hint, tmp_path):
+    done = run_without(tmp_path, [], SHOW, backend=backend)
+    assert done.returncode == 1
+    assert "Unable to import backend" not in done.stderr
+    *_, last = done.stderr.strip().splitlines()
+    assert last.startswith(f"ValueError: '{backend}', which KERAS_BACKEND names, is not the name of a backend: {hint}")
+
+
+@in_turns
+def test_a_misspelt_backend_in_the_file_of_keras_ends_a_command(tmp_path):
+    done = run_without(tmp_path, [], COMMANDS["compare"][0], config='{"backend": "pytorch"}')
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert done.stderr.startswith("error: 'pytorch', the backend in ")
+    assert 'did you mean "torch"?' in done.stderr
+
+
+@pytest.mark.parametrize("module", ["keras_adaptive_rnn", "keras_adaptive_rnn.hub"])
+@in_turns
+def test_a_command_shows_versions_without_keras(module, tmp_path):
+    done = run_without(tmp_path, BACKENDS, ["-X", "importtime", "-m", module, "--version"], backend=HERE)
+    name = {"jax": "JAX", "tensorflow": "TensorFlow", "torch": "PyTorch"}[HERE]
+    versions = {line.split()[0]: line.split()[1].rstrip(",") for line in done.stdout.splitlines()}
+    assert done.returncode == 0
+    assert versions == {
+        "keras_adaptive_rnn": kar.__version__,
+        "Keras": importlib.metadata.version("keras"),
+        name: importlib.metadata.version(HERE),
+        "Python": platform.python_version(),
+    }
+    assert not re.search(r"\| +keras$", done.stderr, flags=re.MULTILINE)
+
+
 @in_turns
 def test_an_import_leaves_an_installed_backend_alone(tmp_path):
     done = run_without(tmp_path, OTHERS[HERE], SHOW, backend=HERE)
@@ -204,7 +248,7 @@ def test_an_import_leaves_an_installed_backend_alone(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["compare", "--help"], ["probe", "--help"], ["train"], ["compare", "--minutes"]]
+    "arguments", [[], ["compare", "--help"], ["probe", "--help"], ["train"], ["hub", "train"], ["compare", "--minutes"]]
 )
 @in_turns
 def test_what_a_command_can_say_without_keras_needs_no_backend(arguments, tmp_path):
@@ -215,6 +259,8 @@ def test_what_a_command_can_say_without_keras_needs_no_backend(arguments, tmp_pa
         "--minutes": (2, "expected one argument"),
     }
     code, text = says.get(arguments[-1] if arguments else "--help")
+    if arguments[:1] == ["hub"]:
+        text = "error: this is a command of its own: python -m keras_adaptive_rnn.hub train\n"
     assert done.returncode == code
     assert text in done.stdout + done.stderr
     assert "Warning" not in done.stderr
