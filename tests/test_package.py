@@ -353,6 +353,29 @@ def test_what_names_the_version_names_this_one(file, line):
     assert line.format(kar.__version__) in (ROOT / file).read_text(encoding="utf-8")
 
 
+def test_the_table_of_versions_is_that_of_what_is_tested():
+    page = ROOT / "docs" / "versions.md"
+    if not page.exists():
+        pytest.skip("the docs are not part of the source distribution")
+    rows = re.findall(r"^\| (\w+) \| ([\d.]+) \| ([\d.]+) \|$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    oldest, newest = ({name.lower(): row[k] for name, *row in rows} for k in (0, 1))
+    pythons = re.findall(r"Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    (in_makefile,) = re.findall(
+        r"^OLDEST := (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
+    pinned = dict(line.split("==") for line in in_makefile.split())
+    constrained = dict(re.findall(r"^(\w+)==(\S+)$", (ROOT / "constraints.txt").read_text("utf-8"), flags=re.MULTILINE))
+    names = {"keras": "keras", "jax": "jax", "tensorflow": "tensorflow", "pytorch": "torch"}
+    assert oldest == {"python": pythons[0], **{name: pinned[package] for name, package in names.items()}}
+    assert newest == {"python": pythons[-1], **{name: constrained[package] for name, package in names.items()}}
+    assert workflow("ci")[1]["jobs"]["test"]["strategy"]["matrix"]["python"] == pythons
+    bounds = [
+        line for line in importlib.metadata.requires("keras_adaptive_rnn") if line.startswith(tuple(names.values()))
+    ]
+    lower = {match[1]: match[2] for line in bounds if (match := re.match(r"(\w+)\b(?!-).*?>=([\d.]+)", line))}
+    assert all(f"{pinned[name]}.".startswith(f"{lower[name]}.") for name in names.values())
+
+
 def test_the_conda_recipe_needs_what_the_package_needs():
     recipe = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
     needed = [line for line in importlib.metadata.requires("keras_adaptive_rnn") if "extra ==" not in line]
