@@ -553,7 +553,7 @@ def mlstm(w, x, states, heads, exponential=False):
     return h, [h, C, n, m]
 
 
-def gated_delta_net(w, x, states, heads, negative=False):
+def gated_delta_net(w, x, states, heads, negative=False, query_scale=1.0, epsilon=1e-5):
     """Head by head, with the matrix that multiplies the memory written out."""
     _, S = states
     size = round(np.sqrt(S.shape[1] // heads))
@@ -575,8 +575,8 @@ def gated_delta_net(w, x, states, heads, negative=False):
             cells = slice(head * size**2, (head + 1) * size**2)
             before = S[row, cells].reshape(size, size)
             after = alpha * (np.eye(size) - beta * np.outer(k, k)) @ before + beta * np.outer(k, v)
-            read = q @ after
-            h[row, part] = g * read / np.sqrt(np.mean(read**2) + 1e-6) * w["gain"]
+            read = query_scale * q @ after
+            h[row, part] = g * read / np.sqrt(np.mean(read**2) + epsilon) * w["gain"]
             S[row, cells] = after.ravel()
     return h, [h, S]
 

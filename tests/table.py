@@ -418,6 +418,10 @@ CELL_ROWS = {
                 lambda: kar.GatedDeltaNetCell(4, num_heads=2, negative_eigenvalues=True, use_bias=True),
                 partial(ref.gated_delta_net, heads=2, negative=True),
             ),
+            "scaled": (
+                lambda: kar.GatedDeltaNetCell(4, num_heads=1, query_scale=0.25, epsilon=1e-3),
+                partial(ref.gated_delta_net, heads=1, query_scale=0.25, epsilon=1e-3),
+            ),
         },
     ),
     "multiplicative_lstm": Row(

@@ -119,7 +119,7 @@ class MLSTMCell(MatrixMemoryCell):
 
     for each head of $d$ units, whose gates $i_t, f_t$ are numbers. The states hold $C$ and $n$ divided by $\exp(m_t)$,
     where $m_t = \max(\log f_t + m_{t-1}, \log i_t, 0)$, so that no exponential overflows; $h$ is the same. So divided,
-    the denominator is at least $10^{-6}$, which the authors' code adds to it.
+    the denominator is at least $10^{-6}$. The authors' code adds `epsilon=1e-6` to it, which the paper does not.
 
     Nothing depends on $h_{t-1}$: `keras_adaptive_rnn.layers.RNN` computes what the gates are at all steps at once, and
     the memory in chunks of 64 steps, a few matrix products each (`schedule="scan"`).
@@ -132,6 +132,8 @@ class MLSTMCell(MatrixMemoryCell):
         units: Positive integer, dimensionality of the output space, a multiple of `num_heads`.
         num_heads: Positive integer, the number of heads. Defaults to `4`.
         forget_gate: Form of the forget gate, `"sigmoid"` (default) or `"exponential"`.
+        epsilon: Non-negative number that is added to the denominator, divided as above. Defaults to `0.0`, as in the
+            paper.
         **kwargs: As in `keras_adaptive_rnn.cells.LinearCell`. What is said of $W$ and $b$ holds for the gates, too,
             except for `kernel_map`.
 
@@ -168,10 +170,12 @@ class MLSTMCell(MatrixMemoryCell):
         *,
         num_heads: int = 4,
         forget_gate: str = "sigmoid",
+        epsilon: float = 0.0,
         **kwargs,
     ):
         super().__init__(units, num_heads=num_heads, **kwargs)
         self.forget_gate = _arguments.choice("forget_gate", forget_gate, FORGET_GATES)
+        self.epsilon = _arguments.number("epsilon", epsilon, minimum=0)
 
     @property
     def memory_shapes(self):
@@ -200,7 +204,7 @@ class MLSTMCell(MatrixMemoryCell):
         f, i = ops.exp(kept - m)[..., None], ops.exp(i - m)[..., None]
         c = f[..., None] * c + (i * k)[..., :, None] * v[..., None, :]
         n = f * n + i * k
-        return _normalized(plain_matmul(q[..., None, :], c)[..., 0, :], ops.sum(q * n, axis=-1), m), [c, n, m]
+        return self._normalized(plain_matmul(q[..., None, :], c)[..., 0, :], ops.sum(q * n, axis=-1), m), [c, n, m]
 
     def recur_chunk(self, coefficients, memories, pieces):
         q, k, v, i, log_f = coefficients
@@ -223,7 +227,16 @@ class MLSTMCell(MatrixMemoryCell):
         c, n, _ = pieces.last_start(memories)
         c = last[..., None] * c + plain_matmul(ops.swapaxes(written, -1, -2), v)
         n = last * n + ops.sum(written, axis=-2)
-        return _normalized(read, normalizer, m), [c, n, m[..., -1]]
+        return self._normalized(read, normalizer, m), [c, n, m[..., -1]]
+
+    def _normalized(self, read, normalizer, m):
+        wide, normalizer, m = map(precise, (read, normalizer, m))
+        least = max(LEAST - self.epsilon, 0)
+        least = least + ops.relu(ops.exp(-m) - least)
+        denominator = least + ops.relu(ops.abs(normalizer) - least)
+        if self.epsilon:
+            denominator = denominator + self.epsilon
+        return ops.cast(wide / denominator[..., None], read.dtype)
 
     def read_out(self, h, o, run):
         return o * h
@@ -237,9 +250,3 @@ class Spaced(keras.initializers.Initializer):
 
     def __call__(self, shape, dtype=None):
         return ops.cast(ops.convert_to_tensor(np.linspace(self.first, self.last, *shape, dtype="float32")), dtype)
-
-
-def _normalized(read, normalizer, m):
-    wide, normalizer, m = map(precise, (read, normalizer, m))
-    least = LEAST + ops.relu(ops.exp(-m) - LEAST)
-    return ops.cast(wide / (least + ops.relu(ops.abs(normalizer) - least))[..., None], read.dtype)

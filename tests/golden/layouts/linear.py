@@ -18,7 +18,7 @@ def mlstm(data, config):
         biases = [read.unknown(kernel.shape[-1:]), join(read(f"b_{gate}") for gate in "if")]
         return [kernel, gates, *biases]
 
-    cell = kar.MLSTMCell(data["w.W_q"].shape[1], num_heads=config["heads"])
+    cell = kar.MLSTMCell(data["w.W_q"].shape[1], num_heads=config["heads"], epsilon=config["epsilon"])
     return golden(data, cell, layout, states=[None, "C", "n", "m"])
 
 
@@ -29,7 +29,8 @@ def gated_delta_net(data, config):
         own = [read("A_log"), read("dt_bias"), read("norm")]
         return [*own, join(read(f"W_{gate}") for gate in "qkvg"), join(read(f"w_{gate}") for gate in "ab")]
 
-    cell = kar.GatedDeltaNetCell(data["w.W_q"].shape[1], num_heads=config["heads"])
+    options = {"query_scale": config["query_scale"], "epsilon": config["epsilon"]}
+    cell = kar.GatedDeltaNetCell(data["w.W_q"].shape[1], num_heads=config["heads"], **options)
     return golden(data, cell, layout, states=[None, "S"])
 
 
