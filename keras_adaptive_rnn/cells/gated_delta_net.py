@@ -30,14 +30,15 @@ class GatedDeltaNetCell(MatrixMemoryCell):
       h_t = g_t \odot \mathrm{norm}(s \, q_t S_t)$$
 
     for each head, whose $\alpha_t, \beta_t$ are numbers. $\mathrm{norm}$ divides by the root of the mean square plus
-    $\epsilon$, and multiplies by a gain that all heads share. With `negative_eigenvalues`, $\beta_t$ is twice as large, so that the
-    matrix that multiplies $S_{t-1}$ can reverse a direction, as it must to count modulo two. This is the recurrence of
-    the paper's block, which also has short convolutions before $\mathrm{silu}$ and a linear layer after $h$.
+    $\epsilon$, and multiplies by a gain that all heads share. With `negative_eigenvalues`, $\beta_t$ is twice as large,
+    so that the matrix that multiplies $S_{t-1}$ can reverse a direction, as it must to count modulo two. This is the
+    recurrence of the paper's block, which also has short convolutions before $\mathrm{silu}$ and a linear layer after
+    $h$.
 
     The paper does not scale queries. The authors' package (`fla`) multiplies them by $d^{-1/2}$, where $d$ is the size
-    of a head, and so does Qwen3-Next, whose $\epsilon$ is $10^{-6}$. After the norm this shows only where little is read:
-    at initialization, for normal inputs, outputs differ by a median of 0.1 % with heads of 4 units and 12 % with heads
-    of 64. For the weights of such a model, pass `query_scale=head_size**-0.5`.
+    of a head, and so does Qwen3-Next, whose $\epsilon$ is $10^{-6}$. After the norm this shows only where little is
+    read: at initialization, for normal inputs, outputs differ by a median of 0.1 % with heads of 4 units and 12 % with
+    heads of 64. For the weights of such a model, pass `query_scale=head_size**-0.5`.
 
     Nothing depends on $h_{t-1}$: `keras_adaptive_rnn.layers.RNN` computes the gates of all steps at once, and the
     memory in chunks of 32 steps, a few matrix products each (`schedule="scan"`).
