@@ -45,3 +45,13 @@ def test_it_learns_parity(rng):
     model.fit(*symbols_and_parity(rng, 6400, 12), batch_size=64, epochs=2, verbose=0)
     _, accuracy = model.evaluate(*symbols_and_parity(rng, 500, 24), verbose=0)
     assert accuracy > 0.99
+
+
+def test_its_state_grows_by_a_bias_a_step_with_symbols_and_without_bound_otherwise(rng):
+    layer = kar.ISAN(8, return_sequences=True, seed=0)
+    symbols = np.eye(3, dtype="float32")[rng.integers(0, 3, size=(4, 1000))]
+    norms = np.linalg.norm(ops.convert_to_numpy(layer(symbols)), axis=-1)
+    largest = np.linalg.norm(layer.cell.get_weights()[0], axis=-1).max()
+    assert (norms <= 1.001 * largest * np.arange(1, 1001)).all()
+    outputs = ops.convert_to_numpy(layer(rng.normal(size=(4, 500, 3)).astype("float32")))
+    assert all(200 < np.argmin(np.isfinite(row).all(axis=-1)) < 350 for row in outputs)

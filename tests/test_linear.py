@@ -1,5 +1,7 @@
 """Cells whose state is a linear recurrence run the same step by step and in a scan, and so does their gradient."""
 
+from functools import partial
+
 import keras
 import numpy as np
 import pytest
@@ -182,3 +184,40 @@ def test_gated_delta_net_normalizes_in_half_precision(schedule):
         layers[dtype].set_weights(layers["float32"].get_weights())
     precise, half = (ops.convert_to_numpy(ops.cast(layer(x), "float32")) for layer in layers.values())
     np.testing.assert_allclose(half, precise, atol=0.02 * np.abs(precise).max())
+
+
+# They forget so little that coefficients would be 1 in bfloat16.
+LONG = {
+    "min_gru": partial(kar.MinGRU, 8, bias_initializer=keras.initializers.Constant(-5)),
+    "rg_lru": partial(kar.RGLRU, 8, min_decay=0.999, max_decay=0.9995),
+    "delta": partial(kar.GatedDeltaNet, 64),
+    "mlstm": partial(kar.MLSTM, 8, num_heads=2),
+    "mlstm_exponential": partial(kar.MLSTM, 8, num_heads=2, forget_gate="exponential"),
+}
+
+
+@pytest.mark.parametrize("dtype", ["mixed_float16", "mixed_bfloat16"])
+@pytest.mark.parametrize("name", LONG)
+def test_a_thousand_steps_in_half_precision(name, dtype, rng):
+    x, layers = rng.normal(size=(2, 1000, 3)).astype("float32"), []
+    for policy in ("float32", dtype):
+        layers.append(LONG[name](return_sequences=True, dtype=policy, seed=0))
+        layers[-1].build((None, None, 3))
+    layers[1].set_weights(layers[0].get_weights())
+    precise, half = (ops.convert_to_numpy(ops.cast(layer(x), "float32")) for layer in layers)
+    # Not the mean: the exponential forget gate divides by numbers near zero.
+    assert np.median(np.abs(half - precise)) < 0.02 * np.median(np.abs(precise))
+
+
+@pytest.mark.parametrize("schedule", ["steps", "scan"])
+def test_states_of_an_mlstm_in_half_precision_mean_what_they_meant(schedule, rng):
+    """What they hold is divided by the exponential of a number that is rounded: of the rounded one."""
+    x, states, weights = rng.normal(size=(2, 20, 3)).astype("float32"), [], None
+    for dtype in ("float32", "mixed_bfloat16"):
+        layer = kar.MLSTM(8, num_heads=2, return_state=True, schedule=schedule, dtype=dtype, seed=0)
+        layer.build((None, None, 3))
+        weights = weights or [3.0 * w for w in layer.get_weights()]
+        layer.set_weights(weights)
+        _, _, c, _, m = (ops.convert_to_numpy(ops.cast(state, "float32")) for state in layer(x))
+        states.append(c.reshape(2, 2, -1) * np.exp(m)[..., None])
+    np.testing.assert_allclose(states[1], states[0], atol=0.02 * np.abs(states[0]).max())

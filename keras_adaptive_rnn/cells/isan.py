@@ -15,7 +15,10 @@ class ISANCell(GatedCell):
 
     $$h_t = \sum_k x_{t, k} (h_{t-1} W_k + b_k)$$
 
-    There are no activation functions, so that what each symbol has added to an output can be told exactly.
+    There are no activation functions, so that what each symbol has added to an output can be told exactly. Nothing
+    bounds the state, either. With one-hot inputs and the initial orthogonal maps, it grows by a bias a step at most.
+    Other inputs multiply it: $n$ independent standard normal features, by about $\sqrt n$ a step, which overflows
+    single precision after 220 to 330 steps of 3 features, and after 55 of 27.
 
     A step multiplies by the matrices of all symbols, even if the input is a one-hot vector: it takes
     $\text{inputs} \cdot \text{units}^2$ multiplications, as many as there are weights. This suits characters, not a

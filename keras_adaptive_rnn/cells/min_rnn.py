@@ -4,6 +4,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments, activations
 from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn._precision import precise
 from keras_adaptive_rnn._types import Activation
 from keras_adaptive_rnn.cells.bases.compared import Compared
 from keras_adaptive_rnn.cells.bases.linear import LinearCell
@@ -71,7 +72,7 @@ class MinGRUCell(MinCell):
     compared = Compared("minGRU", lambda units, inputs: 2 * units * (inputs + 1))
 
     def coefficients(self, inputs, run):
-        z, candidate = self.split(self.affine(inputs, run))
+        z, candidate = self.split(precise(self.affine(inputs, run)))
         # Not 1 - sigmoid(z), which loses small numbers.
         return self.mixed(ops.sigmoid(-z), candidate, run)
 
@@ -115,6 +116,6 @@ class MinLSTMCell(MinCell):
     compared = Compared("minLSTM", lambda units, inputs: 3 * units * (inputs + 1))
 
     def coefficients(self, inputs, run):
-        f, i, candidate = self.split(self.affine(inputs, run))
+        f, i, candidate = self.split(precise(self.affine(inputs, run)))
         # f / (f + i) from logarithms, as both gates may be zero in half precision.
         return self.mixed(ops.sigmoid(ops.log_sigmoid(f) - ops.log_sigmoid(i)), candidate, run)

@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments, activations, initializers, maps
 from keras_adaptive_rnn._export import export
+from keras_adaptive_rnn._precision import precise
 from keras_adaptive_rnn.cells.bases.compared import Compared
 from keras_adaptive_rnn.cells.bases.linear import LinearCell
 
@@ -85,14 +86,14 @@ class RGLRUCell(LinearCell):
         if self.use_bias:
             self.gate_bias = self.make_bias(self.units, [self.bias_initializer] * 2, name="gate_bias")
         decays = initializers.Drawn((self.min_decay, self.max_decay), _parameter, self.seed)
-        self.decay = self.add_weight(name="decay", shape=(self.units,), initializer=decays)
+        self.decay = self.add_weight(name="decay", shape=(self.units,), initializer=decays, autocast=False)
 
     def coefficients(self, inputs, run):
         u = self.affine(inputs, run)
-        r, i = ops.split(ops.sigmoid(self.gate_bias(self.gate_map(u, run), run)), 2, axis=-1)
+        r, i = ops.split(ops.sigmoid(precise(self.gate_bias(self.gate_map(u, run), run))), 2, axis=-1)
         run.sow(self, r=r, i=i)
         # 1 - a^2 = (1 + a)^2 t keeps its digits where a is near one.
-        t = activations.tanh(-EXPONENT / 2 * r * ops.log_sigmoid(ops.cast(self.decay, u.dtype)))
+        t = activations.tanh(-EXPONENT / 2 * r * ops.log_sigmoid(ops.cast(self.decay, r.dtype)))
         a = (1 - t) / (1 + t)
         # The gradient of the root is infinite at zero.
-        return a, (1 + a) * ops.sqrt(ops.where(t > LEAST, t, LEAST)) * i * u
+        return a, (1 + a) * ops.sqrt(ops.where(t > LEAST, t, LEAST)) * i * precise(u)

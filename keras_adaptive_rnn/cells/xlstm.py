@@ -6,7 +6,6 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
-from keras_adaptive_rnn._precision import precise
 from keras_adaptive_rnn._products import plain_matmul
 from keras_adaptive_rnn._types import Activation
 from keras_adaptive_rnn.cells.bases.compared import Compared
@@ -121,6 +120,11 @@ class MLSTMCell(MatrixMemoryCell):
     where $m_t = \max(\log f_t + m_{t-1}, \log i_t, 0)$, so that no exponential overflows; $h$ is the same. So divided,
     the denominator is at least $10^{-6}$. The authors' code adds `epsilon=1e-6` to it, which the paper does not.
 
+    With exponential forget gates that stay above one, $\exp(m_t)$ grows until the bound of the denominator vanishes,
+    and $h_t$ is large wherever $q_t n_t^\top$ is near zero. There, half precision is far off: over 1,000 steps of
+    normal inputs, to which 8 units were not trained, outputs in bfloat16 are off by a median of 0.2 %, but by 60 % of
+    their norm, as much as with weights and inputs that are rounded to bfloat16 and all else in float32.
+
     Nothing depends on $h_{t-1}$: `keras_adaptive_rnn.layers.RNN` computes what the gates are at all steps at once, and
     the memory in chunks of 64 steps, a few matrix products each (`schedule="scan"`).
 
@@ -230,13 +234,12 @@ class MLSTMCell(MatrixMemoryCell):
         return self._normalized(read, normalizer, m), [c, n, m[..., -1]]
 
     def _normalized(self, read, normalizer, m):
-        wide, normalizer, m = map(precise, (read, normalizer, m))
         least = max(LEAST - self.epsilon, 0)
         least = least + ops.relu(ops.exp(-m) - least)
         denominator = least + ops.relu(ops.abs(normalizer) - least)
         if self.epsilon:
             denominator = denominator + self.epsilon
-        return ops.cast(wide / denominator[..., None], read.dtype)
+        return read / denominator[..., None]
 
     def read_out(self, h, o, run):
         return o * h

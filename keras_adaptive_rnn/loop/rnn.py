@@ -11,6 +11,7 @@ from keras import ops, tree
 from keras_adaptive_rnn import _arguments, engine
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._keras import enclosing_layers, get_mask, let_masks_through, shares_objects
+from keras_adaptive_rnn._precision import HALF
 from keras_adaptive_rnn._types import Regularizer, Tensor
 from keras_adaptive_rnn.cells.bases.any_cell import as_list, check_is_cell
 from keras_adaptive_rnn.cells.bases.cell import Cell
@@ -426,8 +427,8 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
         three or more layers (twelve on TensorFlow); on PyTorch `"wavefront"` for eight or more small layers, and
         `"steps"` for fewer small layers in inference. On a GPU, JAX runs deep cells as a `"wavefront"`, which launches
         the fewest kernels. For linear cells and stacks with one it is `"scan"`, but `"steps"` on JAX in inference if
-        all states are vectors of linear cells, and `"associative"` on accelerators, which was not measured. With
-        `unroll` or `recompute`, it is `"steps"`.
+        all states are vectors of linear cells, in single precision at least, and `"associative"` on accelerators, which
+        was not measured. With `unroll` or `recompute`, it is `"steps"`.
 
         Args:
             batch_size: Integer, or `None` if it is unknown.
@@ -440,7 +441,9 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
             return "steps"
         if self.runner.is_linear:
             preferred = engine.preferred_linear_schedule(training)
-            return preferred if preferred != "steps" or linear.is_elementwise(self.cell) else "scan"
+            # From one step to the next, states in half precision are rounded.
+            in_steps = linear.is_elementwise(self.cell) and self.cell.compute_dtype not in HALF
+            return preferred if preferred != "steps" or in_steps else "scan"
         preferred = engine.preferred_schedules(self.runner.stack_depth, self.cell.count_params(), batch_size, training)
         return next((schedule for schedule in preferred if schedule in possible), "steps")
 

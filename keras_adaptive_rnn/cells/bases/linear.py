@@ -3,6 +3,7 @@
 from keras import ops
 
 from keras_adaptive_rnn import _arguments, engine, initializers, maps
+from keras_adaptive_rnn._precision import precise
 from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
 from keras_adaptive_rnn.cells.bases.affine import AffineInputs
 from keras_adaptive_rnn.cells.bases.cell import Cell
@@ -127,8 +128,8 @@ class LinearCell(AffineInputs, Cell):
 
     def recur(self, coefficients, memories):
         """Returns $h$ and the list of memories after one step."""
-        a, b = coefficients
-        h = a * memories[0] + b
+        a, b = map(precise, coefficients)
+        h = ops.cast(a * precise(memories[0]) + b, memories[0].dtype)
         return h, [h]
 
     def recur_over(self, coefficients, memories, associative, resets=None):
@@ -140,10 +141,11 @@ class LinearCell(AffineInputs, Cell):
             associative: That of `engine.linear_scan`.
             resets: `Resets` of the memories, or `None` (default).
         """
-        a, b = coefficients
+        # What a step changes may be less than half precision tells from nothing.
+        a, b, h = map(precise, (*coefficients, memories[0]))
         if resets is not None:
-            a, b = ops.where(resets.flags, 0.0, a), b + ops.where(resets.flags, a * resets.states[0], 0.0)
-        h = engine.linear_scan(a, b, memories[0], associative)
+            a, b = ops.where(resets.flags, 0.0, a), b + ops.where(resets.flags, a * precise(resets.states[0]), 0.0)
+        h = ops.cast(engine.linear_scan(a, b, h, associative), memories[0].dtype)
         return h, [last_entry(memories[0], h)]
 
     def masked(self, coefficients, mask):

@@ -90,8 +90,10 @@ class MatrixMemoryCell(LinearCell):
         raise NotImplementedError
 
     def recur(self, coefficients, memories):
-        values, memories = self.recur_heads(coefficients, self._of_heads(memories))
-        return _flat(values), list(map(_flat, memories))
+        # As in chunks: sums lose digits in half precision, and so do gates near one.
+        given = (list(map(precise, tensors)) for tensors in (coefficients, self._of_heads(memories)))
+        values, new = self.recur_heads(*given)
+        return _flat(ops.cast(values, coefficients[2].dtype)), _states(new, memories)
 
     def recur_over(self, coefficients, memories, associative, resets=None):
         length, count = ops.shape(coefficients[0])[0], coefficients[0].shape[0]
@@ -106,26 +108,29 @@ class MatrixMemoryCell(LinearCell):
 
         flags, initial = [], []
         if resets is not None:
-            flags = [_chunked(ops.cast(resets.flags, values.dtype), 0.0, chunks, size)]
-            initial = self._of_heads(resets.states)
+            flags = [_chunked(ops.cast(resets.flags, "float32"), 0.0, chunks, size)]
+            initial = list(map(precise, self._of_heads(resets.states)))
 
         def chunk(memories, values, others):
             queries, keys, *gates = others[: len(others) - len(flags)]
-            # Sums over a chunk lose digits in half precision.
-            given = ([precise(x) for x in tensors] for tensors in ([queries, keys, *values, *gates], memories))
-            pieces = Pieces(size, *([others[-1], list(map(precise, initial))] if flags else []))
-            read, new = self.recur_chunk(*given, pieces)
-            return [ops.cast(x, m.dtype) for x, m in zip(new, memories, strict=True)], [ops.cast(read, values[0].dtype)]
+            pieces = Pieces(size, *([others[-1], initial] if flags else []))
+            read, new = self.recur_chunk(list(map(precise, [queries, keys, *values, *gates])), memories, pieces)
+            return new, [ops.cast(read, values[0].dtype)]
 
-        others = [queries, keys, *gates, *flags]
-        memories, (read,) = engine.scan_layers(chunk, self._of_heads(memories), [values], others)
+        # Sums lose digits in half precision, over a chunk and from one to the next.
+        carried = list(map(precise, self._of_heads(memories)))
+        new, (read,) = engine.scan_layers(chunk, carried, [values], [queries, keys, *gates, *flags])
         # [chunks, batch, heads, steps, size] to [time, batch, units].
         read = ops.reshape(ops.transpose(read, (0, 3, 1, 2, 4)), (-1, ops.shape(read)[1], self.units))
-        return read[:length], list(map(_flat, memories))
+        return read[:length], _states(new, memories)
 
     def _of_heads(self, memories):
         shapes = [(-1, self.num_heads, *shape) for shape in self.memory_shapes]
         return [ops.reshape(memory, shape) for memory, shape in zip(memories, shapes, strict=True)]
+
+
+def _states(new, old):
+    return [_flat(ops.cast(x, before.dtype)) for x, before in zip(new, old, strict=True)]
 
 
 def _flat(x):
