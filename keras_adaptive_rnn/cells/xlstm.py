@@ -122,8 +122,8 @@ class MLSTMCell(MatrixMemoryCell):
 
     With exponential forget gates that stay above one, $\exp(m_t)$ grows until the bound of the denominator vanishes,
     and $h_t$ is large wherever $q_t n_t^\top$ is near zero. There, half precision is far off: over 1,000 steps of
-    normal inputs, to which 8 units were not trained, outputs in bfloat16 are off by a median of 0.2 %, but by 60 % of
-    their norm, as much as with weights and inputs that are rounded to bfloat16 and all else in float32.
+    normal inputs, outputs of 8 untrained units in bfloat16 are off by a median of 0.2 %, but by 60 % of their norm, as
+    much as with weights and inputs that are rounded to bfloat16 and all else in float32.
 
     Nothing depends on $h_{t-1}$: `keras_adaptive_rnn.layers.RNN` computes what the gates are at all steps at once, and
     the memory in chunks of 64 steps, a few matrix products each (`schedule="scan"`).
