@@ -11,7 +11,7 @@ import pytest
 
 import keras_adaptive_rnn
 from examples import papers, word_language_model
-from examples.papers import _study, ptb_words
+from examples.papers import _study, ptb_words, report
 from tests.backends import in_turns, one_in
 
 pytestmark = in_turns
@@ -216,6 +216,26 @@ def test_a_mean_has_an_error_over_seeds():
     mean, error = _study.mean_and_error([1.0, 2.0, 3.0])
     assert mean == 2
     assert error == pytest.approx(1 / 3**0.5)
+
+
+def test_two_seeds_have_both_figures_and_no_error():
+    assert _study.shown([1.0]) == "1"
+    assert _study.shown([1.0, 2.0]) == "1 and 2"
+    assert _study.shown([1.0, 2.0, 3.0]) == "2 ± 0.58"
+
+
+def test_significance_is_that_of_so_few_seeds():
+    # Three standard errors are within the noise of three seeds, and not of six.
+    values = np.array([-1.0, 0.0, 1.0])
+    error = values.std(ddof=1) / 3**0.5
+    assert not _study.significant(values + 3 * error)
+    assert _study.significant(values + 4.5 * error)
+    values = np.tile([-1.0, 1.0], 3)
+    assert _study.significant(values + 3 * values.std(ddof=1) / 6**0.5)
+
+
+def test_the_page_of_results_is_what_the_files_say():
+    assert report.PAGE.read_text(encoding="utf-8") == report.page()
 
 
 def test_equal_units():

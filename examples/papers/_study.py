@@ -28,7 +28,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 import keras_adaptive_rnn
-from keras_adaptive_rnn.comparison.statistics import mean_and_error
+from keras_adaptive_rnn.comparison.statistics import STUDENT, mean_and_error
 
 ROOT = pathlib.Path(__file__).parent
 RESULTS = ROOT / "results"
@@ -200,10 +200,18 @@ def judging(part: str) -> np.random.Generator:
 
 
 def shown(values) -> str:
+    """Returns figures of seeds as text: their mean and its error, or both of two, whose error says nothing."""
     if None in values:
         return "diverged"
+    if len(values) < 3:
+        return " and ".join(f"{value:.4g}" for value in values)
+    return "{:.4g} ± {:.2g}".format(*mean_and_error(values))
+
+
+def significant(values: Collection[float]) -> bool:
+    """Returns whether a t-test at 95 % tells the mean of three or more values from zero."""
     mean, error = mean_and_error(values)
-    return f"{mean:.4g}" if error is None else f"{mean:.4g} ± {error:.2g}"
+    return abs(mean) > STUDENT[len(values) - 2] * error
 
 
 def table(study: Study, results: dict) -> tuple[list[str], list[list[str]]]:
@@ -244,7 +252,8 @@ def differences(study: Study, results: dict) -> list[str]:
         seeds = sorted(found[baseline].keys() & found[name].keys())
         if len(seeds) > 1:
             values = [found[name][seed] - found[baseline][seed] for seed in seeds]
-            lines.append(f"{name} - {baseline}: {shown(values)} ({figure}, {len(seeds)} seeds)")
+            more = ", not significant" if len(values) > 2 and not significant(values) else ""
+            lines.append(f"{name} - {baseline}: {shown(values)} ({figure}, {len(seeds)} seeds{more})")
     return lines
 
 
@@ -361,8 +370,8 @@ def draw_across(study: Study, runs: list[tuple], colors: dict, panel) -> None:
                 points.setdefault(variant, []).append(row["figures"][study.metric])
         if not points:
             continue
-        found = [mean_and_error(np.array(values, float)) for values in points.values()]
-        means, errors = [mean for mean, _ in found], [error or 0 for _, error in found]
+        means = [np.mean(values) for values in points.values()]
+        errors = [mean_and_error(values)[1] if len(values) > 2 else 0 for values in points.values()]
         if None in points:
             panel.axhline(means[0], color=color, linewidth=1)
             continue

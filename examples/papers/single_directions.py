@@ -98,11 +98,12 @@ STUDY = _study.Study(
     "normalization; of the third, one half: networks rely less on single units, but their units are more selective",
     found="With half of the units clamped to zero, the network that learned the true labels still gets nine images in "
     "ten right, and the one that memorized random labels seven. How selective a unit is does not tell how much the "
-    "loss rises without it: the rank correlations are -0.14 ± 0.07 and 0.03 ± 0.13, within two standard errors of "
-    "zero. With batch normalization, both networks need more ablated units to lose the same accuracy, as in the "
-    "paper. But their units are more selective (0.65 against 0.43, 0.41 against 0.23), where in the paper they are "
-    "less so, and selective units are the more important ones, slightly in the network that learned the true labels "
-    "(0.13 ± 0.04), clearly in the one that memorized (0.48 ± 0.03). There, the paper's networks are convolutional.",
+    "loss rises without it: the rank correlations are -0.14 ± 0.07 and 0.03 ± 0.13, not significantly different from "
+    "zero. With batch normalization, both networks need more ablated units to lose the same accuracy, as in the paper. "
+    "But their units are more selective (0.65 against 0.43, 0.41 against 0.23), where in the paper they are less so, "
+    "and selective units are the more important ones in the network that memorized (0.48 ± 0.03), but not "
+    "significantly in the one that learned the true labels (0.13 ± 0.04). There, the paper's networks are "
+    "convolutional.",
 )
 
 if __name__ == "__main__":
