@@ -15,7 +15,7 @@ if not (pathlib.Path(__file__).parents[1] / "benchmarks").exists():
     pytest.skip("the benchmarks are not part of the source distribution", allow_module_level=True)
 
 import keras_adaptive_rnn as kar
-from benchmarks import contenders, deep_stack, gpu, memory, plot, start_up, time_loop
+from benchmarks import contenders, deep_stack, gpu, memory, plain_cells, plot, start_up, time_loop
 
 pytestmark = in_turns
 
@@ -32,6 +32,34 @@ def test_contenders_compute_the_same():
         losses = {name: each["train"]() for name, each in found.items()}
         for name in same:
             np.testing.assert_allclose(losses[name], losses["ours"], rtol=1e-6)
+
+
+@pytest.mark.parametrize("cell", plain_cells.LAYERS)
+def test_plain_cells_compute_the_same(cell):
+    found = plain_cells.contenders(cell, **SIZES)
+    assert len(found) == 3
+    for what in ("predict", "train", "predict"):
+        results = {name: each[what]() for name, each in found.items()}
+        for each in results.values():
+            np.testing.assert_allclose(each, results["ours"], rtol=1e-5, atol=1e-6)
+
+
+def test_plain_cells(tmp_path, capsys):
+    path = tmp_path / "rows.json"
+    plain_cells.main([*ARGUMENTS, "--cells", "Mogrifier", "LSTM", "--repeats=1", f"--json={path}"])
+    rows = json.loads(path.read_text())
+    assert [(row["cell"], row["what"]) for row in rows] == [
+        (cell, what) for cell in ("Mogrifier", "LSTM") for what in ("train", "predict")
+    ]
+    assert all({"keras", keras.backend.backend(), "date"} <= set(row["environment"]) for row in rows)
+    for row in rows:
+        row["ratios"] = {"ours": 1.0, **dict.fromkeys(row["ratios"].keys() - {"ours"}, 1.254)}
+    path.write_text(
+        json.dumps([*rows, *({**row, "units": 9, "ratios": {**row["ratios"], "plain": 0.9}} for row in rows)])
+    )
+    plain_cells.main(["--report", f"--json={path}"])
+    title = plain_cells.BACKENDS[keras.backend.backend()]
+    assert f"`keras.layers.RNN` takes 0.90 to 1.25 ({title}) times as long as ours" in capsys.readouterr().out
 
 
 def test_streaming_contenders_compute_the_same():
