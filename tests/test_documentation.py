@@ -13,7 +13,7 @@ import keras_adaptive_rnn as kar
 from keras_adaptive_rnn._documentation import Documentation
 from keras_adaptive_rnn.layers.cell_layer import CellLayer
 from tests.backends import in_turns, nightly
-from tools.site import names, reference
+from tools.site import catalogue, names, reference
 
 pytestmark = in_turns
 
@@ -230,3 +230,23 @@ def test_it_runs_without_docstrings():
         cwd=PACKAGE.parent,
     )
     assert done.stdout.strip() == "True", done.stderr
+
+
+# What the cells were checked against.
+
+
+def test_the_guide_names_the_published_code_of_each_cell():
+    guide = PACKAGE.parent / "docs" / "guides" / "reproducing_papers.md"
+    section = guide.read_text(encoding="utf-8").split("## Published code\n")[1].split("\n## ")[0]
+    expected = {}
+    for cls, sources in catalogue.golden_sources().items():
+        cells = [base.__name__ for base in cls.__mro__ if base.__name__ in kar.cells.__all__][:1]
+        for source, kind in sources:
+            if kind != "transcription":
+                name = re.match(r"[\w.+-]+", source)[0].replace("+", "/")
+                whose = "others" if kind == "peer" else "a paper's authors"
+                expected.setdefault((name, whose), set()).update(cells)
+    rows = re.findall(r"^\| \[(\S+)\]\(\S+\).* \| (.*) \| (.*) \|$", section, flags=re.MULTILINE)
+    assert {(name, whose): set(re.findall(r"\w+", cells)) for name, whose, cells in rows} == expected
+    others = set(re.findall(r"`(\w+)`", section.rpartition("|")[2]))
+    assert others == set(kar.cells.__all__) - set().union(*expected.values())

@@ -3,7 +3,11 @@
 import argparse
 import importlib
 import json
+import operator
+import pathlib
 import pkgutil
+import re
+import statistics
 
 import keras
 import numpy as np
@@ -236,6 +240,130 @@ def test_significance_is_that_of_so_few_seeds():
 
 def test_the_page_of_results_is_what_the_files_say():
     assert report.PAGE.read_text(encoding="utf-8") == report.page()
+
+
+# What the README says. What it claims is made of the files again; what is left of its section has no number.
+
+ROOT = pathlib.Path(__file__).parents[1]
+BACKENDS = {"jax": "JAX", "tensorflow": "TensorFlow", "torch": "PyTorch"}
+
+
+def read(path):
+    return json.loads((ROOT / path).read_text(encoding="utf-8"))
+
+
+def of_study(name, model, figure):
+    """Returns the figures of a model, in the order of its seeds."""
+    return [
+        row["figures"][figure] for row in read(f"examples/papers/results/{name}.json")["runs"] if row["model"] == model
+    ]
+
+
+def of_comparison(name, cell):
+    """Returns the accuracies of a cell in both comparisons, in percent."""
+    rows = [row for seed in (0, 1) for row in read(f"benchmarks/compare/{name}_{seed}.json")["rows"]]
+    return [100 * value for row in rows if row["name"] == cell for value in row["accuracy"]]
+
+
+def each(digits):
+    return lambda values: ", ".join(np.format_float_positional(float(f"{v:.{digits}g}")) for v in values)
+
+
+def mean(places, unit=""):
+    return lambda values: "{:.{p}f} ± {:.{p}f}{}".format(*_study.mean_and_error(values), unit, p=places)
+
+
+def row_of_gains(task, theirs, ours, better=operator.lt):
+    """Returns a row of the table; each side has a title, figures and how they are shown."""
+    cells = [task]
+    for (title, values, show), (_, others, _) in ((theirs, ours), (ours, theirs)):
+        always = all(better(a, b) for a, b in zip(values, others, strict=True))
+        cells.append(f"{title} **{show(values)}**" if always else f"{title} {show(values)}")
+    return f"| {' | '.join([*cells, str(len(ours[1]))])} |"
+
+
+def gains():
+    """Returns the rows of the table of gains."""
+    entropy, small = "cross entropy", mean(3)
+    memory = [of_study("memory", model, entropy) for model in ("full rank", "low rank")]
+    reverse = [of_study("reverse_copy", f"{model}, length 15", entropy) for model in ("LSTM", "Mogrifier")]
+    characters = [of_study("ptb_characters", model, "bits") for model in ("LSTM", "Mogrifier")]
+    digits = [of_comparison("digits", cell) for cell in ("gru", "low_rank_lstm")]
+    name, percent = "[digits](compare.md#on-data-that-nobody-tuned-for) by rows, accuracy", mean(1, " %")
+    return [
+        row_of_gains(
+            "memory over 500 steps, cross-entropy", ("GRU", memory[0], each(2)), ("`LowRankGRU`", memory[1], each(1))
+        ),
+        row_of_gains(
+            "reversal after 4,000 updates, cross-entropy",
+            ("LSTM", reverse[0], mean(1)),
+            ("`Mogrifier`", reverse[1], mean(2)),
+        ),
+        row_of_gains(
+            "Penn Treebank, bits per character", ("LSTM", characters[0], small), ("`Mogrifier`", characters[1], small)
+        ),
+        row_of_gains(name, ("GRU", digits[0], percent), ("`LowRankLSTM`", digits[1], percent), operator.gt),
+    ]
+
+
+def by_backend(rows, places=1):
+    """Returns the geometric mean of Keras's time over ours in train steps, by backend."""
+    found = []
+    for backend, title in BACKENDS.items():
+        ratios = [row["ratios"]["keras"] for row in rows if (row["backend"], row["what"]) == (backend, "train")]
+        found += [f"{statistics.geometric_mean(ratios):.{places}f} ({title})"] if ratios else []
+    return f"{', '.join(found[:-1])} and {found[-1]}"
+
+
+def speeds():
+    """Returns what is said of speed."""
+    sizes = {"units": 1024, "batch": 20, "steps": 35}
+    loops = [row for row in read("benchmarks/time_loop.json") if sizes.items() <= row.items()]
+    of_gpu = [row for row in read("benchmarks/gpu.json") if "H100" in row["environment"]["accelerator"]]
+    on_torch = {row["cell"]: row["ratios"] for row in of_gpu if (row["backend"], row["what"]) == ("torch", "train")}
+    plain = [f"{on_torch[cell]['plain']:.2f} (`{cell}`)" for cell in ("Mogrifier", "AdaptiveLSTM")]
+    tokens = {
+        (row["backend"], row["method"]): row["tokens_per_second"]
+        for row in read("benchmarks/generation.json")
+        if (row["batch"], row["length"]) == (1, 384)
+    }
+    writing = {b: tokens[b, "generate"] / tokens[b, "loop over step"] for b in BACKENDS}
+    writing = [f"{writing[b]:.{2 if writing[b] < 2 else 1}f} ({BACKENDS[b]})" for b in BACKENDS]
+    return [
+        f"training steps are {by_backend(loops)} times as fast as those of the same cells in `keras.layers.RNN` "
+        f"([{sizes['units']} units]",
+        f"On an [H100](benchmarks/README.md#on-a-gpu), {by_backend(of_gpu)}, but plain PyTorch is faster: ours has "
+        f"{' and '.join(plain)} of its speed, and cuDNN's LSTM {1 / on_torch['LSTM']['keras_lstm']:.1f} times that of",
+        f"`generate` is {', '.join(writing[:-1])} and {writing[-1]} times as fast",
+    ]
+
+
+def test_the_readme_says_what_was_measured():
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    section = re.search(r"## What you gain (.*?) ## Install", text)[1]
+    claims = [row.replace("(compare.md", "(docs/compare.md") for row in gains()] + speeds()
+    # Steps and updates of the tasks, and sizes that are no result.
+    settings = read("examples/papers/results/memory.json")["settings"]
+    assert settings["gap"] == 500
+    settings = read("examples/papers/results/reverse_copy.json")["settings"]
+    assert settings["rounds"] * settings["updates"] == 4000
+    path = "benchmarks/plain_cells.json"
+    marker = f"<!-- `python -m benchmarks.plain_cells --report --json {path}` -->"
+    if (ROOT / path).exists():
+        from benchmarks import plain_cells
+
+        claims.append(plain_cells.sentence(read(path)))
+    else:
+        claims.append(marker)
+    for claim in claims:
+        assert claim in section
+        section = section.replace(claim, "")
+    assert re.findall(r"\d", section) == []
+
+
+def test_the_home_page_has_the_table_of_the_readme():
+    text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert "\n".join(gains()) in text
 
 
 def test_equal_units():
