@@ -15,7 +15,7 @@ import pathlib
 import numpy as np
 
 from keras_adaptive_rnn.comparison import Comparison, command_line
-from keras_adaptive_rnn.comparison.statistics import mean_and_error
+from keras_adaptive_rnn.comparison.statistics import difference, mean_and_error
 
 RESULTS = pathlib.Path(__file__).parent / "compare"
 
@@ -80,8 +80,8 @@ def line(name, results):
 def both(comparisons):
     """Returns the lines of a table of all cells: accuracy in percent, or the test score, over both comparisons.
 
-    In bold is what beats the LSTM by more than two standard errors of the difference. Where a cell has fewer seeds than
-    the LSTM, as it was not among the better ones, their number is in parentheses.
+    In bold is what beats the LSTM by a t-test at 95 %. Of two seeds, there are both figures. Where a cell has fewer
+    seeds than the LSTM, as it was not among the better ones, their number is in parentheses.
 
     Args:
         comparisons: Dict of the names of data sets; a list of results each. The last one decides about the order.
@@ -99,8 +99,11 @@ def both(comparisons):
         (mean, error), (base, of_base) = mean_and_error(values), mean_and_error(of_lstm)
         places = min(3, max(0, -math.floor(math.log10(error))))
         text = f"{mean:.{places}f} ± {error:.{places}f}"
+        if len(values) == 2:
+            text = ", ".join(f"{value:.{places}f}" for value in values)
         gain = mean - base if name == "digits" else base - mean
-        text = f"**{text}**" if gain > 2 * math.hypot(error, of_base) else text
+        is_noise = difference(gain, error, len(values), of_base, len(of_lstm)).is_noise
+        text = f"**{text}**" if gain > 0 and not is_noise else text
         return text + (f" ({len(values)})" if len(values) < len(of_lstm) else "")
 
     def last_score(title):

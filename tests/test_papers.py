@@ -334,7 +334,7 @@ def speeds():
         f"([{sizes['units']} units]",
         f"On an [H100](benchmarks/README.md#on-a-gpu), {by_backend(of_gpu)}, but plain PyTorch is faster: ours has "
         f"{' and '.join(plain)} of its speed, and cuDNN's LSTM {1 / on_torch['LSTM']['keras_lstm']:.1f} times that of",
-        f"`generate` is {', '.join(writing[:-1])} and {writing[-1]} times as fast",
+        f"`generate` writes a text {', '.join(writing[:-1])} and {writing[-1]} times as fast",
     ]
 
 
