@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import itertools
 import json
 import operator
 import pathlib
@@ -364,6 +365,45 @@ def test_the_readme_says_what_was_measured():
 def test_the_home_page_has_the_table_of_the_readme():
     text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
     assert "\n".join(gains()) in text
+
+
+def means_and_errors():
+    """Yields those of all models, of the differences within a study, and of cells on data that nobody tuned for."""
+    for name in STUDIES:
+        found = {}
+        for row in read(f"examples/papers/results/{name}.json")["runs"]:
+            for figure, value in row["figures"].items():
+                found.setdefault((row["model"], figure), {})[row["seed"]] = value
+        for one, other in [*itertools.combinations(found, 2), *((key, None) for key in found)]:
+            if other is None or one[1] == other[1]:
+                less = found[other] if other else dict.fromkeys(found[one], 0)
+                seeds = [seed for seed in found[one] if None not in (found[one][seed], less.get(seed))]
+                if len(seeds) > 2:
+                    yield _study.mean_and_error([found[one][seed] - less[seed] for seed in seeds])
+    curves = [
+        row["curve"] for row in read("examples/papers/results/addition.json")["runs"] if row["model"] == "low rank"
+    ]
+    yield _study.mean_and_error([np.mean([point["squared error"] for point in curve[-20:]]) for curve in curves])
+    for name in ("digits", "sunspots", "python_docs"):
+        found = {}
+        for results in (read(f"benchmarks/compare/{name}_{seed}.json") for seed in (0, 1)):
+            for row in (*results["rows"], *results["behind"]):
+                for measure in ("test", "accuracy"):
+                    found.setdefault((row["name"], measure), []).extend(row[measure] or [])
+        yield from (_study.mean_and_error(values) for values in found.values() if len(values) > 2)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/guides/which_cell.md", "docs/results.md"])
+def test_every_mean_with_an_error_is_one_of_the_files(page):
+    text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
+    said = re.findall(r"(\d[\d.]*) ± (\d[\d.]*)(?![\d.]*e)", text)
+    assert said
+    known = np.abs([each for each in means_and_errors() if None not in each])
+    known = np.concatenate([known, 100 * known])
+    for pair in said:
+        half = [0.5001 * 10.0 ** -len(number.rstrip(".").partition(".")[2]) for number in pair]
+        near = np.abs(known - [float(number.rstrip(".")) for number in pair]) <= half
+        assert near.all(axis=1).any(), pair
 
 
 def test_equal_units():
