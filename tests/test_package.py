@@ -393,6 +393,7 @@ def test_the_readme_is_short_and_its_programs_choose_a_backend():
         assert block.startswith('import os\n\nos.environ.setdefault("KERAS_BACKEND", "jax")')
         assert "model.fit(" in block
         assert "model.predict(" in block
+    assert 'keras.models.load_model("model.keras")' in blocks[0]
 
 
 @pytest.mark.skipif(
