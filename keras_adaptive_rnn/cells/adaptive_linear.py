@@ -57,8 +57,9 @@ class AdaptiveLinearCell(ContainerCell):
     >>> tuple(layer(np.ones((2, 5, 3))).shape)
     (2, 16)
 
-    Reference: the idea of Flennerhag et al., Breaking the Activation Function Bottleneck through Adaptive
-    Parameterization (2018), on linear recurrences; nothing is published of this cell itself.
+    Reference: after Flennerhag et al., Breaking the Activation Function Bottleneck through Adaptive Parameterization
+    (2018), on linear recurrences; nothing is published of this cell itself. As a network, it is a minGRU on an LSTM,
+    with skip connections from the input as in Graves, Generating Sequences With Recurrent Neural Networks (2013).
     """
 
     fixed_arguments = ("recurrent_dropout",)
