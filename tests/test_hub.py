@@ -188,6 +188,28 @@ def test_one_token_at_a_time_equals_one_pass(name, rng):
     np.testing.assert_allclose(np.stack(found, 1), expected, rtol=1e-5, atol=1e-5)
 
 
+def test_packed_documents_are_read_as_apart(tmp_path):
+    lm = make_lm(reset_token_id=1)
+    backbone = lm.backbone
+    ids = np.array([[3, 4, 1, 5, 6, 1, 2], [4, 2, 2, 5, 1, 3, 3]], "int32")
+    logits = logits_of(lm, ids)
+    np.testing.assert_allclose(logits[:1, 2:5], logits_of(lm, ids[:1, 2:5]), atol=1e-5)
+    np.testing.assert_allclose(logits[1:, 4:], logits_of(lm, ids[1:, 4:]), atol=1e-5)
+    assert not np.allclose(logits, logits_of(make_lm(), ids), atol=1e-3)
+    states = backbone.get_initial_states(2)
+    hidden, _ = backbone.read(ids, states)
+    for t in range(ids.shape[1]):
+        step, states = backbone.step(ids[:, t], states)
+    np.testing.assert_allclose(*map(ops.convert_to_numpy, (step, hidden[:, -1])), atol=1e-5)
+    streaming = ops.convert_to_numpy(lm.streaming_model(2)(ids))
+    np.testing.assert_allclose(streaming, logits, atol=1e-5)
+    lm.save_to_preset(tmp_path / "lm")
+    np.testing.assert_allclose(logits_of(hub.RecurrentCausalLM.from_preset(tmp_path / "lm"), ids), logits, atol=1e-5)
+    for bad in ({"reset_token_id": 99}, {"reset_token_id": 1, "bidirectional": True}):
+        with pytest.raises(ValueError, match="`reset_token_id` must be None, or below vocabulary_size"):
+            hub.RecurrentBackbone(9, 4, [kar.GRUCell(4)], **bad)
+
+
 def test_a_larger_output_is_projected_to_the_embedding(rng):
     lm = make_projected_lm(logit_soft_cap=5.0)
     ids = rng.integers(0, lm.backbone.vocabulary_size, size=(2, 5)).astype("int32")
