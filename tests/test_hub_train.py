@@ -308,16 +308,13 @@ def test_what_cannot_go_on(options, message, folder, capsys):
     assert not pathlib.Path("new.training").exists()
 
 
-def test_documents_begin_anew(folder, capsys):
+def test_documents_begin_anew(folder):
     train("--document-token", "e")
     lm = hub.RecurrentCausalLM.from_preset("lm")
     assert lm.backbone.reset_token_id == lm.preprocessor.tokenizer.get_vocabulary().index("e")
     with pytest.raises(SystemExit, match=r"--document-token '\\x0c' is no character that is in book.txt at least"):
         train("--document-token", "\f", preset="other")
     assert not pathlib.Path("other.training").exists()
-    with pytest.raises(SystemExit):
-        train("--from", "lm", "--document-token", "a", preset="other")
-    assert "argument --document-token: not allowed with argument --from" in capsys.readouterr().err
 
 
 def test_a_model_that_has_learnt_nothing_shows_no_white_space(folder, monkeypatch, capsys):
