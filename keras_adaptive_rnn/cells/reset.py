@@ -44,6 +44,8 @@ class ResetCell(WrapperCell):
     >>> layer = keras.layers.RNN(keras_adaptive_rnn.ResetCell(keras_adaptive_rnn.MogrifierCell(8)))
     >>> tuple(layer(np.concatenate([x, resets], axis=-1)).shape)
     (2, 8)
+
+    Reference: Lu et al., Structured State Space Models for In-Context Reinforcement Learning (2023), for the resets.
     """
 
     changes_output_state = False
