@@ -391,7 +391,7 @@ def hashed(keys, digits):
 def reset(core, w, x, states):
     """The initial states are zeros."""
     states = [np.where(x[:, -1:] > 0.5, 0, state) for state in states]
-    return core(inside(w, "cell"), x[:, :-1], states)
+    return core(inside(w, "core"), x[:, :-1], states)
 
 
 def zoneout(core, w, x, states, rates=(0.1,), keys=None):

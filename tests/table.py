@@ -502,7 +502,6 @@ CELL_ROWS = {
         # The second feature of the adding problem, which says what to add, would be the flag.
         learns=None,
         options={"reset_keras": lambda: kar.ResetCell(keras.layers.GRUCell(4), trainable_initial_state=True)},
-        wraps=lambda cell: kar.ResetCell(cell),
     ),
     "zoneout": Row(
         lambda: kar.ZoneoutCell(4, zoneout=[0.2, 0.5]),
@@ -648,7 +647,6 @@ LAYERS = {
     for cls in PUBLIC
     if issubclass(cls, CellLayer) and cls.__module__.startswith("keras_adaptive_rnn.")
 } | {
-    "bidirectional": lambda: kar.Bidirectional(kar.GRU(4)),
     "rnn": lambda: kar.RNN(kar.ElmanCell(4), return_sequences=True),
     "mogrifier": lambda: kar.Mogrifier(4, rank=2, dropout=0.2),
     "multiplicative_lstm": lambda: kar.MultiplicativeLSTM(4, return_sequences=True),

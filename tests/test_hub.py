@@ -637,7 +637,7 @@ def test_a_text_becomes_a_model_that_writes(tmp_path, monkeypatch, capsys):
         ("train short.txt --preset lm", "short.txt is too short: its training part has 11 tokens"),
         ("train short.txt --preset lm --cell moggy", "--cell must be one of"),
         ("train short.txt --preset lm --set rank", "--set needs NAME=VALUE"),
-        ("train short.txt --preset lm --set ranks=3", "no argument `ranks`; did you mean `rank`?"),
+        ("train short.txt --preset lm --set ranks=3", "no argument `ranks` (did you mean `rank`?)"),
         ("train short.txt --preset .", ". exists already"),
         ("train short.txt --preset begun", "begun.training holds an unfinished training with --units 7"),
         ("write nowhere", "nowhere is not the folder of a preset"),

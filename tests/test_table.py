@@ -14,6 +14,7 @@ from tests.table import CELL_ROWS, LAYERS, MODELS
 ELSEWHERE = {
     kar.GridLSTMBlock: "test_reference.py",
     kar.MultidimensionalGridLSTM: "test_grid.py",
+    kar.Bidirectional: "test_resets.py",
     kar.layers.FixedEmbedding: "test_dense_layers.py",
     kar.evaluation.Perplexity: "test_evaluation.py",
     kar.layers.TiedEmbedding: "test_training_kit.py",

@@ -22,7 +22,12 @@ class Bidirectional(keras.layers.Bidirectional):
     last one.
 
     Args:
-        layer, merge_mode, weights, backward_layer, **kwargs: As in `keras.layers.Bidirectional`.
+        layer: A recurrent layer of this package; copies of it read in both directions.
+        merge_mode: How the outputs of both directions are joined: `"concat"` (default), `"sum"`, `"mul"`, `"ave"`, or
+            `None` for both of them.
+        weights: List of arrays, the initial weights of both directions; `None` (default) for those of initializers.
+        backward_layer: The layer that reads backwards; `None` (default) for a copy of `layer`.
+        **kwargs: As in `keras.layers.Layer`.
 
     Call arguments:
         sequences, initial_state, mask, training: As in `keras.layers.Bidirectional`.

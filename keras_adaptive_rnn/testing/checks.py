@@ -191,9 +191,8 @@ def resets(case):
         two = two[::-1] if backwards else two
         outputs = np.concatenate([part[0] for part in two], axis=1)
         apart = [np.concatenate([a[:1], b[1:]]) for a, b in zip(one, [outputs, *two[-1][1:]], strict=True)]
-        close(
-            case.run(layer, resets=flags, **masks[0]), apart, f"{masked is not None=}, {backwards=}: the pieces apart"
-        )
+        what = f"the pieces apart (backwards: {backwards}, with a mask: {masked is not None})"
+        close(case.run(layer, resets=flags, **masks[0]), apart, what)
     layer, states, outputs = case.layer(RNN), None, []
     for t in range(case.time):
         output, states = layer.step(x[:, t], states, flags[:, t])
