@@ -249,4 +249,9 @@ def test_the_guide_names_the_published_code_of_each_cell():
     rows = re.findall(r"^\| \[(\S+)\]\(\S+\).* \| (.*) \| (.*) \|$", section, flags=re.MULTILINE)
     assert {(name, whose): set(re.findall(r"\w+", cells)) for name, whose, cells in rows} == expected
     others = set(re.findall(r"`(\w+)`", section.rpartition("|")[2]))
+    readme = (
+        (PACKAGE.parent / "README.md").read_text(encoding="utf-8").partition("- **Trust.**")[2].partition("[also")[0]
+    )
+    of_authors = set().union(*(cells for (_, whose), cells in expected.items() if whose != "others"))
+    assert {f"{name}Cell" for name in re.findall(r"`(\w+)`", readme)} <= of_authors
     assert others == set(kar.cells.__all__) - set().union(*expected.values())
