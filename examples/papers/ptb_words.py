@@ -24,6 +24,7 @@ from examples.papers import _study
 MODELS = {
     "LSTM": "lstm",
     "AWD-LSTM": "awd",
+    "AWD-LSTM, state dropout": "awd",
     "Mogrifier": "mogrifier",
     "adaptive LSTM": "adaptive-lstm",
     "low-rank LSTM": "low-rank-lstm",
@@ -58,6 +59,7 @@ STUDY = _study.Study(
     "another temperature, by Monte Carlo dropout and by dynamic evaluation, with temperatures, dropout scales and "
     "rates chosen on the first 5,000 words of validation.",
     models=NAMES,
+    variants={"AWD-LSTM, state dropout": {"options": {"weight-drop": 0.0, "state-dropout": 0.25}}},
     budgets={
         "test": {"words": 600, "min_count": 2, "epochs": 1, "plain_epochs": 1, "rounds": 1, "updates": 1},
         "small": {"words": 120_000, "min_count": 2, "epochs": 25, "plain_epochs": 12, "rounds": 25, "updates": 215},
@@ -94,6 +96,7 @@ STUDY = _study.Study(
 LARGE = {
     "LSTM": 512,
     "AWD-LSTM": 512,
+    "AWD-LSTM, state dropout": 512,
     "Mogrifier": 463,
     "adaptive LSTM": 384,
     "low-rank LSTM": 852,
