@@ -38,6 +38,7 @@ CALLS = {
     "MLSTMCell": "MLSTMCell(units, num_heads=1)",
     "Maxout": "Maxout(units, pieces=2)",
     "MixtureOfSoftmaxes": "MixtureOfSoftmaxes(3, vocabulary)",
+    "ResetCell": "ResetCell(LSTMCell(units))",
     "SkimCell": "SkimCell(LSTMCell(units), LSTMCell(small))",
     "SkipCell": "SkipCell(LSTMCell(units))",
     "StackedAdaptiveLSTMCells": "StackedAdaptiveLSTMCells([units, units], policy_units=policy)",
