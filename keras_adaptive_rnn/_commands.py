@@ -1,5 +1,6 @@
 """The commands of `python -m`, and what they say before Keras and its backend are imported, which takes seconds."""
 
+import contextlib
 import importlib
 import importlib.metadata
 import os
@@ -71,19 +72,14 @@ def check_before_keras():
 
 
 def versions():
-    """Returns the versions of this package and of what it runs on, one a line."""
-
-    def version(name):
-        try:
-            return importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            return "(not found)"
-
-    backend, chosen_by = _backend.configured()
-    return (
-        f"keras_adaptive_rnn {__version__}\nKeras {version('keras')}\n"
-        f"{_backend.NAMES.get(backend, backend)} {version(backend)}, {chosen_by}\nPython {platform.python_version()}"
-    )
+    """Returns the versions of this package and of what it may run on, one a line."""
+    found = {"keras_adaptive_rnn": __version__, "Keras": importlib.metadata.version("keras")}
+    for name, title in _backend.NAMES.items():
+        # A package without metadata is not installed.
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[title] = importlib.metadata.version(name)
+    found["Python"] = platform.python_version()
+    return "\n".join(f"{title} {version}" for title, version in found.items())
 
 
 def import_keras():

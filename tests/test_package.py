@@ -3,6 +3,7 @@
 import ast
 import graphlib
 import importlib.metadata
+import importlib.util
 import inspect
 import json
 import os
@@ -229,13 +230,13 @@ def test_a_misspelt_backend_in_the_file_of_keras_ends_a_command(tmp_path):
 @in_turns
 def test_a_command_shows_versions_without_keras(module, tmp_path):
     done = run_without(tmp_path, BACKENDS, ["-X", "importtime", "-m", module, "--version"], backend=HERE)
-    name = {"jax": "JAX", "tensorflow": "TensorFlow", "torch": "PyTorch"}[HERE]
-    versions = {line.split()[0]: line.split()[1].rstrip(",") for line in done.stdout.splitlines()}
+    names = {"jax": "JAX", "tensorflow": "TensorFlow", "torch": "PyTorch"}
+    versions = dict(line.split() for line in done.stdout.splitlines())
     assert done.returncode == 0
     assert versions == {
         "keras_adaptive_rnn": kar.__version__,
         "Keras": importlib.metadata.version("keras"),
-        name: importlib.metadata.version(HERE),
+        **{title: importlib.metadata.version(name) for name, title in names.items() if importlib.util.find_spec(name)},
         "Python": platform.python_version(),
     }
     assert not re.search(r"\| +keras$", done.stderr, flags=re.MULTILINE)
