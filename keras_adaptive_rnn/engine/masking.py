@@ -11,8 +11,7 @@ def masked(step, zero_output_for_mask):
         if mask is None:
             return new_output, new_states
         held = ops.zeros_like(output) if zero_output_for_mask else output
-        keep = tree.map_structure(lambda new, old: where_rows(mask, new, old), new_states, states)
-        return where_rows(mask, new_output, held), keep
+        return where_rows(mask, new_output, held), where_rows(mask, new_states, states)
 
     return masked_step
 
@@ -23,7 +22,11 @@ def without_masked(sequences, mask):
 
 
 def where_rows(mask, new, old):
-    """Returns `new` in the rows where the mask is true, and `old` in the others."""
+    """Returns the structure `new` in the rows where the mask is true, and `old` in the others."""
+    return tree.map_structure(lambda new, old: _where(mask, new, old), new, old)
+
+
+def _where(mask, new, old):
     # A cell from elsewhere may have a matrix as a state.
     for _ in range(len(new.shape) - len(mask.shape)):
         mask = ops.expand_dims(mask, -1)

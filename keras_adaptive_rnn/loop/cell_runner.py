@@ -197,7 +197,7 @@ class CellRunner:
         last, outputs, states, emitted = self._scan(run, sequences, states, mask, resets, options, schedule, collected)
         if fresh is not None:
             ends_fresh = last_entry(ops.zeros_like(last[:, :1], "bool"), fresh)
-            states = tree.map_structure(lambda a, b: where_rows(ends_fresh, a, b), initial, states)
+            states = where_rows(ends_fresh, initial, states)
             if not options.zero_output_for_mask:
                 first = self.first_output(initial)
                 last = ops.where(ends_fresh, first, last)

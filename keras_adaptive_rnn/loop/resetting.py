@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from keras import ops, tree
+from keras import ops
 
 from keras_adaptive_rnn import engine
 from keras_adaptive_rnn.engine.masking import where_rows
@@ -47,8 +47,7 @@ def holding(run, states):
 
 def reset(states, flags, run):
     """Returns the states of one step, which are the initial ones where `flags`, `[batch, 1]`, are true."""
-    initial = run.prepared_by(INITIAL)["states"]
-    return tree.map_structure(lambda first, state: where_rows(flags, first, state), initial, states)
+    return where_rows(flags, run.prepared_by(INITIAL)["states"], states)
 
 
 def split(resets, split_states, count):

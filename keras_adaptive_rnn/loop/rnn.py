@@ -526,7 +526,7 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
         states = self.runner.check_states(states, inputs.shape[0], f"Layer '{self.name}'")
         if resets is not None:
             initial = self.runner.check_states(self.get_initial_state(inputs.shape[0]), inputs.shape[0], self.name)
-            states = tree.map_structure(lambda a, b: where_rows(resets[:, None], a, b), initial, states)
+            states = where_rows(resets[:, None], initial, states)
         return self.runner.step(inputs, states, skips_unneeded=self.runner.may_skip(self._collected_cells()))
 
     # Config.
