@@ -17,7 +17,6 @@ from keras import ops
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn.__main__ import main
-from keras_adaptive_rnn.cells.bases.compared import Compared
 from keras_adaptive_rnn.comparison import baselines, candidates, files, measures, schedule, trials
 from keras_adaptive_rnn.comparison.data import PARTS, Data, from_arrays
 from keras_adaptive_rnn.comparison.experiment import Experiment
@@ -39,16 +38,54 @@ def test_the_size_of_a_layer_is_known_without_making_it(name):
         assert layer.count_params() == candidate.size(units, inputs)
 
 
-def test_a_cell_that_says_how_it_is_compared_is_offered(monkeypatch):
-    assert "elman" not in candidates.offered()
-    compared = Compared("Elman", lambda u, i: u * (i + u + 1), lambda u, i: {"activation": "relu"})
-    monkeypatch.setattr(kar.ElmanCell, "compared", compared, raising=False)
-    found = candidates.resolve_candidates(None)
-    assert next(iter(found)) == "lstm"
-    layer = found["elman"].layer(4, 3, return_sequences=True)
-    layer.build((None, None, 3))
-    assert layer.count_params() == found["elman"].size(4, 3)
-    assert layer.cell.activation is keras.activations.relu
+class Averages(keras.layers.Layer):
+    """A recurrent layer that has no cell: averages of dense features."""
+
+    def __init__(self, units, return_sequences=False, **kwargs):
+        super().__init__(**kwargs)
+        self.units, self.return_sequences = units, return_sequences
+        self.dense = keras.layers.Dense(units)
+
+    def build(self, input_shape):
+        self.dense.build(input_shape)
+
+    def call(self, inputs):
+        sums = ops.cumsum(self.dense(inputs), axis=1)
+        averages = sums / ops.cast(ops.arange(1, ops.shape(sums)[1] + 1), sums.dtype)[:, None]
+        return averages if self.return_sequences else averages[:, -1]
+
+    def get_config(self):
+        return {**super().get_config(), "units": self.units, "return_sequences": self.return_sequences}
+
+
+LAYERS = {
+    "class": keras.layers.LSTM,
+    "function": lambda units: keras.layers.GRU(units, reset_after=False),
+    "ours": kar.Mogrifier,
+    "around_a_cell": lambda units: keras.layers.RNN(keras.layers.LSTMCell(units)),
+    "without_a_cell": Averages,
+    "cell": keras.layers.GRUCell,
+    "stack": lambda units: [kar.LSTMCell(units), kar.GRUCell(units)],
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_any_recurrent_layer_is_a_candidate(name):
+    candidate = candidates.resolve_candidates({"mine": LAYERS[name]}, fewest=1)["mine"]
+    for sequences in (False, True):
+        layer = candidate.layer(4, 3, return_sequences=sequences)
+        assert layer(np.ones((2, 5, 3))).shape == ((2, 5, 4) if sequences else (2, 4))
+        assert layer.count_params() == candidate.size(4, 3)
+
+
+def test_layers_of_keras_are_compared(tmp_path):
+    cells = {"keras": keras.layers.LSTM, "averages": Averages}
+    options = {"weights": 300, "minutes": 0.001, "trials": 1, "seeds": 1, "depth": 2, "memory": False, "verbose": False}
+    found = kar.compare(X, Y, cells=cells, output=tmp_path / "out", **options)
+    assert {row["name"] for row in found.results["rows"]} == set(cells)
+    steps = {row["name"]: row["latency"] for row in found.results["rows"]}
+    assert steps["averages"] is None
+    assert steps["keras"] > 0
 
 
 @pytest.mark.parametrize(
@@ -238,14 +275,16 @@ def test_bad_arguments(given, message, tmp_path):
 def test_arguments_of_wrong_types():
     with pytest.raises(TypeError, match="`cells` must be None, a list"):
         kar.compare(X, Y, cells="lstm")
-    with pytest.raises(TypeError, match="functions `units -> cell`"):
+    with pytest.raises(TypeError, match="functions `units -> layer`"):
         kar.compare(X, Y, cells={"a": 3, "b": kar.LSTMCell})
-    for other in (os.system, int, kar.layers.Mogrifier):
-        with pytest.raises(TypeError, match=r"functions `units -> cell`.* Received: a: "):
+    for other in (os.system, int):
+        with pytest.raises(TypeError, match=r"functions `units -> layer`.* Received: a: "):
             kar.compare(X, Y, cells={"a": other, "b": kar.LSTMCell})
-    for other in (keras.layers.Dense, lambda units: units, lambda units: keras.layers.LSTM(units)):
-        with pytest.raises(ValueError, match="`cells` must be a recurrent cell"):
+    for other in (keras.layers.Dense, lambda units: units, lambda units: keras.layers.LSTM):
+        with pytest.raises(ValueError, match=r"`cells` must make a recurrent layer, .* or a cell"):
             kar.compare(X, Y, cells={"a": other, "b": kar.LSTMCell})
+    with pytest.raises(ValueError, match="`cells` must make layers that read forwards alone"):
+        kar.compare(X, Y, cells={"a": lambda u: keras.layers.Bidirectional(kar.GRU(u)), "b": kar.LSTMCell})
     with pytest.raises(TypeError, match="`seeds` must be an integer"):
         kar.compare(X, Y, seeds=1.5)
 
@@ -312,8 +351,8 @@ def bad_files(folder):
     yield [str(folder)], "is a folder"
     yield [str(folder / "nowhere.csv")], "there is no file"
     yield [good, *series, "--cells", "lstm,lsmt"], "'lsmt'"
-    for name in ("os:system", "os:makedirs", "builtins:int", "keras:layers", "keras.layers:LSTM"):
-        yield [good, *series, "--cells", f"lstm,{name}"], f"`units -> cell`, .* Received: {name}, <"
+    for name in ("os:system", "os:makedirs", "builtins:int", "keras:layers"):
+        yield [good, *series, "--cells", f"lstm,{name}"], f"`units -> layer`, .* Received: {name}, <"
 
 
 def test_bad_files(tmp_path):

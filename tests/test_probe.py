@@ -195,7 +195,10 @@ def test_bad_commands(tmp_path, monkeypatch):
         (["keras:Nothing"], "error: .*keras:Nothing.*no attribute"),
         (["lstm", "keras.layers:LSTMCell", "keras_adaptive_rnn:LSTMCell"], "error: .*each cell once"),
         (["--tasks", "copy,paste"], "error: .*'paste'"),
-        (["lstm", "os:mkdir"], "error: .*a class of Keras cells, or a function `units -> cell`.*os:mkdir"),
+        (
+            ["lstm", "os:mkdir"],
+            "error: .*a class of recurrent layers or cells, or a function.*os:mkdir",
+        ),
     ]:
         with pytest.raises(SystemExit) as stop:
             main(["probe", *arguments])

@@ -12,10 +12,7 @@ from typing import Any
 
 import keras
 
-from keras_adaptive_rnn._command_line import option_name
-from keras_adaptive_rnn._export import PUBLIC
-from keras_adaptive_rnn.cells.bases.any_cell import check_is_cell
-from keras_adaptive_rnn.layers.cell_layer import CellLayer
+from keras_adaptive_rnn.comparison.layers import NAMED_LAYERS
 from keras_adaptive_rnn.loop.rnn import RNN
 
 
@@ -23,9 +20,9 @@ from keras_adaptive_rnn.loop.rnn import RNN
 class Candidate:
     """A kind of recurrent layer that can be made in any size.
 
-    `layer(units, inputs, **kwargs)` makes the layer, and `size(units, inputs)` counts its weights without making it:
-    on JAX, making one costs seconds. `key` tells it from others of the same title. The units must be a multiple of
-    `multiple`. `made_by`, a function and its arguments, makes the same candidate in another process.
+    `layer(units, inputs, return_sequences=False)` makes the layer, and `size(units, inputs)` counts its weights. `key`
+    distinguishes it from others of the same title. The units must be a multiple of `multiple`. `made_by`, a function
+    and its arguments, makes the same candidate in another process.
     """
 
     title: str
@@ -40,23 +37,18 @@ class Candidate:
         return function, tuple(arguments)
 
 
-def offered(cls=CellLayer) -> dict[str, Candidate]:
-    """Returns the candidates among `cls` and the classes derived from it: layers whose cells declare `compared`."""
-    # Not inherited: a cell is larger than the one that it is derived from.
-    compared = vars(cls.cell_class).get("compared") if cls in PUBLIC else None
-    candidates = {option_name(cls.__name__): _declared(cls)} if compared else {}
-    for subclass in cls.__subclasses__():
-        candidates |= offered(subclass)
-    return candidates
+def offered() -> dict[str, Candidate]:
+    """Returns the candidates that have a name."""
+    return {name: _named(name) for name in NAMED_LAYERS}
 
 
-def _declared(cls):
-    compared = vars(cls.cell_class)["compared"]
+def _named(name):
+    row = NAMED_LAYERS[name]
 
-    def layer(units, inputs, **kwargs):
-        return cls(units, **compared.arguments(units, inputs), **kwargs)
+    def layer(units, inputs, return_sequences=False):
+        return row.layer_class(units, **row.arguments(units, inputs), return_sequences=return_sequences)
 
-    return Candidate(compared.title, layer, compared.size, multiple=compared.multiple, made_by=(_declared, cls))
+    return Candidate(row.title, layer, row.size, multiple=row.multiple, made_by=(_named, name))
 
 
 def resolve_candidates(cells: Any, fewest: int = 2) -> dict[str, Candidate]:
@@ -77,7 +69,7 @@ def resolve_candidates(cells: Any, fewest: int = 2) -> dict[str, Candidate]:
         resolved = {name: candidates[name] for name in cells}
     else:
         raise TypeError(
-            f"Argument `cells` must be None, a list of names among {known}, or a dict of functions `units -> cell`. "
+            f"Argument `cells` must be None, a list of names among {known}, or a dict of functions `units -> layer`. "
             f"Received: cells={cells!r}"
         )
     if len(resolved) < fewest:
@@ -105,10 +97,10 @@ def _imported(name):
     except (ImportError, AttributeError, ValueError) as error:
         raise ValueError(f"Argument `cells` must name what can be imported. Received: {name} ({error})") from None
     # Before it is called: there is no telling what a function does to a file that is named by its first argument.
-    if not (is_class_of_cells(found) if isinstance(found, type) else _required(found) == ["units"]):
+    if not (_is_class_of_layers(found) if isinstance(found, type) else _required(found) == ["units"]):
         raise ValueError(
-            "Argument `cells` must name a class of Keras cells, or a function `units -> cell`, whose only argument "
-            f"without a default is `units`. Received: {name}, {found!r:.100}"
+            "Argument `cells` must name a class of recurrent layers or cells, or a function `units -> layer`, whose "
+            f"only argument without a default is `units`. Received: {name}, {found!r:.100}"
         )
     return found
 
@@ -123,27 +115,40 @@ def _required(function):
     return [each.name for each in parameters if each.default is each.empty and each.kind not in of_any_number]
 
 
-def is_class_of_cells(value):
-    return isinstance(value, type) and issubclass(value, keras.layers.Layer) and not issubclass(value, keras.layers.RNN)
+def _is_class_of_layers(value):
+    return isinstance(value, type) and issubclass(value, keras.layers.Layer)
 
 
 def maker(argument, make):
-    """Returns a function `units -> cell` that raises an error if what it makes is no cell; or `None` if `make` is none.
+    """Returns a function `(units, return_sequences=False) -> layer`, or `None` if `make` is no class or function.
+
+    The function raises an error if what `make` returns is neither a recurrent layer nor a cell.
 
     Args:
         argument: Name of the argument, for the message.
-        make: What was passed: a class of cells, or a function in Python.
+        make: A class of recurrent layers or cells, or a function in Python that returns one, or a list of cells, which
+            is a stack.
     """
-    if not (is_class_of_cells(make) or (callable(make) and not isinstance(make, type) and not inspect.isbuiltin(make))):
+    is_function = callable(make) and not isinstance(make, type) and not inspect.isbuiltin(make)
+    if not is_function and not _is_class_of_layers(make):
         return None
 
-    def made(units):
-        cell = make(units)
-        for each in cell if isinstance(cell, (list, tuple)) else [cell]:
-            check_is_cell(argument, each)
-        return cell
+    def layer(units, return_sequences=False):
+        made = make(units)
+        if isinstance(made, keras.layers.Layer) and hasattr(made, "return_sequences"):
+            if isinstance(made, keras.layers.Bidirectional):
+                raise ValueError(f"Argument `{argument}` must make layers that read forwards alone. Received: {made!r}")
+            made.return_sequences = return_sequences
+            return made
+        for each in made if isinstance(made, (list, tuple)) else [made]:
+            if isinstance(each, type) or not callable(each) or getattr(each, "state_size", None) is None:
+                raise ValueError(
+                    f"Argument `{argument}` must make a recurrent layer, which has `return_sequences`, or a cell, an "
+                    f"object that is callable and has a `state_size`. Received: {each!r}"
+                )
+        return RNN(made, return_sequences=return_sequences)
 
-    return made
+    return layer
 
 
 def custom_candidate(name, make, candidates):
@@ -155,13 +160,13 @@ def custom_candidate(name, make, candidates):
         )
     if isinstance(make, str) and make in candidates:
         return candidates[make]
-    made = maker("cells", make)
-    if made is None:
+    layer = maker("cells", make)
+    if layer is None:
         raise TypeError(
-            "Argument `cells` must have values that are classes of cells, functions `units -> cell`, or names of "
-            f"cells. Received: {name}: {make!r}"
+            "Argument `cells` must have values that are classes of recurrent layers or cells, functions "
+            f"`units -> layer`, or names of cells. Received: {name}: {make!r}"
         )
-    config = json.dumps(keras.saving.serialize_keras_object(made(8)), sort_keys=True, default=str)
+    config = json.dumps(keras.saving.serialize_keras_object(layer(8)), sort_keys=True, default=str)
     # Keras numbers the names of layers.
     config = re.sub(r'"name": "[^"]*"', "", config)
     key = f"{name} {hashlib.sha256(config.encode()).hexdigest()[:8]}"
@@ -169,13 +174,18 @@ def custom_candidate(name, make, candidates):
 
 
 def _custom(name, make, key):
+    new_layer = maker("cells", make)
+
+    def layer(units, inputs, return_sequences=False):
+        return new_layer(units, return_sequences)
+
     @functools.cache
     def size(units, inputs):
-        layer = RNN(make(units))
-        layer.build((None, None, inputs))
-        return layer.count_params()
+        built = new_layer(units)
+        built.build((None, None, inputs))
+        return built.count_params()
 
-    return Candidate(name, lambda u, i, **k: RNN(make(u), **k), size, key, made_by=(_custom, name, make, key))
+    return Candidate(name, layer, size, key, made_by=(_custom, name, make, key))
 
 
 class ModelShape:

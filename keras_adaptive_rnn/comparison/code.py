@@ -4,6 +4,7 @@ import math
 import textwrap
 
 from keras_adaptive_rnn.comparison.tables import listed
+from keras_adaptive_rnn.loop.rnn import RNN
 
 TEMPLATE = """\
 import keras
@@ -66,10 +67,7 @@ def lines(learner, rate, steps, folder, file):
         layers = [f"keras.Input((None, {learner.shape.features}))", "keras.layers.Normalization()"]
         prepare = "    model.layers[0].adapt(x_train)\n"
     for layer in learner.recurrent:
-        sequences = ", return_sequences=True" if layer.return_sequences else ""
-        # `key` is that of a cell that a function of the user makes.
-        custom = f"kar.RNN(make_{learner.candidate.title}({learner.units}){sequences})"
-        layers.append(custom if learner.candidate.key else f"kar.{layer!r}")
+        layers.append(layer_line(learner, layer))
     layers.append(f"keras.layers.Dense({learner.shape.outputs})")
     if data.classes is None:
         loss = '"mse"'
@@ -89,6 +87,17 @@ def lines(learner, rate, steps, folder, file):
         batch_size=learner.batch_size,
         epochs=epochs,
     )
+
+
+def layer_line(learner, layer):
+    """Returns the call that makes a recurrent layer."""
+    # `key` is that of what a function of the user makes.
+    if not learner.candidate.key:
+        return f"kar.{layer!r}"
+    made = f"make_{learner.candidate.title}({learner.units})"
+    if type(layer) is RNN:
+        return f"kar.RNN({made}{', return_sequences=True' if layer.return_sequences else ''})"
+    return f"# With `return_sequences=True`:\n            {made}" if layer.return_sequences else made
 
 
 def comment(text):

@@ -21,7 +21,6 @@ from keras_adaptive_rnn.comparison.data import (
 )
 from keras_adaptive_rnn.comparison.layout import by_name, by_place, check_axes, check_order
 from keras_adaptive_rnn.comparison.trials import Learner, in_whole_batches
-from keras_adaptive_rnn.loop.rnn import RNN
 from keras_adaptive_rnn.optimizers.falling import falling
 
 
@@ -133,10 +132,10 @@ class Sequences:
         make = maker("cell", self.cell)
         if make is None:
             raise ValueError(
-                f"Argument `cell` must be one of {', '.join(map(repr, candidates))}, a class of cells, or a function "
-                f"`units -> cell`. Received: cell={self.cell!r}"
+                f"Argument `cell` must be one of {', '.join(map(repr, candidates))}, a class of recurrent layers or "
+                f"cells, or a function `units -> layer`. Received: cell={self.cell!r}"
             )
-        return Candidate("cell", lambda units, inputs, **kwargs: RNN(make(units), **kwargs), lambda *_: 0)
+        return Candidate("cell", lambda units, inputs, *given: make(units, *given), lambda *_: 0)
 
     def _read(self, X, y):
         """Returns sequences and targets to learn from, and keeps what tells how to read more of them."""
@@ -211,7 +210,8 @@ class SequenceRegressor(Sequences, keras.wrappers.SKLearnRegressor):
 
     Args:
         cell: Name of a cell, such as `"mogrifier"`, one of those that `compare` compares (the message about an unknown
-            name lists all); or a function `units -> cell`, which makes any Keras cell. Defaults to `"gru"`.
+            name lists all); or a function `units -> layer`, which makes any recurrent layer or cell of Keras. Defaults
+            to `"gru"`.
         units: Positive integer, size of each recurrent layer. Defaults to `32`.
         depth: Positive integer, number of recurrent layers. Defaults to `1`.
         learning_rate: Positive number. Defaults to `0.003`.

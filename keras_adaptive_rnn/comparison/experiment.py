@@ -105,8 +105,8 @@ def compare(
             (default) means `"group"` if there are groups, else `"random"`. Training gets 70 % and the other parts 15 %
             each.
         cells: List of names, such as `"lstm"` and `"low_rank_gru"` (the message about an unknown name lists all); or a
-            dict of names and functions `units -> cell`, which make any Keras cell. Defaults to `None`, which means all
-            that have a name.
+            dict of names and functions `units -> layer`, which make any recurrent layer or cell of Keras. Defaults to
+            `None`, which means all that have a name.
         weights: Positive integer, about how many weights each model has: sizes are chosen within 10 % of it that differ
             by 2 % at most. Where so few weights leave no such sizes, the recommendation says so. Defaults to `None`,
             which means 20,000.

@@ -324,7 +324,7 @@ def _costs(row):
 
 
 def _milliseconds(row, name):
-    return 1000 * row[name] if name in row else None
+    return None if row.get(name) is None else 1000 * row[name]
 
 
 def _mean(values):

@@ -18,7 +18,7 @@ import numpy as np
 from keras_adaptive_rnn._saving import contents
 from keras_adaptive_rnn.comparison.data import first_layers, last_layers, spread
 from keras_adaptive_rnn.comparison.figures import JUDGED, figures
-from keras_adaptive_rnn.one_step import step_model
+from keras_adaptive_rnn.comparison.measures import one_step
 from keras_adaptive_rnn.optimizers.falling import falling
 
 # The most bytes that are gathered for a call of `fit`, and the most rows that tell means and deviations.
@@ -111,8 +111,8 @@ class Learner:
 
     @property
     def recurrent(self):
-        """The recurrent layers."""
-        return [layer for layer in self.model.layers if hasattr(layer, "cell")]
+        """The recurrent layers, which stand before the dense one."""
+        return self.model.layers[-1 - self.shape.depth : -1]
 
     def begin(self, seed):
         """Gives the model the weights that it has by a seed, and the optimizer a new start."""
@@ -266,7 +266,7 @@ class Building:
         made = learner(self.name, self.units, "direct")
         make = time.perf_counter() - before
         if self.in_steps:
-            step_model(made.model)
+            one_step(made.model)
         return {**made.measure(), "make": make, "build": time.perf_counter() - before}
 
 

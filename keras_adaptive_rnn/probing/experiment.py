@@ -54,8 +54,8 @@ def probe(
 
     Args:
         cells: List of names, such as `"lstm"` and `"min_gru"` (the message about an unknown name lists all); or a dict
-            of names and functions `units -> cell`, which make any Keras cell. Defaults to `None`, which means all that
-            have a name.
+            of names and functions `units -> layer`, which make any recurrent layer or cell of Keras. Defaults to
+            `None`, which means all that have a name.
         tasks: List of names among `"parity"`, `"modular_addition"`, `"s3"`, `"s5"`, `"brackets"`, `"recall"`, `"copy"`,
             `"selective_copy"` and `"adding"`. Defaults to `None`, which means all.
         weights: Positive integer, about how many weights each model has: sizes are chosen within 10 % of it that differ

@@ -9,7 +9,7 @@ import keras
 import numpy as np
 
 import keras_adaptive_rnn
-from keras_adaptive_rnn.comparison.candidates import offered
+from keras_adaptive_rnn.comparison.layers import NAMED_LAYERS
 from keras_adaptive_rnn.probing import Probe
 from tests.golden.layouts import LAYOUTS
 from tests.table import CELL_ROWS
@@ -124,7 +124,7 @@ def measured_speeds(units):
 
 def probed():
     """Returns what the probe of all cells has found, in words, by class of cell."""
-    classes = {key: candidate.made_by[1].cell_class for key, candidate in offered().items()}
+    classes = {key: row.layer_class.cell_class for key, row in NAMED_LAYERS.items()}
     found = Probe(ROOT / "benchmarks" / "probe")
     length, seeds = found.results["settings"]["length"], found.results["settings"]["seeds"]
     figures = collections.defaultdict(list)
