@@ -28,7 +28,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 import keras_adaptive_rnn
-from keras_adaptive_rnn.comparison.statistics import STUDENT, mean_and_error
+from keras_rnn_compare.statistics import STUDENT, mean_and_error
 
 ROOT = pathlib.Path(__file__).parent
 RESULTS = ROOT / "results"
