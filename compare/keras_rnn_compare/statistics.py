@@ -4,11 +4,10 @@ import dataclasses
 import math
 
 import numpy as np
+from scipy import stats
 
 from keras_rnn_compare.curves import fall
 
-# Student's t at 97.5 %, by degrees of freedom: two seeds have one.
-STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131)
 # More seeds than this only to tell two cells apart are not worth their time.
 MOST_SEEDS = 50
 
@@ -19,12 +18,17 @@ def mean_and_error(values):
     mean = float(np.mean(values))
     if len(values) < 2 or not math.isfinite(mean):
         return mean, None
-    return mean, float(np.std(values, ddof=1) / math.sqrt(len(values)))
+    return mean, float(stats.sem(values))
+
+
+def reach(freedom):
+    """Returns how many standard errors a t-test at 95 % reaches on either side."""
+    return float(stats.t.ppf(0.975, freedom))
 
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    """How much worse one is than another: its standard errors, and how far a t-test at 95 % reaches on either side."""
+    """A difference between two scores: its standard errors, and the half-width of the 95 % confidence interval."""
 
     mean: float
     over_seeds: float | None = None
@@ -37,7 +41,7 @@ class Difference:
 
     @property
     def is_noise(self):
-        """Whether it is not told from zero."""
+        """Whether it is not significantly different from zero."""
         if self.margin is None:
             return math.isfinite(self.mean)
         return abs(self.mean) <= self.margin
@@ -48,8 +52,8 @@ class Difference:
         return f"{self.mean:.2g} (95 %: {self.mean - self.margin:.2g} to {self.mean + self.margin:.2g})"
 
     def seeds_needed(self, seeds):
-        """Returns the number of seeds that would tell it from zero, or `None` if the samples alone hide it."""
-        room = (self.mean / STUDENT[6]) ** 2 - self.over_samples**2
+        """Returns the number of seeds that would make it significant, or `None` if the samples alone hide it."""
+        room = (self.mean / reach(7)) ** 2 - self.over_samples**2
         if room <= 0:
             return None
         return max(seeds + 1, math.ceil(seeds * self.over_seeds**2 / room))
@@ -60,8 +64,8 @@ def difference(mean, over_seeds, seeds, over_samples, samples):
     error = math.hypot(over_seeds or 0, over_samples)
     counts = [(each, count) for each, count in ((over_seeds, seeds), (over_samples, samples)) if each and count > 1]
     # At least 1, but for rounding.
-    freedom = max(1, int(error**4 / sum(each**4 / (count - 1) for each, count in counts))) if counts else 1
-    return Difference(mean, over_seeds, over_samples, STUDENT[min(freedom, len(STUDENT)) - 1] * error)
+    freedom = max(1, error**4 / sum(each**4 / (count - 1) for each, count in counts)) if counts else 1
+    return Difference(mean, over_seeds, over_samples, reach(freedom) * error)
 
 
 def paired(row, best):
@@ -69,7 +73,7 @@ def paired(row, best):
 
     Both were trained with the same seeds and judged on the same validation samples, and either may have favored one of
     them by chance. The variance is therefore the sum of two, of the mean difference over the seeds and of that over the
-    samples, which counts their interaction twice and so errs on the safe side. One seed tells nothing.
+    samples. This is conservative: it counts their interaction twice. One seed tells nothing.
     """
     if None in (*row["validation"], *best["validation"]):
         return Difference(math.inf)
@@ -283,7 +287,7 @@ class Advice:
         for row in self.behind:
             of_samples = np.subtract(row["contributions"][0], first["contributions"][0])
             mean, error = mean_and_error(of_samples)
-            if mean <= STUDENT[-1] * (error or 0):
+            if mean <= reach(len(of_samples) - 1) * (error or 0):
                 close.append(row)
         if not close:
             return ""
