@@ -1,50 +1,48 @@
 """Backtests by rolling origin: what would have been forecast after earlier cuts of the same series."""
 
 from keras_rnn_compare.baselines import baseline_rows
-from keras_rnn_compare.candidates import ModelShape
 from keras_rnn_compare.schedule import trial_seconds
 from keras_rnn_compare.seeds import fold_in
 from keras_rnn_compare.statistics import mean_and_error
-from keras_rnn_compare.strategies import STRATEGIES
+from keras_rnn_compare.strategies import Learners
+from keras_rnn_compare.study import shape_of
 from keras_rnn_compare.trials import full_scores
 
 
-def fold(experiment, data, k, rows):
+def fold(study, plan, trained, data, k):
     """Returns the record of an earlier cut: each cell is trained anew on what was known then, with its rate.
 
     Args:
-        experiment: The `Experiment`.
+        study, plan, trained: The `Study`, the `Plan` and what was `Trained`.
         data: The `Data` of the cut.
         k: Its number.
-        rows: Rows of the cells.
     """
-    plan, progress = experiment.schedule["final"], experiment.progress
-    size = min(experiment.size, len(data.x["train"]))
-    shape = ModelShape(data.x["train"].shape[-1], data.vocabulary, data.outputs, experiment.settings["depth"])
-    samples = {part: min(count, len(data.x[part])) for part, count in plan["scored"].items()}
-    plan = {**plan, "rows": min(plan["rows"], len(data.x["validation"]))}
+    final, progress = plan.final, study.progress
+    size = min(study.batch_size, len(data.x["train"]))
+    learner = Learners(data, shape_of(data, study.settings), size, study.candidates)
+    strategy = trained.strategy if data.one_step is not None else "direct"
+    samples = {part: min(count, len(data.x[part])) for part, count in final["scored"].items()}
+    final = {**final, "rows": min(final["rows"], len(data.x["validation"]))}
 
     def record(row):
         def train():
             name = row["name"]
             progress.says(f"{row['title']}, fold {k + 1}")
-            strategy = experiment.strategy if data.one_step is not None else "direct"
-            learner = STRATEGIES[strategy](data, shape, experiment.candidates[name], experiment.units[name], size)
-            seed = fold_in(experiment.settings["seed"], "fold", k)
-            learner.train(row["rate"], seed, plan)
-            found = full_scores(learner, {**plan, "scored": samples})
-            progress.advance(fold_seconds(experiment, name))
+            made = learner(name, plan.units[name], strategy)
+            made.train(row["rate"], fold_in(study.settings.seed, "fold", k), final)
+            found = full_scores(made, {**final, "scored": samples})
+            progress.advance(fold_seconds(plan, name))
             return {"rate": row["rate"], **{each: found[each] for each in ("score", "test", "figures")}}
 
-        return experiment.folder.once(f"trials/{row['name']}-fold{k}", train, ("score", "test", "figures", "rate"))
+        return study.folder.once(f"trials/{row['name']}-fold{k}", train, ("score", "test", "figures", "rate"))
 
     def of_baselines():
         found = baseline_rows(data, samples)
         return {"rows": [{name: row[name] for name in ("name", "title", "test", "figures")} for row in found]}
 
-    cells = [{"name": row["name"], "title": row["title"], "test": record(row)["test"]} for row in rows]
+    cells = [{"name": row["name"], "title": row["title"], "test": record(row)["test"]} for row in trained.rows]
     progress.says(f"the baselines, fold {k + 1}")
-    others = experiment.folder.once(f"baselines-fold{k}", of_baselines, ("rows",))["rows"]
+    others = study.folder.once(f"baselines-fold{k}", of_baselines, ("rows",))["rows"]
     return of_cut(data, [*cells, *map(first_seed, others)])
 
 
@@ -57,15 +55,14 @@ def first_seed(row):
     return {"name": row["name"], "title": row["title"], "test": row["test"][0]}
 
 
-def fold_seconds(experiment, name):
+def fold_seconds(plan, name):
     """Returns what a cell takes in a fold."""
-    times = experiment.times[name]
-    return times["build"] + trial_seconds(experiment.schedule["final"], times)
+    return plan.times[name]["build"] + trial_seconds(plan.final, plan.times[name])
 
 
-def earlier(experiment, rows):
+def earlier(study, plan, trained):
     """Returns the records of the earlier cuts."""
-    return [fold(experiment, data, k, rows) for k, data in enumerate(experiment.data.earlier)]
+    return [fold(study, plan, trained, data, k) for k, data in enumerate(study.data.earlier)]
 
 
 def last(data, rows, others):

@@ -13,9 +13,10 @@ from keras_adaptive_rnn.files import Busy, Unwritten, alone_on, replaced
 from keras_rnn_compare import experiment, workers
 from keras_rnn_compare.candidates import from_command_line
 from keras_rnn_compare.cli import NAME, names
+from keras_rnn_compare.comparison import Comparison
 from keras_rnn_compare.files import read
 from keras_rnn_compare.probing import experiment as probing
-from keras_rnn_compare.result import Comparison
+from keras_rnn_compare.settings import Settings
 from keras_rnn_compare.tables import imported_pyarrow
 
 # Errors of the system that only writing has.
@@ -76,7 +77,7 @@ def compared(options, output, begun):
     if options.export:
         # Before anything is trained.
         check_export_format(options.export)
-    settings = experiment.validate_settings(
+    settings = Settings(
         cells=from_command_line(names(options.cells)),
         weights=options.weights,
         equal=options.equal,
@@ -88,7 +89,7 @@ def compared(options, output, begun):
         memory=not options.no_memory,
         seed=options.seed,
     )
-    team = workers.workers_for(options.workers, dask=options.dask, candidates=settings["cells"])
+    team = workers.workers_for(options.workers, dask=options.dask, candidates=settings.cells)
     data = read(
         options.data,
         options.target,

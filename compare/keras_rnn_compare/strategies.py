@@ -91,3 +91,25 @@ def learned_intervals(learner, plan):
 # How a horizon is forecast: all at once, or row by row.
 STRATEGIES = {"direct": Learner, "recursive": Rolled}
 LEARNERS = {**STRATEGIES, "quantiles": Quantiles}
+
+
+class Learners:
+    """The models of cells in one process, made and compiled when they are first needed.
+
+    Args:
+        data, shape: The `Data` and the `ModelShape`.
+        size: Number of sequences in a batch.
+        candidates: Dict of the candidates.
+    """
+
+    def __init__(self, data, shape, size, candidates):
+        self.data, self.shape, self.size, self.candidates = data, shape, size, candidates
+        self._made = {}
+
+    def __call__(self, name, units, strategy="direct"):
+        """Returns the `Learner` of a cell of some size."""
+        made = self._made.get((name, strategy))
+        if made is None or made.units != units:
+            made = LEARNERS[strategy](self.data, self.shape, self.candidates[name], units, self.size)
+            self._made[name, strategy] = made
+        return made

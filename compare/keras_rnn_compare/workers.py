@@ -1,4 +1,4 @@
-"""Where trials run: in this process, in processes of this machine, or in those of any executor, such as Dask's.
+"""Trial executors: this process, processes of this machine, or those of any executor, such as Dask's.
 
 A trial depends on its cell, rate, seed and steps alone, so it may run anywhere. What all of them share, the data above
 all, is sent to a worker once, which keeps it, and the compiled models. Each worker has one trial at a time, since the
@@ -11,13 +11,13 @@ import contextlib
 import dataclasses
 import functools
 import importlib.util
-import inspect
 import multiprocessing
 import os
 import pickle
-import random
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 import uuid
@@ -28,11 +28,11 @@ import keras
 from keras_rnn_compare import arguments
 from keras_rnn_compare.folder import origin
 from keras_rnn_compare.schedule import next_for
-from keras_rnn_compare.strategies import LEARNERS
+from keras_rnn_compare.strategies import Learners
 
-# Seconds between two looks at which workers there are, to reach a scheduler, and without any worker before giving up.
-LOOK, CONNECT, PATIENCE = 0.5, 5, 60
-# How often the same trial may lose its worker.
+# Worker polling interval, and the seconds to reach a scheduler, and without any worker before giving up.
+POLL, CONNECT, PATIENCE = 0.5, 5, 60
+# Maximum losses of a worker by the same trial.
 LOSSES = 3
 # One thread for each worker; the libraries read this when they are imported.
 ONE_THREAD = dict.fromkeys(
@@ -107,11 +107,11 @@ def pickled(candidates):
 # In a worker.
 
 
-class Unknown(Exception):
+class ProblemNotLoaded(Exception):
     """A worker does not have the problem yet, or no longer."""
 
 
-class Unfit(ValueError):
+class IncompatibleWorker(ValueError):
     """A worker cannot take part."""
 
 
@@ -148,80 +148,111 @@ def process():
     return socket.gethostname(), os.getpid()
 
 
-class Kept:
+class WorkerState:
     """What a worker keeps for the jobs to come: the problem, and the model of each cell."""
 
     def __init__(self, problem):
         here = runs_on()
         if here != problem.versions:
-            raise Unfit(
+            raise IncompatibleWorker(
                 f"a worker (process {os.getpid()} on {socket.gethostname()}) runs on {said(here)}, and this process on "
                 f"{said(problem.versions)}: start the workers with KERAS_BACKEND={problem.versions['backend']} and the "
                 "same versions"
             )
         keras.config.set_floatx(problem.floatx)
         keras.config.set_dtype_policy(problem.policy)
-        self.problem, self.learners, self.candidates = problem, {}, {}
+        candidates = {}
         for name, cell in problem.cells.items():
             try:
-                self.candidates[name] = pickle.loads(cell)
+                candidates[name] = pickle.loads(cell)
             except Exception as error:
-                raise Unfit(
+                raise IncompatibleWorker(
                     "Argument `cells` must have cells that the workers can import: put the function into a module that "
                     f"they find. Received: {name} ({type(error).__name__} in a worker: {error})"
                 ) from None
-
-    def learner(self, name, units, strategy):
-        made = self.learners.get((name, strategy))
-        if made is None or made.units != units:
-            problem = self.problem
-            made = LEARNERS[strategy](problem.data, problem.shape, self.candidates[name], units, problem.size)
-            self.learners[name, strategy] = made
-        return made
+        self.key = problem.key
+        self.learner = Learners(problem.data, problem.shape, problem.size, candidates)
 
 
-_kept: Kept | None = None
-# Workers of Dask have threads; two trials at a time would draw from the same random seeds.
-_alone = threading.Lock()
+_state: WorkerState | None = None
 
 
 def work(key, job, problem=None):
     """Runs a job in a worker; without one, only takes the problem and returns what tells the process from others."""
-    global _kept
-    with _alone:
-        if problem is not None and (_kept is None or _kept.problem.key != key):
-            _kept = None  # Freed before the next one takes memory.
-            _kept = Kept(problem)
-        if _kept is None or _kept.problem.key != key:
-            raise Unknown
-        if job is None:
-            return process()
-        with own_random_numbers():
-            return job.run(_kept.learner)
+    global _state
+    if problem is not None and (_state is None or _state.key != key):
+        _state = None  # Freed before the next one takes memory.
+        _state = WorkerState(problem)
+    if _state is None or _state.key != key:
+        raise ProblemNotLoaded
+    return process() if job is None else job.run(_state.learner)
 
 
-@contextlib.contextmanager
-def own_random_numbers():
-    """Gives this thread a generator of its own in place of the one that the functions of `random` share.
+class Child:
+    """A process of a worker of Dask, in which its jobs run.
 
-    Keras draws from it when it makes a model, and so do the threads in which a worker of Dask talks to its scheduler.
+    The threads of Dask draw from the random numbers of their process, and so does Keras when it makes a model. It ends
+    with its parent, whose end of the pipe is closed then.
     """
-    own, here = random.Random(), threading.get_ident()
-    shared = {name: getattr(random, name) for name in random.__all__ if inspect.isroutine(getattr(own, name, None))}
 
-    def divided(name):
-        def draw(*args, **kwargs):
-            return (getattr(own, name) if threading.get_ident() == here else shared[name])(*args, **kwargs)
+    def __init__(self):
+        # A worker may be a daemon, to which `multiprocessing` gives no child.
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", f"from {__name__} import serve; serve()"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "KERAS_BACKEND": keras.backend.backend(), "PYTHONPATH": os.pathsep.join(sys.path)},
+        )
 
-        return draw
+    def run(self, *job):
+        """Returns what `work` returns there, or raises what it raises."""
+        try:
+            pickle.dump(job, self.process.stdin)
+            self.process.stdin.flush()
+            is_done, outcome = pickle.load(self.process.stdout)
+        except (EOFError, OSError) as error:
+            self.process.kill()
+            raise ChildDied(f"process {self.process.pid} on {socket.gethostname()} has died") from error
+        if not is_done:
+            raise outcome
+        return outcome
 
-    try:
-        for name in shared:
-            setattr(random, name, divided(name))
-        yield
-    finally:
-        for name, function in shared.items():
-            setattr(random, name, function)
+
+class ChildDied(concurrent.futures.BrokenExecutor):
+    """The process in which a worker of Dask runs its jobs has died."""
+
+
+_child: Child | None = None
+# A worker of Dask may have several threads.
+_alone = threading.Lock()
+
+
+def work_in_child(*job):
+    """Does what `work` does, in a process of its own that is kept for the next job."""
+    global _child
+    with _alone:
+        if _child is None or _child.process.poll() is not None:
+            _child = Child()
+        return _child.run(*job)
+
+
+def serve():
+    """Runs jobs that come from standard input, in a `Child`, until its parent ends."""
+    begin = os.dup(1)
+    # What libraries print is no outcome.
+    os.dup2(2, 1)
+    with os.fdopen(begin, "wb") as replies:
+        while True:
+            try:
+                job = pickle.load(sys.stdin.buffer)
+            except EOFError:
+                return
+            try:
+                reply = True, work(*job)
+            except Exception as error:
+                reply = False, error
+            pickle.dump(reply, replies)
+            replies.flush()
 
 
 def said(versions):
@@ -273,6 +304,8 @@ class Workers:
 
     # What a future raises if its worker has died.
     lost: tuple[type[BaseException], ...] = (concurrent.futures.BrokenExecutor,)
+    # What a worker runs.
+    work = staticmethod(work)
 
     def __init__(self, problem, progress):
         self.problem, self.progress = problem, progress
@@ -283,12 +316,12 @@ class Workers:
 
     def __enter__(self):
         try:
-            self.look()
+            self.poll()
             # All that are there take the problem, and what is wrong with one of them is told before any training.
             while not all(worker.process for worker in self.workers):
-                self.give([])
-                list(self.ended())
-                self.look()
+                self.dispatch([])
+                list(self.collect())
+                self.poll()
         except BaseException:
             self.close()
             raise
@@ -306,11 +339,11 @@ class Workers:
         """Yields each job with what it returns, in the order in which they end."""
         self.waiting = list(jobs)
         while self.waiting or self.running:
-            self.look()
-            self.give(self.waiting)
-            yield from self.ended()
+            self.poll()
+            self.dispatch(self.waiting)
+            yield from self.collect()
 
-    def give(self, waiting):
+    def dispatch(self, waiting):
         """Gives each worker without a job the next one for it, or first the problem."""
         busy = {worker for worker, _ in self.running.values()}
         for worker in [worker for worker in self.workers if worker not in busy]:
@@ -329,31 +362,31 @@ class Workers:
         if job is not None and worker.built is not None:
             worker.built.add(job.name)
         try:
-            future = worker.executor.submit(work, self.problem.key, job, problem)
+            future = worker.executor.submit(self.work, self.problem.key, job, problem)
         except self.lost as error:  # It died without a job.
             future = concurrent.futures.Future()
             future.set_exception(error)
         self.running[future] = worker, job
 
-    def ended(self):
+    def collect(self):
         """Waits for jobs to end, for a moment, and yields each with what it returns."""
         if not self.running:
-            time.sleep(LOOK)
-        for future in concurrent.futures.wait(self.running, LOOK, concurrent.futures.FIRST_COMPLETED).done:
+            time.sleep(POLL)
+        for future in concurrent.futures.wait(self.running, POLL, concurrent.futures.FIRST_COMPLETED).done:
             if future not in self.running:
                 continue
             worker, job = self.running.pop(future)
             try:
                 outcome = future.result()
-            except Unknown:
+            except ProblemNotLoaded:
                 # Another worker of the pool than the one that took the problem.
                 self.submit(worker, job, self.problem)
             except self.lost as error:
                 self.lose(worker, job, error)
             except Exception as error:
-                if job is not None or isinstance(error, Unfit):
+                if job is not None or isinstance(error, IncompatibleWorker):
                     raise
-                raise Unfit(
+                raise IncompatibleWorker(
                     f"{worker.where} cannot begin ({type(error).__name__}: {error}): it needs keras_rnn_compare, "
                     "Keras and the backend, in the versions of this process"
                 ) from error
@@ -388,7 +421,7 @@ class Workers:
         self.waiting.insert(0, job)
         self.replace(worker)
 
-    def look(self):
+    def poll(self):
         """Notices which workers there are."""
 
     def replace(self, worker):
@@ -515,11 +548,13 @@ class Cluster(Workers):
         client: A `distributed.Client`, or the address of a scheduler.
     """
 
+    work = staticmethod(work_in_child)
+
     def __init__(self, client, problem, progress):
         from distributed import KilledWorker
 
         super().__init__(problem, progress)
-        self.lost = (KilledWorker, concurrent.futures.CancelledError)
+        self.lost = (KilledWorker, ChildDied, concurrent.futures.CancelledError)
         self.is_ours = isinstance(client, str)
         self.client = connected(client) if self.is_ours else client
         self.seen = time.monotonic()
@@ -536,7 +571,7 @@ class Cluster(Workers):
             raise
         return super().__enter__()
 
-    def look(self):
+    def poll(self):
         try:
             there = self.client.nthreads()
         except OSError as error:

@@ -18,10 +18,9 @@ from keras import ops
 
 import keras_adaptive_rnn as kar
 import keras_rnn_compare as krc
-from keras_rnn_compare import baselines, candidates, files, measures, schedule, trials
+from keras_rnn_compare import baselines, candidates, files, measures, schedule, training, trials
 from keras_rnn_compare.cli import main
 from keras_rnn_compare.data import PARTS, Data, from_arrays
-from keras_rnn_compare.experiment import Experiment
 from tests.backends import nightly
 
 # Sizes.
@@ -544,7 +543,7 @@ def test_the_guide_shows_what_was_measured():
         assert forecasts.line(name, result, others.get(name, {})) in guide
 
 
-def test_a_rate_that_is_too_high_for_a_whole_training_gives_way_to_the_next_lower_one():
+def test_a_rate_that_is_too_high_for_a_whole_training_gives_way_to_the_next_lower_one(monkeypatch):
     def trial(rate, steps, *scores):
         curve = [[k + 1, score] for k, score in enumerate(scores)]
         return {"rate": rate, "steps": steps, "score": scores[-1], "curve": curve}
@@ -558,21 +557,17 @@ def test_a_rate_that_is_too_high_for_a_whole_training_gives_way_to_the_next_lowe
     again = {"diverges": trial(0.01, 400, 2.3, 1.8), "fails": trial(0.01, 400, 2.6, None)}
     asked = []
 
-    run = object.__new__(Experiment)
-    run.schedule, run.lowered, run.strategy = {"final": {"steps": 400}}, {}, "direct"
-    run.candidates = {"diverges": SimpleNamespace(title="Cell"), "fails": SimpleNamespace(title="Other")}
-    run.progress = SimpleNamespace(line=lambda text: None)
-    run.full_trial = lambda name, rate, seed, strategy: asked.append((name, rate, seed)) or name
-    run.trials = lambda names: (again[name] for name in names)
-    run.lower_rates(searched, records)
+    def full_trial(study, plan, name, rate, *rest):
+        asked.append((name, rate, *rest))
+        return name
 
-    assert asked == [("diverges", 0.01, 0), ("fails", 0.01, 0)]
-    assert {name: found["rate"] for name, found in searched.items()} == {
-        "lasts": 0.03,
-        "diverges": 0.01,
-        "fails": 0.03,
-        "lowest": 0.01,
-    }
-    assert records["diverges"] == [again["diverges"]]
-    assert records["fails"] == [diverged]
-    assert run.about_lowered().endswith("too high for a whole training: Cell (0.01).")
+    monkeypatch.setattr(training, "full_trial", full_trial)
+    titles = {"diverges": "Cell", "fails": "Other"}
+    said = []
+    study = SimpleNamespace(title=titles.get, progress=SimpleNamespace(line=said.append))
+    plan, runner = SimpleNamespace(final={"steps": 400}), SimpleNamespace(records=lambda names: map(again.get, names))
+    found = training.lower_rates(study, plan, runner, searched, records, "direct")
+
+    assert asked == [("diverges", 0.01, 0, "direct", True), ("fails", 0.01, 0, "direct", True)]
+    assert found == {"diverges": again["diverges"]}
+    assert said[0].endswith("too high for a whole training: Cell (0.01).")

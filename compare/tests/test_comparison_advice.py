@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 import keras_rnn_compare as krc
-from keras_rnn_compare import candidates, curves, experiment, schedule, statistics, strategies, trials
+from keras_rnn_compare import candidates, curves, experiment, plan, schedule, statistics, strategies, trials
 from keras_rnn_compare.baselines import baseline_rows
 from keras_rnn_compare.data import from_arrays
+from keras_rnn_compare.settings import Settings
 
 
 def rows(samples=0.0, **scores):
@@ -413,7 +414,7 @@ class Scripted(trials.Learner):
 
 def test_a_cell_that_starts_slowly_and_wins_in_the_end_is_found(tmp_path, monkeypatch):
     monkeypatch.setitem(strategies.LEARNERS, "direct", Scripted)
-    monkeypatch.setattr(experiment, "BUILD", math.inf)
+    monkeypatch.setattr(plan, "BUILD", math.inf)
     x, y = task()
     names = ["lstm", "gru", "min_gru", "rglru"]
     # Nothing is trained, so it takes no time.
@@ -430,7 +431,7 @@ def test_longer_trainings_take_more_minutes_than_were_given(tmp_path, monkeypatc
     """What is done before any training, such as to fit the baselines, takes its time again."""
     monkeypatch.setitem(strategies.LEARNERS, "direct", Scripted)
     settings = {"weights": 300, "minutes": 1, "trials": 2, "seeds": 2, "depth": 1, "batch_size": 32, "seed": 0}
-    settings = experiment.validate_settings(["lstm", "gru"], equal="weights", memory=False, **settings)
+    settings = Settings(["lstm", "gru"], equal="weights", memory=False, **settings)
     begun = time.perf_counter() - 58
     found = experiment.run(from_arrays(*task()), settings, tmp_path, verbose=False, begun=begun)
     assert int(re.search(r"Train longer with --minutes (\d+) or so", found.recommendation)[1]) > 1

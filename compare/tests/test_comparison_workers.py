@@ -7,7 +7,6 @@ import multiprocessing
 import os
 import pathlib
 import pickle
-import random
 import re
 import shutil
 import signal
@@ -261,7 +260,7 @@ def test_a_worker_with_other_versions_is_refused():
     with pytest.raises(
         ValueError, match=r"runs on .*, and this process on .*keras 3\.0\.0.*start the workers with KERAS"
     ):
-        workers.Kept(problem(versions=other))
+        workers.WorkerState(problem(versions=other))
 
 
 def test_a_cell_that_a_worker_cannot_import_is_named():
@@ -269,23 +268,25 @@ def test_a_cell_that_a_worker_cannot_import_is_named():
     assert pickle.loads(pickle.dumps(candidate)).size(4, 3) == candidate.size(4, 3)
     lost = pickle.dumps(candidate).replace(b"gated_recurrent", b"other_recurrent").replace(b"GRUCell", b"NoSuch.")
     with pytest.raises(ValueError, match=r"put the function into a module that they find\. Received: mine"):
-        workers.Kept(problem(cells={"mine": lost}))
+        workers.WorkerState(problem(cells={"mine": lost}))
 
 
-def test_other_threads_do_not_draw_from_the_random_numbers_of_a_trial():
-    random.seed(7)
-    expected = [random.randint(0, 10**9) for _ in range(2)]
-    before = random.getstate()
-    with workers.own_random_numbers(), concurrent.futures.ThreadPoolExecutor(1) as other:
-        random.seed(7)
-        first = random.randint(0, 10**9)
-        other.submit(random.random).result()
-        assert [first, random.randint(0, 10**9)] == expected
-    # The other thread drew from its own, as ever.
-    after = random.getstate()
-    random.setstate(before)
-    random.random()
-    assert random.getstate() == after
+def test_a_trial_of_a_dask_worker_runs_in_a_process_of_its_own():
+    """With threads, two of which would draw from the same random numbers."""
+    try:
+        process = workers.work_in_child("key", None, problem(key="key"))
+        assert process[1] not in (os.getpid(), None)
+        with pytest.raises(workers.ProblemNotLoaded):
+            workers.work_in_child("other", None)
+        assert workers.work_in_child("key", None) == process
+        os.kill(process[1], signal.SIGKILL)
+        with pytest.raises(workers.ChildDied, match=f"process {process[1]} on .* has died"):
+            workers.work_in_child("key", None)
+        # The next one knows no problem.
+        with pytest.raises(workers.ProblemNotLoaded):
+            workers.work_in_child("key", None)
+    finally:
+        workers._child.process.kill()
 
 
 def test_a_worker_that_cannot_begin_is_named():
