@@ -6,8 +6,9 @@ import zlib
 
 import numpy as np
 
-from keras_rnn_compare import arguments, texts
+from keras_rnn_compare import texts
 from keras_rnn_compare.data import PARTS, SHARES, from_arrays, prepare
+from keras_rnn_compare.options import ReadOptions
 from keras_rnn_compare.series import Table
 from keras_rnn_compare.tables import listed
 
@@ -18,97 +19,40 @@ CHARACTERS = 100
 RARE = 5
 
 
-def read(
-    path,
-    target=None,
-    time=None,
-    group=None,
-    task=None,
-    columns=None,
-    steps=None,
-    horizon=1,
-    split=None,
-    seed=0,
-    decimal=".",
-    missing="refuse",
-    calendar=True,
-    known=None,
-    differences="auto",
-    folds=1,
-):
+def read(path, *args, **options):
     """Returns the `Data` of a file, by its suffix, and whether it is text, table or arrays.
 
     Args:
         path: Path of a text in UTF-8, a table (`.csv`, `.tsv`, `.parquet`), or `.npz` with `x`, `y` and maybe `groups`.
-        target: Name of the column to predict.
-        time: Name of the column that orders the rows; `None` means that they are in order.
-        group: Name of the column that says which series a row belongs to; `None` means that there is one series.
-        task: `"forecast"` or `"classify"`; `None` means to forecast numbers and to classify words.
-        columns: Names of the columns to read; `None` means all.
-        steps: Length of a sequence; `None` means 100 characters, 32 rows, or, to classify groups, the whole group.
-        horizon: How many rows to forecast, those after a window.
-        split, seed: As in `keras_rnn_compare.compare`.
-        decimal: What precedes the decimals of a number in a table: `"."` or `","`.
-        missing: What to do with empty cells and gaps in time: `"refuse"`; `"interpolate"`, by a line between the values
-            before and after; `"drop"`, which takes the other rows as if they followed each other; or `"mask"`, which
-            repeats the last value and adds a feature that says where.
-        calendar: Whether the hour, the weekday and the day of the year are features, where `time` holds dates.
-        known: Names of the columns that are known in advance, for all of the horizon.
-        differences: Whether models read and forecast the target as changes: `"yes"`, `"no"`, or `"auto"`, where it has
-            left the levels that it had.
-        folds: Number of cuts between training, validation and test, of which the last one is the usual one.
+        args, options: The arguments of `ReadOptions`.
 
     Raises:
         ValueError: The file cannot be read, or says something that is in doubt. The message names the file, the row and
             the column, and what to do. Or an argument has a value that is not allowed.
         TypeError: An argument has a wrong type.
     """
-    steps = arguments.integer("steps", steps, optional=True)
-    horizon, folds = arguments.integer("horizon", horizon), arguments.integer("folds", folds)
-    seed = arguments.integer("seed", seed, minimum=0)
-    arguments.boolean("calendar", calendar)
-    for name, names in (("columns", columns), ("known", known)):
-        if names is not None and not isinstance(names, (list, tuple)):
-            raise TypeError(f"Argument `{name}` must be a list of columns, or None. Received: {name}={names!r}")
+    options = ReadOptions(*args, **options)
     path = pathlib.Path(path)
     if path.is_dir():
         raise ValueError(f"{path} is a folder, and should be a file: a text, a table (.csv, .tsv, .parquet) or .npz")
     if not path.exists():
         raise ValueError(f"there is no file {path}")
     kind = path.suffix.lower()
-    of_table = {"target": target, "time": time, "group": group, "task": task, "columns": columns, "known": known}
     if kind not in TABLES:
-        passed = [name for name, value in of_table.items() if value is not None]
-        passed += ["horizon"] if horizon != 1 else []
-        passed += ["decimal"] if decimal != "." else []
-        passed += ["missing"] if missing != "refuse" else []
-        passed += ["no-calendar"] if not calendar else []
-        passed += ["differences"] if differences != "auto" else []
-        passed += ["folds"] if folds != 1 else []
+        passed = options.of_tables()
         if passed:
             raise ValueError(f"--{passed[0]} is for tables ({', '.join(TABLES)}), and {path} is none")
     try:
         if kind in (".npz", ".npy"):
-            if steps is not None:
+            if options.steps is not None:
                 raise ValueError("--steps is for texts and tables, and this file holds sequences already")
-            data = read_arrays(path, split, seed)
+            data = read_arrays(path, options.split, options.seed)
         elif kind in TABLES:
-            data = Table(
-                path,
-                **of_table,
-                steps=steps,
-                horizon=horizon,
-                split=split,
-                seed=seed,
-                decimal=decimal,
-                missing=missing,
-                calendar=calendar,
-                differences=differences,
-            ).data(folds)
+            data = Table(path, options).data(options.folds)
         else:
-            if split not in (None, "time"):
-                raise ValueError(f"--split must be 'time' for a text, and is {split!r}")
-            data = read_text(path, steps or CHARACTERS)
+            if options.split not in (None, "time"):
+                raise ValueError(f"--split must be 'time' for a text, and is {options.split!r}")
+            data = read_text(path, options.steps or CHARACTERS)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
     # Names of files may hold what is no Unicode.

@@ -8,6 +8,7 @@ import numpy as np
 from keras_rnn_compare.calendar import cycles, frequency_again
 from keras_rnn_compare.files import TABLES, read_npz
 from keras_rnn_compare.intervals import about, ascending, interval
+from keras_rnn_compare.options import ReadOptions
 from keras_rnn_compare.series import Features, Rows, Table, counted, rolled
 from keras_rnn_compare.tables import DATE, Column, listed
 
@@ -107,8 +108,7 @@ class NewTable(Table):
 
     def __init__(self, card, path, decimal):
         self.card, self.reads = card, Features(**card["reads"])
-        super().__init__(
-            path,
+        options = ReadOptions(
             target=card["target"],
             time=card["time"],
             group=card["group"],
@@ -116,13 +116,12 @@ class NewTable(Table):
             columns=[name for name in self.reads.observed if name != card["target"]],
             steps=card["steps"],
             horizon=card.get("horizon") or 1,
-            split=None,
-            seed=0,
             decimal=decimal,
             missing=card["missing"],
             calendar=bool(self.reads.cycles),
             known=self.reads.known,
         )
+        super().__init__(path, options)
         self.ahead = self.horizon if self.is_forecast else 0
         # Whether each series is a sequence, and not cut into windows.
         self.is_whole = "horizon" not in card

@@ -159,52 +159,33 @@ class Features:
 class Table:
     """A table of series, as sequences.
 
-    Arguments: As in `keras_rnn_compare.files.read`.
+    Args:
+        path: Path of the file.
+        options: The `ReadOptions`.
     """
 
-    def __init__(
-        self,
-        path,
-        target,
-        time,
-        group,
-        task,
-        columns,
-        steps,
-        horizon,
-        split,
-        seed,
-        decimal,
-        missing="refuse",
-        calendar=True,
-        known=None,
-        differences="auto",
-    ):
-        self.target, self.time, self.group, self.steps, self.horizon, self.seed = (
-            target,
-            time,
-            group,
-            steps,
-            horizon,
-            seed,
-        )
-        self.missing, self.calendar, self.known, self.differences = missing, calendar, list(known or ()), differences
+    def __init__(self, path, options):
+        self.target, self.time, self.group = options.target, options.time, options.group
+        self.steps, self.horizon, self.seed = options.steps, options.horizon, options.seed
+        self.missing, self.calendar, self.differences = options.missing, options.calendar, options.differences
+        self.known = list(options.known or ())
+        decimal, columns = options.decimal, options.columns
         if decimal not in (".", ","):
             raise ValueError(f"--decimal must be '.' or ',', and is {decimal!r}")
-        if missing not in MISSING:
-            raise ValueError(f"--missing must be one of {', '.join(MISSING)}, and is {missing!r}")
-        if differences not in DIFFERENCES:
-            raise ValueError(f"--differences must be one of {', '.join(DIFFERENCES)}, and is {differences!r}")
+        if self.missing not in MISSING:
+            raise ValueError(f"--missing must be one of {', '.join(MISSING)}, and is {self.missing!r}")
+        if self.differences not in DIFFERENCES:
+            raise ValueError(f"--differences must be one of {', '.join(DIFFERENCES)}, and is {self.differences!r}")
         if path.suffix.lower() != ".parquet":
             self.columns = read_csv(path, decimal)
         elif decimal == ".":
             self.columns = read_parquet(path)
         else:
             raise ValueError("--decimal is for .csv and .tsv: numbers in Parquet have no such form")
-        self.check_arguments(columns, task, split)
+        self.check_arguments(columns, options.task, options.split)
         self.roles, self.notes, self.static = {}, [], set()
         self.choose_columns(columns)
-        self.moments = None if time is None else self.columns[time].moments()
+        self.moments = None if self.time is None else self.columns[self.time].moments()
 
     @property
     def times(self):

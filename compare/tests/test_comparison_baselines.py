@@ -67,7 +67,7 @@ def forecasts(data, maker, part="test"):
 )
 def test_frequencies(tmp_path, times, name, seasons):
     path = table(tmp_path, time=times, load=np.random.default_rng(0).permutation(len(times)))
-    of_file = files.Table(path, "load", "time", None, None, None, 4, 1, None, 0, ".")
+    of_file = files.Table(path, files.ReadOptions("load", "time", steps=4))
     found = calendar.frequency_of(of_file.moments, [np.arange(len(times))])
     assert (found.name, found.seasons()) == (name, seasons)
     if found.ticks is not None:
@@ -114,7 +114,7 @@ def test_the_calendar_has_the_cycles_of_the_frequency(seconds, names):
 def test_hours_are_those_of_the_clock_on_the_wall(tmp_path):
     dates = [f"2024-03-31T{hour:02d}:00:00{zone}" for hour, zone in ((1, "+01:00"), (3, "+02:00"), (4, "+02:00"))]
     path = table(tmp_path, time=dates, load=[1, 2, 3])
-    moments = files.Table(path, "load", "time", None, None, None, 4, 1, None, 0, ".").moments
+    moments = files.Table(path, files.ReadOptions("load", "time", steps=4)).moments
     assert [str(date) for date in moments.dates] == [date[:19] for date in dates]
     np.testing.assert_array_equal(moments.values, [0, 3600, 7200])
 

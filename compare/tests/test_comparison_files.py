@@ -123,7 +123,7 @@ def test_numbers_that_float64_does_not_hold(tmp_path, text, says):
 def test_plain_numbers_are_read(tmp_path):
     texts = ["1", "+2", "-3", "4.5", ".5", "6.", "1e2", "1E-2", " 9 ", '"10"', "0", "-0.0"]
     path = table(tmp_path, x=lambda row: texts[row % len(texts)], sold=wave)
-    read = files.Table(path, "sold", None, None, None, None, 4, 1, None, 0, ".").columns["x"].numbers("")
+    read = files.Table(path, files.ReadOptions("sold", None, steps=4)).columns["x"].numbers("")
     np.testing.assert_array_equal(read[:12], [1, 2, -3, 4.5, 0.5, 6, 100, 0.01, 9, 10, 0, 0])
 
 
@@ -236,7 +236,7 @@ def order(tmp_path, times):
     """Returns the order in which rows of these times are read."""
     rows = len(times)
     path = table(tmp_path, rows, time=lambda row: times[row], sold=lambda row: row)
-    column = files.Table(path, "sold", "time", None, None, None, 4, 1, None, 0, ".")
+    column = files.Table(path, files.ReadOptions("sold", "time", steps=4))
     return np.argsort(column.times).tolist()
 
 
