@@ -211,11 +211,19 @@ class Child:
             self.process.stdin.flush()
             is_done, outcome = pickle.load(self.process.stdout)
         except (EOFError, OSError) as error:
-            self.process.kill()
+            self.close()
             raise ChildDied(f"process {self.process.pid} on {socket.gethostname()} has died") from error
         if not is_done:
             raise outcome
         return outcome
+
+    def close(self):
+        """Ends the process."""
+        self.process.kill()
+        self.process.stdout.close()
+        with contextlib.suppress(OSError):
+            self.process.stdin.close()
+        self.process.wait()
 
 
 class ChildDied(concurrent.futures.BrokenExecutor):
@@ -231,8 +239,10 @@ def work_in_child(*job):
     """Does what `work` does, in a process of its own that is kept for the next job."""
     global _child
     with _alone:
-        if _child is None or _child.process.poll() is not None:
-            _child = Child()
+        if _child is not None and _child.process.poll() is not None:
+            _child.close()
+            _child = None
+        _child = _child or Child()
         return _child.run(*job)
 
 

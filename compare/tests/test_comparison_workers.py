@@ -279,14 +279,15 @@ def test_a_trial_of_a_dask_worker_runs_in_a_process_of_its_own():
         with pytest.raises(workers.ProblemNotLoaded):
             workers.work_in_child("other", None)
         assert workers.work_in_child("key", None) == process
-        os.kill(process[1], signal.SIGKILL)
+        workers._child.process.kill()
+        workers._child.process.wait()
         with pytest.raises(workers.ChildDied, match=f"process {process[1]} on .* has died"):
-            workers.work_in_child("key", None)
+            workers._child.run("key", None)
         # The next one knows no problem.
         with pytest.raises(workers.ProblemNotLoaded):
             workers.work_in_child("key", None)
     finally:
-        workers._child.process.kill()
+        workers._child.close()
 
 
 def test_a_worker_that_cannot_begin_is_named():
