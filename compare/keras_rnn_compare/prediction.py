@@ -296,10 +296,10 @@ class NewTable(Table):
             return found | ({"rows ahead": ahead} if self.is_forecast else {"row": int(row) + 1})
         column = self.columns[self.time]
         if self.is_forecast and not self.has_rule:
-            return found | {self.time: column.texts[row] if row >= 0 else "", "rows ahead": ahead}
+            return found | {self.time: column.text(row) if row >= 0 else "", "rows ahead": ahead}
         if row >= 0:
-            return found | {self.time: column.texts[row]}
-        text = column.texts[rows.places[last[owner]]]
+            return found | {self.time: column.text(row)}
+        text = column.text(rows.places[last[owner]])
         if self.moments.dates is None:
             step = decimal.Decimal(repr(self.frequency.step))
             number = decimal.Decimal(column.plain(text)) + int(at - last[owner]) * step

@@ -289,7 +289,7 @@ class Table:
             first, second = sorted(rows[same[0] : same[0] + 2])
             column = self.columns[self.time]
             raise ValueError(
-                f"column {self.time!r} has the same time, {column.texts[first]}, in {column.row(first)} and "
+                f"column {self.time!r} has the same time, {column.text(first)}, in {column.row(first)} and "
                 f"{column.row(second)}: --group {hint}"
             )
 
@@ -728,20 +728,20 @@ class Table:
             if self.group is not None:
                 return f"{count} of {len(np.unique(rows.owners[first])):,} series"
             return f"{count}, to predict rows {chosen.min() + 1:,} to {chosen.max() + 1:,}"
-        texts, times = self.columns[self.time].texts, self.times[chosen]
-        return f"{count}, to predict {texts[chosen[times.argmin()]]} to {texts[chosen[times.argmax()]]}"
+        text, times = self.columns[self.time].text, self.times[chosen]
+        return f"{count}, to predict {text(chosen[times.argmin()])} to {text(chosen[times.argmax()])}"
 
     def read(self, parts, series=None, of_calendar=None):
         """Returns what was read, in words."""
         count = len(self.columns[self.target])
-        of_series = f" in {len(set(self.columns[self.group].texts)):,} series" if self.group is not None else ""
+        of_series = f" in {len(self.columns[self.group].words):,} series" if self.group is not None else ""
         found = {"rows": f"{count:,}{of_series}", "columns": {name: self.roles[name] for name in self.columns}}
         if self.moments is None:
             found["times"] = "none: the rows are taken to be in order, and equally far apart"
         else:
-            texts, places = self.columns[self.time].texts, self.times
+            text, places = self.columns[self.time].text, self.times
             found["times"] = (
-                f"{self.frequency.name}, {texts[places.argmin()]} to {texts[places.argmax()]}, {self.told_gaps()}"
+                f"{self.frequency.name}, {text(places.argmin())} to {text(places.argmax())}, {self.told_gaps()}"
             )
         if of_calendar is not None:
             found["calendar"] = of_calendar
@@ -761,7 +761,7 @@ class Table:
             return "no gaps"
         count = sum(count for _, count in self.gaps)
         done = "closed up" if self.missing == "drop" else DONE[self.missing]
-        after = self.columns[self.time].texts[self.gaps[0][0]]
+        after = self.columns[self.time].text(self.gaps[0][0])
         return f"{counted(count, 'row')} missing in {counted(len(self.gaps), 'gap')}, the first after {after}: {done}"
 
     def told_differences(self, is_differenced):

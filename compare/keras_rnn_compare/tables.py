@@ -1,18 +1,22 @@
 """The columns of a table, each as the texts in its file: what they say is read exactly, or refused with its row.
 
 Libraries that read tables guess what a text means, and round what does not fit. Here a wrong guess would be a wrong
-recommendation, so nothing is guessed: `csv` and `pyarrow` only divide a file into texts.
+recommendation, so nothing is guessed. `csv` and `pyarrow` only divide a file into texts, which pandas holds: its own
+reader fills up rows that are too short, and does not know the lines of the others.
 """
 
+import copy
 import csv
 import datetime
 import decimal
+import functools
 import io
 import itertools
 import re
 import unicodedata
 
 import numpy as np
+import pandas as pd
 
 from keras_rnn_compare.calendar import Moments
 from keras_rnn_compare.texts import read_text
@@ -41,8 +45,8 @@ OF_OTHER_LOOKS = ("<super>", "<sub>", "<fraction>", "<circle>", "<square>", "<fo
 OF_NO_WIDTH = re.compile("[\u034f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 # Parts of a second, or of one, that tell times apart, and the largest one, whose distances 64 bits hold.
 PARTS, LARGEST = 10**18, 4 * 10**18
-# How texts are held, and how many rows are read at a time: strings of Python's take several times the memory.
-TEXT, BLOCK = np.dtypes.StringDType(), 65_536
+# How many rows are read at a time: strings of Python's take several times the memory of those of pandas.
+BLOCK = 65_536
 
 
 def shown(text):
@@ -80,7 +84,7 @@ def alike(names):
 
 
 class Column:
-    """A column of a table.
+    """A column of a table, which holds each of its different texts once.
 
     Args:
         name: Its name.
@@ -88,42 +92,51 @@ class Column:
         lines: Array of the line of each row in the file, or `None` where there are no lines.
         decimal: What precedes the decimals of a number: `"."` or `","`.
         is_text: Whether the file declares it to be text.
+
+    Attributes:
+        codes: Array of the place of each row's text in `words`.
+        words: The different texts, in the order in which they come first.
         rows: Array of the rows of the file that these are, or `None` for all.
     """
 
     rows = None
 
-    def __init__(self, name, texts, lines=None, decimal=".", is_text=False, rows=None):
+    def __init__(self, name, texts, lines=None, decimal=".", is_text=False):
         self.name, self.lines, self.decimal, self.is_text = name, lines, decimal, is_text
-        self.texts, self.rows = np.asarray(texts, TEXT), rows
+        self.codes, self.words = pd.factorize(as_strings(texts))
 
     def __len__(self):
-        return len(self.texts)
+        return len(self.codes)
+
+    def text(self, row):
+        """Returns what a row says."""
+        return self.words[self.codes[row]]
 
     def row(self, row):
         """Returns how messages name a row."""
         row = row if self.rows is None else self.rows[row]
         return f"row {row + 1}" + (f" (line {self.lines[row]})" if self.lines is not None else "")
 
-    def blocks(self):
-        """Yields the first row of each block of rows, and its texts."""
-        for start in range(0, len(self), BLOCK):
-            yield start, self.texts[start : start + BLOCK].tolist()
+    @property
+    def first_rows(self):
+        """The first row of each of `words`."""
+        return np.unique(self.codes, return_index=True)[1]
 
     def rows_with(self, is_wanted):
-        """Yields the rows whose text is wanted."""
-        for start, texts in self.blocks():
-            wanted = {text for text in set(texts) if is_wanted(text)}
-            yield from (start + k for k, text in enumerate(texts) if text in wanted) if wanted else ()
+        """Returns the rows whose text is wanted, as an array."""
+        wanted = np.array([bool(is_wanted(word)) for word in self.words], bool)
+        return np.flatnonzero(wanted[self.codes])
 
     def first(self, is_wanted):
         """Returns the first row whose text is wanted, or `None`."""
-        return next(self.rows_with(is_wanted), None)
+        # `words` are in the order of their first rows.
+        found = next((code for code, word in enumerate(self.words) if is_wanted(word)), None)
+        return None if found is None else int((self.codes == found).argmax())
 
     def missing(self):
         """Returns which rows say that they have no value."""
         missing = np.zeros(len(self), bool)
-        missing[np.fromiter(self.rows_with(lambda text: text.lower() in MISSING), int)] = True
+        missing[self.rows_with(is_missing)] = True
         return missing
 
     def without_missing(self):
@@ -132,23 +145,26 @@ class Column:
 
     def of_rows(self, rows):
         """Returns the column of some rows."""
-        return Column(self.name, self.texts[rows], self.lines, self.decimal, self.is_text, rows)
+        column = copy.copy(self)
+        column.codes, words = pd.factorize(self.codes[rows])
+        column.words, column.rows = self.words[words], rows if self.rows is None else self.rows[rows]
+        return column
 
     def at(self, row):
-        return f"{shown(self.texts[row])} in {self.row(row)}"
+        return f"{shown(self.text(row))} in {self.row(row)}"
 
     def error(self, says, hint):
         return ValueError(f"column {self.name!r} {says}: {hint}")
 
     def or_commas(self, row, hint):
-        text = self.texts[row]
+        text = self.text(row)
         # 1,234 may be either.
         if self.decimal == "," or not re.fullmatch(r"[+-]?\d+,\d+", text) or re.fullmatch(r"\D?\d{1,3},\d{3}", text):
             return hint
         return f"if these are decimal commas, --decimal , reads them; else {hint}"
 
     def or_missing(self, row, hint):
-        if self.texts[row].lower() not in MISSING:
+        if not is_missing(self.text(row)):
             return self.or_commas(row, hint)
         return f"if that means no value, --missing interpolate, drop or mask reads it so; else {hint}"
 
@@ -181,42 +197,38 @@ class Column:
 
     def numbers(self, hint):
         """Returns the column in float64, or raises an error that says which row has no number, and `hint`."""
-        fault, values = self.fault, self.read(self.floats)
+        fault, values = self.fault, self.floats()
         if values is None and self.holds_truths():
-            fault, values = fault_of_truth, self.read(truths)
+            fault, values = fault_of_truth, self.truths()
         if values is None:
-            rows = list(self.rows_with(fault))
+            rows = self.rows_with(fault)
             more = f", and {len(rows) - 1:,} more such rows" if len(rows) > 1 else ""
             raise self.error(
-                f"has {fault(self.texts[rows[0]])} in {self.row(rows[0])}{more}", self.or_missing(rows[0], hint)
+                f"has {fault(self.text(rows[0]))} in {self.row(rows[0])}{more}", self.or_missing(rows[0], hint)
             )
         self.check_thousands()
-        return values
+        return values[self.codes]
 
-    def read(self, of_texts):
-        """Returns the column in float64 by a function of texts, or `None` if that returns `None` for a block."""
-        values = np.empty(len(self))
-        for start, texts in self.blocks():
-            of_block = of_texts(texts)
-            if of_block is None:
-                return None
-            values[start : start + len(texts)] = of_block
-        return values
-
-    def holds_truths(self):
-        """Returns whether most rows that say something are true or false."""
-        return 2 * sum(1 for _ in self.rows_with(lambda text: text.lower() in TRUTHS)) > (~self.missing()).sum()
-
-    def floats(self, texts):
-        """Returns texts as an array of numbers, or `None` if one has a fault."""
-        if not OF_NUMBERS.issuperset(self.plain("".join(texts))):
+    def floats(self):
+        """Returns `words` as an array of numbers, or `None` if one has a fault."""
+        words = self.words.tolist()
+        if not OF_NUMBERS.issuperset(self.plain("".join(words))):
             return None
         try:
-            values = np.array([float(self.plain(text)) for text in texts])
+            values = np.array([float(self.plain(word)) for word in words], "float64")
         except ValueError:
             return None
         doubtful = np.flatnonzero(~np.isfinite(values) | (values == 0) | (np.abs(values) >= 2**53))
-        return None if any(self.fault(text) for text in {texts[row] for row in doubtful}) else values
+        return None if any(self.fault(words[code]) for code in doubtful) else values
+
+    def holds_truths(self):
+        """Returns whether most rows that say something are true or false."""
+        return 2 * len(self.rows_with(lambda text: text.lower() in TRUTHS)) > (~self.missing()).sum()
+
+    def truths(self):
+        """Returns `words` as ones and zeros, or `None` if one is neither true nor false."""
+        values = [TRUTHS.get(word.lower()) for word in self.words]
+        return None if None in values else np.array(values)
 
     def numbers_and_gaps(self, hint):
         """Returns the column in float64, NaN where it says that it has no value."""
@@ -240,7 +252,7 @@ class Column:
         hint = "correct that, or say what the column is: --task forecast (numbers) or --task classify (names)"
         if self.first(self.is_number) is None:
             what = "neither a plain number nor a word"
-            row = self.first(lambda text: text.lower() not in MISSING and not WORD.fullmatch(text))
+            row = self.first(lambda text: not is_missing(text) and not WORD.fullmatch(text))
             if row is None:
                 return False
         else:
@@ -258,10 +270,7 @@ class Column:
 
     def labels(self, what):
         """Returns the column as names: integers if all are, else the texts as they are; no two fall together."""
-        first = {}
-        for start, texts in self.blocks():
-            for row, text in enumerate(texts, start):
-                first.setdefault(text, row)
+        first = dict(zip(self.words, self.first_rows, strict=True))
         for text, row in first.items():
             if not appearance(text):
                 says = f"no {what}" if not text else f"{text!a}, of which nothing is seen,"
@@ -273,7 +282,7 @@ class Column:
                     + ("; --missing drop leaves such rows out" if what == "class" and text.lower() in MISSING else ""),
                 )
         if all(INTEGER.fullmatch(text) for text in first):
-            return np.array([int(text) for text in self.texts], "int64")
+            return np.array([int(text) for text in first], "int64")[self.codes]
         written = {}
         for text, row in first.items():
             if not self.is_number(text):
@@ -293,23 +302,18 @@ class Column:
         if pair:
             both = " and ".join(f"{text!a} in {self.row(first[text])}" for text in pair)
             raise self.error(f"has {both}, which look alike", f"write the {what} alike if it is the same")
-        return np.array(self.texts.tolist())
+        return np.array(list(first))[self.codes]
 
     def moments(self):
         """Returns the `Moments` of the rows, or raises an error that says which row has no time."""
         hint = "write all times of --time as numbers, or all as dates such as 2024-01-31 or 2024-01-31T23:59:00+01:00"
-        whole, parts, zones = (np.empty(len(self), "int64") for _ in range(3))
+        times = [self.time(word) for word in self.words]
         kinds = {}
-        for start, texts in self.blocks():
-            times = {text: self.time(text) for text in dict.fromkeys(texts)}
-            for text, (kind, *_) in times.items():
-                if kind not in kinds:
-                    row = start + texts.index(text)
-                    if kind is None:
-                        raise self.error(self.no_time(row), hint)
-                    kinds[kind] = row
-            for k, array in enumerate((whole, parts, zones)):
-                array[start : start + len(texts)] = [times[text][1 + k] for text in texts]
+        for (kind, *_), row in zip(times, self.first_rows, strict=True):
+            if kind is None:
+                raise self.error(self.no_time(row), hint)
+            kinds.setdefault(kind, row)
+        whole, parts, zones = (np.array(values, "int64")[self.codes] for values in list(zip(*times, strict=True))[1:])
         if len(kinds) > 1:
             (one, first), (other, second) = list(kinds.items())[:2]
             raise self.error(f"has {one}, {self.at(first)}, and {other}, {self.at(second)}", hint)
@@ -328,7 +332,7 @@ class Column:
 
     def no_time(self, row):
         """Returns what a row has in place of a time."""
-        text = self.texts[row]
+        text = self.text(row)
         if not text:
             return f"has no time in {self.row(row)}"
         what = (
@@ -344,8 +348,7 @@ class Column:
 
     def dates(self):
         """Returns the column of the rows with a date in ISO 8601, or `None` if most of those with a text have none."""
-        is_date = self.rows_with(lambda text: DATE.fullmatch(text) and self.time(text)[0])
-        rows = np.fromiter(is_date, int)
+        rows = self.rows_with(lambda text: DATE.fullmatch(text) and self.time(text)[0])
         return self.of_rows(rows) if len(rows) and 2 * len(rows) > (~self.missing()).sum() else None
 
     def time(self, text):
@@ -381,7 +384,7 @@ class Column:
         Args:
             first, last: The rows of the lowest and the highest one.
         """
-        low, high = (decimal.Decimal(self.plain(self.texts[row])) for row in (first, last))
+        low, high = (decimal.Decimal(self.plain(self.text(row))) for row in (first, last))
         if low >= 10**8 and high > 300 * low:
             raise self.error(
                 f"has {self.at(first)} and {self.at(last)}, which seem to be seconds and fractions of them", hint
@@ -394,10 +397,14 @@ class Column:
             raise self.error(f"has {self.at(0)}, which seems to be a date that ends in its year", hint)
 
 
-def truths(texts):
-    """Returns texts as ones and zeros, or `None` if one is neither true nor false."""
-    values = [TRUTHS.get(text.lower()) for text in texts]
-    return None if None in values else values
+def as_strings(texts):
+    """Returns texts as strings of pandas, of which each is what it was."""
+    return texts if isinstance(texts, pd.Series) else pd.Series(texts, dtype="str")
+
+
+def is_missing(text):
+    """Returns whether a text says that there is no value."""
+    return text.lower() in MISSING
 
 
 def fault_of_truth(text):
@@ -441,7 +448,7 @@ def read_csv(path, decimal="."):
         of_block, rows = zip(*block, strict=True)
         lines.append(np.array(of_block))
         for piece, values in zip(pieces, zip(*rows, strict=True), strict=True):
-            piece.append(np.array([value.strip() for value in values], TEXT))
+            piece.append(as_strings([value.strip() for value in values]))
     if not count:
         raise ValueError("has no rows below its first one, which names the columns")
     numbers = [name for name in header if OF_NUMBERS.issuperset(name) and name]
@@ -449,7 +456,7 @@ def read_csv(path, decimal="."):
         raise ValueError(f"has numbers in its first row, {listed(header)}, which should name the columns")
     lines = np.concatenate(lines)
     # The pieces of a column are forgotten as soon as they are joined.
-    return {name: Column(name, np.concatenate(pieces.pop(0)), lines, decimal) for name in header}
+    return {name: Column(name, pd.concat(pieces.pop(0)), lines, decimal) for name in header}
 
 
 def filled_rows(records, is_single):
@@ -545,10 +552,21 @@ class ParquetColumn(Column):
 
     def __init__(self, name, values):
         self.name, self.values, self.lines, self.decimal = name, values, None, "."
-        self._texts = None
 
     def __len__(self):
         return len(self.values)
+
+    # Assigned as well, by `of_rows`.
+
+    @functools.cached_property
+    def codes(self):
+        self.codes, self.words = pd.factorize(self.as_texts())
+        return self.codes
+
+    @functools.cached_property
+    def words(self):
+        self.codes, self.words = pd.factorize(self.as_texts())
+        return self.words
 
     @property
     def is_text(self):
@@ -559,12 +577,6 @@ class ParquetColumn(Column):
         return (
             pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind) or pyarrow.types.is_string_view(kind)
         )
-
-    @property
-    def texts(self):
-        if self._texts is None:
-            self._texts = self.as_texts()
-        return self._texts
 
     def as_texts(self):
         import pyarrow
@@ -583,11 +595,11 @@ class ParquetColumn(Column):
         if types.is_timestamp(kind) and kind.tz is not None:
             # Instants, in UTC.
             values, zone = values.cast(pyarrow.timestamp(kind.unit)), "Z"
-        pieces = [np.empty(0, TEXT)]
+        pieces = [as_strings([])]
         for start in range(0, len(values), BLOCK):
             try:
                 texts = values.slice(start, BLOCK).cast(pyarrow.string()).to_pylist()
             except UnicodeDecodeError as error:
                 raise ValueError(f"column {self.name!r} holds {error.object[:40]!r}, which is not UTF-8") from None
-            pieces.append(np.array(["" if text is None else text.strip() + zone for text in texts], TEXT))
-        return np.concatenate(pieces)
+            pieces.append(as_strings(["" if text is None else text.strip() + zone for text in texts]))
+        return pd.concat(pieces)

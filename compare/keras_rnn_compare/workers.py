@@ -235,7 +235,7 @@ _child: Child | None = None
 _alone = threading.Lock()
 
 
-def work_in_child(*job):
+def work_in_child(key, job, problem=None):
     """Does what `work` does, in a process of its own that is kept for the next job."""
     global _child
     with _alone:
@@ -243,7 +243,7 @@ def work_in_child(*job):
             _child.close()
             _child = None
         _child = _child or Child()
-        return _child.run(*job)
+        return _child.run(key, job, problem)
 
 
 def serve():
