@@ -1,4 +1,4 @@
-"""Backtests by rolling origin: what would have been forecast after earlier cuts of the same series."""
+"""Backtests by rolling origin: forecasts after earlier cuts of the same series."""
 
 from keras_rnn_compare.baselines import baseline_rows
 from keras_rnn_compare.schedule import trial_seconds

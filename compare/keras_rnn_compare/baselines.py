@@ -1,4 +1,4 @@
-"""Baselines, which need no network: what a cell must beat to be worth its training."""
+"""Baselines without a network, which a cell must beat to be worth its training."""
 
 import contextlib
 import dataclasses

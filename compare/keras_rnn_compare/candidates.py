@@ -1,4 +1,4 @@
-"""The cells that are compared, and the sizes at which their models are equally large."""
+"""The cells to compare, and the sizes at which their models are equally large."""
 
 import dataclasses
 import functools

@@ -1,4 +1,4 @@
-"""What a comparison has found."""
+"""The result of a comparison."""
 
 import math
 import os

@@ -1,4 +1,4 @@
-"""Learning curves: their band over the seeds, whether they still fall, and how a terminal shows them."""
+"""Learning curves: a band over the seeds, a test of whether they still fall, and text for a terminal."""
 
 import dataclasses
 import math

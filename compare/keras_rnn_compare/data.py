@@ -1,4 +1,4 @@
-"""What the models learn from: arrays, checked and divided into training, validation and test."""
+"""Data to learn from: arrays, checked and divided into training, validation and test."""
 
 import dataclasses
 import functools
@@ -636,7 +636,7 @@ def carried(values, owners):
     return np.where(last >= np.searchsorted(owners, owners), values[last], np.nan)
 
 
-def told(read):
+def describe_source(read):
     """Returns lines that tell what was read: columns of the same role in one."""
     by_role = {}
     for name, role in read.get("columns", {}).items():

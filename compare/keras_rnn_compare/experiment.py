@@ -13,7 +13,7 @@ import keras
 from keras_rnn_compare import arguments, backtests
 from keras_rnn_compare.baselines import not_compared
 from keras_rnn_compare.comparison import NEEDS, Comparison
-from keras_rnn_compare.data import beside_the_model, from_arrays, told
+from keras_rnn_compare.data import beside_the_model, describe_source, from_arrays
 from keras_rnn_compare.folder import Damaged, Folder, fault_of_zip, opened
 from keras_rnn_compare.outcome import report
 from keras_rnn_compare.plan import fold_build_seconds, limits, plan_of
@@ -57,7 +57,7 @@ def compare(
     them goes on with twice as many steps, and so on (successive halving). Then every cell is trained in full, from new
     weights with its best rate, and the better ones, and always the first one, with the other seeds as well. All choices
     are made on the validation part; the test part is only reported. A difference is noise if a t-test at 95 %, paired
-    over the seeds and over the validation samples, does not tell it from zero.
+    over the seeds and over the validation samples, does not find it significantly different from zero.
 
     A trial depends on its cell, rate, seed and number of steps alone. The numbers of steps are decided once, from
     measured times, and kept in `output`: the same call goes on where an earlier one was stopped, to the same numbers.
@@ -111,7 +111,7 @@ def compare(
         TypeError: An argument has a wrong type.
         RuntimeError: Another process, or another thread, is writing to `output`.
         OSError: A file cannot be written. What is done is kept, and the same call goes on from there.
-        ChildProcessError: A trial has cost three workers their life, or the executor is broken.
+        ChildProcessError: A trial crashed three workers, or the executor is broken.
         ConnectionError: The cluster does not answer, or has no workers.
 
     Example:
@@ -165,7 +165,7 @@ def run(data, settings, output=None, verbose=True, begun=None, team=None):
     with opened(path, "comparing cells"):
         folder = Folder(path, decisive(settings, data), progress.warn)
         study = Study(data, settings, folder, progress, begun)
-        for line in (*told(data.card["read"]), *data.card.get("notes", ()), *not_compared(data)):
+        for line in (*describe_source(data.card["read"]), *data.card.get("notes", ()), *not_compared(data)):
             progress.line(line)
         if not is_done(folder):
             execute(study, team)
@@ -194,7 +194,7 @@ def execute(study, team):
 
 def announce(study, plan, runner):
     done, seconds = runner.done(), seconds_of(study, plan, runner.at_once)
-    doing = f"Going on after {done} trials" if done else f"Training for about {seconds:.0f} seconds"
+    doing = f"Resuming after {done} trials" if done else f"Training for about {seconds:.0f} seconds"
     study.progress.line(f"{doing}, on {keras.backend.backend()}; all results go to {study.folder.path}")
     for note in limits(study, plan):
         study.progress.line(note)
@@ -215,6 +215,6 @@ def is_done(folder):
             if fault:
                 raise Damaged(f"{folder.path / name} {fault}")
     except Damaged as error:
-        folder.warn(f"{error}: it is made again, from the trials")
+        folder.warn(f"{error}: rebuilding it from the trials")
         return False
     return done is not None

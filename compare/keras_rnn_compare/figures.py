@@ -1,9 +1,9 @@
-"""What is measured of predictions beside their score, on the test part."""
+"""Figures of predictions besides their score, on the test part."""
 
 import numpy as np
 
 from keras_rnn_compare.data import PARTS
-from keras_rnn_compare.intervals import LEVELS, about, conformal, interval, pinball_losses
+from keras_rnn_compare.intervals import LEVELS, center, conformal, interval, pinball_losses
 
 JUDGED = PARTS[1:]
 # Classes of the largest confusion matrix, and bins of a calibration.
@@ -49,7 +49,7 @@ def joined(blocks):
 
 def of_forecasts(series, residuals, rows):
     errors = residuals["test"]
-    ends = {part: about(each) for part, each in residuals.items()}
+    ends = {part: center(each) for part, each in residuals.items()}
     intervals = conformal(ends["validation"], ends["test"])
     losses = pinball_losses(ends["test"], intervals)
     scale = usual_error(series)

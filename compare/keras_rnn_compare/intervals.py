@@ -15,7 +15,7 @@ LEVELS = {"80": (1, 2), "95": (0, 3)}
 QUANTILES = (0.025, 0.1, 0.9, 0.975)
 
 
-def about(forecasts):
+def center(forecasts):
     """Returns all ends of intervals about forecasts, `[..., 4]`."""
     return np.broadcast_to(forecasts[..., None], (*forecasts.shape, len(QUANTILES)))
 

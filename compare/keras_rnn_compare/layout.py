@@ -1,4 +1,4 @@
-"""Which columns of a table are the steps of a sequence."""
+"""The order of time in the columns of a table."""
 
 import dataclasses
 import re

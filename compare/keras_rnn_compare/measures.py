@@ -1,4 +1,4 @@
-"""What a model costs besides its training: one step, a prediction, memory."""
+"""Costs of a model besides its training: one step, a prediction, memory."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""How a file is read."""
+"""Options for reading a file."""
 
 import dataclasses
 from collections.abc import Sequence

@@ -7,7 +7,7 @@ from keras_rnn_compare import backtests, curves
 from keras_rnn_compare.baselines import baseline_rows
 from keras_rnn_compare.code import lines
 from keras_rnn_compare.figures import JUDGED, figures, forecasts, joined, shown
-from keras_rnn_compare.intervals import about, conformal, pinball_losses
+from keras_rnn_compare.intervals import center, conformal, pinball_losses
 from keras_rnn_compare.plan import limits
 from keras_rnn_compare.schedule import PASSES
 from keras_rnn_compare.search import score_or_inf
@@ -132,19 +132,19 @@ def forecast(study, plan, runner, learner, outputs, winner, learned):
     Intervals that are learned are taken if the pinball loss of their ends is lower on validation.
     """
     data = study.data
-    residuals = {part: about(data.residuals(part, *joined(outputs[part]))) for part in JUDGED}
+    residuals = {part: center(data.residuals(part, *joined(outputs[part]))) for part in JUDGED}
     intervals, windows = conformal(residuals["validation"], residuals["test"]), shown(data.series)
     values = in_units(data, learner.outputs_of("test", windows), windows)
-    ends, losses = about(values), pinball_losses(residuals["validation"], intervals)
+    ends, losses = center(values), pinball_losses(residuals["validation"], intervals)
     is_learned = bool(losses) and learned is not None and score_or_inf(learned["pinball"]) < np.mean(losses)
-    note = about_intervals(intervals)
+    note = describe_intervals(intervals)
     if is_learned:
         intervals, name = learned["intervals"], winner["name"]
         of_quantiles = runner.learner(name, plan.units[name], "quantiles")
         of_quantiles.model.load_weights(runner.weights(quantiles_trial(study, plan, winner)))
         save(study, of_quantiles, "quantiles")
         ends = in_units(data, of_quantiles.outputs_of("test", windows), windows)
-        note = about_learned(learned, float(np.mean(losses)), winner["title"])
+        note = describe_learned(learned, float(np.mean(losses)), winner["title"])
     last = forecasts(data.series, windows, values, ends, intervals)
     return {"intervals": intervals, "quantiles": is_learned, "forecast": last, "notes": [note]}
 
@@ -156,28 +156,28 @@ def in_units(data, outputs, windows):
     return values + np.reshape(level, (-1, *[1] * (values.ndim - 1)))
 
 
-def about_intervals(intervals):
+def describe_intervals(intervals):
     """Returns a sentence about intervals of one width, or `None` if there are none."""
     if not intervals:
         return None
     widths = " and ".join(f"{level} % lie within ± {span(each['width'])}" for level, each in intervals.items())
     return (
         f"Of the saved model's forecasts, {widths} of the truth, by the validation part; of the test part, "
-        f"{held(intervals)} did."
+        f"{format_coverage(intervals)} did."
     )
 
 
-def about_learned(learned, loss, title):
+def describe_learned(learned, loss, title):
     """Returns a sentence about intervals between quantiles, whose ends have a lower pinball loss than a `loss`."""
     levels = " and ".join(f"{level} %" for level in learned["intervals"])
     return (
         f"Intervals of {levels} lie between quantiles that {title} has learned: the mean pinball loss of their ends on "
         f"validation is {learned['pinball']:.3g}, and that of intervals of one width {loss:.3g}. They hold "
-        f"{held(learned['intervals'])} of the test part."
+        f"{format_coverage(learned['intervals'])} of the test part."
     )
 
 
-def held(intervals):
+def format_coverage(intervals):
     """Returns the shares of the test part that intervals hold, as text."""
     return " and ".join(f"{each['coverage']:.0%}" for each in intervals.values())
 

@@ -1,4 +1,4 @@
-"""The plan of a comparison: what every trial will take, decided once, from measured times, and kept in its folder."""
+"""The plan of a comparison: the steps of every trial, decided once, from measured times, and kept in its folder."""
 
 import dataclasses
 import itertools
@@ -86,8 +86,8 @@ def plan_of(study, runner):
     except Damaged as error:
         if done:
             raise ValueError(
-                f"{error}, and the {done} trials of the folder fit to no other plan: restore it, or delete the folder "
-                "to begin anew"
+                f"{error}, and the {done} trials of the folder belong to that plan alone: restore it, or delete the "
+                "folder to begin anew"
             ) from None
     found = study.folder.once("plan", lambda: dataclasses.asdict(make_plan(study, runner)), NEEDS)
     return Plan(**{name: found[name] for name in NEEDS})
@@ -259,7 +259,7 @@ def limits(study, plan):
     if plan.left_out:
         titles = ", ".join(study.title(name) for name in plan.left_out)
         minutes = math.ceil(plan.minutes["all cells"])
-        notes.append(f"Left out for lack of time: {titles}. About {minutes} minutes or more do for all.")
+        notes.append(f"Left out for lack of time: {titles}. Comparing all cells needs at least {minutes} minutes.")
     if len(plan.schedule["rates"]) < settings.trials:
         notes.append(f"Only {len(plan.schedule['rates'])} learning rates are tried, for lack of time.")
     if data.series is not None and not plan.quantiles:

@@ -1,4 +1,4 @@
-"""What the best model of a comparison predicts for new data: forecasts with intervals, or classes."""
+"""Predictions of the best model on new data: forecasts with intervals, or classes."""
 
 import decimal
 import pathlib
@@ -7,7 +7,7 @@ import numpy as np
 
 from keras_rnn_compare.calendar import cycles, frequency_again
 from keras_rnn_compare.files import TABLES, read_npz
-from keras_rnn_compare.intervals import about, ascending, interval
+from keras_rnn_compare.intervals import ascending, center, interval
 from keras_rnn_compare.options import ReadOptions
 from keras_rnn_compare.series import Features, Rows, Table, counted, rolled
 from keras_rnn_compare.tables import DATE, Column, listed
@@ -162,7 +162,7 @@ class NewTable(Table):
         if self.is_forecast:
             given = (values, rows.owners, of_calendar, windows)
             outputs = self.forecasts(model, *given)
-            of_quantiles = about(outputs) if quantiles is None else ascending(self.at_once(quantiles, *given))
+            of_quantiles = center(outputs) if quantiles is None else ascending(self.at_once(quantiles, *given))
             return [
                 {**self.place(rows, end, names, last, dates, k + 1), **forecast(self.card, *of_row, k)}
                 for end, *of_series in zip(ends, outputs, of_quantiles, strict=True)

@@ -1,4 +1,4 @@
-"""What runs, and how long it will take."""
+"""Progress: what runs, and how long it will take."""
 
 import contextlib
 import sys

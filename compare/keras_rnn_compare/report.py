@@ -3,7 +3,7 @@
 import jinja2
 
 from keras_rnn_compare import pictures
-from keras_rnn_compare.data import told
+from keras_rnn_compare.data import describe_source
 
 TEMPLATES = jinja2.Environment(
     loader=jinja2.PackageLoader(__package__), autoescape=True, trim_blocks=True, keep_trailing_newline=True
@@ -18,7 +18,7 @@ def html(comparison):
         **in_body(comparison),
         results=results,
         cuts=backtests(results),
-        read=[*told(data["read"]), *data.get("notes", ())],
+        read=[*describe_source(data["read"]), *data.get("notes", ())],
         facts=facts(results),
     )
 

@@ -1,4 +1,4 @@
-"""Which cells there is time for, and how many steps each trial takes: decided once, from measured times, and kept."""
+"""The schedule: the cells that there is time for, and the steps of each trial, from measured times."""
 
 import heapq
 import math

@@ -1,4 +1,4 @@
-"""Which differences are more than noise, and what follows from them."""
+"""Differences that are more than noise, and the recommendation that follows from them."""
 
 import dataclasses
 import math
@@ -117,8 +117,8 @@ def recommend(rows, measure, baselines=(), minutes=None, more_training=True, nee
 
     Returns: A dict of `verdict` (`"ahead"`, `"tied"`, `"one seed"`, `"baseline"`, `"untrained"` or `"diverged"`),
     `winner` (the name of the cell to take, if any), `ahead` (the name with the best mean), `tied` (the names that are
-    not told apart from it), `differences` from it (by name: mean, standard error, whether it is noise), `baseline`
-    (the name of the one to take in place of a cell, or `None`) and `sentence`.
+    statistically indistinguishable from it), `differences` from it (by name: mean, standard error, whether it is
+    noise), `baseline` (the name of the one to take in place of a cell, or `None`) and `sentence`.
     """
     return Advice(rows, measure, baselines, minutes, more_training, needed, behind).result()
 
@@ -179,7 +179,7 @@ class Advice:
         return over.mean > 0 and not over.is_noise
 
     def worthwhile(self):
-        """Returns the rows of the best cell, and of those not told apart from it, that beat the best baseline."""
+        """Returns the rows of the best cell, and of those indistinguishable from it, that beat the best baseline."""
         return [row for row in (self.best, *self.tied) if self.beats_baseline(row)]
 
     def taken(self):

@@ -1,4 +1,4 @@
-"""What all parts of one comparison share."""
+"""The data, settings and folder that all parts of one comparison share."""
 
 import dataclasses
 import functools

@@ -417,7 +417,7 @@ class Workers:
         worker.process = found
 
     def lose(self, worker, job, error):
-        """Lets a job whose worker has died run again, unless it has cost too many of them their life."""
+        """Lets a job whose worker has died run again, unless it has crashed too many of them."""
         self.losses[job] += 1
         if job is None:
             self.replace(worker)

@@ -479,7 +479,7 @@ def test_ctrl_c_keeps_what_is_done(tmp_path, monkeypatch, capsys):
     # Two trials were kept; the third was run again.
     assert len(calls) == 1 + 6
     out, err = capsys.readouterr()
-    assert "Going on after 2 trials" in err
+    assert "Resuming after 2 trials" in err
     assert "bits per character" in out
     model = keras.saving.load_model(tmp_path / "out" / "best.keras")
     characters = json.loads((tmp_path / "out" / "best.json").read_text())["characters"]

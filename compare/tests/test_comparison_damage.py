@@ -220,6 +220,6 @@ def test_a_full_disk_loses_no_trial(room, finished, tmp_path, monkeypatch, capsy
     assert [path.exists() for path in written] == [True] * room
     before = {path: path.read_bytes() for path in written if path.suffix == ".json"}
     main(command)
-    assert "Going on after" in capsys.readouterr().err
+    assert "Resuming after" in capsys.readouterr().err
     assert {path: path.read_bytes() for path in before} == before
     assert figures(Comparison(tmp_path / "out")) == figures(finished)

@@ -1,4 +1,4 @@
-"""What a probe has found."""
+"""The result of a probe."""
 
 import html
 import os
