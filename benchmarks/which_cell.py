@@ -15,7 +15,7 @@ import pathlib
 import numpy as np
 
 from keras_rnn_compare import Comparison, cli
-from keras_rnn_compare.statistics import difference, mean_and_error
+from keras_rnn_compare.scoring.statistics import difference, mean_and_error
 
 RESULTS = pathlib.Path(__file__).parent / "compare"
 

@@ -10,14 +10,15 @@ import time
 
 from keras_adaptive_rnn import check_export_format
 from keras_adaptive_rnn.files import Busy, Unwritten, alone_on, replaced
-from keras_rnn_compare import experiment, workers
-from keras_rnn_compare.candidates import from_command_line
 from keras_rnn_compare.cli import NAME, names
-from keras_rnn_compare.comparison import Comparison
-from keras_rnn_compare.files import read
+from keras_rnn_compare.models.candidates import from_command_line
 from keras_rnn_compare.probing import experiment as probing
-from keras_rnn_compare.settings import Settings
-from keras_rnn_compare.tables import imported_pyarrow
+from keras_rnn_compare.reading.files import read
+from keras_rnn_compare.reading.tables import imported_pyarrow
+from keras_rnn_compare.reporting.comparison import Comparison
+from keras_rnn_compare.running import workers
+from keras_rnn_compare.study import experiment
+from keras_rnn_compare.study.settings import Settings
 
 # Errors of the system that only writing has.
 OF_WRITING = (errno.ENOSPC, errno.EFBIG, errno.EPIPE, getattr(errno, "EDQUOT", errno.ENOSPC))

@@ -1,6 +1,7 @@
 """What the package stands on: the public API of keras_adaptive_rnn, and the same version."""
 
 import ast
+import graphlib
 import importlib
 import pathlib
 import subprocess
@@ -11,6 +12,7 @@ import pytest
 import keras_adaptive_rnn as kar
 import keras_rnn_compare as krc
 from keras_rnn_compare import cli
+from tools import draw_rooms
 
 FILES = sorted(pathlib.Path(krc.__file__).parent.rglob("*.py"))
 
@@ -32,6 +34,13 @@ def test_it_imports_nothing_but_public_names_of_the_core():
         assert not inside, f"{module} is a part of a room"
         assert room == "" or room in kar.__all__, f"{module} is not public"
         assert name in importlib.import_module(module).__all__, f"{module} has no public name {name}"
+
+
+def test_imports_between_rooms_point_down():
+    files, counts, _ = draw_rooms.read(pathlib.Path(krc.__file__).parent)
+    # The commands, beside the rooms, import from several.
+    below = {room: {b for a, b in counts if a == room and b != "."} for room in files if room != "."}
+    assert next(graphlib.TopologicalSorter(below).static_order()) == "reading"
 
 
 def test_both_packages_have_one_version():

@@ -18,9 +18,13 @@ from keras import ops
 
 import keras_adaptive_rnn as kar
 import keras_rnn_compare as krc
-from keras_rnn_compare import baselines, candidates, files, measures, schedule, training, trials
 from keras_rnn_compare.cli import main
-from keras_rnn_compare.data import PARTS, Data, from_arrays
+from keras_rnn_compare.models import candidates, measures, trials
+from keras_rnn_compare.reading import files
+from keras_rnn_compare.reading.data import PARTS, Data, from_arrays
+from keras_rnn_compare.running import schedule
+from keras_rnn_compare.scoring import baselines
+from keras_rnn_compare.study import training
 from tests.backends import nightly
 
 # Sizes.

@@ -11,10 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 import keras_rnn_compare as krc
-from keras_rnn_compare import candidates, curves, experiment, plan, schedule, statistics, strategies, trials
-from keras_rnn_compare.baselines import baseline_rows
-from keras_rnn_compare.data import from_arrays
-from keras_rnn_compare.settings import Settings
+from keras_rnn_compare.models import candidates, strategies, trials
+from keras_rnn_compare.reading.data import from_arrays
+from keras_rnn_compare.running import schedule
+from keras_rnn_compare.scoring import curves, statistics
+from keras_rnn_compare.scoring.baselines import baseline_rows
+from keras_rnn_compare.study import experiment, plan
+from keras_rnn_compare.study.settings import Settings
 
 
 def rows(samples=0.0, **scores):

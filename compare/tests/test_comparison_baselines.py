@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 import keras_adaptive_rnn as kar
-from keras_rnn_compare import baselines, calendar, code, files
-from keras_rnn_compare.candidates import ModelShape, offered
 from keras_rnn_compare.cli import main
-from keras_rnn_compare.data import PARTS, from_arrays, told
+from keras_rnn_compare.models.candidates import ModelShape, offered
+from keras_rnn_compare.reading import calendar, files
+from keras_rnn_compare.reading.data import PARTS, from_arrays, told
+from keras_rnn_compare.reporting import code
+from keras_rnn_compare.scoring import baselines
 
 HOURS = np.datetime64("2024-01-01T00", "s") + np.arange(900) * np.timedelta64(1, "h")
 DAILY = 50 + 20 * np.sin(2 * np.pi * np.arange(24) / 24) + np.random.default_rng(0).normal(size=24)

@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 
 import keras_rnn_compare as krc
-from keras_rnn_compare import Comparison, trials
-from keras_rnn_compare import folder as folders
+from keras_rnn_compare import Comparison
 from keras_rnn_compare.cli import main
-from keras_rnn_compare.folder import Folder
+from keras_rnn_compare.models import trials
+from keras_rnn_compare.running import folder as folders
+from keras_rnn_compare.running.folder import Folder
 from tests.backends import one_in
 
 X = np.random.default_rng(0).normal(size=(80, 3, 1))

@@ -10,7 +10,7 @@ import pytest
 from keras_adaptive_rnn.one_step import file
 from keras_rnn_compare import Comparison
 from keras_rnn_compare.cli import main
-from keras_rnn_compare.comparison import NEEDS
+from keras_rnn_compare.reporting.comparison import NEEDS
 from tests import exporting, runtimes
 
 pytestmark = [pytest.mark.filterwarnings("ignore")]

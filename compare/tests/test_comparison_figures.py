@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from keras_rnn_compare import figures
-from keras_rnn_compare.data import Data, Series, from_arrays
-from keras_rnn_compare.intervals import about, conformal
+from keras_rnn_compare.reading.data import Data, Series, from_arrays
+from keras_rnn_compare.scoring import figures
+from keras_rnn_compare.scoring.intervals import about, conformal
 
 HORIZON, SEASON = 3, 4
 

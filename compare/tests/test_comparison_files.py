@@ -13,10 +13,10 @@ import pytest
 
 import keras_adaptive_rnn as kar
 import keras_rnn_compare as krc
-from keras_rnn_compare import data as data_module
-from keras_rnn_compare import files
 from keras_rnn_compare.cli import main
-from keras_rnn_compare.data import PARTS, Targets, from_arrays
+from keras_rnn_compare.reading import data as data_module
+from keras_rnn_compare.reading import files
+from keras_rnn_compare.reading.data import PARTS, Targets, from_arrays
 
 ROWS = 120
 

@@ -5,13 +5,14 @@ import json
 import numpy as np
 import pytest
 
-from keras_rnn_compare import Comparison, prediction
-from keras_rnn_compare.candidates import ModelShape, offered
+from keras_rnn_compare import Comparison
 from keras_rnn_compare.cli import main
-from keras_rnn_compare.data import Data, beside_the_model
-from keras_rnn_compare.files import read
-from keras_rnn_compare.intervals import LEVELS, about, ascending, conformal, interval, pinball_losses
-from keras_rnn_compare.strategies import Quantiles, Rolled, learned_intervals
+from keras_rnn_compare.models.candidates import ModelShape, offered
+from keras_rnn_compare.models.strategies import Quantiles, Rolled, learned_intervals
+from keras_rnn_compare.reading.data import Data, beside_the_model
+from keras_rnn_compare.reading.files import read
+from keras_rnn_compare.reporting import prediction
+from keras_rnn_compare.scoring.intervals import LEVELS, about, ascending, conformal, interval, pinball_losses
 
 
 class Watched:

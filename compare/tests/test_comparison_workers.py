@@ -20,10 +20,11 @@ import pytest
 
 import keras_adaptive_rnn as kar
 import keras_rnn_compare as krc
-from keras_rnn_compare import candidates, schedule, workers
 from keras_rnn_compare.cli import main
-from keras_rnn_compare.progress import Progress
-from keras_rnn_compare.trials import Building, Trial
+from keras_rnn_compare.models import candidates
+from keras_rnn_compare.models.trials import Building, Trial
+from keras_rnn_compare.running import schedule, workers
+from keras_rnn_compare.running.progress import Progress
 from tests.backends import nightly
 
 X = np.random.default_rng(0).normal(size=(80, 3, 1)).astype("float32")

@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import keras_adaptive_rnn as kar
 import keras_rnn_compare as krc
 from keras_rnn_compare import SequenceClassifier, SequenceRegressor
-from keras_rnn_compare.layout import by_name, by_place
+from keras_rnn_compare.reading.layout import by_name, by_place
 from tests.backends import nightly
 from tests.test_package import run_without
 

@@ -17,8 +17,9 @@ from forgetful import Forgetful
 
 import keras_adaptive_rnn as kar
 import keras_rnn_compare as krc
-from keras_rnn_compare import Probe, candidates, cli
+from keras_rnn_compare import Probe, cli
 from keras_rnn_compare.cli import main
+from keras_rnn_compare.models import candidates
 from keras_rnn_compare.probing import learner
 from keras_rnn_compare.probing.tasks import TASKS, Task
 from keras_rnn_compare.seeds import fold_in

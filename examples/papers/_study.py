@@ -28,7 +28,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 import keras_adaptive_rnn
-from keras_rnn_compare.statistics import mean_and_error, reach
+from keras_rnn_compare.scoring.statistics import mean_and_error, reach
 
 ROOT = pathlib.Path(__file__).parent
 RESULTS = ROOT / "results"

@@ -10,7 +10,7 @@ import numpy as np
 
 import keras_adaptive_rnn
 from keras_rnn_compare import Probe
-from keras_rnn_compare.layers import NAMED_LAYERS
+from keras_rnn_compare.models.layers import NAMED_LAYERS
 from tests.golden.layouts import LAYOUTS
 from tests.table import CELL_ROWS
 from tools.site import docstrings, weights

@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 import keras
 
 from keras_rnn_compare import arguments
-from keras_rnn_compare.candidates import equal_sizes, resolve_candidates
-from keras_rnn_compare.folder import Folder, opened, origin
+from keras_rnn_compare.models.candidates import equal_sizes, resolve_candidates
 from keras_rnn_compare.probing.learner import FIGURES, LONGER, Learner, shape_of
 from keras_rnn_compare.probing.result import Probe, median
 from keras_rnn_compare.probing.tasks import TASKS
-from keras_rnn_compare.progress import Progress
+from keras_rnn_compare.running.folder import Folder, opened, origin
+from keras_rnn_compare.running.progress import Progress
 from keras_rnn_compare.seeds import fold_in
 
 RATES = (0.003, 0.01, 0.03)

@@ -5,10 +5,10 @@ import time
 import keras
 import numpy as np
 
-from keras_rnn_compare.candidates import ModelShape
+from keras_rnn_compare.models.candidates import ModelShape
+from keras_rnn_compare.models.trials import compile_with, loss_for, restart
 from keras_rnn_compare.probing.tasks import TOLERANCE
 from keras_rnn_compare.seeds import fold_in
-from keras_rnn_compare.trials import compile_with, loss_for, restart
 
 # Sequences of an update, updates between two tests, and sequences of a test.
 BATCH, BLOCK, TESTED = 64, 100, 512

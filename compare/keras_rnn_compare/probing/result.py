@@ -6,7 +6,7 @@ import pathlib
 import statistics
 from typing import Any
 
-from keras_rnn_compare.folder import finished
+from keras_rnn_compare.running.folder import finished
 
 NEEDS = ("settings", "versions", "machine", "date", "tasks", "rows")
 
