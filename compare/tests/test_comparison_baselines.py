@@ -12,7 +12,7 @@ import keras_adaptive_rnn as kar
 from keras_rnn_compare.cli import main
 from keras_rnn_compare.models.candidates import ModelShape, offered
 from keras_rnn_compare.reading import calendar, files
-from keras_rnn_compare.reading.data import PARTS, from_arrays, told
+from keras_rnn_compare.reading.data import PARTS, describe_source, from_arrays
 from keras_rnn_compare.reporting import code
 from keras_rnn_compare.scoring import baselines
 
@@ -175,7 +175,7 @@ def test_it_says_what_it_read(tmp_path):
     assert said["horizon"] == "the next 2 rows"
     assert said["calendar"].startswith("hour; not the weekday, day of the year")
     assert said["validation"] == "26 windows, to predict 2024-01-04T00:00:00 to 2024-01-04T13:00:00"
-    assert "size: feature, constant in each series" in told(said)
+    assert "size: feature, constant in each series" in describe_source(said)
     assert data.card["columns"][-3:] == ["holiday", "hour (sine)", "hour (cosine)"]
     assert "step" in read(path, group="shop", columns=["step"]).card["columns"]
     assert read(path, group="shop", columns=["size"]).card["read"]["columns"]["other"].startswith("left out: --columns")
@@ -311,7 +311,7 @@ def test_gaps_are_interpolated_but_end_no_window(tmp_path, by):
         assert not np.isin(ends, GAPS).any()
         assert not np.isin(ends + 1, GAPS).any()
     assert sum(map(len, data.series.ends.values())) == 294 - len({row - k for row in GAPS for k in (0, 1)})
-    assert any("interpolated" in line for line in told(data.card["read"]))
+    assert any("interpolated" in line for line in describe_source(data.card["read"]))
 
 
 @pytest.mark.parametrize("by", ["n/a", None])

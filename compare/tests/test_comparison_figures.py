@@ -5,7 +5,7 @@ import pytest
 
 from keras_rnn_compare.reading.data import Data, Series, from_arrays
 from keras_rnn_compare.scoring import figures
-from keras_rnn_compare.scoring.intervals import about, conformal
+from keras_rnn_compare.scoring.intervals import center, conformal
 
 HORIZON, SEASON = 3, 4
 
@@ -54,7 +54,7 @@ def test_forecasts(data, rng):
     by_hour = [np.sqrt(np.mean(errors[hours == hour] ** 2)) for hour in range(24)]
     np.testing.assert_allclose(found["by hour"], by_hour)
     validation = (outputs["validation"] - data.y["validation"]) * 5
-    intervals = conformal(about(validation), about(errors))
+    intervals = conformal(center(validation), center(errors))
     assert found["coverage"] == {level: each["coverage"] for level, each in intervals.items()}
     # Quantile by quantile, as the loss is defined.
     losses = []
@@ -71,7 +71,7 @@ def test_the_picture_shows_the_last_forecasts_without_overlap(data, monkeypatch)
     goals = data.series.goals(data.series.ends["test"][windows]).ravel()
     np.testing.assert_array_equal(goals, np.arange(89, 119))
     values = 5 * data.y["test"][windows] + 2
-    found = figures.forecasts(data.series, windows, values, about(values), {"80": {"width": [1, 2, 3]}})
+    found = figures.forecasts(data.series, windows, values, center(values), {"80": {"width": [1, 2, 3]}})
     np.testing.assert_allclose(found["forecast"], found["truth"])
     np.testing.assert_allclose(np.subtract(found["upper 80"], found["truth"]), np.tile([1, 2, 3], 10))
     assert (found["series"], found["time"][0]) == ("b", "2024-01-03T03:00:00")

@@ -12,7 +12,7 @@ from keras_rnn_compare.models.strategies import Quantiles, Rolled, learned_inter
 from keras_rnn_compare.reading.data import Data, beside_the_model
 from keras_rnn_compare.reading.files import read
 from keras_rnn_compare.reporting import prediction
-from keras_rnn_compare.scoring.intervals import LEVELS, about, ascending, conformal, interval, pinball_losses
+from keras_rnn_compare.scoring.intervals import LEVELS, ascending, center, conformal, interval, pinball_losses
 
 
 class Watched:
@@ -257,16 +257,16 @@ def test_intervals_hold_what_they_say():
     rng = np.random.default_rng(0)
     # Of two rows of a horizon, the second one has twice the errors.
     validation, test = rng.normal(size=(2, 4000, 2)) * [1, 2]
-    found = conformal(about(validation), about(test))
+    found = conformal(center(validation), center(test))
     np.testing.assert_allclose(found["80"]["width"], [1.2816, 2 * 1.2816], rtol=0.05)
     np.testing.assert_allclose(found["95"]["width"], [1.96, 2 * 1.96], rtol=0.05)
     np.testing.assert_allclose([found["80"]["coverage"], found["95"]["coverage"]], [0.8, 0.95], atol=0.02)
     # Of nine errors, the largest is exceeded by a tenth of all others.
     nine, test = np.arange(9.0)[:, None], test[:, :1]
-    assert conformal(about(-nine), about(test)) == {
+    assert conformal(center(-nine), center(test)) == {
         "80": {"width": [7.0], "coverage": float(np.mean(np.abs(test) <= 7))}
     }
-    assert conformal(about(nine[:3]), about(test)) == {}
+    assert conformal(center(nine[:3]), center(test)) == {}
 
 
 def test_intervals_between_quantiles_vary_with_the_noise():
@@ -282,7 +282,7 @@ def test_intervals_between_quantiles_vary_with_the_noise():
         lower, upper = interval(np.zeros_like(truth[1]), ends[1], level, found[level]["width"])
         np.testing.assert_allclose(np.mean((lower <= truth[1]) & (truth[1] <= upper)), found[level]["coverage"])
         assert (upper - lower)[noise[1] == 5].mean() > 2 * (upper - lower)[noise[1] == 1].mean()
-    constant = about(-truth)
+    constant = center(-truth)
     of_constant = pinball_losses(constant[0], conformal(*constant))
     assert np.mean(pinball_losses(validation, found)) < np.mean(of_constant)
 
