@@ -22,7 +22,7 @@ from keras_rnn_compare.scoring.baselines import not_compared
 from keras_rnn_compare.study import backtests
 from keras_rnn_compare.study.outcome import report
 from keras_rnn_compare.study.plan import fold_build_seconds, limits, plan_of
-from keras_rnn_compare.study.runner import started
+from keras_rnn_compare.study.runner import started, trials_done
 from keras_rnn_compare.study.search import search
 from keras_rnn_compare.study.settings import Settings
 from keras_rnn_compare.study.study import Study, decisive
@@ -178,8 +178,8 @@ def run(data, settings, output=None, verbose=True, begun=None, team=None):
 
 def execute(study, team):
     """Plans, searches, trains and reports, from where the folder says that it is."""
-    with started(study, team) as runner:
-        try:
+    try:
+        with started(study, team) as runner:
             plan = plan_of(study, runner)
             runner.expect(plan)
             announce(study, plan, runner)
@@ -188,13 +188,15 @@ def execute(study, team):
                 trained = train(study, plan, runner, searched)
                 folds = backtests.earlier(study, plan, trained)
             report(study, plan, runner, searched, trained, folds)
-        except KeyboardInterrupt as stop:
-            stop.add_note(f"{runner.done()} trials are kept in {study.folder.path}: the same call goes on from there.")
-            raise
+    except KeyboardInterrupt as stop:
+        stop.add_note(
+            f"{trials_done(study.folder)} trials are kept in {study.folder.path}: the same call goes on from there."
+        )
+        raise
 
 
 def announce(study, plan, runner):
-    done, seconds = runner.done(), seconds_of(study, plan, runner.at_once)
+    done, seconds = trials_done(study.folder), seconds_of(study, plan, runner.at_once)
     doing = f"Resuming after {done} trials" if done else f"Training for about {seconds:.0f} seconds"
     study.progress.line(f"{doing}, on {keras.backend.backend()}; all results go to {study.folder.path}")
     for note in limits(study, plan):

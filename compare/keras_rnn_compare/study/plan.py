@@ -20,6 +20,7 @@ from keras_rnn_compare.running.schedule import (
     seconds_needed,
     slowest_of,
 )
+from keras_rnn_compare.study.runner import trials_done
 
 # Times of a step are equal if their logarithms differ by less, and no model gets more weights than so many times those
 # of the first cell.
@@ -79,7 +80,7 @@ def plan_of(study, runner):
         study: The `Study`.
         runner: The `Runner`, which builds and measures the models.
     """
-    path, done = study.folder.path / "plan.json", runner.done()
+    path, done = study.folder.path / "plan.json", trials_done(study.folder)
     try:
         if study.folder.read("plan", NEEDS) is None and done:
             raise Damaged(f"{path} is missing")

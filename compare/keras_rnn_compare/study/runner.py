@@ -35,10 +35,6 @@ class Runner:
         """Yields each job with what it returns, in the order in which they end."""
         return self.workers.run(jobs)
 
-    def done(self):
-        """Returns the number of trials that are done."""
-        return len(list((self.folder.path / "trials").glob("[!.]*.json")))
-
     def weights(self, trial):
         """Returns the path of the weights of a trial."""
         return self.folder.path / f"trials/{trial.key}.weights.h5"
@@ -79,6 +75,11 @@ class Runner:
                 path.write_bytes(weights)
             record = {**record, "weights": digest(self.weights(trial))}
         return self.folder.put(f"trials/{trial.key}", record)
+
+
+def trials_done(folder):
+    """Returns the number of trials that are in a `Folder`."""
+    return len(list((folder.path / "trials").glob("[!.]*.json")))
 
 
 @contextlib.contextmanager
