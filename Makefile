@@ -72,14 +72,15 @@ hooks: $(VENV)/installed-test ## Have git check every commit.
 	$(BIN)/pre-commit install
 
 .PHONY: dist
-dist: $(VENV)/bin/python ## Build the wheel and the source archive, in dist/, and check their metadata.
+dist: $(VENV)/bin/python ## Build the wheels and the source archives, in dist/, and check their metadata.
 	@$(BIN)/python $(PIP_INSTALL) build twine
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m build --outdir dist compare
 	$(BIN)/twine check --strict dist/*
 
 .PHONY: check-dist
-check-dist: ## Install the wheel of dist/ with each backend alone, and run the README's Python.
+check-dist: ## Install the wheels of dist/ with each backend alone, and run the README's Python.
 	$(BIN)/python tools/check_dist.py
 
 # The pages run on TensorFlow, which tokenizes for the language model of the live page anyway, and exports it.
@@ -117,20 +118,20 @@ backend-is-known:
 	@$(PYTHON) -m venv $*
 
 # One stamp a list of extras. What another list has installed stays, so lists add up; new pins or metadata install anew.
-$(VENV)/installed-%: pyproject.toml constraints.txt | $(VENV)/bin/python
-	@echo "Installing keras_adaptive_rnn[$*] into $(VENV) (minutes, the first time)"
-	@$(BIN)/python $(PIP_INSTALL) --constraint constraints.txt --editable ".[$*]"
+$(VENV)/installed-%: pyproject.toml compare/pyproject.toml constraints.txt | $(VENV)/bin/python
+	@echo "Installing keras_adaptive_rnn[$*] and keras_rnn_compare into $(VENV) (minutes, the first time)"
+	@$(BIN)/python $(PIP_INSTALL) --constraint constraints.txt --editable ".[$*]" --editable compare
 	@touch $@
 
-.venv-oldest/installed: pyproject.toml Makefile | .venv-oldest/bin/python
+.venv-oldest/installed: pyproject.toml compare/pyproject.toml Makefile | .venv-oldest/bin/python
 	@echo "Installing keras_adaptive_rnn and $(OLDEST) into .venv-oldest (minutes, the first time)"
-	@.venv-oldest/bin/python $(PIP_INSTALL) $(OLDEST) --editable ".[jax,tensorflow,torch,plot,test]"
+	@.venv-oldest/bin/python $(PIP_INSTALL) $(OLDEST) --editable ".[jax,tensorflow,torch,plot,test]" --editable compare
 	@touch $@
 
 # Without pins. The nightly build is the package `keras`, too, so no other may be there.
-.venv-newest/installed: pyproject.toml Makefile | .venv-newest/bin/python
+.venv-newest/installed: pyproject.toml compare/pyproject.toml Makefile | .venv-newest/bin/python
 	@echo "Installing keras_adaptive_rnn and the newest of all that it needs into .venv-newest (minutes, the first time)"
-	@.venv-newest/bin/python $(PIP_INSTALL) --editable ".[jax,tensorflow,torch,hub,plot,test]"
+	@.venv-newest/bin/python $(PIP_INSTALL) --editable ".[jax,tensorflow,torch,hub,plot,test]" --editable compare
 	@.venv-newest/bin/python -m pip uninstall --quiet --yes keras
 	@.venv-newest/bin/python $(PIP_INSTALL) --pre --no-deps keras-nightly
 	@touch $@

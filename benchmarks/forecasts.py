@@ -13,7 +13,7 @@ import pathlib
 
 import numpy as np
 
-from keras_adaptive_rnn.comparison import Comparison, command_line
+from keras_rnn_compare import Comparison, cli
 
 RESULTS = pathlib.Path(__file__).parent / "forecasts.json"
 # What `benchmarks/forecasters.py` adds.
@@ -215,9 +215,7 @@ def main(argv=None):
     for name, (make, frequency, arguments) in {**PUBLIC, **MADE}.items():
         path, output = folder / f"{name}.csv", folder / f"out_{name}"
         best = make(path)
-        command_line.main(
-            [str(path), "--target", "value", "--time", "time", *CELLS, *arguments, "--output", str(output)]
-        )
+        cli.main([str(path), "--target", "value", "--time", "time", *CELLS, *arguments, "--output", str(output)])
         results[name] = {**kept(Comparison(output), best), "frequency": frequency}
         RESULTS.write_text(json.dumps(results, indent=1) + "\n")
     beside = json.loads(FORECASTERS.read_text()) if FORECASTERS.exists() else {}

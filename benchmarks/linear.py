@@ -6,6 +6,7 @@ All cells of one size take turns in one process. `benchmarks/README.md` says wha
 """
 
 import argparse
+import bisect
 import itertools
 import os
 import pathlib
@@ -50,7 +51,9 @@ def equal_weights(make, units, inputs):
     """Returns the units at which a layer has as many weights as our LSTM, or nearly."""
     target = count(kar.LSTM(units), inputs)
     # MLSTM and GatedDeltaNet have four heads.
-    return min(range(8, 16 * units, 8), key=lambda n: abs(make.cell_class.compared.size(n, inputs) - target))
+    sizes = range(8, 16 * units, 8)
+    larger = bisect.bisect_left(sizes, target, key=lambda n: count(make(n), inputs))
+    return min(sizes[max(0, larger - 1) : larger + 1], key=lambda n: abs(count(make(n), inputs) - target))
 
 
 def count(layer, inputs):

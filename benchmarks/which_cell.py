@@ -14,8 +14,8 @@ import pathlib
 
 import numpy as np
 
-from keras_adaptive_rnn.comparison import Comparison, command_line
-from keras_adaptive_rnn.comparison.statistics import difference, mean_and_error
+from keras_rnn_compare import Comparison, cli
+from keras_rnn_compare.scoring.statistics import difference, mean_and_error
 
 RESULTS = pathlib.Path(__file__).parent / "compare"
 
@@ -131,7 +131,7 @@ def main(argv=None):
             make(path)
         for seed in (0, 1):
             output = folder / f"out_{path.stem}_{seed}"
-            command_line.main([str(path), *arguments, "--seed", str(seed), "--output", str(output)])
+            cli.main([str(path), *arguments, "--seed", str(seed), "--output", str(output)])
             results = figures(Comparison(output))
             comparisons.setdefault(path.stem, []).append(results)
             (RESULTS / f"{path.stem}_{seed}.json").write_text(json.dumps(results, indent=1) + "\n")

@@ -16,45 +16,38 @@ from keras_adaptive_rnn import (
     analysis,
     callbacks,
     cells,
-    comparison,
     datasets,
     distribution,
-    estimators,
     evaluation,
+    files,
     initializers,
     layers,
     maps,
     models,
     optimizers,
-    probing,
     testing,
 )
 from keras_adaptive_rnn._export import directory
 from keras_adaptive_rnn.cells import *
-from keras_adaptive_rnn.comparison import compare
 from keras_adaptive_rnn.layers import *
-from keras_adaptive_rnn.one_step import export_step, step_model
-from keras_adaptive_rnn.probing import probe
+from keras_adaptive_rnn.one_step import check_export_format, export_step, step_model
 
 __all__ = [
     "activations",
     "analysis",
     "callbacks",
     "cells",
-    "compare",
-    "comparison",
+    "check_export_format",
     "datasets",
     "distribution",
-    "estimators",
     "evaluation",
     "export_step",
+    "files",
     "initializers",
     "layers",
     "maps",
     "models",
     "optimizers",
-    "probe",
-    "probing",
     "step_model",
     "testing",
 ]
@@ -66,4 +59,6 @@ def __getattr__(name):
     if name == "hub":
         # Imported when it is used: KerasHub is an extra, and takes seconds.
         return importlib.import_module("keras_adaptive_rnn.hub")
+    if name in ("compare", "probe"):
+        raise AttributeError(f"`{name}` is in a package of its own: `from keras_rnn_compare import {name}`")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

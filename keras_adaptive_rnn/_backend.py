@@ -7,6 +7,7 @@ import difflib
 import importlib.util
 import json
 import os
+import pathlib
 import re
 import sys
 
@@ -78,7 +79,9 @@ def advice(backend, installed):
 
 
 def is_command():
-    """Returns whether `python -m keras_adaptive_rnn...` is importing this package to find the module it must run."""
+    """Returns whether a command is importing this package: `python -m keras_adaptive_rnn...`, or keras-rnn-compare."""
+    if sys.argv and pathlib.PurePath(sys.argv[0]).stem == "keras-rnn-compare":
+        return True
     # While Python looks for the module, its name is only in the command line.
     if sys.argv[:1] != ["-m"]:
         return False

@@ -8,7 +8,7 @@ import os
 import re
 import sys
 
-from keras_adaptive_rnn._files import Busy, Unwritten
+from keras_adaptive_rnn.files import Busy, Unwritten
 
 # Errors of the system that only writing has.
 OF_WRITING = (errno.ENOSPC, errno.EFBIG, errno.EPIPE, getattr(errno, "EDQUOT", errno.ENOSPC))
@@ -32,28 +32,6 @@ def seed(text):
     if not 0 <= value < 2**32:
         raise argparse.ArgumentTypeError(f"must be from 0 to 4294967295, and is {text}")
     return value
-
-
-def parser(command, description):
-    """Returns a parser of the options of `python -m keras_adaptive_rnn COMMAND`, which shows a description as it is."""
-    return argparse.ArgumentParser(
-        prog=f"python -m keras_adaptive_rnn {command}",
-        description=description,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-
-
-def list_files(folder, files):
-    """Prints where files are, by what they hold; one that is not there is left out."""
-    width = max(map(len, files)) + 2
-    for what, name in files.items():
-        if (folder / name).exists():
-            print(f"{what + ':':{width}}{folder / name}")
-
-
-def names(text):
-    """Returns the names in `a,b`, or `None` if the option is not given."""
-    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
 def option_name(class_name):

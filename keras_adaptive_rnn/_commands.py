@@ -3,33 +3,20 @@
 import contextlib
 import importlib
 import importlib.metadata
+import importlib.util
 import os
 import platform
 import sys
 
-from keras_adaptive_rnn import (
-    __version__,
-    _backend,
-    _command_line,
-    _compare_options,
-    _hub_options,
-    _predict_options,
-    _probe_options,
-)
+from keras_adaptive_rnn import __version__, _backend, _command_line, _hub_options
 
-OPTIONS = {"compare": _compare_options, "predict": _predict_options, "probe": _probe_options}
+# Those of keras_rnn_compare.
+FORWARDED = ("compare", "predict", "probe")
 TEXT = """\
-usage: python -m keras_adaptive_rnn compare DATA ...
+usage: python -m keras_adaptive_rnn compare|predict|probe ...
 
-Which cell for your data, a text, a table of series or arrays: `python -m keras_adaptive_rnn compare --help`.
-
-usage: python -m keras_adaptive_rnn predict FOLDER DATA
-
-What the best model of a comparison predicts for new rows: `python -m keras_adaptive_rnn predict --help`.
-
-usage: python -m keras_adaptive_rnn probe [CELL ...]
-
-What a cell can do, on small tasks such as parity, recall and copying: `python -m keras_adaptive_rnn probe --help`.
+Which cell for your data, what the best model predicts, and what a cell can do: these are commands of keras-rnn-compare
+(needs `pip install "keras_adaptive_rnn[compare]"`), which `keras-rnn-compare --help` describes.
 
 usage: python -m keras_adaptive_rnn.hub COMMAND ...
 
@@ -68,7 +55,7 @@ def check_before_keras():
         if module == "keras_adaptive_rnn.hub":
             _hub_options.check_command(arguments)
         else:
-            chosen(arguments).parse(arguments[1:])
+            forwarded(arguments).parse(arguments)
 
 
 def versions():
@@ -84,17 +71,22 @@ def versions():
 
 def import_keras():
     """Imports Keras for a command, without what TensorFlow logs meanwhile."""
-    if command():
+    if _backend.is_command():
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
         with _command_line.without_logs():
             # On every backend, Keras imports TensorFlow to seed it, if it is there.
             importlib.import_module("keras").utils.set_random_seed(0)
 
 
-def chosen(arguments):
-    """Returns the options of the command that is named, or shows the commands and ends the process."""
-    if arguments and arguments[0] in OPTIONS:
-        return OPTIONS[arguments[0]]
+def forwarded(arguments):
+    """Returns the module that has the command which is named, or shows the commands and ends the process."""
+    if arguments and arguments[0] in FORWARDED:
+        if importlib.util.find_spec("keras_rnn_compare") is None:
+            sys.exit(
+                f"error: `{arguments[0]}` is in a package of its own. Install it with: "
+                'pip install "keras_adaptive_rnn[compare]"'
+            )
+        return importlib.import_module("keras_rnn_compare.cli")
     if arguments[:1] == ["hub"]:
         sys.exit(
             f"error: this is a command of its own: {' '.join(['python -m keras_adaptive_rnn.hub', *arguments[1:]])}"

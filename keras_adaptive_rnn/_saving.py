@@ -1,15 +1,9 @@
-"""What Keras does not save of a layer: its random generators, and which parts of it are quantized or frozen.
-
-And files of Keras that are whole whenever the process ends.
-"""
-
-import pathlib
+"""What Keras does not save of a layer: its random generators, and which parts of it are quantized or frozen."""
 
 import keras
 
-from keras_adaptive_rnn._files import replaced
 from keras_adaptive_rnn._freezing import after_build, set_when_built, trainable_parts
-from keras_adaptive_rnn._keras import FileInMemory, flatten_layers
+from keras_adaptive_rnn._keras import flatten_layers
 
 
 class SavesExtraState:
@@ -105,21 +99,3 @@ def _take_over(part, store):
     """Returns the variables that a part stores under a name, if the cell stores all others, or `None`."""
     left_in, generators = vars(part).pop("_left_to_cell", (None, {}))
     return {**generators, **getattr(part, "_generators", dict)()} if left_in is store else None
-
-
-def contents(save, name):
-    """Returns what `save`, a function of a path such as `model.save_weights`, writes into a file of such a name.
-
-    No disk is written to: where one is full, the library of HDF5 may end the process.
-    """
-    file = FileInMemory(name)
-    save(file)
-    return file.getvalue()
-
-
-def save_whole(save, path):
-    """Lets `save`, a function of a path such as `model.save_weights`, write a file, as a whole or not at all."""
-    path = pathlib.Path(path)
-    data = contents(save, path.name)
-    with replaced(path) as new:
-        new.write_bytes(data)

@@ -31,14 +31,8 @@ import keras
 import numpy as np
 
 import keras_adaptive_rnn as kar
-from keras_adaptive_rnn.comparison import candidates
-
 assert {"MinimalGatedCell", "MinimalGated"} <= set(kar.__all__) & set(kar.layers.__all__)
 assert "MinimalGatedCell" in kar.cells.__all__
-candidate = candidates.resolve_candidates(None)["minimal_gated"]
-layer = candidate.layer(4, 3)
-layer.build((None, None, 3))
-assert layer.count_params() == candidate.size(4, 3)
 model = keras.Sequential([keras.Input((None, 3)), kar.MinimalGated(4), keras.layers.Dense(1)])
 model.compile("adam", "mse")
 x = np.ones((8, 5, 3), "float32")
@@ -122,7 +116,7 @@ def test_the_cell_is_formatted(followed):
     run(folder, "-m", "ruff", "format", "--check", *code)
 
 
-def test_the_layer_trains_is_saved_and_is_compared(followed):
+def test_the_layer_trains_and_is_saved(followed):
     run(followed[0], "-c", USE)
 
 

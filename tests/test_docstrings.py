@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import keras_adaptive_rnn
+import keras_rnn_compare
 from keras_adaptive_rnn import _export
 from tests.backends import dealt, in_turns
 
@@ -21,13 +22,15 @@ pytestmark = in_turns
 
 ROOT = pathlib.Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
-NAMES = {"keras": keras, "np": np, "keras_adaptive_rnn": keras_adaptive_rnn}
+PACKAGES = (keras_adaptive_rnn, keras_rnn_compare)
+NAMES = {"keras": keras, "np": np, **{package.__name__: package for package in PACKAGES}}
 
 
 def examples():
     """Returns the examples of each module that shows some."""
     found = {}
-    for _, name, _ in pkgutil.walk_packages(keras_adaptive_rnn.__path__, "keras_adaptive_rnn."):
+    modules = [name for each in PACKAGES for _, name, _ in pkgutil.walk_packages(each.__path__, f"{each.__name__}.")]
+    for name in modules:
         # Importing the engine of a backend that is not in use imports the backend.
         if not name.startswith("keras_adaptive_rnn.engine."):
             tests = doctest.DocTestFinder(exclude_empty=True).find(importlib.import_module(name), extraglobs=NAMES)

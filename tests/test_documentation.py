@@ -22,7 +22,7 @@ PUBLIC = {name.paths[0]: name for name in names.public()}
 # Every form in which a text may state a default, and forms that a reader of texts would miss.
 STATED = re.compile(r"Defaults?\s+to\s+`([^`]*)`|`([^`]*)`\s+\(default|`([^`]*)`\s+by\s+default")
 MISSED = re.compile(r"Defaults?\s+to\s+[^`]|\(the default|[^`]\s+\(default|[^`]\s+by\s+default[.;]")
-REFERENCE = re.compile(r"As in(?: a call of)?\s+`keras_adaptive_rnn\.([\w.]+)`")
+REFERENCE = re.compile(r"As in(?: a call of)?\s+`(keras_(?:adaptive_rnn|rnn_compare)\.[\w.]+)`")
 SECTION = re.compile(r"^(?:Args(?: of [^:\n]+)?|Attributes):\n((?: {4}.*\n|\s*\n)+)", re.MULTILINE)
 ENTRY = re.compile(r"^ {4}(\w[\w, .]*(?:\n {8}\w[\w, .]*)*): (.*(?:\n(?: {5,}.*|(?=\n)))*)", re.MULTILINE)
 OPEN = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -68,7 +68,8 @@ def faults(path, parameters, texts):
         elif MISSED.search(text):
             yield f"{path}: `{name}` states its default in another form: {text}"
         elif other and not stated(text):
-            referred = inspect.signature(operator.attrgetter(other[1])(kar)).parameters
+            package, _, referred_to = other[1].partition(".")
+            referred = inspect.signature(operator.attrgetter(referred_to)(sys.modules[package])).parameters
             if name not in referred or not same(default_of(referred[name]), expected):
                 yield f"{path}: `{name}` is {expected}, and not as in {other[1]}"
         elif not same(stated(text), expected):

@@ -20,6 +20,7 @@ import pytest
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import _export
+from keras_adaptive_rnn._command_line import without_logs
 from keras_adaptive_rnn.cells import Cell
 from tests.backends import in_turns, nightly
 from tools import draw_rooms, make_stubs, run_tests
@@ -31,17 +32,14 @@ NAMESPACES = (
     kar,
     kar.analysis,
     kar.cells,
-    kar.comparison,
     kar.datasets,
-    kar.estimators,
     kar.evaluation,
     kar.layers,
     kar.maps,
     kar.models,
     kar.optimizers,
-    kar.probing,
 )
-OTHER_NAMESPACES = kar.activations, kar.callbacks, kar.distribution, kar.initializers, kar.testing
+OTHER_NAMESPACES = kar.activations, kar.callbacks, kar.distribution, kar.files, kar.initializers, kar.testing
 # Tests define and register cells of their own.
 PUBLIC = [cls for cls in _export.PUBLIC if cls.__module__.startswith("keras_adaptive_rnn.")]
 
@@ -135,7 +133,7 @@ def run_without(tmp_path, hidden, arguments, backend=None, config=None):
         **kept,
         "HOME": str(tmp_path),
         "HIDDEN": " ".join(hidden),
-        "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}",
+        "PYTHONPATH": os.pathsep.join(map(str, (tmp_path, ROOT, ROOT / "compare"))),
         "TF_CPP_MIN_LOG_LEVEL": "3",
         **({} if backend is None else {"KERAS_BACKEND": backend}),
     }
@@ -145,13 +143,13 @@ def run_without(tmp_path, hidden, arguments, backend=None, config=None):
 OTHERS = {name: [other for other in BACKENDS if other != name] for name in BACKENDS}
 HERE = keras.backend.backend()
 COMMANDS = {
-    "compare": (["-m", "keras_adaptive_rnn", "compare", "none.csv", "--target", "y"], "none.csv"),
-    "options beside -m": (["-um", "keras_adaptive_rnn", "compare", "none.csv", "--target", "y"], "none.csv"),
+    "compare": (["-m", "keras_rnn_compare", "none.csv", "--target", "y"], "none.csv"),
+    "forwarded": (["-um", "keras_adaptive_rnn", "compare", "none.csv", "--target", "y"], "none.csv"),
 }
 
 
 @pytest.mark.skipif(HERE == "tensorflow", reason="Keras's default is not missing")
-@pytest.mark.parametrize("command", ["compare", pytest.param("options beside -m", marks=nightly)])
+@pytest.mark.parametrize("command", ["compare", "forwarded"])
 @in_turns
 def test_a_command_runs_on_the_backend_that_is_installed(command, tmp_path):
     arguments, says = COMMANDS[command]
@@ -267,6 +265,39 @@ def test_what_a_command_can_say_without_keras_needs_no_backend(arguments, tmp_pa
     assert "Warning" not in done.stderr
 
 
+@in_turns
+def test_without_the_package_that_compares_its_commands_say_how_to_get_it(tmp_path):
+    for command in ("compare", "predict", "probe"):
+        done = run_without(tmp_path, ["keras_rnn_compare"], ["-m", "keras_adaptive_rnn", command], backend=HERE)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr == (
+            f"error: `{command}` is in a package of its own. Install it with: "
+            'pip install "keras_adaptive_rnn[compare]"\n'
+        )
+
+
+def test_what_has_moved_says_where_to():
+    for name in ("compare", "probe"):
+        with pytest.raises(AttributeError, match=f"`from keras_rnn_compare import {name}`"):
+            getattr(kar, name)
+
+
+@in_turns
+def test_importing_it_needs_nothing_but_keras_and_numpy():
+    others = {"jinja2", "keras_hub", "keras_rnn_compare", "matplotlib", "pandas", "scipy", "sklearn"}
+    before = run(f"import keras, sys; print(sorted({others} & set(sys.modules)))", cwd=ROOT)
+    assert run(f"import keras_adaptive_rnn, sys; print(sorted({others} & set(sys.modules)))", cwd=ROOT) == before
+
+
+def test_logs_of_libraries_stay_off_the_terminal(capfd):
+    with without_logs():
+        os.write(2, b"log")
+    os.write(2, b"error")
+    assert capfd.readouterr().err == "error"
+    with pytest.raises(ValueError, match="told"), without_logs():
+        raise ValueError("told")
+
+
 # Public names.
 
 
@@ -321,7 +352,7 @@ def test_dir_shows_the_public_names_alone(namespace):
 
 
 def test_dir_shows_the_rooms_and_what_cells_are_derived_from():
-    assert {"Mogrifier", "callbacks", "cells", "compare", "layers", "__version__"} <= set(dir(kar))
+    assert {"Mogrifier", "callbacks", "cells", "files", "layers", "__version__"} <= set(dir(kar))
     assert {"Cell", "GatedCell", "Run"} <= set(dir(kar.cells))
 
 
@@ -348,7 +379,13 @@ def test_the_changelog_knows_the_version():
 
 
 @pytest.mark.parametrize(
-    ("file", "line"), [("CITATION.cff", "version: {}\n"), ("conda/recipe.yaml", 'version: "{}"\n')]
+    ("file", "line"),
+    [
+        ("CITATION.cff", "version: {}\n"),
+        ("conda/recipe.yaml", 'version: "{}"\n'),
+        ("compare/conda/recipe.yaml", 'version: "{}"\n'),
+        ("compare/keras_rnn_compare/__init__.py", '__version__ = "{}"\n'),
+    ],
 )
 def test_what_names_the_version_names_this_one(file, line):
     assert line.format(kar.__version__) in (ROOT / file).read_text(encoding="utf-8")

@@ -27,7 +27,7 @@ ROOT = pathlib.Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PUBLIC = [cls for cls in _export.PUBLIC if cls.__module__.startswith("keras_adaptive_rnn.")]
 MODULES = (
-    *(kar.activations, kar.analysis, kar.callbacks, kar.datasets, kar.distribution, kar.estimators),
+    *(kar.activations, kar.analysis, kar.callbacks, kar.datasets, kar.distribution),
     *(kar.initializers, kar.models),
 )
 FUNCTIONS = [

@@ -1,4 +1,4 @@
-"""Installs the wheel of `dist/` into an empty environment for each backend, and runs the README's Python there.
+"""Installs the wheels of `dist/` into an empty environment for each backend, and runs the README's Python there.
 
     python tools/check_dist.py [BACKEND ...]
 
@@ -19,7 +19,7 @@ ROOT = pathlib.Path(__file__).parent.parent
 BACKENDS = ("jax", "tensorflow", "torch")
 CHOICE = 'os.environ.setdefault("KERAS_BACKEND", "{}")'
 WHERE = "import keras, keras_adaptive_rnn as kar; print(keras.backend.backend(), kar.__version__, kar.__file__)"
-COMPARE = "-m keras_adaptive_rnn compare series.csv --target y --cells lstm,gru --weights 300 --minutes 0.02 --trials 1"
+COMPARE = "-m keras_rnn_compare series.csv --target y --cells lstm,gru --weights 300 --minutes 0.02 --trials 1"
 
 
 def programs(backend):
@@ -37,12 +37,13 @@ def programs(backend):
     return {**found, "compare": [*COMPARE.split(), *options], "import": where}
 
 
-def check(backend, wheel, folder):
+def check(backend, core, compare, folder):
     """Returns whether everything runs with one backend and nothing else."""
     venv.create(folder, with_pip=True)
     python = folder / "bin" / "python"
     install = [python, "-m", "pip", "install", "--quiet", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*install, "--constraint", ROOT / "constraints.txt", f"{wheel}[{backend},plot]"], check=True)
+    wheels = [f"{core}[{backend},plot]", f"{compare}"]
+    subprocess.run([*install, "--constraint", ROOT / "constraints.txt", *wheels], check=True)
     failed = []
     for name, arguments in programs(backend).items():
         # A home for each: Keras writes its settings there, as they were at the first import.
@@ -60,13 +61,13 @@ def check(backend, wheel, folder):
 
 
 def main():
-    wheels = sorted((ROOT / "dist").glob("*.whl"))
-    if len(wheels) != 1:
-        sys.exit(f"dist/ must hold one wheel, and holds {len(wheels)}: run `make dist` first")
+    wheels = sorted((ROOT / "dist").resolve().glob("*.whl"))
+    if [wheel.name.partition("-")[0] for wheel in wheels] != ["keras_adaptive_rnn", "keras_rnn_compare"]:
+        sys.exit(f"dist/ must hold a wheel of each package, and holds {len(wheels)}: run `make dist` first")
     passed = []
     for backend in sys.argv[1:] or BACKENDS:
         with tempfile.TemporaryDirectory() as folder:
-            passed.append(check(backend, wheels[0].resolve(), pathlib.Path(folder).resolve() / "environment"))
+            passed.append(check(backend, *wheels, pathlib.Path(folder).resolve() / "environment"))
     sys.exit(not all(passed))
 
 

@@ -20,12 +20,13 @@ import time
 from xml.etree import ElementTree
 
 WORKERS = ["-n", "2", "--dist", "worksteal"]
-SUITE = ["tests", "--ignore=tests/cross", "--ignore=tests/site", *WORKERS]
+SUITE = ["tests", "compare/tests", "--ignore=tests/cross", "--ignore=tests/site", *WORKERS]
 COMPILED = "tests/test_compiled.py"
 # Keras's and KerasHub's own tests, strangers' cells, and the random search.
 OUTSIDE = "tests/outside"
 # With every row, TensorFlow makes so many graphs that each file has processes of its own.
-FILES = sorted([*pathlib.Path("tests").glob("test_*.py"), *pathlib.Path(OUTSIDE).glob("test_*.py")])
+FOLDERS = ("tests", OUTSIDE, "compare/tests")
+FILES = sorted(file for folder in FOLDERS for file in pathlib.Path(folder).glob("test_*.py"))
 # The backend of each part, and what it runs, one pytest after the other.
 TESTS = {
     "jax": ("jax", [[*SUITE, f"--ignore={COMPILED}"]]),
@@ -34,7 +35,7 @@ TESTS = {
         "tensorflow",
         [
             [*SUITE, f"--ignore={OUTSIDE}", "--ignore-glob=tests/test_[g-z]*.py"],
-            [*SUITE, "--ignore-glob=tests/test_[a-f]*.py"],
+            [*SUITE, "--ignore=compare/tests", "--ignore-glob=tests/test_[a-f]*.py"],
         ],
     ),
     "torch": ("torch", [SUITE]),

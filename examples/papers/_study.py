@@ -28,7 +28,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 import keras_adaptive_rnn
-from keras_adaptive_rnn.comparison.statistics import STUDENT, mean_and_error
+from keras_rnn_compare.scoring.statistics import mean_and_error, reach
 
 ROOT = pathlib.Path(__file__).parent
 RESULTS = ROOT / "results"
@@ -211,7 +211,7 @@ def shown(values) -> str:
 def significant(values: Collection[float]) -> bool:
     """Returns whether a t-test at 95 % tells the mean of three or more values from zero."""
     mean, error = mean_and_error(values)
-    return abs(mean) > STUDENT[len(values) - 2] * error
+    return abs(mean) > reach(len(values) - 1) * error
 
 
 def table(study: Study, results: dict) -> tuple[list[str], list[list[str]]]:

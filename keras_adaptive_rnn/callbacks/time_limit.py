@@ -10,7 +10,7 @@ import keras
 from keras import ops
 
 from keras_adaptive_rnn import _arguments
-from keras_adaptive_rnn._files import write_whole
+from keras_adaptive_rnn.files import write_whole
 from keras_adaptive_rnn.optimizers.falling import falling
 
 

@@ -10,7 +10,6 @@ from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn._types import Initializer
 from keras_adaptive_rnn.cells.bases import any_cell
-from keras_adaptive_rnn.cells.bases.compared import Compared, quarter
 from keras_adaptive_rnn.cells.bases.gated import GatedCell
 from keras_adaptive_rnn.cells.elman import ElmanCell
 from keras_adaptive_rnn.cells.lstm import LSTMCell
@@ -210,11 +209,6 @@ class AdaptiveGatedCell(GatedCell):
         return self.kernel_map if name == "x" else self.recurrent_map
 
 
-def compared_size(units, inputs):
-    policy, lstm = quarter(units), LSTMCell.compared.size
-    return lstm(units, inputs) + lstm(policy, inputs + units) + policy * (inputs + 13 * units)
-
-
 @export
 class AdaptiveLSTMCell(AdaptiveGatedCell, LSTMCell):
     r"""An LSTM whose matrices and biases are rescaled in every step by a small policy network.
@@ -284,7 +278,6 @@ class AdaptiveLSTMCell(AdaptiveGatedCell, LSTMCell):
 
     # The policy rescales what the equations hold, and they hold no peepholes.
     fixed_arguments = ("peepholes",)
-    compared = Compared("adaptive LSTM", compared_size, lambda units, inputs: {"policy_units": quarter(units)})
 
 
 @export

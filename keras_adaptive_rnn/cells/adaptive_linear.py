@@ -5,7 +5,6 @@ from keras import ops
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._seeds import fold_in
-from keras_adaptive_rnn.cells.bases.compared import Compared, quarter
 from keras_adaptive_rnn.cells.bases.container import ContainerCell
 from keras_adaptive_rnn.cells.gru import GRUCell
 from keras_adaptive_rnn.cells.lstm import LSTMCell
@@ -63,10 +62,6 @@ class AdaptiveLinearCell(ContainerCell):
     """
 
     fixed_arguments = ("recurrent_dropout",)
-    compared = Compared(
-        "adaptive linear",
-        lambda units, inputs: (4 * quarter(units) + 2 * units) * (inputs + quarter(units) + 1),
-    )
 
     def __init__(
         self,
@@ -84,7 +79,7 @@ class AdaptiveLinearCell(ContainerCell):
         self.memory = _arguments.choice("memory", memory, MEMORIES)
         inside = {"dtype": self.dtype_policy, "trainable": self.trainable}
         self.policy_cell = POLICIES[policy](
-            self.policy_units or quarter(self.units), seed=fold_in(self.seed, "policy"), name="policy", **inside
+            self.policy_units or max(1, self.units // 4), seed=fold_in(self.seed, "policy"), name="policy", **inside
         )
         self.memory_cell = MEMORIES[memory](self.units, seed=fold_in(self.seed, "memory"), name="memory", **inside)
         self.output_size = self.units

@@ -8,7 +8,6 @@ from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._precision import precise
 from keras_adaptive_rnn._products import plain_matmul
 from keras_adaptive_rnn._seeds import fold_in
-from keras_adaptive_rnn.cells.bases.compared import Compared
 from keras_adaptive_rnn.cells.bases.matrix_memory import NEVER, MatrixMemoryCell, cumulative_sum
 from keras_adaptive_rnn.initializers import Drawn
 
@@ -84,7 +83,6 @@ class GatedDeltaNetCell(MatrixMemoryCell):
     gates = ("q", "k", "v", "g")
     head_gates = ("alpha", "beta")
     neutral = (None, None, None, 0.0, 0.0)
-    compared = Compared("Gated DeltaNet", lambda units, inputs: (4 * units + 8) * inputs + units // 4 + 8, multiple=4)
 
     def __init__(
         self,

@@ -6,7 +6,6 @@ from keras import ops
 from keras_adaptive_rnn import _arguments, activations
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Activation
-from keras_adaptive_rnn.cells.bases.compared import Compared
 from keras_adaptive_rnn.cells.bases.gated import GatedCell
 
 
@@ -48,7 +47,6 @@ class GRUCell(GatedCell):
 
     gates = ("z", "r", "h")
     is_affine = True
-    compared = Compared("GRU", lambda units, inputs: 3 * units * (inputs + units + 2))
     positional_arguments_of = keras.layers.GRUCell
     # Keras's two ways to form the products of the gates, and a third of its past.
     ignored_arguments = {"implementation": (0, 1, 2)}

@@ -5,7 +5,6 @@ import keras
 from keras_adaptive_rnn import _arguments, maps
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Initializer
-from keras_adaptive_rnn.cells.bases.compared import Compared, quarter
 from keras_adaptive_rnn.cells.bases.gated import GatedCell
 from keras_adaptive_rnn.cells.gru import GRUCell
 from keras_adaptive_rnn.cells.lstm import LSTMCell
@@ -54,7 +53,7 @@ class LowRankGatedCell(GatedCell):
                 f"Received: kernel_map={kernel_map!r}, weight_normalization=True"
             )
         recurrent_map = maps.LowRank(
-            quarter(units) if rank is None else rank,
+            max(1, units // 4) if rank is None else rank,
             diagonal=diagonal,
             tied=tied,
             diagonal_initializer=diagonal_initializer,
@@ -131,7 +130,6 @@ class LowRankGRUCell(LowRankGatedCell, GRUCell):
     """
 
     carry_gate = "z"
-    compared = Compared("low-rank GRU", lambda units, inputs: 3 * units * (inputs + 2 * quarter(units) + 2))
 
     def __init__(self, units: int, rank: int | None = None, *, reset_after: bool = False, **kwargs):
         super().__init__(units, rank, reset_after=reset_after, **kwargs)
@@ -180,7 +178,6 @@ class LowRankLSTMCell(LowRankGatedCell, LSTMCell):
     """
 
     carry_gate = "f"
-    compared = Compared("low-rank LSTM", lambda units, inputs: 4 * units * (inputs + 2 * quarter(units) + 2))
     fixed_arguments = ("unit_forget_bias",)
 
     def __init__(self, units: int, rank: int | None = None, *, carry_bias: float = 1.0, **kwargs):

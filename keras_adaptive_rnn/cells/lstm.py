@@ -6,7 +6,6 @@ from keras import ops
 from keras_adaptive_rnn import _arguments, activations, initializers, maps
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Activation
-from keras_adaptive_rnn.cells.bases.compared import Compared
 from keras_adaptive_rnn.cells.bases.gated import GatedCell
 from keras_adaptive_rnn.maps.diagonal import Diagonal
 
@@ -72,7 +71,6 @@ class LSTMCell(GatedCell):
     Nets that Time and Count (2000).
     """
 
-    compared = Compared("LSTM", lambda units, inputs: 4 * units * (inputs + units + 1))
     positional_arguments_of = keras.layers.LSTMCell
     # Keras's two ways to form the products of the gates, and a third of its past.
     ignored_arguments = {"implementation": (0, 1, 2)}

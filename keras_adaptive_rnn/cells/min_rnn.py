@@ -6,7 +6,6 @@ from keras_adaptive_rnn import _arguments, activations
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._precision import precise
 from keras_adaptive_rnn._types import Activation
-from keras_adaptive_rnn.cells.bases.compared import Compared
 from keras_adaptive_rnn.cells.bases.linear import LinearCell
 
 
@@ -69,7 +68,6 @@ class MinGRUCell(MinCell):
     """
 
     gates = ("z", "h")
-    compared = Compared("minGRU", lambda units, inputs: 2 * units * (inputs + 1))
 
     def coefficients(self, inputs, run):
         z, candidate = self.split(precise(self.affine(inputs, run)))
@@ -113,7 +111,6 @@ class MinLSTMCell(MinCell):
     """
 
     gates = ("f", "i", "h")
-    compared = Compared("minLSTM", lambda units, inputs: 3 * units * (inputs + 1))
 
     def coefficients(self, inputs, run):
         f, i, candidate = self.split(precise(self.affine(inputs, run)))

@@ -8,23 +8,10 @@ from keras import ops
 from keras_adaptive_rnn import _arguments, activations, initializers, maps
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Activation, Constraint, Initializer, Regularizer
-from keras_adaptive_rnn.cells.bases.compared import Compared, quarter
 from keras_adaptive_rnn.cells.core_wrapper import CoreWrapperCell
-from keras_adaptive_rnn.cells.lstm import LSTMCell
 
 # With more rounds, tracing and compiling a step takes minutes.
 MAXIMUM_ROUNDS = 100
-
-
-def compared_rank(units, inputs):
-    # Below this width of the input, a full matrix is thinner than a low-rank one.
-    return None if inputs <= 16 else min(inputs, quarter(units))
-
-
-def compared_size(units, inputs):
-    rank = compared_rank(units, inputs)
-    gates = 5 * (units * inputs if rank is None else rank * (units + inputs))
-    return LSTMCell.compared.size(units, inputs) + gates
 
 
 @export
@@ -102,7 +89,6 @@ class MogrifierCell(CoreWrapperCell):
     Reference: Melis, Kocisky, Blunsom, Mogrifier LSTM (2020), section 2, equations 1 and 2; the variants: section 4.
     """
 
-    compared = Compared("Mogrifier", compared_size, lambda units, inputs: {"rank": compared_rank(units, inputs)})
     # Odd gates have the units of the state as rows, even ones as columns.
     divided_weights = {r"gate_\d*[13579]/kernel": 0, r"gate_\d*[02468]/kernel": 1}
 

@@ -6,7 +6,6 @@ import keras
 
 from keras_adaptive_rnn import _arguments, initializers, maps
 from keras_adaptive_rnn._export import export
-from keras_adaptive_rnn.cells.bases.compared import Compared
 from keras_adaptive_rnn.cells.core_wrapper import CoreWrapperCell
 from keras_adaptive_rnn.cells.elman import ElmanCell
 from keras_adaptive_rnn.cells.lstm import LSTMCell
@@ -59,7 +58,6 @@ class MultiplicativeLSTMCell(CoreWrapperCell):
     Martens, Hinton, Generating Text with Recurrent Neural Networks (2011), for the multiplicative RNN.
     """
 
-    compared = Compared("multiplicative LSTM", lambda units, inputs: units * (5 * (inputs + units) + 4))
     cores = {"lstm": LSTMCell, "elman": ElmanCell}
     divided_weights = {"input_factor/kernel": 1, "state_factor/kernel": 1}
     takes_arguments_of = tuple(cores.values())

@@ -5,7 +5,6 @@ import keras
 from keras_adaptive_rnn import _arguments, activations
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Activation
-from keras_adaptive_rnn.cells.bases.compared import Compared
 from keras_adaptive_rnn.cells.bases.gated import GatedCell
 
 
@@ -57,8 +56,6 @@ class RecurrentHighwayCell(GatedCell):
 
     Reference: Zilly, Srivastava, Koutnik, Schmidhuber, Recurrent Highway Networks (2017), section 4, equations 6 to 9.
     """
-
-    compared = Compared("recurrent highway", lambda units, inputs: 2 * units * inputs + 5 * 2 * units * (units + 1))
 
     def __init__(
         self,

@@ -6,7 +6,6 @@ from keras import ops
 from keras_adaptive_rnn import _arguments, activations, initializers, maps
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._precision import precise
-from keras_adaptive_rnn.cells.bases.compared import Compared
 from keras_adaptive_rnn.cells.bases.linear import LinearCell
 
 # The exponent $c$ of the paper.
@@ -63,7 +62,6 @@ class RGLRUCell(LinearCell):
 
     gates = ("u",)
     divided_weights = {"kernel_map/kernel": 1, "gate_map/kernel": 1}
-    compared = Compared("RG-LRU", lambda units, inputs: units * (inputs + 2 * units + 4))
 
     def __init__(
         self,

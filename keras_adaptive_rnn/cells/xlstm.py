@@ -8,7 +8,6 @@ from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._products import plain_matmul
 from keras_adaptive_rnn._types import Activation
-from keras_adaptive_rnn.cells.bases.compared import Compared
 from keras_adaptive_rnn.cells.bases.gated import GatedCell
 from keras_adaptive_rnn.cells.bases.matrix_memory import NEVER, MatrixMemoryCell, cumulative_sum
 
@@ -64,7 +63,6 @@ class SLSTMCell(GatedCell):
     """
 
     gates = ("i", "f", "z", "o")
-    compared = Compared("sLSTM", lambda units, inputs: 4 * units * (inputs + units + 1))
 
     def __init__(
         self,
@@ -166,7 +164,6 @@ class MLSTMCell(MatrixMemoryCell):
     gates = ("q", "k", "v", "o")
     head_gates = ("i", "f")
     neutral = (None, None, None, NEVER, 0.0)
-    compared = Compared("mLSTM", lambda units, inputs: (4 * units + 8) * (inputs + 1), multiple=4)
 
     def __init__(
         self,

@@ -11,9 +11,10 @@ from keras import ops
 from keras_adaptive_rnn import _arguments, initializers
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._freezing import freeze_parts, trainable_parts
-from keras_adaptive_rnn._saving import SavesExtraState, restored, save_whole
+from keras_adaptive_rnn._saving import SavesExtraState, restored
 from keras_adaptive_rnn._types import Initializer, Tensor
 from keras_adaptive_rnn.cells.bases.any_cell import as_list
+from keras_adaptive_rnn.files import save_whole
 from keras_adaptive_rnn.hub.presets import ReadsItsOwnFiles
 from keras_adaptive_rnn.layers import RNN, ActivationRegularization, TiedEmbedding
 from keras_adaptive_rnn.loop import schedules

@@ -17,7 +17,6 @@ from rich.table import Table
 
 from keras_adaptive_rnn import callbacks, cells
 from keras_adaptive_rnn._command_line import option_name
-from keras_adaptive_rnn._files import LOCK, alone_in, alone_on, is_litter, replaced, write_whole, writing
 from keras_adaptive_rnn._hub_options import (
     OF_A_NEW_MODEL,
     VOCABULARY,
@@ -27,6 +26,7 @@ from keras_adaptive_rnn._hub_options import (
     parse,
     work_of,
 )
+from keras_adaptive_rnn.files import LOCK, alone_in, alone_on, is_litter, replaced, write_whole, writing
 from keras_adaptive_rnn.hub import presets
 from keras_adaptive_rnn.hub.backbone import RecurrentBackbone
 from keras_adaptive_rnn.hub.causal_lm import RecurrentCausalLM

@@ -9,9 +9,8 @@ import pathlib
 
 import keras
 
-from keras_adaptive_rnn._files import write_whole, writing
-from keras_adaptive_rnn._saving import save_whole
 from keras_adaptive_rnn.callbacks import StreamStates
+from keras_adaptive_rnn.files import save_whole, write_whole, writing
 from keras_adaptive_rnn.hub.presets import check_weights, read_json
 
 

@@ -16,7 +16,8 @@ from keras_adaptive_rnn._freezing import trainable_parts
 from keras_adaptive_rnn._hub_options import TRAINED
 from keras_adaptive_rnn._keras import flatten_layers
 from keras_adaptive_rnn._private import optional
-from keras_adaptive_rnn._saving import restored, save_whole
+from keras_adaptive_rnn._saving import restored
+from keras_adaptive_rnn.files import save_whole
 
 # What only the one who has trained a model knows.
 FIELDS = ("data", "license", "perplexity", "training")

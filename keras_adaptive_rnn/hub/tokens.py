@@ -10,8 +10,8 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_adaptive_rnn._files import replaced
 from keras_adaptive_rnn._texts import read_parts
+from keras_adaptive_rnn.files import replaced
 
 # Characters that are read and tokenized at once; a piece ends at the end of a line.
 PIECE = 1 << 20

@@ -85,7 +85,7 @@ def export_step(
     >>> model = keras.Sequential([keras.Input((None, 3)), keras_adaptive_rnn.Mogrifier(8), keras.layers.Dense(1)])
     >>> keras_adaptive_rnn.export_step(model, "step.onnx", format="onnx")  # doctest: +SKIP
     """
-    check_format(format)
+    check_export_format(format)
     source = c_source.check_filepath(filepath) if format == "c" else None
     if calibration is not None and format not in LITERT:
         raise ValueError(
@@ -116,8 +116,20 @@ def export_step(
         _mend_onnx(str(filepath), list(step.output))
 
 
-def check_format(format):
-    """Raises an error if the backend does not write a format, or a package that it takes is not installed."""
+def check_export_format(format: str) -> None:
+    """Raises an error if `keras_adaptive_rnn.export_step` cannot write a format here.
+
+    Args:
+        format: Name of the format.
+
+    Raises:
+        ValueError: The backend does not write it.
+        ImportError: A package that it takes is not installed.
+
+    Example:
+
+    >>> keras_adaptive_rnn.check_export_format("onnx")
+    """
     backend = keras.backend.backend()
     if format not in FORMATS[backend]:
         raise ValueError(

@@ -9,8 +9,8 @@ import keras
 import numpy as np
 
 import keras_adaptive_rnn
-from keras_adaptive_rnn.comparison.candidates import offered
-from keras_adaptive_rnn.probing import Probe
+from keras_rnn_compare import Probe
+from keras_rnn_compare.models.layers import NAMED_LAYERS
 from tests.golden.layouts import LAYOUTS
 from tests.table import CELL_ROWS
 from tools.site import docstrings, weights
@@ -124,7 +124,7 @@ def measured_speeds(units):
 
 def probed():
     """Returns what the probe of all cells has found, in words, by class of cell."""
-    classes = {key: candidate.made_by[1].cell_class for key, candidate in offered().items()}
+    classes = {key: row.layer_class.cell_class for key, row in NAMED_LAYERS.items()}
     found = Probe(ROOT / "benchmarks" / "probe")
     length, seeds = found.results["settings"]["length"], found.results["settings"]["seeds"]
     figures = collections.defaultdict(list)

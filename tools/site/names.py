@@ -1,4 +1,4 @@
-"""The public names of the package, and the page of each."""
+"""The public names of the packages, and the page of each."""
 
 import dataclasses
 import importlib
@@ -7,8 +7,9 @@ import pathlib
 import pkgutil
 
 import keras_adaptive_rnn
+import keras_rnn_compare
 
-PACKAGE = "keras_adaptive_rnn"
+PACKAGE, COMPARE = "keras_adaptive_rnn", "keras_rnn_compare"
 ROOT = pathlib.Path(__file__).parents[2]
 
 
@@ -18,7 +19,8 @@ class Name:
 
     Args:
         value: The class or function.
-        room: Name of the public module that it is shown in, such as `"layers"`, or `""` for the package itself.
+        room: Name of the public module that it is shown in, such as `"layers"`, `""` for the package itself, or
+            `"keras_rnn_compare"` for that other package.
         paths: All paths under which it can be imported, the shortest first.
         page: Its page, without extension, relative to the root of the site.
     """
@@ -48,7 +50,12 @@ def rooms():
     for _, name, _ in pkgutil.iter_modules(keras_adaptive_rnn.__path__):
         if not name.startswith("_") and name not in ("engine", "loop", "one_step"):
             found[name] = importlib.import_module(f"{PACKAGE}.{name}")
-    return found
+    return {**found, COMPARE: keras_rnn_compare}
+
+
+def module_of(room):
+    """Returns the path of a public module."""
+    return room if room == COMPARE else ".".join(filter(None, (PACKAGE, room)))
 
 
 def listed(module):
@@ -65,7 +72,12 @@ def listed(module):
         and ((value.__module__ == module.__name__ and not offered) or f"import {name} as {name}" in source)
     ]
     values = ((name, getattr(module, name)) for name in dict.fromkeys(offered))
-    return {name: value for name, value in values if inspect.isclass(value) or inspect.isfunction(value)}
+    # Exceptions have no signature, and a function that raises them says when.
+    return {
+        name: value
+        for name, value in values
+        if inspect.isfunction(value) or (inspect.isclass(value) and not issubclass(value, Exception))
+    }
 
 
 def public():
@@ -73,10 +85,10 @@ def public():
     paths, homes = {}, {}
     for room, module in rooms().items():
         for name, value in listed(module).items():
-            if value.__module__.startswith(f"{PACKAGE}."):
-                paths.setdefault(value, []).append(".".join(filter(None, (PACKAGE, room, name))))
+            if value.__module__.startswith((f"{PACKAGE}.", f"{COMPARE}.")):
+                paths.setdefault(value, []).append(f"{module_of(room)}.{name}")
                 # The room that defines it; else the first that offers it, and the package itself last.
-                defined = room and value.__module__.startswith(f"{PACKAGE}.{room}.")
+                defined = room and value.__module__.startswith(f"{module_of(room)}.")
                 if value not in homes or not homes[value] or defined:
                     homes[value] = room
     found, pages = [], set()

@@ -10,7 +10,7 @@ import keras
 from keras_adaptive_rnn import _types
 from keras_adaptive_rnn._documentation import ITEM, OPEN
 from tools.site import docstrings, weights
-from tools.site.names import PACKAGE
+from tools.site.names import PACKAGE, module_of
 
 ALIASES = {str(value): name for name, value in vars(_types).items() if isinstance(value, type(int | str))}
 
@@ -27,10 +27,6 @@ def pages(names, site):
 
 def room_page(room):
     return f"api/{room or PACKAGE}"
-
-
-def module_of(room):
-    return f"{PACKAGE}.{room}" if room else PACKAGE
 
 
 def index(by_room):

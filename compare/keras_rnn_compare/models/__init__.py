@@ -1,0 +1,1 @@
+"""Models of any recurrent layer, of equal size, trained in one trial after another."""

@@ -1,0 +1,1 @@
+"""Probes of what a cell can do, on small tasks that ask one thing of its state."""

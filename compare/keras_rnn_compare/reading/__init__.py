@@ -1,0 +1,1 @@
+"""Data from files and arrays, read exactly or refused."""

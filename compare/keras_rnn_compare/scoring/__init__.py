@@ -1,0 +1,1 @@
+"""Scores, intervals, baselines, and the differences that are more than noise."""

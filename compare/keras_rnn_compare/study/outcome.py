@@ -1,0 +1,188 @@
+"""The outcome of a comparison: the recommendation, the best models and all figures."""
+
+import numpy as np
+
+from keras_adaptive_rnn.files import save_whole
+from keras_rnn_compare.reporting.code import lines
+from keras_rnn_compare.running.schedule import PASSES
+from keras_rnn_compare.scoring import curves
+from keras_rnn_compare.scoring.baselines import baseline_rows
+from keras_rnn_compare.scoring.figures import JUDGED, figures, forecasts, joined, shown
+from keras_rnn_compare.scoring.intervals import center, conformal, pinball_losses
+from keras_rnn_compare.scoring.statistics import mean_and_error, recommend
+from keras_rnn_compare.study import backtests
+from keras_rnn_compare.study.plan import limits
+from keras_rnn_compare.study.search import score_or_inf
+from keras_rnn_compare.study.training import full_trial, quantiles_trial
+
+ADVICE = ("verdict", "winner", "ahead", "tied", "differences", "baseline")
+
+
+def report(study, plan, runner, searched, trained, folds):
+    """Writes the best models and the results.
+
+    Args:
+        study, plan: The `Study` and the `Plan`.
+        runner: The `Runner`.
+        searched, trained: The outcomes of `search` and of `train`.
+        folds: List of the records of earlier cuts.
+    """
+    data = study.data
+    baselines = scored_baselines(study, plan)
+    advice = advise(study, plan, trained, baselines)
+    winner = trained.row(advice["winner"])
+    learned = None
+    if plan.quantiles:
+        (learned,) = runner.records([quantiles_trial(study, plan, winner)])
+    learner = best_learner(study, plan, runner, trained, winner)
+    save(study, learner, "best")
+    outputs = {}
+    if not data.is_text:
+        outputs = {part: list(learner.outputs(part, plan.final["scored"][part])) for part in JUDGED}
+    of_series = {"intervals": {}, "quantiles": False, "forecast": None, "notes": []}
+    if data.series is not None:
+        of_series = forecast(study, plan, runner, learner, outputs, winner, learned)
+    cuts = [*folds, backtests.last(data, trained.rows, baselines)]
+    notes = [
+        *limits(study, plan),
+        curves.note(trained.rows),
+        *trained.notes,
+        *of_series["notes"],
+        backtests.note(cuts, data.measure),
+    ]
+    results = {
+        "measure": data.measure,
+        "data": data.card,
+        "settings": study.folder.read("settings"),
+        "plan": study.folder.read("plan"),
+        "rows": ranked(trained.rows),
+        "behind": ranked(trained.behind),
+        "baselines": ranked(baselines),
+        "search": {name: found["trials"] for name, found in searched.items()},
+        **{name: advice[name] for name in ADVICE},
+        "recommendation": advice["sentence"],
+        "strategy": trained.strategy,
+        **of_series,
+        "figures": figures(data, outputs),
+        "folds": cuts if folds else [],
+        "notes": [note for note in notes if note],
+        "code": lines(learner, winner["rate"], plan.final["steps"], study.folder.path, data.file),
+    }
+    study.folder.write("results", results)
+
+
+def ranked(rows):
+    """Returns rows with means and errors in place of contributions, the best first."""
+    found = []
+    for row in rows:
+        figures = {name: value for name, value in row.items() if name != "contributions"}
+        for part in JUDGED:
+            figures[f"{part}_mean"], figures[f"{part}_error"] = mean_and_error(row[part])
+        found.append(figures)
+    return sorted(found, key=lambda row: score_or_inf(row["validation_mean"]))
+
+
+def scored_baselines(study, plan):
+    """Returns the rows of the baselines."""
+    study.progress.says("the baselines")
+
+    def score():
+        return {"rows": baseline_rows(study.data, plan.final["scored"], study.baselines)}
+
+    rows = study.folder.once("baselines", score, ("rows",))["rows"]
+    # JSON has no infinity: a score that is none is `None` there.
+    infinite = [row for row in rows if None in (*row["validation"], *row["test"])]
+    for row in infinite:
+        study.progress.warn(f"left out: {row['title']}, whose score is not finite")
+    return [row for row in rows if row not in infinite]
+
+
+def advise(study, plan, trained, baselines):
+    """Returns what `recommend` does."""
+    return recommend(
+        trained.rows,
+        study.data.measure,
+        baselines,
+        minutes=study.settings.minutes,
+        more_training=plan.final["steps"] < PASSES * study.batches,
+        needed=plan.minutes["these cells"],
+        behind=trained.behind,
+    )
+
+
+def best_learner(study, plan, runner, trained, winner):
+    """Returns the model of a cell with the weights of its best seed, by validation."""
+    name, strategy = winner["name"], trained.strategy
+    best = min(range(len(winner["validation"])), key=lambda k: score_or_inf(winner["validation"][k]))
+    trial = full_trial(study, plan, name, winner["rate"], best, strategy, name in trained.lowered)
+    learner = runner.learner(name, plan.units[name], strategy)
+    learner.model.load_weights(runner.weights(trial))
+    return learner
+
+
+def save(study, learner, name):
+    save_whole(learner.finished_model().save, study.folder.path / f"{name}.keras")
+
+
+# Forecasts.
+
+
+def forecast(study, plan, runner, learner, outputs, winner, learned):
+    """Returns the intervals of forecasts, whether they are learned, and the last forecasts of the test part.
+
+    Intervals that are learned are taken if the pinball loss of their ends is lower on validation.
+    """
+    data = study.data
+    residuals = {part: center(data.residuals(part, *joined(outputs[part]))) for part in JUDGED}
+    intervals, windows = conformal(residuals["validation"], residuals["test"]), shown(data.series)
+    values = in_units(data, learner.outputs_of("test", windows), windows)
+    ends, losses = center(values), pinball_losses(residuals["validation"], intervals)
+    is_learned = bool(losses) and learned is not None and score_or_inf(learned["pinball"]) < np.mean(losses)
+    note = describe_intervals(intervals)
+    if is_learned:
+        intervals, name = learned["intervals"], winner["name"]
+        of_quantiles = runner.learner(name, plan.units[name], "quantiles")
+        of_quantiles.model.load_weights(runner.weights(quantiles_trial(study, plan, winner)))
+        save(study, of_quantiles, "quantiles")
+        ends = in_units(data, of_quantiles.outputs_of("test", windows), windows)
+        note = describe_learned(learned, float(np.mean(losses)), winner["title"])
+    last = forecasts(data.series, windows, values, ends, intervals)
+    return {"intervals": intervals, "quantiles": is_learned, "forecast": last, "notes": [note]}
+
+
+def in_units(data, outputs, windows):
+    """Returns outputs for windows of the test part in the unit of the target."""
+    level = data.series.level(data.series.ends["test"][windows])
+    values = np.asarray(outputs, "float64") * data.deviation + data.mean
+    return values + np.reshape(level, (-1, *[1] * (values.ndim - 1)))
+
+
+def describe_intervals(intervals):
+    """Returns a sentence about intervals of one width, or `None` if there are none."""
+    if not intervals:
+        return None
+    widths = " and ".join(f"{level} % lie within ± {span(each['width'])}" for level, each in intervals.items())
+    return (
+        f"Of the saved model's forecasts, {widths} of the truth, by the validation part; of the test part, "
+        f"{format_coverage(intervals)} did."
+    )
+
+
+def describe_learned(learned, loss, title):
+    """Returns a sentence about intervals between quantiles, whose ends have a lower pinball loss than a `loss`."""
+    levels = " and ".join(f"{level} %" for level in learned["intervals"])
+    return (
+        f"Intervals of {levels} lie between quantiles that {title} has learned: the mean pinball loss of their ends on "
+        f"validation is {learned['pinball']:.3g}, and that of intervals of one width {loss:.3g}. They hold "
+        f"{format_coverage(learned['intervals'])} of the test part."
+    )
+
+
+def format_coverage(intervals):
+    """Returns the shares of the test part that intervals hold, as text."""
+    return " and ".join(f"{each['coverage']:.0%}" for each in intervals.values())
+
+
+def span(widths):
+    """Returns the width of an interval, for the first row of the horizon and the last one."""
+    return f"{widths[0]:.3g}" + (f" (first row) to {widths[-1]:.3g} (last)" if len(widths) > 1 else "")

@@ -1,0 +1,110 @@
+"""The data, settings and folder that all parts of one comparison share."""
+
+import dataclasses
+import functools
+import time
+
+import keras
+
+from keras_rnn_compare.models.candidates import ModelShape, equal_sizes
+from keras_rnn_compare.reading.data import Data
+from keras_rnn_compare.running.folder import Folder
+from keras_rnn_compare.running.progress import Progress
+from keras_rnn_compare.scoring import baselines
+from keras_rnn_compare.study.settings import Settings
+
+
+@dataclasses.dataclass(frozen=True)
+class Study:
+    """One comparison: its data, its settings and its folder.
+
+    Args:
+        data: The `Data`.
+        settings: The `Settings`.
+        folder: The `Folder` of the results.
+        progress: The `Progress`.
+        begun: When its time began.
+    """
+
+    data: Data
+    settings: Settings
+    folder: Folder
+    progress: Progress
+    begun: float
+
+    @property
+    def candidates(self):
+        return self.settings.cells
+
+    @property
+    def weights(self):
+        """About how many weights each model has."""
+        return weights_of(self.settings, self.data)
+
+    @property
+    def batch_size(self):
+        return min(self.settings.batch_size, len(self.data.x["train"]))
+
+    @property
+    def batches(self):
+        """How many batches the training part has."""
+        return -(-len(self.data.x["train"]) // self.batch_size)
+
+    @property
+    def horizon(self):
+        """How often a model of the next row is called for a forecast."""
+        return 1 if self.data.series is None else self.data.series.horizon
+
+    @property
+    def trainings(self):
+        """How often the better cells are trained in full: with each seed, and after each earlier cut."""
+        return self.settings.seeds + len(self.data.earlier)
+
+    @functools.cached_property
+    def shape(self):
+        """The `ModelShape` of all models."""
+        return shape_of(self.data, self.settings)
+
+    @functools.cached_property
+    def sizes(self):
+        """The units of equally large models, by name, and a note or `None`."""
+        return equal_sizes(self.shape, self.candidates, self.weights)
+
+    @functools.cached_property
+    def baselines(self):
+        """The baselines, fitted."""
+        self.progress.line("fitting the baselines")
+        return baselines.fit(self.data)
+
+    def title(self, name):
+        return self.candidates[name].title
+
+    def elapsed(self):
+        return time.perf_counter() - self.begun
+
+    def log_scores(self, title, scores):
+        """Shows the score of each cell, by name."""
+        shown = (
+            f"{self.title(name)} {'diverged' if score is None else f'{score:.4g}'}" for name, score in scores.items()
+        )
+        self.progress.line(f"{title}, {self.data.measure}: {', '.join(shown)}")
+
+
+def shape_of(data, settings):
+    return ModelShape(data.x["train"].shape[-1], data.vocabulary, data.outputs, settings.depth)
+
+
+def weights_of(settings, data):
+    return settings.weights or (100_000 if data.is_text else 20_000)
+
+
+def decisive(settings, data):
+    """Returns all that decides about a result, for the folder, which holds the results of nothing else."""
+    return {
+        **vars(settings),
+        "cells": {name: candidate.key or candidate.title for name, candidate in settings.cells.items()},
+        "weights": weights_of(settings, data),
+        "backend": keras.backend.backend(),
+        "data": data.fingerprint(),
+        "folds": 1 + len(data.earlier),
+    }
