@@ -18,8 +18,12 @@ import argparse
 import json
 import os
 import pathlib
+import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Silences TensorFlow's list of missing devices.
+
+# For `examples`, where this file is run as a script.
+sys.path.append(str(pathlib.Path(__file__).parents[1]))
 
 import keras
 import numpy as np
@@ -28,6 +32,7 @@ from rich.console import Console
 from rich.table import Table
 
 import keras_adaptive_rnn as kar
+from examples import plots
 
 JUMPERS = ("LSTM-Jump", "LSTM")
 
@@ -140,7 +145,7 @@ def skim(arguments: argparse.Namespace, console: Console) -> tuple[dict, Figure]
         table.add_row(f"{threshold:.4f}", f"{share:.0%}", f"{accuracy:.1%}")
     console.print(table)
     figure = Figure(figsize=(5, 3.5), layout="constrained")
-    kar.analysis.plot_reading_curve({arguments.decide: curve}, figure.subplots())
+    plots.reading_curve(figure.subplots(), {arguments.decide: curve})
     keys = ("thresholds", "shares", "accuracies")
     return {key: [float(value) for value in getattr(curve, key)] for key in keys}, figure
 

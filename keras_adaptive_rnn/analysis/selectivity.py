@@ -30,11 +30,6 @@ def selectivity(activations: Any, labels: Any) -> np.ndarray:
 
     Returns: Array `[units]` of numbers in `[0, 1]`.
 
-    Raises:
-        ValueError: the mean of a class is negative, so that the index would leave `[0, 1]`; there is only one class; or
-            the lengths differ.
-        TypeError: an argument is of the wrong type.
-
     Example:
 
     >>> activations = np.array([[2.0, 1.0, 3.0], [2.0, 1.0, 3.0], [0.0, 1.0, 1.0]])
@@ -168,10 +163,6 @@ def ablation_curve(
         verbose: Whether to show progress. Defaults to `True`.
 
     Returns: An `AblationCurve`.
-
-    Raises:
-        ValueError: the layer is not in the model, is not built, or is a stack of cells; or an argument is out of range.
-        TypeError: an argument is of the wrong type.
 
     Example:
 
