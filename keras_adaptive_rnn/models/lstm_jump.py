@@ -68,10 +68,6 @@ class LSTMJump(TextClassifier):
 
     Output shape: `[batch, classes]`, probabilities.
 
-    Raises:
-        TypeError: an argument is unknown or of the wrong type.
-        ValueError: an argument is out of its range; the input is not of rank 2.
-
     Logs: the compiled metrics, and `tokens_read`, the mean number of tokens that were read.
 
     Example:

@@ -39,11 +39,6 @@ class Reinforce(_arguments.DeclaredArguments, keras.Model):
 
     Output shape: That of the model.
 
-    Raises:
-        TypeError: `model` is no `keras.Model`.
-        ValueError: No cell of `model` draws decisions; the loss given to `compile` is not a single loss that is
-            averaged over the batch.
-
     Example:
 
     >>> cell = keras_adaptive_rnn.SkimCell(keras.layers.GRUCell(8), keras.layers.GRUCell(2), estimator="reinforce")
@@ -93,9 +88,6 @@ class Reinforce(_arguments.DeclaredArguments, keras.Model):
             optimizer, **kwargs: As in `keras.Model.compile`.
             loss: A single loss, averaged over the batch: a name, a function or a `keras.losses.Loss`.
             loss_weights: Must be `None`.
-
-        Raises:
-            ValueError: `loss` is not a single loss, is not averaged over the batch, or has a weight.
         """
         is_single = isinstance(loss, str) or callable(loss)
         averages = getattr(loss, "reduction", "sum_over_batch_size") == "sum_over_batch_size"

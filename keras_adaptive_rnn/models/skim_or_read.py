@@ -1,5 +1,6 @@
 """Skim or read: a bag of words answers where it is sure, and a recurrent network reads the rest."""
 
+import dataclasses
 import functools
 import types
 from typing import Any
@@ -17,7 +18,37 @@ from keras_adaptive_rnn._types import Tensor
 from keras_adaptive_rnn.layers import RNN
 from keras_adaptive_rnn.models import arrays
 from keras_adaptive_rnn.models.base import MaskedMean, TextClassifier
-from keras_adaptive_rnn.models.curve import ReadingCurve
+
+
+@dataclasses.dataclass(frozen=True)
+class ReadingCurve:
+    """Accuracy, and the share of inputs that are read, over the threshold of `SkimOrRead`; `str` makes a table.
+
+    Attributes:
+        thresholds: Array `[points]`, increasing. An input is read if its confidence is at most the threshold.
+        shares: Array `[points]`, share of the inputs that reach the LSTM, from 0 to 1, non-decreasing.
+        accuracies: Array `[points]`, share of the inputs that are classified correctly: by the bag of words alone at
+            the first point, and by the LSTM alone at the last.
+    """
+
+    thresholds: np.ndarray
+    shares: np.ndarray
+    accuracies: np.ndarray
+
+    @classmethod
+    def of(cls, confidence, skim_is_right, read_is_right, thresholds=None):
+        """Returns the curve from per-input arrays; without thresholds, it takes about 20 even steps in cost."""
+        if thresholds is None:
+            among = np.quantile(confidence, np.linspace(0, 1, 21)[1:], method="lower")
+            thresholds = np.unique([np.nextafter(confidence.min(), -np.inf), *among])
+        thresholds = np.sort(np.asarray(thresholds, dtype=confidence.dtype))
+        is_read = confidence <= thresholds[:, None]
+        is_right = np.where(is_read, read_is_right, skim_is_right)
+        return cls(thresholds, is_read.mean(axis=1), is_right.mean(axis=1))
+
+    def __str__(self):
+        rows = zip(self.thresholds, self.shares, self.accuracies, strict=True)
+        return "\n".join(["threshold    read  accuracy", *(f"{t:9.4f}  {s:6.1%}  {a:8.1%}" for t, s, a in rows)])
 
 
 @export
@@ -63,10 +94,6 @@ class SkimOrRead(TextClassifier):
         training: Whether to apply the dropout of the cell. Defaults to `False`.
 
     Output shape: `[batch, classes]`, probabilities.
-
-    Raises:
-        TypeError: an argument is unknown or of the wrong type.
-        ValueError: an argument is out of its range.
 
     Example:
 
@@ -244,10 +271,6 @@ class SkimOrRead(TextClassifier):
                 steps_per_epoch, validation_steps, validation_batch_size, validation_freq: As in `keras.Model.fit`.
 
         Returns: A `History`, whose names start with the phase: `"skim_loss"`.
-
-        Raises:
-            TypeError: `x` or `y` is not an array, or an argument is unknown or of the wrong type.
-            ValueError: the model is not compiled, or an argument is out of its range.
         """
         arguments, networks = dict(locals()), self._by_phase()
         ours = {"self", "x", "y", "phases", "class_weight", "sample_weight", "validation_data", "validation_split"}
@@ -290,7 +313,9 @@ class SkimOrRead(TextClassifier):
         """Returns the samples of the decision network: features, and whether the LSTM corrects the bag of words."""
         x, y, weights = samples
         y = arrays.class_indices(y, self.classes)
-        z, p, q = (arrays.predict(m, x, 256)[0] for m in (self._networks.features, self.skimmer, self.reader))
+        z, p, q = (
+            arrays.predict(m, x, 256, verbose=0)[0] for m in (self._networks.features, self.skimmer, self.reader)
+        )
         corrects = (p.argmax(axis=1) != y) & (q.argmax(axis=1) == y)
         return z, corrects[:, None].astype("float32"), weights
 
@@ -309,31 +334,18 @@ class SkimOrRead(TextClassifier):
         Args:
             x: Array of tokens `[samples, time]`.
             batch_size: Positive integer. `None` (default) means 32.
-            verbose: `0`, `1`, `2`, or `"auto"` (default), as in `keras.Model.predict`.
             steps: Positive integer, predict only the first `steps` batches of `x`. `None` (default) predicts all.
-            callbacks: List of callbacks, which see the batches of the bag of words, and then those of the LSTM.
-                Defaults to `None`.
-
-        Raises:
-            TypeError: `x` is not an array, or an argument is of the wrong type.
-            ValueError: an argument is out of its range.
+            verbose, callbacks: As in `keras.Model.predict`, first of the bag of words, and then of the LSTM.
         """
         batch_size = _arguments.integer("batch_size", 32 if batch_size is None else batch_size)
         x = arrays.as_tokens(x)
         if _arguments.integer("steps", steps, optional=True) is not None:
             x = x[: steps * batch_size]
-        if not isinstance(callbacks, keras.callbacks.CallbackList):
-            callbacks = keras.callbacks.CallbackList(
-                callbacks, add_progbar=verbose != 0, verbose=verbose, epochs=1, steps=None, model=self
-            )
-        self.stop_predicting = False
-        callbacks.on_predict_begin()
-        p, confidence = arrays.predict(self._networks.confidence, x, batch_size, callbacks)
+        options = {"verbose": verbose, "callbacks": callbacks}
+        p, confidence = arrays.predict(self._networks.confidence, x, batch_size, **options)
         (undecided,) = np.nonzero(confidence <= self.threshold)
-        if len(undecided) and not self.stop_predicting:
-            (q,) = arrays.predict(self.reader, x[undecided], batch_size, callbacks, -(-len(x) // batch_size))
-            p[undecided[: len(q)]] = q
-        callbacks.on_predict_end()
+        if len(undecided):
+            (p[undecided],) = arrays.predict(self.reader, x[undecided], batch_size, **options)
         return p
 
     def predict_on_batch(self, x: Tensor) -> np.ndarray:
@@ -342,7 +354,8 @@ class SkimOrRead(TextClassifier):
 
     def needs_reading(self, x: Tensor, batch_size: int = 32) -> np.ndarray:
         """Returns which inputs reach the LSTM, booleans `[samples]`."""
-        return arrays.predict(self._networks.confidence, arrays.as_tokens(x), batch_size)[1] <= self.threshold
+        _, confidence = arrays.predict(self._networks.confidence, arrays.as_tokens(x), batch_size, verbose=0)
+        return confidence <= self.threshold
 
     def curve(self, x: Tensor, y: Tensor, thresholds: Any = None, batch_size: int = 32) -> ReadingCurve:
         """Returns the accuracy, and the share of the inputs that reach the LSTM, over the threshold.
@@ -355,8 +368,8 @@ class SkimOrRead(TextClassifier):
         """
         x, y, _ = arrays.as_samples(x, y)
         y = arrays.class_indices(y, self.classes)
-        p, confidence = arrays.predict(self._networks.confidence, x, batch_size)
-        (q,) = arrays.predict(self.reader, x, batch_size)
+        p, confidence = arrays.predict(self._networks.confidence, x, batch_size, verbose=0)
+        (q,) = arrays.predict(self.reader, x, batch_size, verbose=0)
         return ReadingCurve.of(confidence, p.argmax(axis=1) == y, q.argmax(axis=1) == y, thresholds)
 
 
