@@ -22,9 +22,6 @@ def reverse_copy(
     Returns: `source, given, target`, integers `[samples, length]`: what the encoder reads, what the decoder reads, and
         what it must write.
 
-    Raises:
-        TypeError, ValueError: An argument is of the wrong type, or out of its range.
-
     Example:
 
     >>> source, given, target = keras_adaptive_rnn.datasets.reverse_copy(100, length=5)

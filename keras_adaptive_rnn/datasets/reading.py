@@ -18,9 +18,6 @@ def number_prediction(samples: int, length: int = 10, seed: int = 0) -> tuple[np
 
     Returns: `x, y`: integers `[samples, length]`, and classes `[samples]` from 0 to `length - 2`.
 
-    Raises:
-        TypeError, ValueError: an argument is of the wrong type, or out of its range.
-
     Example:
 
     >>> x, y = keras_adaptive_rnn.datasets.number_prediction(100, length=10)
@@ -53,9 +50,6 @@ def mixed_difficulty(
         seed: Non-negative integer. Defaults to `0`.
 
     Returns: `x, y, is_hard`: integers `[samples, length]`, classes `[samples]`, booleans `[samples]`.
-
-    Raises:
-        TypeError, ValueError: an argument is of the wrong type, or out of its range.
 
     Example:
 

@@ -19,10 +19,6 @@ def with_batch_size(model: keras.Model, batch_size: int) -> keras.Model:
 
     Returns: A `keras.Model`.
 
-    Raises:
-        ValueError: the model is not built, or is a subclass that Keras cannot copy.
-        TypeError: an argument is of the wrong type.
-
     Example:
 
     >>> rnn = keras_adaptive_rnn.LSTM(8, stateful=True, return_sequences=True)

@@ -43,9 +43,6 @@ def tune_temperature(
 
     Returns: `(temperature, curve)`: a number, and a dict of losses (nats a token) by number, in the order of trial.
 
-    Raises:
-        ValueError, TypeError: as in `keras_adaptive_rnn.evaluation.evaluate`.
-
     Example:
 
     >>> rnn = keras_adaptive_rnn.LSTM(8, stateful=True, return_sequences=True)

@@ -55,9 +55,6 @@ class VocabularyTokenizer(presets.ReadsItsOwnFiles, keras_hub.tokenizers.Tokeniz
 
     Returns: The ids, an array `[tokens]`; for a list of strings, a list of lists.
 
-    Raises:
-        ValueError: `vocabulary` holds a token twice or lacks a special token, or `split` is unknown.
-
     Example:
 
     >>> from keras_adaptive_rnn import hub
@@ -113,9 +110,6 @@ class VocabularyTokenizer(presets.ReadsItsOwnFiles, keras_hub.tokenizers.Tokeniz
             min_count: Positive integer: rarer tokens are not in the vocabulary. Defaults to `1`.
             max_size: The largest size of the vocabulary, special tokens included. Defaults to `None`: no limit.
             split, unknown_token, end_token, start_token, pad_token, **kwargs: As in the class.
-
-        Raises:
-            ValueError: The text is empty, or an argument is out of range.
         """
         _arguments.integer("min_count", min_count)
         _arguments.integer("max_size", max_size, minimum=2, optional=True)

@@ -6,9 +6,6 @@ import numpy as np
 
 def step_feeds(step, model, sequences):
     """Returns the inputs and states of every step over `sequences`, the inputs of `model`, as a list of dicts.
-
-    Raises:
-        ValueError: `sequences` are not the inputs of `model`, or no whole batches.
     """
     names = ["inputs"] if len(model.inputs) == 1 else [x.name for x in model.inputs]
     arrays = [np.asarray(array) for array in keras.tree.flatten(sequences)]
