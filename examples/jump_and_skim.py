@@ -32,7 +32,7 @@ from rich.console import Console
 from rich.table import Table
 
 import keras_adaptive_rnn as kar
-from examples import plots
+from examples import plots, synthetic
 
 JUMPERS = ("LSTM-Jump", "LSTM")
 
@@ -45,7 +45,7 @@ def compiled(model: keras.Model, rate: float) -> keras.Model:
 def train_jumper(name: str, arguments: argparse.Namespace) -> tuple[keras.Model, np.ndarray, np.ndarray, dict]:
     """Trains an LSTM-Jump or an LSTM; returns it, the test sequences, which tokens it reads, and its results."""
     length, tests = arguments.length or 20, arguments.samples // 10
-    x, y = kar.datasets.number_prediction(arguments.samples + tests, length=length, seed=arguments.seed)
+    x, y = synthetic.number_prediction(arguments.samples + tests, length=length, seed=arguments.seed)
     if name == "LSTM-Jump":
         model = kar.models.LSTMJump(
             vocabulary_size=length,
@@ -110,9 +110,7 @@ def jump(arguments: argparse.Namespace, console: Console) -> tuple[dict, Figure]
 def train_skimmer(arguments: argparse.Namespace) -> tuple[keras.Model, kar.models.ReadingCurve]:
     """Trains a model that skims or reads; returns it and its curve."""
     tests = arguments.samples // 10
-    x, y, _ = kar.datasets.mixed_difficulty(
-        arguments.samples + tests, length=arguments.length or 20, seed=arguments.seed
-    )
+    x, y, _ = synthetic.mixed_difficulty(arguments.samples + tests, length=arguments.length or 20, seed=arguments.seed)
     model = kar.models.SkimOrRead(
         vocabulary_size=20, embedding_units=16, classes=2, units=32, decide=arguments.decide, seed=arguments.seed
     )
