@@ -5,8 +5,7 @@ import numpy as np
 
 
 def step_feeds(step, model, sequences):
-    """Returns the inputs and states of every step over `sequences`, the inputs of `model`, as a list of dicts.
-    """
+    """Returns the inputs and states of every step over `sequences`, the inputs of `model`, as a list of dicts."""
     names = ["inputs"] if len(model.inputs) == 1 else [x.name for x in model.inputs]
     arrays = [np.asarray(array) for array in keras.tree.flatten(sequences)]
     batch_size = step.input[names[0]].shape[0]

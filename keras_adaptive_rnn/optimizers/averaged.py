@@ -139,8 +139,7 @@ class Averaged(keras.optimizers.Optimizer):
         return [(w, a) for w, a in zip(self._trainable_variables, self.averages, strict=True) if a is not None]
 
     def swap(self) -> None:
-        """Exchanges the weights of the model with their averages; a second call puts the weights back, bit for bit.
-        """
+        """Exchanges the weights of the model with their averages; a second call puts the weights back, bit for bit."""
         if not self.built or not ops.convert_to_numpy(self.count.value):
             raise ValueError("`swap` needs averages: set `averaging` to 1 and train for a step first.")
         for weight, average in self._pairs():
