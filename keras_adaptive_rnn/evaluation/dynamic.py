@@ -92,12 +92,12 @@ class _EvalModeModel(keras.Model):
 
 
 class GradientStatistics(NamedTuple):
-    """How large the gradients of the segments of a text are, for each entry of each weight.
+    """The sizes of a model's gradients over the segments of a text.
 
     Attributes:
-        root_means: List of arrays, the root mean square over the segments, for each of `model.trainable_variables`.
+        root_means: List of arrays, the root mean square of each entry, for each of `model.trainable_variables`.
         steps: Integer, tokens of a segment.
-        reduction: `"mean"` or `"sum"`, what the loss of a segment was.
+        reduction: `"mean"` or `"sum"`, the loss of a segment.
     """
 
     root_means: list[np.ndarray]
@@ -122,29 +122,20 @@ def gradient_statistics(
     as they are. The numbers hold for these weights only.
 
     Args:
-        model: As in `keras_adaptive_rnn.evaluation.evaluate`.
         ids: Integers `[tokens]`, the training text.
-        steps: Positive integer, tokens of a segment. Defaults to `5`.
         batch_size: Positive integer, rows that the text is cut into. Defaults to `100`.
-        reduction: As in `keras_adaptive_rnn.evaluation.dynamic_evaluate`.
-        verbose: Whether to show progress. Defaults to `True`.
+        model, steps, reduction, verbose: As in `keras_adaptive_rnn.evaluation.dynamic_evaluate`.
 
     Returns: A `GradientStatistics(root_means, steps, reduction)`.
 
     Example:
 
     >>> rnn = keras_adaptive_rnn.LSTM(8, stateful=True, return_sequences=True)
-    >>> model = keras.Sequential(
-    ...     [keras.Input(batch_shape=(1, None)), keras.layers.Embedding(5, 8), rnn, keras.layers.Dense(5)]
-    ... )
-    >>> text = np.arange(300) % 5
+    >>> layers = [keras.Input(batch_shape=(1, None)), keras.layers.Embedding(5, 8), rnn, keras.layers.Dense(5)]
+    >>> model, text = keras.Sequential(layers), np.arange(300) % 5
     >>> statistics = keras_adaptive_rnn.evaluation.gradient_statistics(model, text, batch_size=4, verbose=False)
-    >>> losses = [
-    ...     keras_adaptive_rnn.evaluation.dynamic_evaluate(
-    ...         model, text, statistics, learning_rate=rate, verbose=False
-    ...     ).loss
-    ...     for rate in (1e-4, 1e-3)
-    ... ]
+    >>> evaluate = keras_adaptive_rnn.evaluation.dynamic_evaluate
+    >>> losses = [evaluate(model, text, statistics, learning_rate=rate, verbose=False).loss for rate in (1e-4, 1e-3)]
 
     Reference: Krause et al., Dynamic Evaluation of Neural Sequence Models (2018), section 4.
     """
@@ -223,13 +214,12 @@ def dynamic_evaluate(
       + \min\!\Big(1, \lambda \frac{RMS_g}{\overline{RMS_g}}\Big) (\theta_0 - \theta), \qquad
       RMS_g = \sqrt{\tfrac1n \sum_{i=1}^n g_i^2}$$
 
-    $g$ is the gradient of the segment's loss, $\theta_0$ are the weights that training has found, and $g_i$ the
-    gradients of the $n$ segments of the training text, at those weights, in batches of `statistics_batch_size` rows.
-    (In the paper, of single sequences; in the authors' code, as here, of batches.)
+    $g$ is the gradient of the segment's loss, $\theta_0$ are the trained weights, and $g_i$ the gradients of the $n$
+    segments of the training text, at those weights, in batches of `statistics_batch_size` rows. (In the paper, of
+    single sequences; in the authors' code, as here, of batches.)
 
-    With `samples`, an average over passes with dropout predicts each segment, as in
-    `keras_adaptive_rnn.evaluation.evaluate`. It and the temperature are for the predictions alone: in the steps,
-    dropout, added losses and regularizers are off, and the temperature is 1. Weights that are not trainable stay.
+    `samples` and `temperature` change the predictions alone: in the steps, dropout, added losses and regularizers are
+    off, and the temperature is 1. Weights that are not trainable stay.
 
     The defaults are the numbers of Krause et al.; those of Melis et al. are `learning_rate=1e-3, decay=0.02,
     epsilon=1e-5, normalize="entries", reduction="sum"`, with `steps` up to 20 for words. Both tune the first three on
@@ -238,22 +228,18 @@ def dynamic_evaluate(
     Args:
         model: As in `keras_adaptive_rnn.evaluation.evaluate`.
         ids: Integers `[tokens]`, the text to predict.
-        statistics: Integers `[tokens]`, the training text; or what
-            `keras_adaptive_rnn.evaluation.gradient_statistics` has returned for it, which is quicker if you call this
-            function several times.
+        statistics: Integers `[tokens]`, the training text; or its `keras_adaptive_rnn.evaluation.gradient_statistics`,
+            which is quicker for several calls.
         steps: Positive integer, tokens of a segment. Defaults to `5`.
-        statistics_batch_size: Positive integer, rows of the training text, if `statistics` is a text. Defaults to
-            `100`.
+        statistics_batch_size: Positive integer, rows of the training text. Defaults to `100`.
         learning_rate: Non-negative number $\eta$. Defaults to `5e-5`.
         decay: Non-negative number $\lambda$. Defaults to `2e-3`.
         epsilon: Positive number $\epsilon$. Defaults to `2e-5`.
-        normalize: What $\overline{RMS_g}$ is: `"tensors"` (default), the mean over the weight tensors of their means,
-            or `"entries"`, the mean over all their entries.
+        normalize: $\overline{RMS_g}$ is, with `"tensors"` (default), the mean over the weight tensors of their means,
+            and with `"entries"`, the mean over all their entries.
         reduction: Whether the loss of a segment is the `"mean"` (default) or the `"sum"` over its tokens.
-        restore: Whether the weights are as before at the end, bit for bit. `False` leaves them as they have become.
-            Defaults to `True`.
-        samples, average, dropout_scale, temperature, seed: As in `keras_adaptive_rnn.evaluation.evaluate`.
-        verbose: Whether to show progress. Defaults to `True`.
+        restore: Whether to restore the weights at the end, bit for bit. Defaults to `True`.
+        samples, average, dropout_scale, temperature, seed, verbose: As in `keras_adaptive_rnn.evaluation.evaluate`.
 
     Returns: An `Evaluation(loss, perplexity, bits, tokens, log_probs)`.
 
@@ -261,10 +247,8 @@ def dynamic_evaluate(
 
     >>> keras.utils.set_random_seed(0)
     >>> rnn = keras_adaptive_rnn.LSTM(8, stateful=True, return_sequences=True)
-    >>> model = keras.Sequential(
-    ...     [keras.Input(batch_shape=(1, None)), keras.layers.Embedding(5, 8), rnn, keras.layers.Dense(5)]
-    ... )
-    >>> text = np.arange(300) % 5
+    >>> layers = [keras.Input(batch_shape=(1, None)), keras.layers.Embedding(5, 8), rnn, keras.layers.Dense(5)]
+    >>> model, text = keras.Sequential(layers), np.arange(300) % 5
     >>> adapted = keras_adaptive_rnn.evaluation.dynamic_evaluate(
     ...     model, text, statistics=text, statistics_batch_size=4, learning_rate=0.001, verbose=False
     ... )

@@ -63,7 +63,7 @@ class Noise:
 
     @property
     def passes(self):
-        """How many passes are averaged."""
+        """The number of passes that are averaged."""
         return max(1, self.samples)
 
     @property

@@ -15,13 +15,13 @@ from keras_adaptive_rnn._types import Tensor
 
 @dataclasses.dataclass(frozen=True)
 class Evaluation:
-    """How well a language model predicts a text.
+    """The predictions of a language model for a text.
 
     Attributes:
         loss: Number, the mean cross entropy of the tokens, in nats.
         perplexity: Number, `exp(loss)`.
         bits: Number, the loss in bits: `loss / log(2)`.
-        tokens: Integer, how many tokens were predicted.
+        tokens: Integer, number of tokens that were predicted.
         log_probs: Array `[batch_size, tokens of a row]`, the log-probability of each token that was predicted, in
             nats: with `n` tokens in a row, those of `ids[: batch_size * n].reshape(batch_size, n)[:, 1:]`. Not
             compared by `==`.

@@ -34,9 +34,9 @@ def evaluate(
 ) -> Evaluation:
     r"""Returns the perplexity of a recurrent language model on a text, also with Monte Carlo dropout.
 
-    The text is cut into `batch_size` rows of equal length, and these into segments of `steps` tokens. States are zero
-    (or the cell's own initial state) at the start of a row, and carried from segment to segment, so the result does not
-    depend on `steps`. Every token but the first of a row is predicted, and all count the same:
+    The text is cut into `batch_size` rows of equal length, and these into segments of `steps` tokens. States are
+    initial at the start of a row, and carried from segment to segment, so the result does not depend on `steps`. Every
+    token but the first of a row is predicted, and all count the same:
 
     $$\text{loss} = -\frac1N \sum_n \log p_n, \qquad p_n = \mathrm{softmax}(t z_n)_{y_n}$$
 
@@ -53,11 +53,9 @@ def evaluate(
 
     All noise of the layers is on: dropout of every kind and Gaussian noise, both scaled, and at their own rates zoneout
     and stochastic depth, whose expectation depends on the rate. Batch normalization is in inference mode, and cells
-    that decide how much to compute decide as in training. With `dropout_scale=0`, all noise is off. Where each row of a
-    batch draws a mask of its own, many samples run as the rows of one batch; weight dropout and word dropout have one
-    mask a batch, and run sample by sample.
+    that decide how much to compute decide as in training. With `dropout_scale=0`, all noise is off.
 
-    The states, weights and noise generators of the model are as they were before. While it runs, do not call the model
+    The states, weights and noise generators of the model are restored at the end. While it runs, do not call the model
     in another thread.
 
     Args:
@@ -80,10 +78,8 @@ def evaluate(
     Example:
 
     >>> rnn = keras_adaptive_rnn.LSTM(8, stateful=True, return_sequences=True, dropout=0.3)
-    >>> model = keras.Sequential(
-    ...     [keras.Input(batch_shape=(4, None)), keras.layers.Embedding(5, 8), rnn, keras.layers.Dense(5)]
-    ... )
-    >>> text = np.arange(200) % 5
+    >>> layers = [keras.Input(batch_shape=(4, None)), keras.layers.Embedding(5, 8), rnn, keras.layers.Dense(5)]
+    >>> model, text = keras.Sequential(layers), np.arange(200) % 5
     >>> keras_adaptive_rnn.evaluation.evaluate(model, text, verbose=False).tokens
     199
     >>> sampled = keras_adaptive_rnn.evaluation.evaluate(model, text, samples=3, verbose=False)
@@ -116,31 +112,29 @@ def tune_temperature(
     seed: int | None = None,
     verbose: bool = True,
 ) -> tuple[float, dict[float, float]]:
-    r"""Returns the number that the logits should be multiplied by, and the loss at each number that was tried.
+    """Returns the number by which to multiply the logits, and the loss at each number that was tried.
 
-    It tries `high`, `high - step`, ... down to `low` on the start of a text, all in one pass. Give it validation text,
-    and `evaluate` its result: `evaluate(model, test, temperature=temperature)`.
+    It tries `high`, `high - step`, ... down to `low` on the start of a validation text, all in one pass. Then call
+    `evaluate(model, test, temperature=temperature)`, with the same method of evaluation.
 
     Args:
-        model, ids, batch_size, steps, samples, average, dropout_scale, seed, verbose: As in
-            `keras_adaptive_rnn.evaluation.evaluate`. The temperature depends on the method of evaluation.
         low: Positive number, the lowest one tried. Defaults to `0.8`.
         high: Number of at least `low`, the highest. Defaults to `1.06`.
         step: Positive number. Defaults to `0.02`.
         tokens: Positive integer, how much of the text to use, to whole segments; `None` for all. Defaults to `50_000`.
         patience: Positive integer: stop after so many numbers in a row that are no better than the best before them,
             as the authors' code does with 2. `None` (default) tries all.
+        model, ids, batch_size, steps, samples, average, dropout_scale, seed, verbose: As in
+            `keras_adaptive_rnn.evaluation.evaluate`.
 
     Returns: `(temperature, curve)`: a number, and a dict of losses (nats a token) by number, in the order of trial.
 
     Example:
 
     >>> rnn = keras_adaptive_rnn.LSTM(8, stateful=True, return_sequences=True)
-    >>> model = keras.Sequential(
-    ...     [keras.Input(batch_shape=(1, None)), keras.layers.Embedding(5, 8), rnn, keras.layers.Dense(5)]
-    ... )
+    >>> layers = [keras.Input(batch_shape=(1, None)), keras.layers.Embedding(5, 8), rnn, keras.layers.Dense(5)]
     >>> temperature, curve = keras_adaptive_rnn.evaluation.tune_temperature(
-    ...     model, np.arange(100) % 5, low=0.9, step=0.05, verbose=False
+    ...     keras.Sequential(layers), np.arange(100) % 5, low=0.9, step=0.05, verbose=False
     ... )
     >>> list(curve), temperature in curve
     ([1.06, 1.01, 0.96, 0.91], True)

@@ -162,9 +162,9 @@ def read_json(path, kind=dict):
 
 
 class HeadInPreset(ReadsItsOwnFiles):
-    """Mixin of a task whose head is in the preset, but not the optimizer, which KerasHub 0.32 saves and cannot load.
+    """Mixin of a task whose preset holds its head and which layers are frozen.
 
-    So is which of its layers are frozen.
+    It does not hold the optimizer, which KerasHub 0.32 saves and cannot load.
     """
 
     def get_config(self):
@@ -252,8 +252,8 @@ def _described(tokenizer):
 def upload_preset(uri: str, preset: str | os.PathLike) -> None:
     """Uploads the folder of a preset to Hugging Face or Kaggle, with its model card.
 
-    It is `keras_hub.upload_preset`, except that the `README.md` of the folder is what is shown: for a new model on
-    Hugging Face, KerasHub 0.32 writes another one over it, and then deletes it.
+    It is `keras_hub.upload_preset`, except that the card is the `README.md` of the folder: for a new model on Hugging
+    Face, KerasHub 0.32 writes another one over it, and then deletes it.
 
     Args:
         uri: `"hf://user/name"` or `"kaggle://user/model/keras/variation"`.

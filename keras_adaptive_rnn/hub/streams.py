@@ -16,8 +16,8 @@ def streams(ids: Any, batch_size: int, steps: int) -> tuple[np.ndarray, np.ndarr
     """Cuts a text into parallel streams for a stateful model.
 
     The text is cut into `batch_size` parts of equal length, and these into segments of `steps` tokens; what is left at
-    the end is dropped. Row $k B + b$ is segment $k$ of part $b$ of $B$, so that with `shuffle=False` each sample of a
-    batch goes on where the same sample of the batch before has ended.
+    the end is dropped. Row $k B + b$ is segment $k$ of part $b$ of $B$, so that with `shuffle=False` each sample
+    continues the same sample of the batch before.
 
     Args:
         ids: Token ids, an integer array `[tokens]`.

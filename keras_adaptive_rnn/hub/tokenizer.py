@@ -33,20 +33,16 @@ class VocabularyTokenizer(presets.ReadsItsOwnFiles, keras_hub.tokenizers.Tokeniz
     long as the vocabulary has every character. Words are what ASCII white space separates. Where words have an
     `end_token`, such as `"<eos>"` in the Penn Treebank, it stands for each line break.
 
-    Padding needs no token of its own, since a mask says what is padding: unless `pad_token` is given, padding has the
-    id of `unknown_token`, and a vocabulary of 10,000 words makes 10,000 logits.
-
     Args:
-        vocabulary: List of distinct strings; the id of a token is its place. A path of a JSON file that holds such a
-            list is read. `None` (default) only makes sense when the vocabulary is loaded afterwards, as by
-            `from_preset`.
+        vocabulary: List of distinct strings, each at the place of its id; or the path of a JSON file with such a list.
+            `None` (default) is for a vocabulary that is loaded afterwards, as by `from_preset`.
         split: `"character"` (default) or `"word"`.
-        unknown_token: The token that is read in place of every token that the vocabulary lacks. It must be in the
-            vocabulary. `None` (default) means `"\ufffd"` for characters and `"<unk>"` for words.
+        unknown_token: The token that stands for every token that the vocabulary lacks. It must be in the vocabulary.
+            `None` (default) means `"\ufffd"` for characters and `"<unk>"` for words.
         end_token: Token at the end of a text, or of a line of words; generation stops there. Defaults to `None`: no
             such token.
         start_token: Token before every text. Defaults to `None`.
-        pad_token: Token of padding. Defaults to `None`: the unknown token.
+        pad_token: Token of padding. Defaults to `None`: the unknown token, as the mask says where padding is.
         dtype: Integer dtype of ids. Defaults to `"int32"`.
         **kwargs: As in `keras_hub.tokenizers.Tokenizer`.
 

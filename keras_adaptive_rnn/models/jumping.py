@@ -70,7 +70,7 @@ class Path:
 
 @dataclasses.dataclass
 class Episode:
-    """What the loss needs of one forward pass, as tensors; only `counts` in inference."""
+    """The tensors of one forward pass that the loss needs; only `counts` in inference."""
 
     counts: Any
     log_p: Any = None
@@ -81,7 +81,7 @@ class Episode:
 
 @dataclasses.dataclass(frozen=True)
 class Reading:
-    """What `LSTMJump` has read of each sample.
+    """The tokens of each sample that an `LSTMJump` has read.
 
     Attributes:
         positions: Boolean array `[samples, time]`, whether a token was read.

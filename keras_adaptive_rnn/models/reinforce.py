@@ -17,8 +17,8 @@ class Reinforce(_arguments.DeclaredArguments, keras.Model):
     r"""Trains a model whose cells draw decisions, such as `SkimCell(estimator="reinforce")`, by REINFORCE.
 
     It minimizes the expected loss $\mathbb{E}_Q[L(\theta; Q)] = \sum_Q P_\theta(Q) L(\theta; Q)$, where $Q$ are all
-    decisions for a sample. From one draw for each of the $B$ samples of a batch, an estimate of its gradient without
-    bias is
+    decisions for a sample. An unbiased estimate of its gradient, from one draw for each of the $B$ samples of a batch,
+    is
 
     $$\frac{1}{B} \sum_i \nabla L_i + (L_i - b_i) \nabla \log P_\theta(Q_i), \qquad
       b_i = \frac{1}{B - 1} \sum_{j \ne i} L_j$$
@@ -32,12 +32,6 @@ class Reinforce(_arguments.DeclaredArguments, keras.Model):
     Args:
         model: A `keras.Model` with a single output and at least one cell that draws decisions.
         name, dtype, trainable: As in `keras.Model`.
-
-    Call arguments:
-        inputs: Those of the model.
-        training: Whether to draw decisions, and keep what `compute_loss` needs. Defaults to `False`.
-
-    Output shape: That of the model.
 
     Example:
 

@@ -26,9 +26,8 @@ class ReadingCurve:
 
     Attributes:
         thresholds: Array `[points]`, increasing. An input is read if its confidence is at most the threshold.
-        shares: Array `[points]`, share of the inputs that reach the LSTM, from 0 to 1, non-decreasing.
-        accuracies: Array `[points]`, share of the inputs that are classified correctly: by the bag of words alone at
-            the first point, and by the LSTM alone at the last.
+        shares: Array `[points]`, share of the inputs that reach the LSTM.
+        accuracies: Array `[points]`: of the bag of words alone at the first point, and of the LSTM alone at the last.
     """
 
     thresholds: np.ndarray
@@ -66,17 +65,14 @@ class SkimOrRead(TextClassifier):
     - `decide="network"`: $s = 1 - d$, where $d = \sigma(w_d \max(0, W_d z + b_d) + c_d)$ is the probability that the
       bag of words is wrong and the LSTM right.
 
-    `fit` trains one network after the other: `"skim"`, the bag of words; `"read"`, the LSTM; and, with
-    `decide="network"`, `"decide"`, the decision network. The decision network learns from samples that are held out of
-    the first two phases, by which of the two networks classifies them correctly.
+    `fit` trains one network after the other: the bag of words (`"skim"`), the LSTM (`"read"`) and the decision network
+    (`"decide"`), which learns from samples that are held out of the first two phases. They are Keras models that share
+    their weights with this one: `skimmer`, `reader` and `decider`.
 
     `predict` and `predict_on_batch` run the LSTM only on the inputs that need it, gathered over all of `x`; calling
     the model, and `evaluate`, run both networks on every input. `threshold` may be set at any time; `curve` shows the
     accuracy and the cost of each value. A decision network is rarely sure that reading will help, so its best threshold
     may be well above 0.5.
-
-    `skimmer`, `reader` and `decider` are the three networks, Keras models that share their weights with this one;
-    `decider`, which maps $z$ to $d$, is `None` without a decision network.
 
     Args:
         skim_units: Positive integer, size of $z$. Defaults to `64`.
@@ -255,21 +251,17 @@ class SkimOrRead(TextClassifier):
         """Trains the networks one after the other, each by the `fit` of Keras with the same arguments.
 
         A second call resumes from the current weights and optimizers, also in a model that was loaded; so two calls
-        with `phases` train two networks for different numbers of epochs. Which samples are held out depends only on
-        `seed` and their number, so it is the same in every call.
+        with `phases` train two networks for different numbers of epochs. The same samples are held out in every call.
 
         Args:
             x: Array of tokens `[samples, time]`.
             y: Array of classes, as the loss expects them: `[samples]`, or one-hot `[samples, classes]`.
-            epochs: Positive integer, epochs of each phase. Defaults to `1`.
-            callbacks: List of callbacks, used by every phase in turn, with that phase's network as their `model`.
-                Defaults to `None`.
-            class_weight: Dict of the classes' weights, for the bag of words and the LSTM; the decision network, which
-                has classes of its own, takes none. Defaults to `None`.
+            class_weight: As in `keras.Model.fit`, but not for the decision network, which has classes of its own.
             phases: List of the phases to run, from `"skim"`, `"read"` and `"decide"`, which always run in this order.
                 `None` (default) runs all that the model has.
-            batch_size, verbose, validation_split, validation_data, shuffle, sample_weight, initial_epoch,
-                steps_per_epoch, validation_steps, validation_batch_size, validation_freq: As in `keras.Model.fit`.
+            batch_size, epochs, verbose, callbacks, validation_split, validation_data, shuffle, sample_weight,
+                initial_epoch, steps_per_epoch, validation_steps, validation_batch_size, validation_freq: As in
+                `keras.Model.fit`, in each phase.
 
         Returns: A `History`, whose names start with the phase: `"skim_loss"`.
         """
@@ -362,8 +354,7 @@ class SkimOrRead(TextClassifier):
         """Returns the accuracy, and the share of the inputs that reach the LSTM, over the threshold.
 
         Args:
-            x: Array of tokens `[samples, time]`.
-            y: Array of classes `[samples]`, or one-hot `[samples, classes]`.
+            x, y: As in `fit`.
             thresholds: Numbers to try. `None` (default) chooses those that raise the share from 0 to 1 in even steps.
             batch_size: Positive integer. Defaults to `32`.
         """
