@@ -24,6 +24,7 @@ from matplotlib.figure import Figure
 
 import keras_adaptive_rnn as kar
 from examples import plots
+from examples.activation_dynamics import activation_dynamics
 from keras_adaptive_rnn import analysis
 from keras_adaptive_rnn.callbacks import lsuv
 
@@ -36,7 +37,7 @@ def dynamics() -> Figure:
         figure.subplots(2, 2, sharex=True, sharey="row").T, ("gaussian", "orthogonal"), strict=True
     ):
         names = ("relu", "brelu", "elu", "belu")
-        seen = {f: analysis.activation_dynamics(f, 256, 50, runs=50, samples=32, matrix=matrix) for f in names}
+        seen = {f: activation_dynamics(f, 256, 50, runs=50, samples=32, matrix=matrix) for f in names}
         for axes, what in zip(column, ("means", "variances"), strict=True):
             plots.activation_dynamics(axes, seen, what)
             axes.label_outer()

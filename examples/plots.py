@@ -4,6 +4,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle
 
+from examples.activation_dynamics import Dynamics
 from keras_adaptive_rnn import analysis, models
 
 
@@ -15,7 +16,7 @@ def _label(axes: Axes, xlabel: str, ylabel: str, legend: str | None = "best") ->
         axes.legend(loc=legend)
 
 
-def activation_dynamics(axes: Axes, dynamics: dict[str, analysis.Dynamics], what: str = "variances") -> None:
+def activation_dynamics(axes: Axes, dynamics: dict[str, Dynamics], what: str = "variances") -> None:
     """Plots `"means"` or `"variances"` over the iterations: the median and the middle 80 % of the runs."""
     for name, seen in dynamics.items():
         values = getattr(seen, what)

@@ -1,4 +1,4 @@
-"""The options of `python -m keras_adaptive_rnn.hub`, and what can be said about them without Keras."""
+"""The options of `python -m keras_adaptive_rnn.hub`, and checks of them that need no Keras."""
 
 import argparse
 import importlib.util

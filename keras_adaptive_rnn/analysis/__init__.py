@@ -13,13 +13,12 @@ from keras_adaptive_rnn.analysis.matrices import (
 )
 from keras_adaptive_rnn.analysis.recovery import SurpriseRecovery, surprise_recovery
 from keras_adaptive_rnn.analysis.selectivity import AblationCurve, ablation_curve, selectivity
-from keras_adaptive_rnn.analysis.statistics import Dynamics, LayerStatistics, activation_dynamics, layer_statistics
+from keras_adaptive_rnn.analysis.statistics import LayerStatistics, layer_statistics
 from keras_adaptive_rnn.analysis.texts import PartialInputProbe, TokenPMI, partial_input_probe, token_label_pmi
 from keras_adaptive_rnn.analysis.tracing import Trace, trace
 
 __all__ = [
     "AblationCurve",
-    "Dynamics",
     "LayerStatistics",
     "PartialInputProbe",
     "SingularValues",
@@ -27,7 +26,6 @@ __all__ = [
     "TokenPMI",
     "Trace",
     "ablation_curve",
-    "activation_dynamics",
     "adaptation_spectrum",
     "adapted_matrices",
     "gersgorin_discs",

@@ -1,4 +1,4 @@
-"""How fast language models recover from a token that has surprised them."""
+"""The recovery of language models from a token that has surprised them."""
 
 import dataclasses
 from typing import Any

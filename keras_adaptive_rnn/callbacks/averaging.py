@@ -1,4 +1,4 @@
-"""When to average the weights, and evaluation with the average."""
+"""A trigger of averaged weights, and evaluation with the average (NT-ASGD)."""
 
 import functools
 import math

@@ -1,4 +1,4 @@
-"""What a stateful model needs in order to read a text in segments."""
+"""States of a stateful model that reads a text in segments."""
 
 import keras
 import numpy as np

@@ -1,4 +1,4 @@
-"""How a recurrent language model reads prompts and writes on from them.
+"""Generation: reading prompts, and writing on from them.
 
 KerasHub's samplers hold the loop. Each of its turns reads the token before `index`; a row whose prompt goes on beyond
 that has its next token kept instead of one drawn. A state must not read a token twice, so what is read before the loop
@@ -43,7 +43,7 @@ def check_sampler(sampler):
         )
 
 
-# What the user gives.
+# Prompts.
 
 
 class Prompts(NamedTuple):

@@ -1,4 +1,4 @@
-"""What a preset says about itself, what it may make KerasHub read, and how it is shared."""
+"""Presets: checks of their files, model cards and uploads."""
 
 import functools
 import json
@@ -18,7 +18,7 @@ from keras_adaptive_rnn._keras import flatten_layers
 from keras_adaptive_rnn._private import optional
 from keras_adaptive_rnn._saving import restored, save_whole
 
-# What only the one who has trained a model knows.
+# Lines of a model card that the model itself does not know.
 FIELDS = ("data", "license", "perplexity", "training")
 # The configs of a preset, and how many bytes each of them, and each file of a tokenizer, may have.
 CONFIGS = ("config.json", "task.json", "preprocessor.json", "tokenizer.json")

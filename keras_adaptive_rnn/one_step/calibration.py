@@ -1,4 +1,4 @@
-"""What a model of one time step reads on the way through sequences."""
+"""The inputs of a model of one time step on its way through sequences."""
 
 import keras
 import numpy as np
