@@ -65,13 +65,6 @@ def renormalized(log_p, targets, temperatures):
     return np.stack([t * hit - np.logaddexp.reduce(t * log_p, axis=-1) for t in temperatures])
 
 
-def static(model, text, steps, temperatures, verbose):
-    """Returns log-probabilities `[temperatures, rows, tokens]` of the targets, without noise."""
-    with OwnStates(model, text.batch_size):
-        scores = Scores(model, temperatures)
-        return _passed(scores, text, steps, verbose)[0]
-
-
 def _passed(scores, text, steps, verbose):
     """Returns log-probabilities `[samples, temperatures, rows, tokens]` of one pass over the text."""
     # A last segment that is filled up needs no second compilation; nothing reads the states after it.
@@ -83,11 +76,12 @@ def _passed(scores, text, steps, verbose):
     return log_p.reshape(*log_p.shape[:3], -1)[..., : text.count].astype("float64")
 
 
-def sampled(model, text, steps, temperatures, noise, classes, verbose):
-    """Returns log-probabilities `[temperatures, rows, tokens]` of an average over passes, within `noise.drawn()`."""
-    if noise.average == "arithmetic":
-        return _mean_of_passes(model, text, steps, temperatures, noise, classes, verbose)
-    return _mean_of_segments(model, text, steps, temperatures, noise, classes, verbose)
+def log_probabilities(model, text, steps, temperatures, noise, classes, verbose):
+    """Returns the log-probabilities of the targets, `[temperatures, rows, tokens]`, averaged over the passes."""
+    is_mean = noise.average == "arithmetic" or not noise.samples
+    average = _mean_of_passes if is_mean else _mean_of_segments
+    with noise.drawn():
+        return average(model, text, steps, temperatures, noise, classes, verbose)
 
 
 def _at_once(noise, rows, steps, classes):
@@ -101,12 +95,13 @@ def _mean_of_passes(model, text, steps, temperatures, noise, classes, verbose):
     """Every pass carries states of its own through the whole text."""
     at_once = _at_once(noise, text.batch_size, steps, classes)
     scores, states = Scores(model, temperatures, at_once, noise.is_on), OwnStates(model, text.batch_size * at_once)
-    mean = LogPowerMean(1.0)
-    bar = keras.utils.Progbar(noise.passes, verbose=int(bool(verbose)), unit_name="sample")
+    mean, is_single = LogPowerMean(1.0), noise.passes == 1
+    bar = keras.utils.Progbar(noise.passes, verbose=int(verbose and not is_single), unit_name="sample")
     with states:
         for done in range(0, noise.passes, at_once):
             states.reset()
-            for log_p in _passed(scores, text, steps, verbose=0)[: noise.passes - done]:
+            log_probs = _passed(scores, text, steps, verbose=int(verbose and is_single))
+            for log_p in log_probs[: noise.passes - done]:
                 mean.add(log_p)
             bar.update(min(done + at_once, noise.passes))
     return mean.value()
@@ -118,7 +113,7 @@ def _mean_of_segments(model, text, steps, temperatures, noise, classes, verbose)
     plain, states = Scores(model), OwnStates(model, text.batch_size)
     ids, targets = text.segments(steps, pad=True)
     columns, count = [], len(ids) // text.batch_size
-    bar = keras.utils.Progbar(count, verbose=int(bool(verbose)), unit_name="segment")
+    bar = keras.utils.Progbar(count, verbose=int(verbose), unit_name="segment")
     for k in range(count):
         rows = slice(k * text.batch_size, (k + 1) * text.batch_size)
         columns.append(score(ids[rows], targets[rows], states))

@@ -193,20 +193,15 @@ def log_probabilities(
     text.check_vocabulary(classes)
     noise = Noise(model, samples, average, dropout_scale, seed)
 
-    def passes(temperatures):
-        if not noise.samples:
-            return scores.static(model, text, steps, temperatures, int(verbose))
-        with noise.drawn():
-            return scores.sampled(model, text, steps, temperatures, noise, classes, verbose)
-
+    arguments = noise, classes, verbose
     mixtures = mixtures_of(model)
     if not mixtures or temperatures == [1.0]:
-        return passes(temperatures)
+        return scores.log_probabilities(model, text, steps, temperatures, *arguments)
     # The temperature acts inside each softmax of a mixture, so each needs a pass of its own.
     columns = []
     for t in temperatures:
         with with_temperature(mixtures, t):
-            columns.append(passes([1.0]))
+            columns.append(scores.log_probabilities(model, text, steps, [1.0], *arguments))
     return np.concatenate(columns)
 
 
