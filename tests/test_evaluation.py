@@ -542,7 +542,7 @@ def test_statistics_serve_many_evaluations():
             dynamic(model, TEXT, known, **wrong)
     with pytest.raises(ValueError, match="`statistics` must have an array for each trainable weight"):
         dynamic(language_model(kar.LSTMCell(6)), TEXT, known, steps=4, reduction="sum")
-    with pytest.raises(ValueError, match=r"`ids` must have a segment of 60 tokens.*batch_size=2"):
+    with pytest.raises(ValueError, match=r"`ids` must have a segment of 60 tokens.*2 rows.*103"):
         evaluation.gradient_statistics(model, TEXT, steps=60, batch_size=2, verbose=False)
 
 

@@ -86,13 +86,13 @@ def _parts(layer):
 
 
 def _seeing(layer, see):
-    """Returns the call of a layer, with an output that `see(name, key, output)` sees."""
+    """Returns the call of a layer, which shows its output to `see(name, key, output)`."""
     call = layer.call
     return lambda *args, **kwargs: see(layer.name, id(layer), call(*args, **kwargs))
 
 
 def _seeing_levels(layer, see):
-    """Returns the call of a recurrent layer, before which the outputs of its levels are seen in a loop of Python."""
+    """Returns the call of a recurrent layer, which first shows the outputs of its levels in a Python loop."""
     call, is_stack = layer.call, len(levels_of(layer.cell)) > 1
 
     def hook(level, output):

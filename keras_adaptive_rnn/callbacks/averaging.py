@@ -78,8 +78,8 @@ class AveragingTrigger(keras.callbacks.Callback):
         self.restore_best_weights = _arguments.boolean("restore_best_weights", restore_best_weights)
         self._is_first = self._is_testing = False
 
-    # What survives a restart is in the notes of the optimizer: the numbers of the epochs, their values, and the weights
-    # of the best epoch.
+    # State that survives a restart is in the notes of the optimizer: the numbers of the epochs, their values, and the
+    # weights of the best epoch.
 
     @property
     def _optimizer(self):

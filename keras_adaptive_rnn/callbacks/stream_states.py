@@ -141,7 +141,7 @@ class StreamStates(keras.callbacks.Callback):
 
 
 def _vocabulary_size(layer):
-    """Returns how many tokens a layer knows; `None` if it reads none."""
+    """Returns the size of the vocabulary of a layer, or `None` if it reads no tokens."""
     if isinstance(layer, keras.layers.Embedding):
         return layer.input_dim
     return getattr(layer, "vocabulary_size", None)

@@ -68,7 +68,7 @@ class _EvalModeModel(keras.Model):
     @contextlib.contextmanager
     def learning(self, optimizer, metrics=()):
         """A context in which the model takes steps of an optimizer."""
-        # Now, as in a graph the slots would be filled anew in each step.
+        # Outside of the graph, which would fill the slots anew in each step.
         optimizer.build(self.trainable_variables)
         self.compile(optimizer, metrics=list(metrics), auto_scale_loss=False)
         yield
@@ -139,28 +139,24 @@ def gradient_statistics(
 
     Reference: Krause et al., Dynamic Evaluation of Neural Sequence Models (2018), section 4.
     """
-    return _gradient_statistics(model, ids, steps, batch_size, reduction, verbose, "ids", "batch_size")
+    text = Text(ids, _arguments.integer("batch_size", batch_size))
+    return _statistics(model, text, check_steps(steps), reduction, _arguments.boolean("verbose", verbose))
 
 
-def _gradient_statistics(model, ids, steps, batch_size, reduction, verbose, *names):
-    """The same, with the names that the text and the number of its rows have as arguments."""
-    steps = check_steps(steps)
-    batch_size = _arguments.integer(names[1], batch_size)
+def _statistics(model, text, steps, reduction, verbose):
     _arguments.choice("reduction", reduction, REDUCTIONS)
-    shown = int(_arguments.boolean("verbose", verbose))
-    text = Text(ids, batch_size, names[0])
     if text.count < steps:
         raise ValueError(
-            f"Argument `{names[0]}` must have a segment of {steps} tokens, and the one after them, for each of "
-            f"{names[1]}={batch_size} rows. Received: {np.size(ids)} tokens"
+            f"Argument `{text.name}` must have a segment of {steps} tokens, and the one after them, for each of "
+            f"{text.batch_size} rows. Received: {text.size} tokens"
         )
-    states = OwnStates(model, batch_size)
-    text.check_vocabulary(vocabulary_size(model, states, batch_size, steps))
+    states = OwnStates(model, text.batch_size)
+    text.check_vocabulary(vocabulary_size(model, states, text.batch_size, steps))
     _check_trainable(model)
     squares = SquaredGradients()
     with states:
         # The authors' code leaves out a last segment of a single token.
-        count = _EvalModeModel(model, reduction).train_on_segments(text, steps, squares, shown, shortest=2)
+        count = _EvalModeModel(model, reduction).train_on_segments(text, steps, squares, int(verbose), shortest=2)
     return GradientStatistics(squares.root_means(count), steps, reduction)
 
 
@@ -272,8 +268,8 @@ def dynamic_evaluate(
     _check_trainable(model)
     noise = Noise(model, samples, average, dropout_scale, seed)
     if not isinstance(statistics, GradientStatistics):
-        names = "statistics", "statistics_batch_size"
-        statistics = _gradient_statistics(model, statistics, steps, statistics_batch_size, reduction, verbose, *names)
+        rows = _arguments.integer("statistics_batch_size", statistics_batch_size)
+        statistics = _statistics(model, Text(statistics, rows, "statistics"), steps, reduction, verbose)
     _check_statistics(statistics, model, steps, reduction)
 
     rates = [learning_rate / (array + epsilon) for array in statistics.root_means]

@@ -34,7 +34,7 @@ def rows_are_samples(parts):
 
     def is_per_row(layer):
         shape = getattr(layer, "noise_shape", None)
-        # Of layers of others nothing is known, unless they say it.
+        # Layers from elsewhere must declare it.
         known = type(layer).__module__.split(".")[0] in TRACEABLE_PACKAGES
         return not getattr(layer, "shares_noise", not known) and (shape is None or shape[0] != 1)
 

@@ -37,7 +37,7 @@ class Evaluation:
     def of(cls, log_probs):
         """Returns the `Evaluation` of tokens with these log-probabilities."""
         loss = -float(np.mean(log_probs, dtype="float64"))
-        # A model that is worse than any number can say has an infinite perplexity, not an error.
+        # An overflow is an infinite perplexity, not an error.
         perplexity = math.exp(loss) if loss < 700 else math.inf if loss == loss else math.nan
         return cls(loss, perplexity, loss / math.log(2), log_probs.size, log_probs)
 

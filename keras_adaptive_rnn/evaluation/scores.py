@@ -7,7 +7,7 @@ from keras import ops
 from keras_adaptive_rnn.evaluation.noise import rows_are_samples
 from keras_adaptive_rnn.evaluation.states import OwnStates
 
-# How many numbers a batch of logits may have: 256 MiB.
+# The largest number of logits in a batch: 256 MiB.
 LOGITS = 2**26
 
 
@@ -31,7 +31,7 @@ class Scores(keras.Model):
             hit = ops.take_along_axis(logits, ops.cast(targets, "int32")[..., None], axis=-1)[..., 0]
             columns = [t * hit - ops.logsumexp(t * logits if t != 1 else logits, axis=-1) for t in self.temperatures]
             values = ops.stack(columns, axis=-1)
-        # Once a segment is shorter, TensorFlow knows no length any more.
+        # TensorFlow no longer knows the length once a segment is shorter.
         values = ops.reshape(values, (self.samples, -1, *ops.shape(values)[1:]))
         return ops.swapaxes(values, 0, 1)
 

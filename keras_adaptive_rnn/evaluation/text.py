@@ -26,7 +26,7 @@ class Text:
                 f"Received: {len(array)} tokens"
             )
         rows = array[: length * batch_size].reshape(batch_size, length)
-        self.name, self.low, self.high = name, int(rows.min()), int(rows.max())
+        self.name, self.size, self.low, self.high = name, len(array), int(rows.min()), int(rows.max())
         rows = rows.astype("int32", copy=False)
         self.inputs, self.targets = rows[:, :-1], rows[:, 1:]
 

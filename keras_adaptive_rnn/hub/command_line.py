@@ -188,7 +188,7 @@ def train_alone(args):
 
 
 class Progress(keras.callbacks.Callback):
-    """Prints a line for each round; in a terminal, also what happens within it."""
+    """Prints a line for each round and, in a terminal, the progress within it."""
 
     def __init__(self, limit, tokenizer):
         super().__init__()
@@ -227,7 +227,7 @@ def document_token_id(args, tokenizer):
 
 
 def unit_of(tokenizer):
-    """Returns what a token is called."""
+    """Returns the name of a unit of text: character, word or token."""
     return getattr(tokenizer, "split", "token")
 
 
@@ -274,7 +274,7 @@ def begin(work, args, source=None):
 
 
 def check_same_model(args, preset):
-    """Raises if options say another model than that of a preset, which is trained on."""
+    """Raises if options contradict the model of a preset whose training is resumed."""
     path = preset / "training.json"
     before = presets.read_json(path) if path.exists() else {}
     default = parse(["train", "", "--preset", ""])
@@ -293,7 +293,7 @@ def check_same_vocabulary(text, tokenizer, preset, lm):
 
 
 def finish(args, lm, history, scores, limit, work):
-    """Saves the model, its curves and its card, and shows what it has learnt."""
+    """Saves the model, its curves and its card, and prints its scores and a sample."""
     preset, unit = pathlib.Path(args.preset), unit_of(lm.preprocessor.tokenizer)
     prefix = "val_" if "val_perplexity" in scores else ""
     perplexity = scores[f"{prefix}perplexity"]
@@ -319,7 +319,7 @@ def finish(args, lm, history, scores, limit, work):
         plot(history, new / "curves.png")
     write_whole(new / "log.csv", as_csv(history))
     write_whole(new / "training.json", json.dumps(settings))
-    # From here on, what is left to do is to put the folder in its place.
+    # All that is left is to put the folder in its place.
     write_whole(work / "finished", "")
     settle(preset, work)
     cells = [layer.cell for layer in lm.backbone.recurrent_layers]
@@ -358,7 +358,7 @@ def settle(preset, work):
 
 
 def sample(lm, tokens=300):
-    """Returns what a model writes, or why it is not shown."""
+    """Returns a sample of a model's writing, or a hint if it is too poor to show."""
     text = "".join(itertools.islice(lm.stream(first_prompt(lm), math.inf, None), tokens))
     is_of_words = getattr(lm.preprocessor.tokenizer, "split", None) == "word"
     if len(set(text.split() if is_of_words else "".join(text.split()))) < 3:
@@ -387,7 +387,7 @@ def plot(rows, path):
 
 
 def first_prompt(lm):
-    """Returns what a text may begin with."""
+    """Returns a prompt from which a model can begin a text."""
     tokenizer = lm.preprocessor.tokenizer
     if getattr(tokenizer, "start_token_id", None) is not None:
         return ""
@@ -396,7 +396,7 @@ def first_prompt(lm):
 
 
 def write(args):
-    """Prints text as it comes."""
+    """Prints a text as the model writes it."""
     lm = RecurrentCausalLM.from_preset(args.preset)
     samplers, options = keras_hub.samplers, {"temperature": args.temperature, "seed": args.seed}
     sampler, options = {

@@ -1,4 +1,4 @@
-"""From strings to what the models read."""
+"""Preprocessors, from strings to the inputs of the models."""
 
 import keras
 import keras_hub
@@ -91,7 +91,7 @@ class RecurrentTextClassifierPreprocessor(ReadsItsOwnFiles, keras_hub.models.Tex
 
 
 def _packer(tokenizer, sequence_length):
-    """Returns what adds the special tokens that a tokenizer has, and pads.
+    """Returns a layer that adds the special tokens of a tokenizer, and pads.
 
     The general tokenizers of KerasHub have none. Padding is known by its mask: its id may be that of another token.
     """

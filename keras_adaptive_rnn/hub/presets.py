@@ -56,7 +56,7 @@ class ReadsItsOwnFiles:
 
 
 def checked(preset):
-    """Returns a preset as KerasHub takes it, or raises `ValueError` if it would make it read other files."""
+    """Returns a preset for KerasHub, or raises `ValueError` if loading it would read files outside of its folder."""
     preset = resolve_preset(preset)
     folder = pathlib.Path(preset)
     if "://" in preset:
@@ -86,7 +86,7 @@ def _check_folder(folder):
 
 
 def _check_inside(path, folder):
-    """Raises if a file is outside of the folder that seems to hold it, or neither file nor folder."""
+    """Raises if a path leads out of its folder, or to neither a file nor a folder."""
     places = [folder.resolve()]
     if folder.parent.name == "snapshots":
         # In the cache of Hugging Face, the files are links to these.
@@ -108,7 +108,7 @@ def _check_remote(preset):
 
 
 def check_config(config, where):
-    """Raises `ValueError` if a config names a file, which it must not: its files are those beside it."""
+    """Raises `ValueError` if a config names a file: a preset may only read the files beside it."""
     rest = [config]
     while rest:
         value = rest.pop()
@@ -137,7 +137,7 @@ def _is_file_name(value):
 
 
 def check_weights(path):
-    """Raises `ValueError` if a file of weights is damaged, which Keras tells without its name."""
+    """Raises `ValueError` with the name of a damaged file of weights, which Keras's error lacks."""
     try:
         h5py.File(path).close()
     except OSError as error:
@@ -193,7 +193,7 @@ def resolve_preset(preset):
 
 
 def check_card(card):
-    """Raises if `card` is not a dict of what a model card may say."""
+    """Raises if `card` is not a dict with lines of a model card."""
     if card is None:
         return
     if not isinstance(card, dict) or not set(card) <= set(FIELDS):

@@ -164,7 +164,7 @@ class Rounds(keras.utils.PyDataset):
         return self.steps
 
     def place(self, batch):
-        """Returns the segment of the stream that is a batch of this round."""
+        """Returns the number of the segment that is a batch of this round."""
         return (self.round * self.steps + batch) % len(self.stream)
 
     def __getitem__(self, index):
@@ -172,7 +172,7 @@ class Rounds(keras.utils.PyDataset):
 
 
 class RoundStates(StreamStates):
-    """Resets the states where the text begins again, and carries them from round to round."""
+    """Resets the states at the start of the text, and carries them from round to round."""
 
     def __init__(self, rounds):
         super().__init__()

@@ -148,7 +148,7 @@ class VocabularyTokenizer(presets.ReadsItsOwnFiles, keras_hub.tokenizers.Tokeniz
         self._ids = {token: k for k, token in enumerate(vocabulary)}
         self.__dict__.pop("_code_points", None)
 
-    # What KerasHub asks of a tokenizer.
+    # KerasHub's interface of tokenizers.
 
     def vocabulary_size(self) -> int:
         return len(self.get_vocabulary())

@@ -1,4 +1,4 @@
-"""The data of `LSTMJump`: the path of a reading, what the loss needs of it, and the result for users."""
+"""The data of `LSTMJump`: the path of a reading, its episode for the loss, and the result for users."""
 
 import contextlib
 import dataclasses
@@ -13,7 +13,7 @@ from keras import ops
 
 
 class Paths(keras.Model):
-    """Returns only where an `LSTMJump` reads, so that `predict` compiles it and batches its inputs."""
+    """A model of the places where an `LSTMJump` reads, so that `predict` compiles it and batches its inputs."""
 
     def __init__(self, model):
         super().__init__()

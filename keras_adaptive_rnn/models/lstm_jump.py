@@ -274,7 +274,7 @@ class LSTMJump(TextClassifier):
         )
         return ops.sum(episode.drawn * terms, axis=1)
 
-    # What was read.
+    # Inspection.
 
     def read_positions(self, x: Tensor, batch_size: int = 32) -> jumping.Reading:
         """Returns where the model reads.

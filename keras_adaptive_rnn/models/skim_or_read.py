@@ -342,7 +342,7 @@ class SkimOrRead(TextClassifier):
         return p
 
     def predict_on_batch(self, x: Tensor) -> np.ndarray:
-        """Returns what `predict` does, for a single batch."""
+        """Returns the same as `predict`, for a single batch."""
         return self.predict(x, batch_size=len(x), verbose=0)
 
     def needs_reading(self, x: Tensor, batch_size: int = 32) -> np.ndarray:

@@ -153,7 +153,7 @@ class Averaged(keras.optimizers.Optimizer):
     def variables(self):
         return self._variables + self.inner_optimizer.variables
 
-    # What else Keras asks of an optimizer is that of the one inside.
+    # Keras reads these from any optimizer: they are those of the one inside.
 
     @property
     def iterations(self):

@@ -194,7 +194,7 @@ class LSUV(keras.callbacks.Callback):
 
 
 def as_batch(data):
-    """Returns a batch of data as arrays of the same structure, or raises an error that says what was expected."""
+    """Returns a batch of data as arrays of the same structure, or raises an error."""
     arrays = tree.map_structure(np.asarray, data)
     flat = tree.flatten(arrays)
     if not flat or any(array.dtype.kind not in "biuf" or array.ndim == 0 or array.size == 0 for array in flat):

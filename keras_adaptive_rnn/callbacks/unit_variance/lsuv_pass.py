@@ -1,4 +1,4 @@
-"""One pass of LSUV: each layer is scaled in its first call, so its inputs come from layers that are scaled."""
+"""One pass of LSUV: each layer is scaled in its first call, on inputs from scaled layers."""
 
 import contextlib
 from typing import NamedTuple
@@ -82,7 +82,7 @@ class LSUVPass:
 
         self.replace(layer, call=scaled)
 
-    # What scales a layer.
+    # Scaling a layer.
 
     def replace(self, layer, **methods):
         """Replaces methods of a layer until the run ends."""
