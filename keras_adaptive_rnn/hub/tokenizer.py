@@ -93,10 +93,6 @@ class VocabularyTokenizer(presets.ReadsItsOwnFiles, keras_hub.tokenizers.Tokeniz
         split: str = "character",
         min_count: int = 1,
         max_size: int | None = None,
-        unknown_token: str | None = None,
-        end_token: str | None = None,
-        start_token: str | None = None,
-        pad_token: str | None = None,
         **kwargs,
     ) -> Self:
         """Makes a tokenizer whose vocabulary is that of a text: the special tokens, then the most frequent ones first.
@@ -105,17 +101,17 @@ class VocabularyTokenizer(presets.ReadsItsOwnFiles, keras_hub.tokenizers.Tokeniz
             text: A string, or an iterable of strings, such as an open file.
             min_count: Positive integer: rarer tokens are not in the vocabulary. Defaults to `1`.
             max_size: The largest size of the vocabulary, special tokens included. Defaults to `None`: no limit.
-            split, unknown_token, end_token, start_token, pad_token, **kwargs: As in the class.
+            split, **kwargs: As in the class: unknown_token, end_token, start_token, pad_token, dtype.
         """
         _arguments.integer("min_count", min_count)
         _arguments.integer("max_size", max_size, minimum=2, optional=True)
-        empty = cls(None, split, unknown_token, end_token, start_token, pad_token, **kwargs)
+        empty = cls(None, split, **kwargs)
         counts: collections.Counter[str] = collections.Counter()
         for part in [text] if isinstance(text, str) else text:
             counts.update(empty._tokens(part))
         if not counts:
             raise ValueError(f"Argument `text` must hold at least one token. Received: text={text!r}")
-        special = dict.fromkeys(filter(None, [empty.unknown_token, start_token, end_token, pad_token]))
+        special = dict.fromkeys([empty.unknown_token, *empty.special_tokens])
         frequent = sorted((-n, token) for token, n in counts.items() if n >= min_count and token not in special)
         empty.set_vocabulary([*special, *(token for _, token in frequent)][:max_size])
         return empty
