@@ -10,7 +10,7 @@ from keras import ops
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine, evaluation, maps
 from keras_adaptive_rnn.evaluation.dynamic import _decay_rates, _EvalModeModel
-from keras_adaptive_rnn.evaluation.noise import noisy_parts, rows_are_samples, sampling
+from keras_adaptive_rnn.evaluation.noise import Noise, noisy_parts, rows_are_samples
 from keras_adaptive_rnn.evaluation.optimizers import SquaredGradients
 from keras_adaptive_rnn.evaluation.scores import LogPowerMean, Scores, renormalized
 from keras_adaptive_rnn.evaluation.states import OwnStates
@@ -242,7 +242,7 @@ def test_rates_that_stay_as_they_are(make, name, rate):
     parts = noisy_parts(model)
     assert [(part, attribute) for part, attribute, _ in parts] == [(cell, name)]
     assert rows_are_samples(parts)
-    with sampling(model, parts, 0.5, 0):
+    with Noise(model, 1, "arithmetic", 0.5, 0).drawn():
         assert getattr(cell, name) == rate
         first, second, _ = as_numpy(model(np.ones((3, 20), "int32"), training=True))
     assert np.abs(first - second).max() > 1e-4, "each row draws its own"
@@ -251,7 +251,7 @@ def test_rates_that_stay_as_they_are(make, name, rate):
 def test_states_do_not_leak_into_the_next_pass():
     """Without rates all passes are equal, which they would not be if one went on from the last."""
     model, seen = NOISE["passes"](), []
-    with sampling(model, noisy_parts(model), 0.0, None):
+    with Noise(model, 1, "arithmetic", 0.0, None).drawn():
         states = OwnStates(model, 1)
         with states:
             for _ in range(2):
