@@ -14,7 +14,7 @@ from keras_adaptive_rnn.evaluation.perplexity import Evaluation
 from keras_adaptive_rnn.evaluation.scores import SegmentScores
 from keras_adaptive_rnn.evaluation.states import OwnStates, vocabulary_size
 from keras_adaptive_rnn.evaluation.static import mixtures_of, with_temperature
-from keras_adaptive_rnn.evaluation.text import Text, check_steps
+from keras_adaptive_rnn.evaluation.text import Text
 
 REDUCTIONS = ("mean", "sum")
 
@@ -140,7 +140,9 @@ def gradient_statistics(
     Reference: Krause et al., Dynamic Evaluation of Neural Sequence Models (2018), section 4.
     """
     text = Text(ids, _arguments.integer("batch_size", batch_size))
-    return _statistics(model, text, check_steps(steps), reduction, _arguments.boolean("verbose", verbose))
+    return _statistics(
+        model, text, _arguments.integer("steps", steps), reduction, _arguments.boolean("verbose", verbose)
+    )
 
 
 def _statistics(model, text, steps, reduction, verbose):
@@ -253,7 +255,7 @@ def dynamic_evaluate(
 
     Reference: Krause et al., Dynamic Evaluation of Neural Sequence Models (2018), section 4, equations 5 to 8.
     """
-    steps = check_steps(steps)
+    steps = _arguments.integer("steps", steps)
     learning_rate = _arguments.number("learning_rate", learning_rate, minimum=0)
     decay = _arguments.number("decay", decay, minimum=0)
     epsilon = _arguments.number("epsilon", epsilon, positive=True)

@@ -15,7 +15,7 @@ from keras_adaptive_rnn.evaluation import scores
 from keras_adaptive_rnn.evaluation.noise import Noise
 from keras_adaptive_rnn.evaluation.perplexity import Evaluation
 from keras_adaptive_rnn.evaluation.states import OwnStates, vocabulary_size
-from keras_adaptive_rnn.evaluation.text import Text, check_steps
+from keras_adaptive_rnn.evaluation.text import Text
 from keras_adaptive_rnn.layers.mixture_of_softmaxes import MixtureOfSoftmaxes
 
 
@@ -181,7 +181,7 @@ def log_probabilities(
         temperatures: List of numbers.
         tokens: Number of tokens, all rows together, that are used of the text; `None` for all.
     """
-    batch_size, steps = _arguments.integer("batch_size", batch_size), check_steps(steps)
+    batch_size, steps = _arguments.integer("batch_size", batch_size), _arguments.integer("steps", steps)
     temperatures = [_arguments.number("temperature", t, positive=True) for t in temperatures]
     _arguments.boolean("verbose", verbose)
     text = Text(ids, batch_size)

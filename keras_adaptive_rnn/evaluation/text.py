@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn.models.arrays import as_array
 
 
@@ -74,7 +73,3 @@ class Text:
         """Returns inputs and targets of the last, shorter segment; of no steps if there is none."""
         start = self.count - self.count % steps
         return self.inputs[:, start:], self.targets[:, start:]
-
-
-def check_steps(steps):
-    return _arguments.integer("steps", steps)
