@@ -60,8 +60,8 @@ def token_label_pmi(
     classes, words = list(dict.fromkeys(labels)), list(dict.fromkeys(word for text in texts for word in text))
     if not words:
         raise ValueError("Argument `tokens` must hold at least one token. Received: empty texts")
-    counts = {c: collections.Counter() for c in classes}
-    holding = {c: collections.Counter() for c in classes}
+    counts: dict = {c: collections.Counter() for c in classes}
+    holding: dict = {c: collections.Counter() for c in classes}
     for text, label in zip(texts, labels, strict=True):
         counts[label].update(text)
         holding[label].update(set(text))

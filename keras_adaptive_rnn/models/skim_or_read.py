@@ -332,8 +332,8 @@ class SkimOrRead(TextClassifier):
         """
         batch_size = _arguments.integer("batch_size", 32 if batch_size is None else batch_size)
         x = arrays.as_tokens(x)
-        if _arguments.integer("steps", steps, optional=True) is not None:
-            x = x[: steps * batch_size]
+        if steps is not None:
+            x = x[: _arguments.integer("steps", steps) * batch_size]
         options = {"verbose": verbose, "callbacks": callbacks}
         p, confidence = arrays.predict(self._networks.confidence, x, batch_size, **options)
         (undecided,) = np.nonzero(confidence <= self.threshold)
