@@ -10,8 +10,12 @@ minute or two each on one CPU core. They run on every backend of Keras, and star
 import argparse
 import os
 import pathlib
+import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Silences TensorFlow's list of missing devices.
+
+# For `examples`, where this file is run as a script.
+sys.path.append(str(pathlib.Path(__file__).parents[1]))
 
 import keras
 import numpy as np
@@ -19,6 +23,8 @@ from keras import ops
 from matplotlib.figure import Figure
 
 import keras_adaptive_rnn as kar
+from examples import plots
+from examples.activation_dynamics import activation_dynamics
 from keras_adaptive_rnn import analysis
 from keras_adaptive_rnn.callbacks import lsuv
 
@@ -31,9 +37,10 @@ def dynamics() -> Figure:
         figure.subplots(2, 2, sharex=True, sharey="row").T, ("gaussian", "orthogonal"), strict=True
     ):
         names = ("relu", "brelu", "elu", "belu")
-        seen = {f: analysis.activation_dynamics(f, 256, 50, runs=50, samples=32, matrix=matrix) for f in names}
+        seen = {f: activation_dynamics(f, 256, 50, runs=50, samples=32, matrix=matrix) for f in names}
         for axes, what in zip(column, ("means", "variances"), strict=True):
-            analysis.plot_activation_dynamics(seen, what, axes=axes).label_outer()
+            plots.activation_dynamics(axes, seen, what)
+            axes.label_outer()
         column[0].set_title(f"{matrix.capitalize()} W")
     return figure
 
@@ -64,7 +71,7 @@ def gradients() -> Figure:
                 return ops.sum(ops.sparse_categorical_crossentropy(target, logits, from_logits=True))
 
             flows.append(analysis.gradient_flow(layer, batch, loss))
-        analysis.plot_gradient_flow(np.mean(flows, axis=0), axes)
+        plots.gradient_flow(axes, np.mean(flows, axis=0))
         axes.set_title("without skip connections" if skip is None else f"skip connection every {skip} layers, 0.99")
     return figure
 
@@ -97,7 +104,7 @@ def means(depth: int = 16, updates: int = 300) -> Figure:
         "(in brackets: mean loss over these updates in nats; guessing is 2.08)"
     )
     for axes, what in zip(figure.subplots(1, 2), ("means", "deviations"), strict=True):
-        analysis.plot_layer_statistics(seen, what, axes)
+        plots.layer_statistics(axes, seen, what)
         axes.axhline(what != "means", color="black", linestyle="--", linewidth=0.8)
     return figure
 
@@ -118,13 +125,13 @@ def gersgorin() -> Figure:
         keras.utils.set_random_seed(0)
         layer = kar.Elman(24, activation="tanh", recurrent_initializer=start, return_sequences=True)
         model = keras.Sequential([keras.Input(x.shape[1:]), layer, keras.layers.Dense(x.shape[-1])])
-        analysis.plot_gersgorin_discs(analysis.recurrent_matrix(layer), ax)
+        plots.gersgorin_discs(ax, analysis.recurrent_matrix(layer))
         ax.set_title(f"recurrent matrix, {name}, 24 units,\nbefore training")
         callback = analysis.SingularValues(layer)
         model.compile(keras.optimizers.Adam(0.005), keras.losses.SparseCategoricalCrossentropy(from_logits=True))
         model.fit(x, y, epochs=10, batch_size=32, verbose=0, callbacks=[callback])
         values[name] = callback.history["h"]
-    analysis.plot_singular_values(values, axes[2])
+    plots.singular_values(axes[2], values)
     axes[2].set_title("largest singular value in training\n(task: recall the symbol of 3 steps before)")
     return figure
 
@@ -182,7 +189,7 @@ def spectrum(updates: int = 10_000) -> Figure:
     axes[0].grid(alpha=0.3)
     axes[0].legend(loc="lower center")
     for ax, values, name in zip(axes[1:], (first, second), ("first", "second"), strict=True):
-        analysis.plot_adaptation_spectrum(values, axes=ax)
+        plots.adaptation_spectrum(ax, values)
         ax.set_yscale("log")
         ax.set_title(f"adaptive singular values of the {name} layer")
     return figure

@@ -18,8 +18,12 @@ import argparse
 import json
 import os
 import pathlib
+import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Silences TensorFlow's list of missing devices.
+
+# For `examples`, where this file is run as a script.
+sys.path.append(str(pathlib.Path(__file__).parents[1]))
 
 import keras
 import numpy as np
@@ -28,6 +32,7 @@ from rich.console import Console
 from rich.table import Table
 
 import keras_adaptive_rnn as kar
+from examples import plots, synthetic
 
 JUMPERS = ("LSTM-Jump", "LSTM")
 
@@ -40,7 +45,7 @@ def compiled(model: keras.Model, rate: float) -> keras.Model:
 def train_jumper(name: str, arguments: argparse.Namespace) -> tuple[keras.Model, np.ndarray, np.ndarray, dict]:
     """Trains an LSTM-Jump or an LSTM; returns it, the test sequences, which tokens it reads, and its results."""
     length, tests = arguments.length or 20, arguments.samples // 10
-    x, y = kar.datasets.number_prediction(arguments.samples + tests, length=length, seed=arguments.seed)
+    x, y = synthetic.number_prediction(arguments.samples + tests, length=length, seed=arguments.seed)
     if name == "LSTM-Jump":
         model = kar.models.LSTMJump(
             vocabulary_size=length,
@@ -105,9 +110,7 @@ def jump(arguments: argparse.Namespace, console: Console) -> tuple[dict, Figure]
 def train_skimmer(arguments: argparse.Namespace) -> tuple[keras.Model, kar.models.ReadingCurve]:
     """Trains a model that skims or reads; returns it and its curve."""
     tests = arguments.samples // 10
-    x, y, _ = kar.datasets.mixed_difficulty(
-        arguments.samples + tests, length=arguments.length or 20, seed=arguments.seed
-    )
+    x, y, _ = synthetic.mixed_difficulty(arguments.samples + tests, length=arguments.length or 20, seed=arguments.seed)
     model = kar.models.SkimOrRead(
         vocabulary_size=20, embedding_units=16, classes=2, units=32, decide=arguments.decide, seed=arguments.seed
     )
@@ -140,7 +143,7 @@ def skim(arguments: argparse.Namespace, console: Console) -> tuple[dict, Figure]
         table.add_row(f"{threshold:.4f}", f"{share:.0%}", f"{accuracy:.1%}")
     console.print(table)
     figure = Figure(figsize=(5, 3.5), layout="constrained")
-    kar.analysis.plot_reading_curve({arguments.decide: curve}, figure.subplots())
+    plots.reading_curve(figure.subplots(), {arguments.decide: curve})
     keys = ("thresholds", "shares", "accuracies")
     return {key: [float(value) for value in getattr(curve, key)] for key in keys}, figure
 

@@ -16,14 +16,20 @@ It trains on all of MNIST with 2 layers of 2000 units; sizes and optimizer are c
 import argparse
 import os
 import pathlib
+import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Silences TensorFlow's list of missing devices.
 
+# For `examples`, where this file is run as a script.
+sys.path.append(str(pathlib.Path(__file__).parents[1]))
+
 import keras
 import numpy as np
+from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 
+from examples import plots
 from keras_adaptive_rnn import analysis
 
 
@@ -99,7 +105,9 @@ def main(arguments: list[str] | None = None) -> dict[str, analysis.AblationCurve
     Console().print(table)
     folder = pathlib.Path(options.output)
     folder.mkdir(parents=True, exist_ok=True)
-    analysis.plot_ablation_curve(curves).figure.savefig(folder / "curves.png")
+    figure = Figure(layout="constrained")
+    plots.ablation_curve(figure.subplots(), curves)
+    figure.savefig(folder / "curves.png")
     return curves
 
 

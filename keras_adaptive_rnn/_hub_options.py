@@ -1,4 +1,4 @@
-"""The options of `python -m keras_adaptive_rnn.hub`, and what can be said about them without Keras."""
+"""The options of `python -m keras_adaptive_rnn.hub`, and checks of them that need no Keras."""
 
 import argparse
 import importlib.util
@@ -12,7 +12,7 @@ from keras_adaptive_rnn._command_line import positive, seed
 VOCABULARY = ".vocabulary.json"
 # The presets that come with this package, by name.
 TRAINED = pathlib.Path(__file__).parent / "hub" / "trained"
-# Options of a new model: one that goes on from a preset has them already.
+# Options of a new model; a preset fixes them.
 OF_A_NEW_MODEL = ("cell", "set", "units", "layers", "dropout", "document_token", "split", "min_count", "max_size")
 
 
@@ -100,7 +100,7 @@ def vocabulary(add):
 
 
 def check(args):
-    """Raises `ValueError` if a command cannot begin: what it reads is not there, or would be overwritten."""
+    """Raises `ValueError` if a command cannot begin: its input is missing, or a file would be overwritten."""
     if not has_keras_hub():
         raise ValueError('KerasHub is not installed. Install it with: pip install "keras_adaptive_rnn[hub]"')
     if args.command == "train":
@@ -137,7 +137,7 @@ def work_of(preset):
 
 
 def is_finished(work):
-    """Returns whether the training in a folder has ended, and only the folder is still to be cleared."""
+    """Returns whether the training in a folder has ended, and only its files remain to be cleared."""
     return (work / "finished").exists()
 
 

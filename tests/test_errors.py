@@ -327,7 +327,6 @@ BAD_ARGUMENTS = [
         ValueError,
         ["`bucket`", "bucket=4", "minimum=6", "maximum=7"],
     ),
-    (lambda: kar.datasets.reverse_copy(10, 0), ValueError, ["`length`", "length=0"]),
     (lambda: kar.DeepRNNCell(4, depth=0), ValueError, ["`depth`", "depth=0"]),
     (lambda: kar.DeepRNNCell(4, depth="a"), TypeError, ["`depth`", "'a'"]),
     (lambda: kar.DeepRNNCell(4, depth=4, skip_every=1.5), TypeError, ["`skip_every`", "1.5", "None"]),

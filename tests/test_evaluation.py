@@ -10,11 +10,11 @@ from keras import ops
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine, evaluation, maps
 from keras_adaptive_rnn.evaluation.dynamic import _decay_rates, _EvalModeModel
-from keras_adaptive_rnn.evaluation.noise import noisy_parts, rows_are_samples, sampling
+from keras_adaptive_rnn.evaluation.noise import Noise, noisy_parts, rows_are_samples
 from keras_adaptive_rnn.evaluation.optimizers import SquaredGradients
 from keras_adaptive_rnn.evaluation.scores import LogPowerMean, Scores, renormalized
 from keras_adaptive_rnn.evaluation.states import OwnStates
-from keras_adaptive_rnn.evaluation.temperature import _grid, search
+from keras_adaptive_rnn.evaluation.static import _grid, search
 from keras_adaptive_rnn.evaluation.text import Text
 from tests.backends import alternating, in_turns, one_in
 from tests.golden.layouts.base import reorder
@@ -49,8 +49,8 @@ as_numpy = ops.convert_to_numpy
 
 def by_hand(model, ids):
     """The loss of one row, in one batch, by NumPy from the logits."""
-    one = evaluation.with_batch_size(model, 1)
-    z = as_numpy(one(np.asarray(ids)[None, :-1])).astype("float64")[0]
+    with OwnStates(model, 1):
+        z = as_numpy(model(np.asarray(ids)[None, :-1])).astype("float64")[0]
     log_p = z - np.logaddexp.reduce(z, axis=-1, keepdims=True)
     return -log_p[np.arange(len(ids) - 1), ids[1:]].mean()
 
@@ -136,7 +136,8 @@ def test_log_probs_are_those_of_the_targets():
     model = language_model()
     seen = evaluate(model, batch_size=4, steps=7, temperature=0.7)
     rows = TEXT[:100].reshape(4, 25)
-    z = 0.7 * as_numpy(evaluation.with_batch_size(model, 4)(rows[:, :-1])).astype("float64")
+    with OwnStates(model, 4):
+        z = 0.7 * as_numpy(model(rows[:, :-1])).astype("float64")
     log_p = z - np.logaddexp.reduce(z, axis=-1, keepdims=True)
     expected = np.take_along_axis(log_p, rows[:, 1:, None], axis=-1)[..., 0]
     np.testing.assert_allclose(seen.log_probs, expected, rtol=1e-4, atol=1e-5)
@@ -241,7 +242,7 @@ def test_rates_that_stay_as_they_are(make, name, rate):
     parts = noisy_parts(model)
     assert [(part, attribute) for part, attribute, _ in parts] == [(cell, name)]
     assert rows_are_samples(parts)
-    with sampling(model, parts, 0.5, 0):
+    with Noise(model, 1, "arithmetic", 0.5, 0).drawn():
         assert getattr(cell, name) == rate
         first, second, _ = as_numpy(model(np.ones((3, 20), "int32"), training=True))
     assert np.abs(first - second).max() > 1e-4, "each row draws its own"
@@ -250,7 +251,7 @@ def test_rates_that_stay_as_they_are(make, name, rate):
 def test_states_do_not_leak_into_the_next_pass():
     """Without rates all passes are equal, which they would not be if one went on from the last."""
     model, seen = NOISE["passes"](), []
-    with sampling(model, noisy_parts(model), 0.0, None):
+    with Noise(model, 1, "arithmetic", 0.0, None).drawn():
         states = OwnStates(model, 1)
         with states:
             for _ in range(2):
@@ -541,7 +542,7 @@ def test_statistics_serve_many_evaluations():
             dynamic(model, TEXT, known, **wrong)
     with pytest.raises(ValueError, match="`statistics` must have an array for each trainable weight"):
         dynamic(language_model(kar.LSTMCell(6)), TEXT, known, steps=4, reduction="sum")
-    with pytest.raises(ValueError, match=r"`ids` must have a segment of 60 tokens.*batch_size=2"):
+    with pytest.raises(ValueError, match=r"`ids` must have a segment of 60 tokens.*2 rows.*103"):
         evaluation.gradient_statistics(model, TEXT, steps=60, batch_size=2, verbose=False)
 
 
@@ -700,36 +701,6 @@ def test_golden_evaluation(name, arrays, meta):
         np.testing.assert_allclose(found, arrays[f"{text}_xe"][last], rtol=1e-5)
 
 
-# Copies for other batches.
-
-
-@in_turns
-def test_a_copy_has_other_rows_and_the_same_weights():
-    model = language_model(kar.MogrifierCell(5), kar.LSTMCell(4), dropout=0.2)
-    outer = keras.Input(batch_shape=(3, None), dtype="int32")
-    nested = keras.Model(outer, keras.layers.Activation("linear")(model(outer)))
-    for each in (model, nested, mixture()):
-        copy = evaluation.with_batch_size(each, 1)
-        assert copy.output_shape == (1, None, V)
-        ids = TEXT[:4][None]
-        x = np.repeat(ids, 3, axis=0)
-        np.testing.assert_allclose(as_numpy(copy(ids))[0], as_numpy(each(x))[0], rtol=1e-5, atol=1e-6)
-        assert {id(v) for v in copy.variables}.isdisjoint({id(v) for v in each.variables})
-        for layer in model.layers:
-            if hasattr(layer, "reset_state"):
-                layer.reset_state()
-
-
-@in_turns
-def test_a_copy_of_keras_layers():
-    model = keras.Sequential(
-        [keras.Input(batch_shape=(3, 4, 2)), keras.layers.LSTM(5, stateful=True), keras.layers.Dense(2)]
-    )
-    copy = evaluation.with_batch_size(model, 2)
-    x = np.ones((3, 4, 2), "float32")
-    np.testing.assert_allclose(as_numpy(copy(x[:2])), as_numpy(model(x))[:2], rtol=1e-5, atol=1e-6)
-
-
 # The metric.
 
 
@@ -851,12 +822,3 @@ def test_errors_of_dynamic_evaluation():
     model.trainable = False
     with pytest.raises(ValueError, match="trainable weights"):
         dynamic(model, statistics_batch_size=2)
-
-
-def test_errors_of_copies():
-    with pytest.raises(ValueError, match="`batch_size`"):
-        evaluation.with_batch_size(language_model(), 0)
-    with pytest.raises(ValueError, match="not built"):
-        evaluation.with_batch_size(keras.Sequential([keras.layers.Dense(2)]), 1)
-    with pytest.raises(TypeError, match="`model`"):
-        evaluation.with_batch_size(keras.layers.Dense(2), 1)

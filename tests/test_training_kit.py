@@ -6,6 +6,7 @@ import pytest
 from keras import ops
 
 import keras_adaptive_rnn as kar
+from examples import synthetic
 from keras_adaptive_rnn import engine
 from keras_adaptive_rnn._keras import replaced
 from tests.backends import alternating, in_turns, nightly
@@ -984,8 +985,8 @@ def test_the_whole_kit_comes_close_to_a_known_entropy():
 
 def test_an_encoder_and_a_decoder_learn_to_copy_backwards():
     vocabulary, length, units = 20, 4, 64
-    *inputs, targets = kar.datasets.reverse_copy(4096, length, vocabulary, seed=0)
-    *others, expected = kar.datasets.reverse_copy(512, length, vocabulary, seed=1)
+    *inputs, targets = synthetic.reverse_copy(4096, length, vocabulary, seed=0)
+    *others, expected = synthetic.reverse_copy(512, length, vocabulary, seed=1)
     source, given = (keras.Input((length,), dtype="int32") for _ in range(2))
     embedding = kar.TiedEmbedding(vocabulary + 1, units, embeddings_initializer="glorot_uniform")
     _, *states = kar.LSTM(units, return_state=True)(keras.layers.Embedding(vocabulary + 1, 32)(source))

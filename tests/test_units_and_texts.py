@@ -101,14 +101,6 @@ def test_errors_of_ablation():
         analysis.ablation_curve(stack, "hidden", X, Y, **arguments)
 
 
-def test_picture_of_ablation(tmp_path):
-    pytest.importorskip("matplotlib")
-    curve = analysis.AblationCurve(np.arange(3), np.arange(3) / 2, np.array([[1.0, 0.5, 0.1], [1.0, 0.7, 0.1]]))
-    axes = analysis.plot_ablation_curve({"true labels": curve})
-    axes.figure.savefig(tmp_path / "curve.png")
-    assert axes.get_legend()
-
-
 # Recovery after surprise.
 
 
@@ -152,7 +144,7 @@ def test_a_model_that_recovers_faster_is_found(rng):
 
 
 def test_recovery_of_two_models():
-    """From texts to a picture."""
+    """From texts to losses."""
     text, log_probs = np.random.default_rng(0).integers(0, 5, 200), {}
     for layer in (kar.LSTM, kar.GRU):
         rnn = layer(4, stateful=True, return_sequences=True)
@@ -160,11 +152,8 @@ def test_recovery_of_two_models():
         model.add(keras.layers.Dense(5))
         log_probs[layer.__name__] = kar.evaluation.evaluate(model, text, batch_size=2, verbose=False).log_probs
     recovery = analysis.surprise_recovery(log_probs, distance=4)
-    pytest.importorskip("matplotlib")
-    axes = analysis.plot_surprise_recovery(recovery)
-    assert [line.get_label() for line in axes.lines][::2] == ["LSTM", "GRU"]
-    np.testing.assert_array_equal(axes.lines[0].get_ydata(), recovery.means["LSTM"][1:])
-    assert axes.lines[1].get_ydata()[0] == recovery.typical["LSTM"]
+    assert list(recovery.means) == ["LSTM", "GRU"]
+    assert recovery.means["LSTM"][0] > recovery.typical["LSTM"]
 
 
 def test_errors_of_recovery():
@@ -217,6 +206,7 @@ def test_pmi_by_hand():
     assert bare["x"][1].pmi == -np.inf
 
 
+@in_turns
 def test_a_probe_finds_a_leak_and_nothing_where_there_is_none():
     texts, y = planted(1.0, rows=400)
     leak = analysis.partial_input_probe(texts, y, verbose=False)

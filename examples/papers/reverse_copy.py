@@ -8,9 +8,9 @@ Reference: Melis, Kočiský and Blunsom, Mogrifier LSTM (2020), section 4.3 and 
 import keras
 import numpy as np
 
+from examples import synthetic
 from examples.papers import _study
 from keras_adaptive_rnn import LSTM, Mogrifier
-from keras_adaptive_rnn.datasets import reverse_copy
 
 LENGTHS = (5, 10, 15)
 VARIANTS = {
@@ -43,7 +43,7 @@ def make(name, settings, data):
 
 
 def draw(rng, updates, settings, data):
-    source, given, target = reverse_copy(
+    source, given, target = synthetic.reverse_copy(
         updates * STUDY.batch, settings["length"], settings["vocabulary"], seed=int(rng.integers(2**31))
     )
     return [source.astype("int32"), given.astype("int32")], target
@@ -51,7 +51,7 @@ def draw(rng, updates, settings, data):
 
 def score(model, settings, data, part):
     seed, count = (2**31, 512) if part == "valid" else (2**31 + 1, 2048)
-    source, given, target = reverse_copy(count, settings["length"], settings["vocabulary"], seed=seed)
+    source, given, target = synthetic.reverse_copy(count, settings["length"], settings["vocabulary"], seed=seed)
     return {"cross entropy": model.evaluate([source, given], target, batch_size=256, verbose=0)}
 
 

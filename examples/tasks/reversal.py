@@ -8,8 +8,8 @@ with as many weights and guessing each token.
 import keras
 import numpy as np
 
+from examples import synthetic
 from examples.tasks import _task
-from keras_adaptive_rnn import datasets
 from keras_adaptive_rnn.layers import LSTM, Mogrifier
 
 
@@ -38,8 +38,8 @@ def write(encoder, step, source):
 
 def main(small=False):
     count, length, vocabulary, units, epochs = (128, 4, 5, 8, 3) if small else (6000, 10, 20, 64, 25)
-    source, given, target = datasets.reverse_copy(count, length, vocabulary, seed=0)
-    unseen, _, truth = datasets.reverse_copy(200 if small else 500, length, vocabulary, seed=1)
+    source, given, target = synthetic.reverse_copy(count, length, vocabulary, seed=0)
+    unseen, _, truth = synthetic.reverse_copy(200 if small else 500, length, vocabulary, seed=1)
     rows = {"guess": {"tokens right": 1 / vocabulary, "sequences right": vocabulary**-length}}
     accuracies, losses = {}, {}
     lstm = _task.lstm_units(Mogrifier(units, rounds=4), units)

@@ -30,9 +30,6 @@ def adaptation_spectrum(layer: keras.layers.Layer, inputs: Tensor) -> dict[str, 
         products with input and state, `[batch, time, rank]`; with `tied=False` gate after gate, `[batch, time, gates *
         rank]`. A cell inside another one adds its path: `"cells/0/x"`.
 
-    Raises:
-        ValueError: the layer is not built, or does not have `adaptation="sva"`.
-
     Example:
 
     >>> layer = keras_adaptive_rnn.AdaptiveDense(4, adaptation="sva", rank=2)
@@ -47,14 +44,7 @@ def adaptation_spectrum(layer: keras.layers.Layer, inputs: Tensor) -> dict[str, 
         check_built(layer)
         with engine.inference():
             return {"x": to_numpy(layer.diagonals(ops.cast(ops.convert_to_tensor(inputs), layer.compute_dtype))[0])}
-    cells = cells_of(loop_of(layer).cell) if isinstance(layer, keras.layers.RNN) else {}
-    paths = [path for path, cell in cells.items() if isinstance(cell, AdaptiveGatedCell) and cell.adaptation == "sva"]
-    if not paths:
-        raise ValueError(
-            "Argument `layer` must be an `AdaptiveDense`, or a recurrent layer around adaptive cells, with "
-            f"adaptation='sva'. Received: layer={layer!r}"
-        )
-    gates = trace(layer, inputs).gates
+    paths, gates = _adaptive_cells(layer, "sva"), trace(layer, inputs).gates
     return {f"{path}{name}": gates[f"{path}policy_{name}1"] for path in paths for name in ("x", "h")}
 
 
@@ -73,9 +63,6 @@ def adapted_matrices(layer: keras.layers.Layer, inputs: Tensor) -> dict[str, np.
     Returns: Dict of arrays. An `AdaptiveDense` has `"x"`, `[..., inputs, units]`. A recurrent layer has `"x"`, `[batch,
         time, inputs, gates * units]`, and `"h"`, `[batch, time, units, gates * units]`. A cell inside another one adds
         its path: `"cells/0/x"`.
-
-    Raises:
-        ValueError: The layer is not built, or not adaptive.
 
     Example:
 
@@ -96,25 +83,31 @@ def adapted_matrices(layer: keras.layers.Layer, inputs: Tensor) -> dict[str, np.
             # Each row of the matrices is the product with a unit vector.
             diagonals = [ops.expand_dims(each, -2) for each in layer.diagonals(x)]
             return {"x": to_numpy(layer.adapted(ops.eye(x.shape[-1], dtype=layer.compute_dtype), diagonals))}
-    cells = cells_of(loop_of(layer).cell) if isinstance(layer, keras.layers.RNN) else {}
-    adaptive = {path: cell for path, cell in cells.items() if isinstance(cell, AdaptiveGatedCell)}
-    if not adaptive:
-        raise ValueError(
-            "Argument `layer` must be an `AdaptiveDense`, or a recurrent layer around adaptive cells. "
-            f"Received: layer={layer!r}"
-        )
-    gates, found, runner = trace(layer, inputs).gates, {}, loop_of(layer).runner
-    for path, cell in adaptive.items():
-        of_cell = {key: gates[f"{path}policy_{key}"] for key in cell.policy_sizes}
-        steps = next(iter(of_cell.values())).shape[:2]
+    cells, gates, matrices = _adaptive_cells(layer), trace(layer, inputs).gates, {}
+    runner = loop_of(layer).runner
+    for path, cell in cells.items():
+        policies = {key: gates[f"{path}policy_{key}"] for key in cell.policy_sizes}
+        steps = next(iter(policies.values())).shape[:2]
         to_tensor = functools.partial(ops.convert_to_tensor, dtype=cell.compute_dtype)
         for name, size in (("x", cell.input_size), ("h", cell.core_state_size[0])):
-            units = np.tile(np.eye(size), (steps[0] * steps[1], 1))
+            unit_vectors = np.tile(np.eye(size), (steps[0] * steps[1], 1))
+            rows = {key: np.repeat(each.reshape(-1, each.shape[-1]), size, axis=0) for key, each in policies.items()}
             with engine.inference():
-                d = {
-                    key: to_tensor(np.repeat(each.reshape(-1, each.shape[-1]), size, axis=0))
-                    for key, each in of_cell.items()
-                }
-                product = cell.adapted(to_tensor(units), name, d, runner.start(len(units)))
-            found[f"{path}{name}"] = to_numpy(product).reshape(*steps, size, -1)
-    return found
+                rows = {key: to_tensor(each) for key, each in rows.items()}
+                product = cell.adapted(to_tensor(unit_vectors), name, rows, runner.start(len(unit_vectors)))
+            matrices[f"{path}{name}"] = to_numpy(product).reshape(*steps, size, -1)
+    return matrices
+
+
+def _adaptive_cells(layer, adaptation=None):
+    """Returns the adaptive cells of a recurrent layer by path, or raises an error if there are none."""
+    cells = cells_of(loop_of(layer).cell) if isinstance(layer, keras.layers.RNN) else {}
+    cells = {path: cell for path, cell in cells.items() if isinstance(cell, AdaptiveGatedCell)}
+    cells = {path: cell for path, cell in cells.items() if adaptation in (None, cell.adaptation)}
+    if not cells:
+        required = "" if adaptation is None else f", with adaptation={adaptation!r}"
+        raise ValueError(
+            f"Argument `layer` must be an `AdaptiveDense`, or a recurrent layer around adaptive cells{required}. "
+            f"Received: layer={layer!r}"
+        )
+    return cells

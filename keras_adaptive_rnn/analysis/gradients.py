@@ -38,9 +38,6 @@ def gradient_flow(
 
     Returns: Array `[layers, time]`, the lowest layer first.
 
-    Raises:
-        ValueError: there is no recurrent layer, a layer is not built, or a shape does not match.
-
     Example:
 
     >>> layer = keras_adaptive_rnn.RNN(keras_adaptive_rnn.DeepRNNCell(8, depth=6))

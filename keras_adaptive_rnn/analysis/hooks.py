@@ -1,4 +1,4 @@
-"""A run over a sequence in a Python loop, where hooks see and change each step of each level of a stack."""
+"""A Python loop over a sequence, with hooks into each step of each level of a stack."""
 
 import contextlib
 import itertools
@@ -48,7 +48,7 @@ def run(loop, sequences, initial_state=None, mask=None, see=None, sown=None):
     """Returns the outputs of all steps in inference, `[batch, time, size]`, from a Python loop over the steps.
 
     Args:
-        loop: An `RNN` of ours, or what `loop_of` made of one.
+        loop: An `RNN`, such as the result of `loop_of`.
         sequences: Tensor `[batch, time, features]`.
         initial_state: List of states; `None` for those of the cell, also where the layer is stateful.
         mask: Boolean array `[batch, time]`, or `None`.

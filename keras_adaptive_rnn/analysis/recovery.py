@@ -1,4 +1,4 @@
-"""How fast language models recover from a token that has surprised them."""
+"""The recovery of language models from a token that has surprised them."""
 
 import dataclasses
 from typing import Any
@@ -30,14 +30,7 @@ class SurpriseRecovery:
         return {name: np.nanmean(losses, axis=0) for name, losses in self.losses.items()}
 
     def difference(self, first, second):
-        """Returns by how much the loss of a model exceeds that of another, on the same tokens.
-
-        Args:
-            first: String, the name of a model.
-            second: String, the name of another.
-
-        Returns: The mean difference at each distance, and its standard error, two arrays `[distances]`.
-        """
+        """Returns the mean excess loss of a model over another, and its standard error, arrays `[distances]`."""
         each = self.losses[first] - self.losses[second]
         counts = np.sum(~np.isnan(each), axis=0)
         return np.nanmean(each, axis=0), np.nanstd(each, axis=0, ddof=1) / np.sqrt(counts)
@@ -61,12 +54,6 @@ def surprise_recovery(log_probs: dict[str, Any], distance: int = 10, share: floa
 
     Returns: A `SurpriseRecovery(losses, typical, threshold)`.
 
-    Raises:
-        ValueError: there is no model, the arrays differ in shape, hold NaN or positive numbers, have rows that are not
-            longer than `distance`, or so few tokens that no token after a surprise is left; or an argument is out of
-            range.
-        TypeError: an argument is of the wrong type.
-
     Example:
 
     >>> slow = np.log([[0.5, 0.1, 0.2, 0.4, 0.5, 0.5, 0.5, 0.5]])
@@ -82,21 +69,20 @@ def surprise_recovery(log_probs: dict[str, Any], distance: int = 10, share: floa
     share = _arguments.number("share", share, positive=True, below=1)
     losses = _checked_losses(log_probs, distance)
     mean = np.mean(list(losses.values()), axis=0)
-    count = max(1, round(share * mean.size))
-    threshold = np.sort(mean, axis=None)[-count]
+    threshold = np.sort(mean, axis=None)[-max(1, round(share * mean.size))]
     rows, places = np.nonzero(mean >= threshold)
+    window = places[:, None] + np.arange(distance + 1)
 
     def after(losses):
-        padded = np.pad(losses, ((0, 0), (0, distance)), constant_values=np.nan)
-        return padded[rows[:, None], places[:, None] + np.arange(distance + 1)]
+        return np.pad(losses, ((0, 0), (0, distance)), constant_values=np.nan)[rows[:, None], window]
 
-    found = {name: after(each) for name, each in losses.items()}
-    if np.isnan(next(iter(found.values()))).all(axis=0).any():
+    if (window >= mean.shape[1]).all(axis=0).any():
         raise ValueError(
             f"Argument `share` must leave a surprising token with {distance} tokens after it. Received: "
             f"share={share}, with {len(rows)} surprising tokens at the ends of rows"
         )
-    return SurpriseRecovery(found, {name: float(each.mean()) for name, each in losses.items()}, float(threshold))
+    typical = {name: float(each.mean()) for name, each in losses.items()}
+    return SurpriseRecovery({name: after(each) for name, each in losses.items()}, typical, float(threshold))
 
 
 def _checked_losses(log_probs, distance):

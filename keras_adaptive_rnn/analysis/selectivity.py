@@ -30,11 +30,6 @@ def selectivity(activations: Any, labels: Any) -> np.ndarray:
 
     Returns: Array `[units]` of numbers in `[0, 1]`.
 
-    Raises:
-        ValueError: the mean of a class is negative, so that the index would leave `[0, 1]`; there is only one class; or
-            the lengths differ.
-        TypeError: an argument is of the wrong type.
-
     Example:
 
     >>> activations = np.array([[2.0, 1.0, 3.0], [2.0, 1.0, 3.0], [0.0, 1.0, 1.0]])
@@ -81,7 +76,7 @@ class AblationCurve:
 
     @property
     def area(self):
-        """The mean accuracy over all shares: the area under the curve, which is large for a network that is robust."""
+        """The area under the curve, the mean accuracy over all shares; it is large for a robust network."""
         mean = self.accuracies.mean(axis=0)
         return float(np.sum((mean[1:] + mean[:-1]) / 2 * np.diff(self.shares)))
 
@@ -118,7 +113,7 @@ class _Clamped(keras.Model):
         return output
 
     def _clamped_in_the_loop(self, x, clamp):
-        # Layers of Keras may run a kernel that knows no steps: their cells run in a loop of ours.
+        # Layers of Keras may run a fused kernel without steps: their cells run in our loop instead.
         loop = loop_of(self.layer)
         loop.return_state = self.layer.return_state
         methods = {} if loop is self.layer else {"call": lambda *args, **kwargs: loop(*args, **kwargs)}
@@ -168,10 +163,6 @@ def ablation_curve(
         verbose: Whether to show progress. Defaults to `True`.
 
     Returns: An `AblationCurve`.
-
-    Raises:
-        ValueError: the layer is not in the model, is not built, or is a stack of cells; or an argument is out of range.
-        TypeError: an argument is of the wrong type.
 
     Example:
 

@@ -48,9 +48,6 @@ def layer_statistics(layers: keras.layers.Layer | list[keras.layers.Layer], inpu
 
     Returns: A `LayerStatistics`.
 
-    Raises:
-        ValueError: a layer is not built, or a shape does not match.
-
     Example:
 
     >>> model = keras.Sequential([keras_adaptive_rnn.RNN(keras_adaptive_rnn.DeepRNNCell(4, depth=2), name="deep")])
@@ -89,13 +86,13 @@ def _parts(layer):
 
 
 def _seeing(layer, see):
-    """Returns the call of a layer, with an output that `see(name, key, output)` sees."""
+    """Returns the call of a layer, which shows its output to `see(name, key, output)`."""
     call = layer.call
     return lambda *args, **kwargs: see(layer.name, id(layer), call(*args, **kwargs))
 
 
 def _seeing_levels(layer, see):
-    """Returns the call of a recurrent layer, before which the outputs of its levels are seen in a loop of Python."""
+    """Returns the call of a recurrent layer, which first shows the outputs of its levels in a Python loop."""
     call, is_stack = layer.call, len(levels_of(layer.cell)) > 1
 
     def hook(level, output):

@@ -55,9 +55,6 @@ def trace(
 
     Returns: A `Trace`. With `go_backwards`, time is in the order of reading, as in the outputs of the layer.
 
-    Raises:
-        ValueError: `layer` is not a recurrent layer or not built, or a shape does not match.
-
     Example:
 
     >>> layer = keras_adaptive_rnn.Mogrifier(4, rounds=2)

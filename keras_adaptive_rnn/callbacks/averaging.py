@@ -1,4 +1,4 @@
-"""When to average the weights, and evaluation with the average."""
+"""A trigger of averaged weights, and evaluation with the average (NT-ASGD)."""
 
 import functools
 import math
@@ -44,11 +44,6 @@ class AveragingTrigger(keras.callbacks.Callback):
         restore_best_weights: Whether `fit` ends with the weights of the best epoch, which are kept in memory. If not,
             it ends with the averages, if there are any. Defaults to `True`.
 
-    Raises:
-        ValueError: The optimizer is not an `Averaged`, `monitor` is not in the logs of an epoch with validation, or
-            an argument is out of range.
-        TypeError: An argument is of the wrong type.
-
     Example:
 
     >>> model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
@@ -83,8 +78,8 @@ class AveragingTrigger(keras.callbacks.Callback):
         self.restore_best_weights = _arguments.boolean("restore_best_weights", restore_best_weights)
         self._is_first = self._is_testing = False
 
-    # What survives a restart is in the notes of the optimizer: the numbers of the epochs, their values, and the weights
-    # of the best epoch.
+    # State that survives a restart is in the notes of the optimizer: the numbers of the epochs, their values, and the
+    # weights of the best epoch.
 
     @property
     def _optimizer(self):

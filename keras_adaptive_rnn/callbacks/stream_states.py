@@ -1,4 +1,4 @@
-"""What a stateful model needs in order to read a text in segments."""
+"""States of a stateful model that reads a text in segments."""
 
 import keras
 import numpy as np
@@ -25,11 +25,6 @@ class StreamStates(keras.callbacks.Callback):
         drop_state: Float in `[0, 1]`, the probability that a row of the batch starts a segment of training from the
             initial state, whatever it has carried on. Defaults to `0.0`.
         seed: Non-negative integer seed of the dropped states, or `None` (default) for a random one.
-
-    Raises:
-        ValueError: The model has no stateful layer; an argument is out of range; with `stream`, the learning rate is a
-            schedule, `steps_per_execution` is not 1, or a token is outside of the vocabulary of the model.
-        TypeError: An argument is of the wrong type.
 
     Example:
 
@@ -146,7 +141,7 @@ class StreamStates(keras.callbacks.Callback):
 
 
 def _vocabulary_size(layer):
-    """Returns how many tokens a layer knows; `None` if it reads none."""
+    """Returns the size of the vocabulary of a layer, or `None` if it reads no tokens."""
     if isinstance(layer, keras.layers.Embedding):
         return layer.input_dim
     return getattr(layer, "vocabulary_size", None)

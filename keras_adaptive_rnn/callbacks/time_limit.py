@@ -31,9 +31,6 @@ class TimeLimit(keras.callbacks.Callback):
         spent: Number of seconds that have been trained.
         steps: Number of steps that have been trained.
 
-    Raises:
-        ValueError: `seconds` is not positive, or the learning rate of the optimizer is a schedule.
-
     Example:
 
     >>> model = keras.Sequential([keras.layers.Dense(1)])
@@ -66,7 +63,7 @@ class TimeLimit(keras.callbacks.Callback):
         self._rate = float(ops.convert_to_numpy(self.model.optimizer.learning_rate))
 
     def resume(self, epoch: int) -> None:
-        """Sets `spent` and `steps` to what they were when `epoch` began, as far as `filepath` knows.
+        """Sets `spent` and `steps` to their values at the start of `epoch`, from `filepath`.
 
         `fit` calls it with its first epoch. The file holds two epochs, as a run that was killed may go on from a backup
         that is one epoch older.

@@ -1,12 +1,10 @@
 """Evaluation of recurrent language models: perplexity, Monte Carlo dropout, dynamic evaluation, and beam search."""
 
 from keras_adaptive_rnn._export import directory
-from keras_adaptive_rnn.evaluation.batch_size import with_batch_size
 from keras_adaptive_rnn.evaluation.beam import CopyPenalty, Hypothesis, beam_search
 from keras_adaptive_rnn.evaluation.dynamic import GradientStatistics, dynamic_evaluate, gradient_statistics
 from keras_adaptive_rnn.evaluation.perplexity import Evaluation, Perplexity
-from keras_adaptive_rnn.evaluation.static import evaluate
-from keras_adaptive_rnn.evaluation.temperature import tune_temperature
+from keras_adaptive_rnn.evaluation.static import evaluate, tune_temperature
 
 __all__ = [
     "CopyPenalty",
@@ -19,6 +17,5 @@ __all__ = [
     "evaluate",
     "gradient_statistics",
     "tune_temperature",
-    "with_batch_size",
 ]
 __dir__ = directory(__all__)

@@ -14,7 +14,7 @@ from keras_adaptive_rnn.evaluation.perplexity import Evaluation
 from keras_adaptive_rnn.evaluation.scores import SegmentScores
 from keras_adaptive_rnn.evaluation.states import OwnStates, vocabulary_size
 from keras_adaptive_rnn.evaluation.static import mixtures_of, with_temperature
-from keras_adaptive_rnn.evaluation.text import Text, check_steps
+from keras_adaptive_rnn.evaluation.text import Text
 
 REDUCTIONS = ("mean", "sum")
 
@@ -68,7 +68,7 @@ class _EvalModeModel(keras.Model):
     @contextlib.contextmanager
     def learning(self, optimizer, metrics=()):
         """A context in which the model takes steps of an optimizer."""
-        # Now, as in a graph the slots would be filled anew in each step.
+        # Outside of the graph, which would fill the slots anew in each step.
         optimizer.build(self.trainable_variables)
         self.compile(optimizer, metrics=list(metrics), auto_scale_loss=False)
         yield
@@ -92,12 +92,12 @@ class _EvalModeModel(keras.Model):
 
 
 class GradientStatistics(NamedTuple):
-    """How large the gradients of the segments of a text are, for each entry of each weight.
+    """The sizes of a model's gradients over the segments of a text.
 
     Attributes:
-        root_means: List of arrays, the root mean square over the segments, for each of `model.trainable_variables`.
+        root_means: List of arrays, the root mean square of each entry, for each of `model.trainable_variables`.
         steps: Integer, tokens of a segment.
-        reduction: `"mean"` or `"sum"`, what the loss of a segment was.
+        reduction: `"mean"` or `"sum"`, the loss of a segment.
     """
 
     root_means: list[np.ndarray]
@@ -122,58 +122,43 @@ def gradient_statistics(
     as they are. The numbers hold for these weights only.
 
     Args:
-        model: As in `keras_adaptive_rnn.evaluation.evaluate`.
         ids: Integers `[tokens]`, the training text.
-        steps: Positive integer, tokens of a segment. Defaults to `5`.
         batch_size: Positive integer, rows that the text is cut into. Defaults to `100`.
-        reduction: As in `keras_adaptive_rnn.evaluation.dynamic_evaluate`.
-        verbose: Whether to show progress. Defaults to `True`.
+        model, steps, reduction, verbose: As in `keras_adaptive_rnn.evaluation.dynamic_evaluate`.
 
     Returns: A `GradientStatistics(root_means, steps, reduction)`.
-
-    Raises:
-        ValueError: As in `keras_adaptive_rnn.evaluation.evaluate`, or the text is shorter than a segment.
-        TypeError: An argument is of the wrong type.
 
     Example:
 
     >>> rnn = keras_adaptive_rnn.LSTM(8, stateful=True, return_sequences=True)
-    >>> model = keras.Sequential(
-    ...     [keras.Input(batch_shape=(1, None)), keras.layers.Embedding(5, 8), rnn, keras.layers.Dense(5)]
-    ... )
-    >>> text = np.arange(300) % 5
+    >>> layers = [keras.Input(batch_shape=(1, None)), keras.layers.Embedding(5, 8), rnn, keras.layers.Dense(5)]
+    >>> model, text = keras.Sequential(layers), np.arange(300) % 5
     >>> statistics = keras_adaptive_rnn.evaluation.gradient_statistics(model, text, batch_size=4, verbose=False)
-    >>> losses = [
-    ...     keras_adaptive_rnn.evaluation.dynamic_evaluate(
-    ...         model, text, statistics, learning_rate=rate, verbose=False
-    ...     ).loss
-    ...     for rate in (1e-4, 1e-3)
-    ... ]
+    >>> evaluate = keras_adaptive_rnn.evaluation.dynamic_evaluate
+    >>> losses = [evaluate(model, text, statistics, learning_rate=rate, verbose=False).loss for rate in (1e-4, 1e-3)]
 
     Reference: Krause et al., Dynamic Evaluation of Neural Sequence Models (2018), section 4.
     """
-    return _gradient_statistics(model, ids, steps, batch_size, reduction, verbose, "ids", "batch_size")
+    text = Text(ids, _arguments.integer("batch_size", batch_size))
+    return _statistics(
+        model, text, _arguments.integer("steps", steps), reduction, _arguments.boolean("verbose", verbose)
+    )
 
 
-def _gradient_statistics(model, ids, steps, batch_size, reduction, verbose, *names):
-    """The same, with the names that the text and the number of its rows have as arguments."""
-    steps = check_steps(steps)
-    batch_size = _arguments.integer(names[1], batch_size)
+def _statistics(model, text, steps, reduction, verbose):
     _arguments.choice("reduction", reduction, REDUCTIONS)
-    shown = int(_arguments.boolean("verbose", verbose))
-    text = Text(ids, batch_size, names[0])
     if text.count < steps:
         raise ValueError(
-            f"Argument `{names[0]}` must have a segment of {steps} tokens, and the one after them, for each of "
-            f"{names[1]}={batch_size} rows. Received: {np.size(ids)} tokens"
+            f"Argument `{text.name}` must have a segment of {steps} tokens, and the one after them, for each of "
+            f"{text.batch_size} rows. Received: {text.size} tokens"
         )
-    states = OwnStates(model, batch_size)
-    text.check_vocabulary(vocabulary_size(model, states, batch_size, steps))
+    states = OwnStates(model, text.batch_size)
+    text.check_vocabulary(vocabulary_size(model, states, text.batch_size, steps))
     _check_trainable(model)
     squares = SquaredGradients()
     with states:
         # The authors' code leaves out a last segment of a single token.
-        count = _EvalModeModel(model, reduction).train_on_segments(text, steps, squares, shown, shortest=2)
+        count = _EvalModeModel(model, reduction).train_on_segments(text, steps, squares, int(verbose), shortest=2)
     return GradientStatistics(squares.root_means(count), steps, reduction)
 
 
@@ -227,13 +212,12 @@ def dynamic_evaluate(
       + \min\!\Big(1, \lambda \frac{RMS_g}{\overline{RMS_g}}\Big) (\theta_0 - \theta), \qquad
       RMS_g = \sqrt{\tfrac1n \sum_{i=1}^n g_i^2}$$
 
-    $g$ is the gradient of the segment's loss, $\theta_0$ are the weights that training has found, and $g_i$ the
-    gradients of the $n$ segments of the training text, at those weights, in batches of `statistics_batch_size` rows.
-    (In the paper, of single sequences; in the authors' code, as here, of batches.)
+    $g$ is the gradient of the segment's loss, $\theta_0$ are the trained weights, and $g_i$ the gradients of the $n$
+    segments of the training text, at those weights, in batches of `statistics_batch_size` rows. (In the paper, of
+    single sequences; in the authors' code, as here, of batches.)
 
-    With `samples`, an average over passes with dropout predicts each segment, as in
-    `keras_adaptive_rnn.evaluation.evaluate`. It and the temperature are for the predictions alone: in the steps,
-    dropout, added losses and regularizers are off, and the temperature is 1. Weights that are not trainable stay.
+    `samples` and `temperature` change the predictions alone: in the steps, dropout, added losses and regularizers are
+    off, and the temperature is 1. Weights that are not trainable stay.
 
     The defaults are the numbers of Krause et al.; those of Melis et al. are `learning_rate=1e-3, decay=0.02,
     epsilon=1e-5, normalize="entries", reduction="sum"`, with `steps` up to 20 for words. Both tune the first three on
@@ -242,38 +226,27 @@ def dynamic_evaluate(
     Args:
         model: As in `keras_adaptive_rnn.evaluation.evaluate`.
         ids: Integers `[tokens]`, the text to predict.
-        statistics: Integers `[tokens]`, the training text; or what
-            `keras_adaptive_rnn.evaluation.gradient_statistics` has returned for it, which is quicker if you call this
-            function several times.
+        statistics: Integers `[tokens]`, the training text; or its `keras_adaptive_rnn.evaluation.gradient_statistics`,
+            which is quicker for several calls.
         steps: Positive integer, tokens of a segment. Defaults to `5`.
-        statistics_batch_size: Positive integer, rows of the training text, if `statistics` is a text. Defaults to
-            `100`.
+        statistics_batch_size: Positive integer, rows of the training text. Defaults to `100`.
         learning_rate: Non-negative number $\eta$. Defaults to `5e-5`.
         decay: Non-negative number $\lambda$. Defaults to `2e-3`.
         epsilon: Positive number $\epsilon$. Defaults to `2e-5`.
-        normalize: What $\overline{RMS_g}$ is: `"tensors"` (default), the mean over the weight tensors of their means,
-            or `"entries"`, the mean over all their entries.
+        normalize: $\overline{RMS_g}$ is, with `"tensors"` (default), the mean over the weight tensors of their means,
+            and with `"entries"`, the mean over all their entries.
         reduction: Whether the loss of a segment is the `"mean"` (default) or the `"sum"` over its tokens.
-        restore: Whether the weights are as before at the end, bit for bit. `False` leaves them as they have become.
-            Defaults to `True`.
-        samples, average, dropout_scale, temperature, seed: As in `keras_adaptive_rnn.evaluation.evaluate`.
-        verbose: Whether to show progress. Defaults to `True`.
+        restore: Whether to restore the weights at the end, bit for bit. Defaults to `True`.
+        samples, average, dropout_scale, temperature, seed, verbose: As in `keras_adaptive_rnn.evaluation.evaluate`.
 
     Returns: An `Evaluation(loss, perplexity, bits, tokens, log_probs)`.
-
-    Raises:
-        ValueError: As in `keras_adaptive_rnn.evaluation.evaluate`; the training text is shorter than a segment; its
-            gradient is zero; or `statistics` are those of another model, other `steps` or another `reduction`.
-        TypeError: An argument is of the wrong type.
 
     Example:
 
     >>> keras.utils.set_random_seed(0)
     >>> rnn = keras_adaptive_rnn.LSTM(8, stateful=True, return_sequences=True)
-    >>> model = keras.Sequential(
-    ...     [keras.Input(batch_shape=(1, None)), keras.layers.Embedding(5, 8), rnn, keras.layers.Dense(5)]
-    ... )
-    >>> text = np.arange(300) % 5
+    >>> layers = [keras.Input(batch_shape=(1, None)), keras.layers.Embedding(5, 8), rnn, keras.layers.Dense(5)]
+    >>> model, text = keras.Sequential(layers), np.arange(300) % 5
     >>> adapted = keras_adaptive_rnn.evaluation.dynamic_evaluate(
     ...     model, text, statistics=text, statistics_batch_size=4, learning_rate=0.001, verbose=False
     ... )
@@ -282,7 +255,7 @@ def dynamic_evaluate(
 
     Reference: Krause et al., Dynamic Evaluation of Neural Sequence Models (2018), section 4, equations 5 to 8.
     """
-    steps = check_steps(steps)
+    steps = _arguments.integer("steps", steps)
     learning_rate = _arguments.number("learning_rate", learning_rate, minimum=0)
     decay = _arguments.number("decay", decay, minimum=0)
     epsilon = _arguments.number("epsilon", epsilon, positive=True)
@@ -297,8 +270,8 @@ def dynamic_evaluate(
     _check_trainable(model)
     noise = Noise(model, samples, average, dropout_scale, seed)
     if not isinstance(statistics, GradientStatistics):
-        names = "statistics", "statistics_batch_size"
-        statistics = _gradient_statistics(model, statistics, steps, statistics_batch_size, reduction, verbose, *names)
+        rows = _arguments.integer("statistics_batch_size", statistics_batch_size)
+        statistics = _statistics(model, Text(statistics, rows, "statistics"), steps, reduction, verbose)
     _check_statistics(statistics, model, steps, reduction)
 
     rates = [learning_rate / (array + epsilon) for array in statistics.root_means]

@@ -34,7 +34,7 @@ def rows_are_samples(parts):
 
     def is_per_row(layer):
         shape = getattr(layer, "noise_shape", None)
-        # Of layers of others nothing is known, unless they say it.
+        # Layers from elsewhere must declare it.
         known = type(layer).__module__.split(".")[0] in TRACEABLE_PACKAGES
         return not getattr(layer, "shares_noise", not known) and (shape is None or shape[0] != 1)
 
@@ -63,48 +63,43 @@ class Noise:
 
     @property
     def passes(self):
-        """How many passes are averaged."""
+        """The number of passes that are averaged."""
         return max(1, self.samples)
 
     @property
     def is_on(self):
         return self.samples > 0 and self.scale > 0
 
+    @contextlib.contextmanager
     def drawn(self):
-        """Returns the context of `sampling` with this scale and seed."""
-        return sampling(self.model, self.parts, self.scale, self.seed)
+        """A context in which the rates of the model are scaled and its noise is drawn from the seed.
 
-
-@contextlib.contextmanager
-def sampling(model, parts, scale, seed):
-    """A context in which the rates of a model are multiplied by `scale` and its noise is drawn from `seed`.
-
-    Batch normalization stays in inference mode, and the generators are as they were at the end.
-    """
-    layers = flatten_layers(model)
-    generators = [g for layer in layers for g in vars(layer).values() if isinstance(g, keras.random.SeedGenerator)]
-    before = [ops.convert_to_numpy(generator.state.value) for generator in generators]
-    random = np.random.default_rng(seed)
-    with contextlib.ExitStack() as stack:
-        for layer, name, value in parts:
-            if name in getattr(layer, "fixed_noise_rates", ()):
-                continue
-            if name != "stddev" and value * scale >= 1:
-                raise ValueError(
-                    f"Argument `dropout_scale` must leave every rate below 1. Received: dropout_scale={scale}, with "
-                    f"{name}={value} in layer '{layer.name}'"
-                )
-            stack.enter_context(replaced(layer, **{name: value * scale}))
-        for layer in layers:
-            if isinstance(layer, keras.layers.BatchNormalization):
-                stack.enter_context(replaced(layer, call=_without_training(layer.call)))
-        try:
-            for generator in generators:
-                generator.state.assign(np.array([random.integers(2**31), 0]))
-            yield
-        finally:
-            for generator, state in zip(generators, before, strict=True):
-                generator.state.assign(state)
+        Batch normalization stays in inference mode, and the generators are as they were at the end.
+        """
+        layers = flatten_layers(self.model)
+        generators = [g for layer in layers for g in vars(layer).values() if isinstance(g, keras.random.SeedGenerator)]
+        before = [ops.convert_to_numpy(generator.state.value) for generator in generators]
+        random = np.random.default_rng(self.seed)
+        with contextlib.ExitStack() as stack:
+            for layer, name, value in self.parts:
+                if name in getattr(layer, "fixed_noise_rates", ()):
+                    continue
+                if name != "stddev" and value * self.scale >= 1:
+                    raise ValueError(
+                        "Argument `dropout_scale` must leave every rate below 1. "
+                        f"Received: dropout_scale={self.scale}, with {name}={value} in layer '{layer.name}'"
+                    )
+                stack.enter_context(replaced(layer, **{name: value * self.scale}))
+            for layer in layers:
+                if isinstance(layer, keras.layers.BatchNormalization):
+                    stack.enter_context(replaced(layer, call=_without_training(layer.call)))
+            try:
+                for generator in generators:
+                    generator.state.assign(np.array([random.integers(2**31), 0]))
+                yield
+            finally:
+                for generator, state in zip(generators, before, strict=True):
+                    generator.state.assign(state)
 
 
 def _without_training(call):

@@ -15,13 +15,13 @@ from keras_adaptive_rnn._types import Tensor
 
 @dataclasses.dataclass(frozen=True)
 class Evaluation:
-    """How well a language model predicts a text.
+    """The predictions of a language model for a text.
 
     Attributes:
         loss: Number, the mean cross entropy of the tokens, in nats.
         perplexity: Number, `exp(loss)`.
         bits: Number, the loss in bits: `loss / log(2)`.
-        tokens: Integer, how many tokens were predicted.
+        tokens: Integer, number of tokens that were predicted.
         log_probs: Array `[batch_size, tokens of a row]`, the log-probability of each token that was predicted, in
             nats: with `n` tokens in a row, those of `ids[: batch_size * n].reshape(batch_size, n)[:, 1:]`. Not
             compared by `==`.
@@ -37,7 +37,7 @@ class Evaluation:
     def of(cls, log_probs):
         """Returns the `Evaluation` of tokens with these log-probabilities."""
         loss = -float(np.mean(log_probs, dtype="float64"))
-        # A model that is worse than any number can say has an infinite perplexity, not an error.
+        # An overflow is an infinite perplexity, not an error.
         perplexity = math.exp(loss) if loss < 700 else math.inf if loss == loss else math.nan
         return cls(loss, perplexity, loss / math.log(2), log_probs.size, log_probs)
 
@@ -63,9 +63,6 @@ class Perplexity(keras.metrics.Metric):
         sample_weight: Weights $w$, `[batch]` or `[batch, time]`. Defaults to ones.
 
     Returns: A scalar; 1 before the first token.
-
-    Raises:
-        TypeError: an argument is of the wrong type.
 
     Example:
 

@@ -7,41 +7,33 @@ from keras import ops
 from keras_adaptive_rnn.evaluation.noise import rows_are_samples
 from keras_adaptive_rnn.evaluation.states import OwnStates
 
-# How many numbers a batch of logits may have: 256 MiB.
+# The largest number of logits in a batch: 256 MiB.
 LOGITS = 2**26
 
 
 class Scores(keras.Model):
-    """The log-probabilities of the targets at each temperature, `[rows, samples, steps, temperatures]`."""
+    """Log-probabilities `[rows, samples, steps, ...]`: of the targets at each temperature, or of all classes."""
 
-    def __init__(self, model, temperatures, samples=1, noisy=False):
+    def __init__(self, model, temperatures=None, samples=1, noisy=False):
         super().__init__(name="scores")
         # Not `training`, a name that PyTorch's modules use.
         self.model, self.samples, self.noisy = model, samples, noisy
-        self.temperatures = tuple(temperatures)
+        self.temperatures = None if temperatures is None else tuple(temperatures)
         self.built = True
 
     def call(self, inputs, training=None):
-        logits = ops.cast(_logits(self.model, inputs["ids"], self.samples, self.noisy), "float32")
-        targets = ops.cast(inputs["targets"], "int32")[..., None]
-        targets = ops.tile(targets, (self.samples, 1, 1)) if self.samples > 1 else targets
-        hit = ops.take_along_axis(logits, targets, axis=-1)[..., 0]
-        columns = [t * hit - ops.logsumexp(t * logits if t != 1 else logits, axis=-1) for t in self.temperatures]
-        return _by_row(ops.stack(columns, axis=-1), self.samples)
-
-
-class _LogProbabilities(keras.Model):
-    """The log-probabilities of all classes, `[rows, samples, steps, classes]`."""
-
-    def __init__(self, model, samples=1, noisy=False):
-        super().__init__(name="log_probabilities")
-        # Not `training`, a name that PyTorch's modules use.
-        self.model, self.samples, self.noisy = model, samples, noisy
-        self.built = True
-
-    def call(self, ids, training=None):
-        logits = ops.cast(_logits(self.model, ids, self.samples, self.noisy), "float32")
-        return _by_row(ops.log_softmax(logits, axis=-1), self.samples)
+        ids, targets = (ops.tile(inputs[name], (self.samples, 1)) for name in ("ids", "targets"))
+        # An explicit `training` overrules that of `predict`.
+        logits = ops.cast(self.model(ids, training=self.noisy), "float32")
+        if self.temperatures is None:
+            values = ops.log_softmax(logits, axis=-1)
+        else:
+            hit = ops.take_along_axis(logits, ops.cast(targets, "int32")[..., None], axis=-1)[..., 0]
+            columns = [t * hit - ops.logsumexp(t * logits if t != 1 else logits, axis=-1) for t in self.temperatures]
+            values = ops.stack(columns, axis=-1)
+        # TensorFlow no longer knows the length once a segment is shorter.
+        values = ops.reshape(values, (self.samples, -1, *ops.shape(values)[1:]))
+        return ops.swapaxes(values, 0, 1)
 
 
 class LogPowerMean:
@@ -73,25 +65,6 @@ def renormalized(log_p, targets, temperatures):
     return np.stack([t * hit - np.logaddexp.reduce(t * log_p, axis=-1) for t in temperatures])
 
 
-def _logits(model, ids, samples, training):
-    # An explicit `training` overrules that of `predict`.
-    return model(ops.tile(ids, (samples, 1)) if samples > 1 else ids, training=training)
-
-
-def _by_row(values, samples):
-    """Turns `[samples * rows, ...]` into `[rows, samples, ...]`."""
-    # Once a segment is shorter, TensorFlow knows no length any more.
-    values = ops.reshape(values, (samples, -1, *ops.shape(values)[1:]))
-    return ops.swapaxes(values, 0, 1)
-
-
-def static(model, text, steps, temperatures, verbose):
-    """Returns log-probabilities `[temperatures, rows, tokens]` of the targets, without noise."""
-    with OwnStates(model, text.batch_size):
-        scores = Scores(model, temperatures)
-        return _passed(scores, text, steps, verbose)[0]
-
-
 def _passed(scores, text, steps, verbose):
     """Returns log-probabilities `[samples, temperatures, rows, tokens]` of one pass over the text."""
     # A last segment that is filled up needs no second compilation; nothing reads the states after it.
@@ -103,11 +76,12 @@ def _passed(scores, text, steps, verbose):
     return log_p.reshape(*log_p.shape[:3], -1)[..., : text.count].astype("float64")
 
 
-def sampled(model, text, steps, temperatures, noise, classes, verbose):
-    """Returns log-probabilities `[temperatures, rows, tokens]` of an average over passes, within `noise.drawn()`."""
-    if noise.average == "arithmetic":
-        return _mean_of_passes(model, text, steps, temperatures, noise, classes, verbose)
-    return _mean_of_segments(model, text, steps, temperatures, noise, classes, verbose)
+def log_probabilities(model, text, steps, temperatures, noise, classes, verbose):
+    """Returns the log-probabilities of the targets, `[temperatures, rows, tokens]`, averaged over the passes."""
+    is_mean = noise.average == "arithmetic" or not noise.samples
+    average = _mean_of_passes if is_mean else _mean_of_segments
+    with noise.drawn():
+        return average(model, text, steps, temperatures, noise, classes, verbose)
 
 
 def _at_once(noise, rows, steps, classes):
@@ -121,12 +95,13 @@ def _mean_of_passes(model, text, steps, temperatures, noise, classes, verbose):
     """Every pass carries states of its own through the whole text."""
     at_once = _at_once(noise, text.batch_size, steps, classes)
     scores, states = Scores(model, temperatures, at_once, noise.is_on), OwnStates(model, text.batch_size * at_once)
-    mean = LogPowerMean(1.0)
-    bar = keras.utils.Progbar(noise.passes, verbose=int(bool(verbose)), unit_name="sample")
+    mean, is_single = LogPowerMean(1.0), noise.passes == 1
+    bar = keras.utils.Progbar(noise.passes, verbose=int(verbose and not is_single), unit_name="sample")
     with states:
         for done in range(0, noise.passes, at_once):
             states.reset()
-            for log_p in _passed(scores, text, steps, verbose=0)[: noise.passes - done]:
+            log_probs = _passed(scores, text, steps, verbose=int(verbose and is_single))
+            for log_p in log_probs[: noise.passes - done]:
                 mean.add(log_p)
             bar.update(min(done + at_once, noise.passes))
     return mean.value()
@@ -135,15 +110,15 @@ def _mean_of_passes(model, text, steps, temperatures, noise, classes, verbose):
 def _mean_of_segments(model, text, steps, temperatures, noise, classes, verbose):
     """Every segment starts from the states of a pass without noise, and its distributions are averaged."""
     score = SegmentScores(model, text.batch_size, steps, temperatures, noise, classes)
-    plain, states = _LogProbabilities(model), OwnStates(model, text.batch_size)
+    plain, states = Scores(model), OwnStates(model, text.batch_size)
     ids, targets = text.segments(steps, pad=True)
     columns, count = [], len(ids) // text.batch_size
-    bar = keras.utils.Progbar(count, verbose=int(bool(verbose)), unit_name="segment")
+    bar = keras.utils.Progbar(count, verbose=int(verbose), unit_name="segment")
     for k in range(count):
         rows = slice(k * text.batch_size, (k + 1) * text.batch_size)
         columns.append(score(ids[rows], targets[rows], states))
         with states:
-            plain.predict_on_batch(ids[rows])
+            plain.predict_on_batch({"ids": ids[rows], "targets": targets[rows]})
         bar.update(k + 1)
     return np.concatenate(columns, axis=-1)[..., : text.count]
 
@@ -159,13 +134,10 @@ class SegmentScores:
         self._noise, self._temperatures = noise, temperatures
         self._at_once = _at_once(noise, rows, steps, classes)
         self._states = OwnStates(model, rows * self._at_once)
-        arguments = self._at_once, noise.is_on
-        if noise.average == "arithmetic":
-            self._model = Scores(model, temperatures, *arguments)
-            # One set of variables for all, as TensorFlow compiles them into the function.
-            self._carried = [self._states.values()] * -(-noise.passes // self._at_once)
-        else:
-            self._model, self._carried = _LogProbabilities(model, *arguments), None
+        carries = noise.average == "arithmetic"
+        self._model = Scores(model, temperatures if carries else None, self._at_once, noise.is_on)
+        # One set of variables for all, as TensorFlow compiles them into the function.
+        self._carried = [self._states.values()] * -(-noise.passes // self._at_once) if carries else None
 
     def __call__(self, ids, targets, plain_states):
         """Returns log-probabilities `[temperatures, rows, steps]` of the targets.
@@ -177,11 +149,10 @@ class SegmentScores:
         """
         samples, average = self._noise.passes, self._noise.average
         mean = LogPowerMean({"arithmetic": 1.0, "geometric": 0.0}.get(average, average))
-        inputs = ids if self._carried is None else {"ids": ids, "targets": targets}
         for group, done in enumerate(range(0, samples, self._at_once)):
             with self._states:
                 self._states.start_from(plain_states.values() if self._carried is None else self._carried[group])
-                batch = np.asarray(self._model.predict_on_batch(inputs), "float64")
+                batch = np.asarray(self._model.predict_on_batch({"ids": ids, "targets": targets}), "float64")
                 if self._carried is not None:
                     self._carried[group] = self._states.values()
             for log_p in batch.swapaxes(0, 1)[: samples - done]:

@@ -1,4 +1,4 @@
-"""What every evaluation needs of a model: states of its own, and its vocabulary."""
+"""Checks of the model to evaluate, its vocabulary, and states of its own."""
 
 import contextlib
 

@@ -1,4 +1,7 @@
-"""The perplexity of a text, with the weights as they are: once, or averaged over samples of the dropout."""
+"""The perplexity of a text, with the weights as they are: once, or averaged over samples of the dropout.
+
+Also the temperature at which a model predicts a text best.
+"""
 
 import contextlib
 from typing import Any
@@ -12,7 +15,7 @@ from keras_adaptive_rnn.evaluation import scores
 from keras_adaptive_rnn.evaluation.noise import Noise
 from keras_adaptive_rnn.evaluation.perplexity import Evaluation
 from keras_adaptive_rnn.evaluation.states import OwnStates, vocabulary_size
-from keras_adaptive_rnn.evaluation.text import Text, check_steps
+from keras_adaptive_rnn.evaluation.text import Text
 from keras_adaptive_rnn.layers.mixture_of_softmaxes import MixtureOfSoftmaxes
 
 
@@ -31,9 +34,9 @@ def evaluate(
 ) -> Evaluation:
     r"""Returns the perplexity of a recurrent language model on a text, also with Monte Carlo dropout.
 
-    The text is cut into `batch_size` rows of equal length, and these into segments of `steps` tokens. States are zero
-    (or the cell's own initial state) at the start of a row, and carried from segment to segment, so the result does not
-    depend on `steps`. Every token but the first of a row is predicted, and all count the same:
+    The text is cut into `batch_size` rows of equal length, and these into segments of `steps` tokens. States are
+    initial at the start of a row, and carried from segment to segment, so the result does not depend on `steps`. Every
+    token but the first of a row is predicted, and all count the same:
 
     $$\text{loss} = -\frac1N \sum_n \log p_n, \qquad p_n = \mathrm{softmax}(t z_n)_{y_n}$$
 
@@ -50,11 +53,9 @@ def evaluate(
 
     All noise of the layers is on: dropout of every kind and Gaussian noise, both scaled, and at their own rates zoneout
     and stochastic depth, whose expectation depends on the rate. Batch normalization is in inference mode, and cells
-    that decide how much to compute decide as in training. With `dropout_scale=0`, all noise is off. Where each row of a
-    batch draws a mask of its own, many samples run as the rows of one batch; weight dropout and word dropout have one
-    mask a batch, and run sample by sample.
+    that decide how much to compute decide as in training. With `dropout_scale=0`, all noise is off.
 
-    The states, weights and noise generators of the model are as they were before. While it runs, do not call the model
+    The states, weights and noise generators of the model are restored at the end. While it runs, do not call the model
     in another thread.
 
     Args:
@@ -74,18 +75,11 @@ def evaluate(
 
     Returns: An `Evaluation(loss, perplexity, bits, tokens, log_probs)`, the last one token by token.
 
-    Raises:
-        ValueError: ids outside of the vocabulary, too short a text, a model without a stateful layer, without dropout
-            although there are `samples`, or whose outputs are probabilities, or an argument out of its range.
-        TypeError: an argument is of the wrong type.
-
     Example:
 
     >>> rnn = keras_adaptive_rnn.LSTM(8, stateful=True, return_sequences=True, dropout=0.3)
-    >>> model = keras.Sequential(
-    ...     [keras.Input(batch_shape=(4, None)), keras.layers.Embedding(5, 8), rnn, keras.layers.Dense(5)]
-    ... )
-    >>> text = np.arange(200) % 5
+    >>> layers = [keras.Input(batch_shape=(4, None)), keras.layers.Embedding(5, 8), rnn, keras.layers.Dense(5)]
+    >>> model, text = keras.Sequential(layers), np.arange(200) % 5
     >>> keras_adaptive_rnn.evaluation.evaluate(model, text, verbose=False).tokens
     199
     >>> sampled = keras_adaptive_rnn.evaluation.evaluate(model, text, samples=3, verbose=False)
@@ -101,6 +95,83 @@ def evaluate(
     return Evaluation.of(log_p[0])
 
 
+def tune_temperature(
+    model: keras.Model,
+    ids: Any,
+    low: float = 0.8,
+    high: float = 1.06,
+    step: float = 0.02,
+    tokens: int | None = 50_000,
+    *,
+    patience: int | None = None,
+    batch_size: int = 1,
+    steps: int = 70,
+    samples: int = 0,
+    average: str | float = "arithmetic",
+    dropout_scale: float = 1.0,
+    seed: int | None = None,
+    verbose: bool = True,
+) -> tuple[float, dict[float, float]]:
+    """Returns the number by which to multiply the logits, and the loss at each number that was tried.
+
+    It tries `high`, `high - step`, ... down to `low` on the start of a validation text, all in one pass. Then call
+    `evaluate(model, test, temperature=temperature)`, with the same method of evaluation.
+
+    Args:
+        low: Positive number, the lowest one tried. Defaults to `0.8`.
+        high: Number of at least `low`, the highest. Defaults to `1.06`.
+        step: Positive number. Defaults to `0.02`.
+        tokens: Positive integer, how much of the text to use, to whole segments; `None` for all. Defaults to `50_000`.
+        patience: Positive integer: stop after so many numbers in a row that are no better than the best before them,
+            as the authors' code does with 2. `None` (default) tries all.
+        model, ids, batch_size, steps, samples, average, dropout_scale, seed, verbose: As in
+            `keras_adaptive_rnn.evaluation.evaluate`.
+
+    Returns: `(temperature, curve)`: a number, and a dict of losses (nats a token) by number, in the order of trial.
+
+    Example:
+
+    >>> rnn = keras_adaptive_rnn.LSTM(8, stateful=True, return_sequences=True)
+    >>> layers = [keras.Input(batch_shape=(1, None)), keras.layers.Embedding(5, 8), rnn, keras.layers.Dense(5)]
+    >>> temperature, curve = keras_adaptive_rnn.evaluation.tune_temperature(
+    ...     keras.Sequential(layers), np.arange(100) % 5, low=0.9, step=0.05, verbose=False
+    ... )
+    >>> list(curve), temperature in curve
+    ([1.06, 1.01, 0.96, 0.91], True)
+
+    Reference: Melis, Kocisky and Blunsom, Mogrifier LSTM (2020), and the search in the authors' code.
+    """
+    tokens = _arguments.integer("tokens", tokens, optional=True)
+    patience = _arguments.integer("patience", patience, optional=True)
+    temperatures = _grid(low, high, step)
+    log_p = log_probabilities(
+        model, ids, batch_size, steps, samples, average, dropout_scale, temperatures, tokens, seed, verbose
+    )
+    return search(temperatures, (-np.mean(log_p, axis=(1, 2))).tolist(), patience)
+
+
+def _grid(low, high, step):
+    low, step = _arguments.number("low", low, positive=True), _arguments.number("step", step, positive=True)
+    high = _arguments.number("high", high, minimum=low)
+    # Half a step of tolerance would let it fall below `low`; a rounding error must not cost the last number.
+    count = int(np.floor((high - low) / step + 1e-6)) + 1
+    return [round(high - k * step, 10) for k in range(count)]
+
+
+def search(temperatures, losses, patience=None):
+    """Returns the best temperature, and the losses by temperature up to where the search stops."""
+    curve, best, since = {}, None, 0
+    for temperature, loss in zip(temperatures, losses, strict=True):
+        curve[temperature] = loss
+        if best is None or loss < curve[best]:
+            best, since = temperature, 0
+        else:
+            since += 1
+        if patience is not None and since >= patience:
+            break
+    return best, curve
+
+
 def log_probabilities(
     model, ids, batch_size, steps, samples, average, dropout_scale, temperatures, tokens, seed, verbose
 ):
@@ -110,7 +181,7 @@ def log_probabilities(
         temperatures: List of numbers.
         tokens: Number of tokens, all rows together, that are used of the text; `None` for all.
     """
-    batch_size, steps = _arguments.integer("batch_size", batch_size), check_steps(steps)
+    batch_size, steps = _arguments.integer("batch_size", batch_size), _arguments.integer("steps", steps)
     temperatures = [_arguments.number("temperature", t, positive=True) for t in temperatures]
     _arguments.boolean("verbose", verbose)
     text = Text(ids, batch_size)
@@ -122,26 +193,16 @@ def log_probabilities(
     text.check_vocabulary(classes)
     noise = Noise(model, samples, average, dropout_scale, seed)
 
-    def passes(temperatures):
-        if not noise.samples:
-            return scores.static(model, text, steps, temperatures, int(verbose))
-        with noise.drawn():
-            return scores.sampled(model, text, steps, temperatures, noise, classes, verbose)
-
+    arguments = noise, classes, verbose
     mixtures = mixtures_of(model)
     if not mixtures or temperatures == [1.0]:
-        return passes(temperatures)
+        return scores.log_probabilities(model, text, steps, temperatures, *arguments)
     # The temperature acts inside each softmax of a mixture, so each needs a pass of its own.
     columns = []
     for t in temperatures:
         with with_temperature(mixtures, t):
-            columns.append(passes([1.0]))
+            columns.append(scores.log_probabilities(model, text, steps, [1.0], *arguments))
     return np.concatenate(columns)
-
-
-def mean_losses(log_p):
-    """Returns the mean loss at each temperature, an array."""
-    return -np.mean(log_p, axis=(1, 2))
 
 
 def mixtures_of(model):

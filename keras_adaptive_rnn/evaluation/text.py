@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn.models.arrays import as_array
 
 
@@ -26,7 +25,7 @@ class Text:
                 f"Received: {len(array)} tokens"
             )
         rows = array[: length * batch_size].reshape(batch_size, length)
-        self.name, self.low, self.high = name, int(rows.min()), int(rows.max())
+        self.name, self.size, self.low, self.high = name, len(array), int(rows.min()), int(rows.max())
         rows = rows.astype("int32", copy=False)
         self.inputs, self.targets = rows[:, :-1], rows[:, 1:]
 
@@ -74,7 +73,3 @@ class Text:
         """Returns inputs and targets of the last, shorter segment; of no steps if there is none."""
         start = self.count - self.count % steps
         return self.inputs[:, start:], self.targets[:, start:]
-
-
-def check_steps(steps):
-    return _arguments.integer("steps", steps)

@@ -26,7 +26,7 @@ def main(argv=None):
         check(args)
         if args.command == "train":
             args.set = options(args.set)
-        # Imported here: KerasHub takes seconds, and what is wrong with the options needs none of it.
+        # Imported here, as KerasHub takes seconds: wrong options are reported before that.
         from keras_adaptive_rnn.hub import command_line
 
         getattr(command_line, args.command)(args)

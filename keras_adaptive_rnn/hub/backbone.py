@@ -26,15 +26,14 @@ class RecurrentBackbone(ReadsItsOwnFiles, keras_hub.models.Backbone):
 
     $$x^0_t = E_{w_t}, \qquad x^l_t = \mathrm{RNN}_l(x^{l-1})_t, \qquad \text{output}_t = x^L_t$$
 
-    Padding changes no state, so that neither its side nor its length changes what is read.
+    Padding changes no state: neither its side nor its length matters.
 
     Args:
         vocabulary_size: Positive integer, number of tokens.
         embedding_dim: Positive integer, size of the embedding of a token.
         cells: List of recurrent cells, one a layer, the lowest first: of this package, of Keras, or of the user.
-        tie_weights: Whether a language model computes its logits with the matrix of the embedding, $x^L_t E^\top + b$,
-            where $x^L_t$ may be larger than the embedding: see `keras_adaptive_rnn.hub.RecurrentCausalLM`. Defaults to
-            `True`; otherwise, a layer of its own computes them.
+        tie_weights: Whether a language model computes its logits with the matrix of the embedding (default), as in
+            `keras_adaptive_rnn.hub.RecurrentCausalLM`, or with a layer of its own.
         embedding_dropout: Number in [0, 1), the rate at which units of the embedding are dropped, the same ones in all
             steps of a sequence. Defaults to `0.0`.
         output_dropout: Number in [0, 1), the same for the outputs of the last cell, and again, with a mask of its own,
@@ -42,8 +41,7 @@ class RecurrentBackbone(ReadsItsOwnFiles, keras_hub.models.Backbone):
             layers, cells have a `dropout` of their own.
         logit_soft_cap: Positive number $c$: logits $z$ of a language model become $c \tanh(z / c)$. Defaults to `None`.
         recompute, schedule: As in `keras_adaptive_rnn.layers.RNN`.
-        word_dropout: Number in [0, 1), the rate at which words are dropped, as in
-            `keras_adaptive_rnn.layers.TiedEmbedding`. Defaults to `0.0`.
+        word_dropout: Number in [0, 1), as in `keras_adaptive_rnn.layers.TiedEmbedding`. Defaults to `0.0`.
         activation_regularization, temporal_regularization: Non-negative numbers, $\alpha$ and $\beta$ of
             `keras_adaptive_rnn.layers.ActivationRegularization` on the outputs of the last cell. Default to `0.0`; in
             AWD-LSTM they are 2 and 1.
@@ -51,8 +49,7 @@ class RecurrentBackbone(ReadsItsOwnFiles, keras_hub.models.Backbone):
             deviation 0.5: from the small numbers that Keras starts with, tied weights hardly learn to read characters
             in the first thousand steps. AWD-LSTM has `keras.initializers.RandomUniform(-0.1, 0.1)`.
         reset_token_id: Id of the token with which documents begin in a text of many, or `None` (default): before each
-            such token, all layers start again from their initial states, so that no document is read with what is left
-            of the one before it. Not with `bidirectional`.
+            such token, all layers start again from their initial states. Not with `bidirectional`.
         bidirectional: Whether every layer reads in both directions, in a `keras.layers.Bidirectional`. This is for
             classifiers; a language model must not read ahead. Defaults to `False`.
         dtype: Dtype policy of all layers and cells, as a string or a `keras.DTypePolicy`. `None` (default) means that
@@ -66,14 +63,10 @@ class RecurrentBackbone(ReadsItsOwnFiles, keras_hub.models.Backbone):
     Returns: Hidden states `[batch, time, size]`, `size` being the output size of the last cell, doubled if
         `bidirectional`. At padding they repeat the last hidden state.
 
-    Raises:
-        ValueError: An argument is out of range, or `cells` holds something else than cells, or a cell twice.
-
     Example:
 
     >>> from keras_adaptive_rnn import hub
-    >>> cells = [keras_adaptive_rnn.MogrifierCell(8) for _ in range(2)]
-    >>> backbone = hub.RecurrentBackbone(100, 8, cells)
+    >>> backbone = hub.RecurrentBackbone(100, 8, [keras_adaptive_rnn.MogrifierCell(8) for _ in range(2)])
     >>> tokens = {"token_ids": np.ones((2, 5), "int32"), "padding_mask": np.ones((2, 5), "int32")}
     >>> tuple(backbone(tokens).shape)
     (2, 5, 8)
@@ -246,7 +239,7 @@ class RecurrentBackbone(ReadsItsOwnFiles, keras_hub.models.Backbone):
             )
 
     def enable_lora(self, rank: int, target_layer_names: list[str] | None = None) -> None:
-        """Raises: the matrices of recurrent cells have no low-rank adapters. Train all weights, or freeze some layers.
+        """Raises `NotImplementedError`, as the matrices of recurrent cells have no low-rank adapters.
 
         KerasHub's own method would freeze every weight, find no layer of attention, and train nothing.
         """

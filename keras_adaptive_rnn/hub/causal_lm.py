@@ -30,9 +30,9 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
     computes the logits.
 
     It trains on separate texts with `fit`, and on one long text, whose states are carried from segment to segment, with
-    `fit_streams`: the same weights, in either order. `generate` writes with any sampler of KerasHub but the speculative
-    one. The model keeps its memory in the states of its cells, so that a token costs the same after ten thousand tokens
-    as after one, and `read` takes in a text of any length.
+    `fit_streams`. `generate` writes with any sampler of KerasHub but the speculative one. The model keeps its memory in
+    the states of its cells, so that a token costs the same after ten thousand tokens as after one, and `read` takes in
+    a text of any length.
 
     `save_to_preset` writes a folder that `keras_hub.models.CausalLM.from_preset` loads on every backend, provided that
     `keras_adaptive_rnn.hub` has been imported.
@@ -50,10 +50,6 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
         inputs: Dict of `"token_ids"` and `"padding_mask"`, as in `keras_adaptive_rnn.hub.RecurrentBackbone`.
 
     Returns: Logits `[batch, time, vocabulary_size]`.
-
-    Raises:
-        ValueError: The backbone is bidirectional, or has fewer tokens than the tokenizer; with tied weights and one
-            softmax, the last cell's output is smaller than the embedding.
 
     Example:
 
@@ -128,17 +124,14 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
     def from_preset(cls, preset: str | os.PathLike, load_weights: bool = True, **kwargs) -> Any:
         """Loads a language model.
 
-        `"mogrifier_python_reference"` comes with this package: two Mogrifiers of 200 units, which have read the
-        characters of Python's language reference.
+        `"mogrifier_python_reference"` comes with this package: two Mogrifiers of 200 units, trained on the characters
+        of Python's language reference.
 
         Args:
             preset: That name; the folder that `save_to_preset` has written; or a handle on Hugging Face
                 (`"hf://user/name"`) or Kaggle (`"kaggle://user/model/keras/variation"`).
             load_weights: Whether to load the weights, too. Defaults to `True`.
             **kwargs: As in `keras_hub.models.Task.from_preset`, such as `dtype="mixed_bfloat16"`.
-
-        Raises:
-            ValueError: There is no such preset, or it is of another kind of model.
 
         Example:
 
@@ -172,18 +165,15 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
         sampler: Any = "top_k",
         **kwargs,
     ) -> None:
-        """Configures training and generation.
+        """Configures training and generation, as `keras.Model.compile` does.
 
         Args:
-            optimizer: As in `keras.Model.compile`. `"auto"` (default) means `Adam(2e-3, global_clipnorm=1.0)`.
-            loss: As in `keras.Model.compile`. `"auto"` (default) means the cross-entropy of the next token.
-            weighted_metrics: As in `keras.Model.compile`. `"auto"` (default) means the perplexity.
+            optimizer: `"auto"` (default) means `Adam(2e-3, global_clipnorm=1.0)`.
+            loss: `"auto"` (default) means the cross-entropy of the next token.
+            weighted_metrics: `"auto"` (default) means the perplexity.
             sampler: Name of a sampler of KerasHub (`"greedy"`, `"top_k"`, `"top_p"`, `"random"`, `"beam"` or
-                `"contrastive"`), or a `keras_hub.samplers.Sampler`. Defaults to `"top_k"`.
+                `"contrastive"`), or a `keras_hub.samplers.Sampler` that is not speculative. Defaults to `"top_k"`.
             **kwargs: As in `keras.Model.compile`.
-
-        Raises:
-            ValueError: `sampler` is speculative, which needs a cache that forgets, or returns all beams.
         """
         if optimizer == "auto":
             optimizer = keras.optimizers.Adam(2e-3, global_clipnorm=1.0)
@@ -216,18 +206,15 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
     def read(self, inputs: Any, states: dict | None = None) -> dict:
         """Reads texts of any length, and returns the states from which `generate` and `read` go on.
 
-        Memory does not grow with the length of a text: it is read in pieces.
+        A text is read in pieces, so memory does not grow with its length.
 
         Args:
             inputs: A string or a list of strings; or token ids, a list of lists or a dict of `"token_ids"` and
-                `"padding_mask"`.
-            states: What an earlier call has returned for texts that these ones continue. Defaults to `None`.
+                `"padding_mask"`. An empty text needs `states`.
+            states: The result of an earlier call for texts that these ones continue. Defaults to `None`.
 
         Returns: A dict of `"cache"`, the states before the last token, a list of lists of tensors `[batch, size]`, and
             `"token_ids"`, the last tokens, `[batch, 1]`.
-
-        Raises:
-            ValueError: A text is empty, and there are no `states`; or the batch sizes differ.
 
         Example:
 
@@ -253,7 +240,7 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
     def streaming_model(self, batch_size: int) -> keras.Model:
         """Returns a plain `keras.Model` with the same weights, which carries states from batch to batch.
 
-        It is what `fit_streams` trains, for training loops of your own.
+        It is the model that `fit_streams` trains, for training loops of your own.
 
         Args:
             batch_size: Positive integer, number of texts that are read in parallel.
@@ -284,17 +271,13 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
                 `keras.utils.PyDataset` of batches `x, y` `[batch_size, time]` in which each row goes on where it ended.
             batch_size: Positive integer. Defaults to `32`.
             steps: Positive integer, tokens of a segment. Defaults to `64`.
-            epochs: Positive integer. Defaults to `1`.
             validation: The same as `text`, to be evaluated after every epoch. Defaults to `None`.
             callbacks: List of callbacks, whose `model` is a `streaming_model`. A
-                `keras_adaptive_rnn.callbacks.StreamStates` among them takes the place of the one that is there by
-                itself, which scales the learning rate by the lengths of a `TokenStream`. Defaults to `None`.
-            **kwargs: As in `keras.Model.fit`.
+                `keras_adaptive_rnn.callbacks.StreamStates` among them replaces the default one, which scales the
+                learning rate by the lengths of a `TokenStream`. Defaults to `None`.
+            epochs, **kwargs: As in `keras.Model.fit`.
 
         Returns: A `keras.callbacks.History` with the loss, the perplexity and, for characters, bits per character.
-
-        Raises:
-            ValueError: The text is shorter than one batch, not of integers, or has tokens outside of the vocabulary.
         """
         return streams.fit_streams(self, text, batch_size, steps, epochs, validation, callbacks, **kwargs)
 
@@ -306,15 +289,10 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
         Args:
             text: A string, or token ids, an integer array `[tokens]`.
             batch_size: Positive integer, number of parts that are read in parallel. Defaults to `1`.
-            steps: Positive integer, tokens of a segment. The result does not depend on it, unless there are `samples`,
-                whose masks hold for a segment. Defaults to `256`.
-            **kwargs: As in `keras_adaptive_rnn.evaluation.evaluate`: `samples` for Monte Carlo dropout, `temperature`,
-                ...
+            steps: Positive integer, tokens of a segment. Defaults to `256`.
+            **kwargs: As in `keras_adaptive_rnn.evaluation.evaluate`, such as `samples` and `temperature`.
 
-        Returns: A `keras_adaptive_rnn.evaluation.Evaluation`: `loss`, `perplexity`, `bits`, `tokens` and `log_probs`.
-
-        Raises:
-            ValueError: As in `keras_adaptive_rnn.evaluation.evaluate`.
+        Returns: A `keras_adaptive_rnn.evaluation.Evaluation`.
         """
         return streams.evaluate_streams(self, text, batch_size, steps=steps, **kwargs)
 
@@ -328,11 +306,8 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
         Args:
             preset_dir: Path of the folder.
             max_shard_size: As in `keras_hub.models.Task.save_to_preset`.
-            card: Dict of what the model card should say beside what the model knows: `"data"`, `"license"`,
-                `"perplexity"` and `"training"`, each a string or a number. Defaults to `None`: nothing.
-
-        Raises:
-            ValueError: `card` has other keys.
+            card: Dict of further lines of the model card: `"data"`, `"license"`, `"perplexity"` and `"training"`, each
+                a string or a number. Defaults to `None`: no such lines.
         """
         presets.check_card(card)
         super().save_to_preset(str(preset_dir), max_shard_size)
@@ -375,16 +350,12 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
                 the preprocessor, and for a dict of token ids its length.
             stop_token_ids: Tokens at which a row ends, a list of integers; `"auto"` (default) means the end token of
                 the tokenizer, if it has one; `None` means no such token.
-            strip_prompt: Whether to return only what is new. Defaults to `False`.
-            states: What `read`, or an earlier `generate`, has returned for the texts that the prompts continue: nothing
-                is read twice. Defaults to `None`.
+            strip_prompt: Whether to return only the new tokens. Defaults to `False`.
+            states: The states that `read`, or an earlier `generate`, has returned for the texts that the prompts
+                continue: nothing is read twice. Defaults to `None`.
             return_states: Whether to return `outputs, states`. Defaults to `False`.
 
         Returns: A string, or a list of strings; for token ids, a dict of arrays `"token_ids"` and `"padding_mask"`.
-
-        Raises:
-            ValueError: A prompt is empty, or as long as `max_length`; there is no length to write to; or the batch
-                sizes of prompts and `states` differ.
         """
         generate = self.make_generate_function()
         prompts = generation.prompts_of(self, inputs, states)
@@ -406,15 +377,13 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
         stop_token_ids: Any = "auto",
         states: dict | None = None,
     ) -> Iterator[str]:
-        """Yields what the model writes after one prompt, piece by piece, as it comes.
+        """Yields the text after one prompt piece by piece, as it is written.
+
+        The sampler must choose one token after another: beam and contrastive search may change earlier ones.
 
         Args:
             prompt, max_length, stop_token_ids, states: As in `generate`; `max_length=float("inf")` goes on until there
                 is a stop token. The pieces do not repeat the prompt.
-
-        Raises:
-            ValueError: As in `generate`; the model has no preprocessor; or its sampler weighs whole texts (beam and
-                contrastive search), so that nothing is final before the end.
 
         Example:
 

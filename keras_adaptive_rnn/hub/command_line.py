@@ -1,4 +1,4 @@
-"""What the commands of `python -m keras_adaptive_rnn.hub` do."""
+"""The commands of `python -m keras_adaptive_rnn.hub`."""
 
 import itertools
 import json
@@ -188,7 +188,7 @@ def train_alone(args):
 
 
 class Progress(keras.callbacks.Callback):
-    """Prints a line for each round; in a terminal, also what happens within it."""
+    """Prints a line for each round and, in a terminal, the progress within it."""
 
     def __init__(self, limit, tokenizer):
         super().__init__()
@@ -205,8 +205,8 @@ class Progress(keras.callbacks.Callback):
         end = "\r\x1b[K" if sys.stdout.isatty() else ""
         parts = [("training", logs["perplexity"])]
         parts += [("validation", logs["val_perplexity"])] if "val_perplexity" in logs else []
-        told = ", ".join(f"{name} perplexity {x:.2f} ({math.log2(x):.3f} bits per {self.unit})" for name, x in parts)
-        print(f"{end}round {epoch + 1}, {self._time()}: {told}", flush=True)
+        scores = ", ".join(f"{name} perplexity {x:.2f} ({math.log2(x):.3f} bits per {self.unit})" for name, x in parts)
+        print(f"{end}round {epoch + 1}, {self._time()}: {scores}", flush=True)
 
     def _time(self):
         return f"{self.limit.steps:,} steps, {self.limit.spent / 60:.1f} of {self.limit.seconds / 60:.3g} minutes"
@@ -227,7 +227,7 @@ def document_token_id(args, tokenizer):
 
 
 def unit_of(tokenizer):
-    """Returns what a token is called."""
+    """Returns the name of a unit of text: character, word or token."""
     return getattr(tokenizer, "split", "token")
 
 
@@ -274,7 +274,7 @@ def begin(work, args, source=None):
 
 
 def check_same_model(args, preset):
-    """Raises if options say another model than that of a preset, which is trained on."""
+    """Raises if options contradict the model of a preset whose training is resumed."""
     path = preset / "training.json"
     before = presets.read_json(path) if path.exists() else {}
     default = parse(["train", "", "--preset", ""])
@@ -293,7 +293,7 @@ def check_same_vocabulary(text, tokenizer, preset, lm):
 
 
 def finish(args, lm, history, scores, limit, work):
-    """Saves the model, its curves and its card, and shows what it has learnt."""
+    """Saves the model, its curves and its card, and prints its scores and a sample."""
     preset, unit = pathlib.Path(args.preset), unit_of(lm.preprocessor.tokenizer)
     prefix = "val_" if "val_perplexity" in scores else ""
     perplexity = scores[f"{prefix}perplexity"]
@@ -319,19 +319,18 @@ def finish(args, lm, history, scores, limit, work):
         plot(history, new / "curves.png")
     write_whole(new / "log.csv", as_csv(history))
     write_whole(new / "training.json", json.dumps(settings))
-    # From here on, what is left to do is to put the folder in its place.
+    # All that is left is to put the folder in its place.
     write_whole(work / "finished", "")
     settle(preset, work)
-    table = Table("model", *(["validation perplexity"] if prefix else ["perplexity"]), title=args.preset)
     cells = [layer.cell for layer in lm.backbone.recurrent_layers]
-    table.add_column(f"bits per {unit}")
-    row = [f"{len(cells)} x {type(cells[-1]).__name__} {cells[-1].output_size}", f"{perplexity:.2f}"]
-    row.append(f"{math.log2(perplexity):.3f}")
-    for name, value in (("weights", f"{lm.count_params():,}"), ("steps", f"{limit.steps:,}")):
-        table.add_column(name, justify="right")
-        row.append(value)
-    table.add_row(*row)
-    Console().print(table)
+    columns = {
+        "model": f"{len(cells)} x {type(cells[-1]).__name__} {cells[-1].output_size}",
+        "validation perplexity" if prefix else "perplexity": f"{perplexity:.2f}",
+        f"bits per {unit}": f"{math.log2(perplexity):.3f}",
+        "weights": f"{lm.count_params():,}",
+        "steps": f"{limit.steps:,}",
+    }
+    print_table(args.preset, columns)
     print(sample(lm))
     print(f"The model and its curves are in {args.preset}. Go on: python -m keras_adaptive_rnn.hub write {args.preset}")
 
@@ -359,7 +358,7 @@ def settle(preset, work):
 
 
 def sample(lm, tokens=300):
-    """Returns what a model writes, or why it is not shown."""
+    """Returns a sample of a model's writing, or a hint if it is too poor to show."""
     text = "".join(itertools.islice(lm.stream(first_prompt(lm), math.inf, None), tokens))
     is_of_words = getattr(lm.preprocessor.tokenizer, "split", None) == "word"
     if len(set(text.split() if is_of_words else "".join(text.split()))) < 3:
@@ -388,7 +387,7 @@ def plot(rows, path):
 
 
 def first_prompt(lm):
-    """Returns what a text may begin with."""
+    """Returns a prompt from which a model can begin a text."""
     tokenizer = lm.preprocessor.tokenizer
     if getattr(tokenizer, "start_token_id", None) is not None:
         return ""
@@ -397,16 +396,16 @@ def first_prompt(lm):
 
 
 def write(args):
-    """Prints text as it comes."""
+    """Prints a text as the model writes it."""
     lm = RecurrentCausalLM.from_preset(args.preset)
-    samplers, shared = keras_hub.samplers, {"temperature": args.temperature, "seed": args.seed}
-    sampler = {
-        "greedy": samplers.GreedySampler,
-        "random": lambda: samplers.RandomSampler(**shared),
-        "top_k": lambda: samplers.TopKSampler(**shared),
-        "top_p": lambda: samplers.TopPSampler(p=0.9, **shared),
-    }[args.sampler]()
-    lm.compile(sampler=sampler)
+    samplers, options = keras_hub.samplers, {"temperature": args.temperature, "seed": args.seed}
+    sampler, options = {
+        "greedy": (samplers.GreedySampler, {}),
+        "random": (samplers.RandomSampler, options),
+        "top_k": (samplers.TopKSampler, options),
+        "top_p": (samplers.TopPSampler, {"p": 0.9, **options}),
+    }[args.sampler]
+    lm.compile(sampler=sampler(**options))
     states = lm.read(args.prompt or first_prompt(lm))
     print(args.prompt, end="", flush=True)
     for piece in itertools.islice(lm.stream("", float("inf"), None, states), args.length):
@@ -424,6 +423,16 @@ def score(args):
         text = "".join(text for text, _ in pieces(args.text))
     result = lm.evaluate_streams(text, batch_size=args.batch, steps=args.steps)
     unit = unit_of(lm.preprocessor.tokenizer)
-    table = Table(f"{unit}s", "perplexity", f"bits per {unit}", title=str(args.text))
-    table.add_row(f"{result.tokens:,}", f"{result.perplexity:.3f}", f"{result.bits:.4f}")
+    columns = {
+        f"{unit}s": f"{result.tokens:,}",
+        "perplexity": f"{result.perplexity:.3f}",
+        f"bits per {unit}": f"{result.bits:.4f}",
+    }
+    print_table(args.text, columns)
+
+
+def print_table(title, columns):
+    """Prints a table of a single row, from its texts by the names of their columns."""
+    table = Table(*columns, title=str(title))
+    table.add_row(*columns.values())
     Console().print(table)

@@ -1,4 +1,4 @@
-"""How a recurrent language model reads prompts and writes on from them.
+"""Generation: reading prompts, and writing on from them.
 
 KerasHub's samplers hold the loop. Each of its turns reads the token before `index`; a row whose prompt goes on beyond
 that has its next token kept instead of one drawn. A state must not read a token twice, so what is read before the loop
@@ -25,7 +25,7 @@ SMALLEST_BUCKET = 16
 PIECE = 512
 # Tokens that a piece of streamed text is decoded with, as a token may look different at the start of a text.
 CONTEXT = 8
-# Held while the function of a model is made, so that no other thread finds half of it.
+# Held while the function of a model is made, so that no other thread finds it incomplete.
 MAKING = threading.Lock()
 
 
@@ -43,7 +43,7 @@ def check_sampler(sampler):
         )
 
 
-# What the user gives.
+# Prompts.
 
 
 class Prompts(NamedTuple):
@@ -137,7 +137,7 @@ def _warn_of_unknown(tokenizer, texts, rows):
 
 
 def length_to_write_to(lm, prompts, max_length):
-    """Returns how many tokens a row has in the end, or raises if a prompt is as long already."""
+    """Returns the final number of tokens of a row, or raises if a prompt is as long already."""
     if max_length is not None:
         length = max_length if max_length == math.inf else _arguments.integer("max_length", max_length)
     elif prompts.width is not None:
@@ -146,7 +146,7 @@ def length_to_write_to(lm, prompts, max_length):
         raise ValueError("Argument `max_length` must be given, as the model has no preprocessor. Received: None")
     else:
         length = lm.preprocessor.sequence_length
-    # The last token of what was read before has been counted then.
+    # The last token of the text read before is in the row, too.
     length += 0 if prompts.cache is None else 1
     longest = max(map(len, prompts.rows))
     if longest >= length:
@@ -263,7 +263,7 @@ def generate_step(lm, inputs, stop_token_ids=None):
         mask=mask,
         stop_token_ids=stop_token_ids,
         hidden_states=hidden_states,
-        # Without the model, JAX would compile the weights of today into the function.
+        # Without the model, JAX would compile the current weights into the function.
         model=lm,
     )
     is_written = ops.ones_like(mask)

@@ -15,7 +15,7 @@ from keras_adaptive_rnn.hub.presets import check_weights, read_json
 
 
 class Log(keras.callbacks.CSVLogger):
-    """A log whose errors name its file."""
+    """A CSV log that names its file in errors."""
 
     def on_epoch_end(self, epoch, logs=None):
         with writing(self.filename):
@@ -39,7 +39,7 @@ class Journal(keras.callbacks.Callback):
         self.folder, self.monitor = pathlib.Path(folder), monitor
         self.log = self.folder / "log.csv"
         self.first = len(earlier)
-        # The metrics of the weights that the training begins with, if no round need be better.
+        # The metrics of the initial weights, if the rounds must beat them.
         self.start = {}
 
     def begin(self, model, validation=None):
@@ -99,7 +99,7 @@ class Journal(keras.callbacks.Callback):
         if best == epoch:
             self._save("best", epoch)
         self._save("backup", epoch + 1)
-        # From here on, the round is done.
+        # The round is complete from here on.
         for name, last in (("best", best), ("backup", epoch + 1)):
             for number, path in self._numbered(name):
                 if number != last:
@@ -135,7 +135,7 @@ def as_csv(rows):
 
 
 def read_log(path):
-    """Returns the rounds in a log, a list of dicts of numbers; empty if there is none. A line that was cut is none."""
+    """Returns the rounds in a log, a list of dicts of numbers, without a last line that was cut off."""
     if not path.exists():
         return []
     try:

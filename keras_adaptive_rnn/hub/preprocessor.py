@@ -1,4 +1,4 @@
-"""From strings to what the models read."""
+"""Preprocessors, from strings to the inputs of the models."""
 
 import keras
 import keras_hub
@@ -12,8 +12,24 @@ from keras_adaptive_rnn.hub.tokenizer import VocabularyTokenizer
 VocabularyTokenizer.backbone_cls = RecurrentBackbone
 
 
+class Packs(ReadsItsOwnFiles):
+    """Mixin that adds the special tokens of any tokenizer, and pads.
+
+    The general tokenizers of KerasHub have no special tokens. Padding is known by its mask: its id may be that of
+    another token.
+    """
+
+    backbone_cls = RecurrentBackbone
+    tokenizer_cls = VocabularyTokenizer
+
+    def build(self, input_shape):
+        start, end, pad = (getattr(self.tokenizer, f"{name}_token_id", None) for name in ("start", "end", "pad"))
+        self.packer = StartEndPacker(self.sequence_length, start, end, pad, return_padding_mask=True)
+        self.built = True
+
+
 @export
-class RecurrentCausalLMPreprocessor(ReadsItsOwnFiles, keras_hub.models.CausalLMPreprocessor):
+class RecurrentCausalLMPreprocessor(Packs, keras_hub.models.CausalLMPreprocessor):
     """Turns strings into token ids and the next token of each, padded on the right to one length.
 
     Args:
@@ -42,16 +58,9 @@ class RecurrentCausalLMPreprocessor(ReadsItsOwnFiles, keras_hub.models.CausalLMP
     Reference: `keras_hub.models.CausalLMPreprocessor`.
     """
 
-    backbone_cls = RecurrentBackbone
-    tokenizer_cls = VocabularyTokenizer
-
-    def build(self, input_shape):
-        self.packer = _packer(self.tokenizer, self.sequence_length)
-        self.built = True
-
 
 @export
-class RecurrentTextClassifierPreprocessor(ReadsItsOwnFiles, keras_hub.models.TextClassifierPreprocessor):
+class RecurrentTextClassifierPreprocessor(Packs, keras_hub.models.TextClassifierPreprocessor):
     """Turns strings into token ids, padded on the right to one length, beside their labels.
 
     Args:
@@ -77,23 +86,7 @@ class RecurrentTextClassifierPreprocessor(ReadsItsOwnFiles, keras_hub.models.Tex
     Reference: `keras_hub.models.TextClassifierPreprocessor`.
     """
 
-    backbone_cls = RecurrentBackbone
-    tokenizer_cls = VocabularyTokenizer
-
-    def build(self, input_shape):
-        self.packer = _packer(self.tokenizer, self.sequence_length)
-        self.built = True
-
     def call(self, x, y=None, sample_weight=None):
         token_ids, padding_mask = self.packer(self.tokenizer(x))
         x = {"token_ids": token_ids, "padding_mask": padding_mask}
         return keras.utils.pack_x_y_sample_weight(x, y, sample_weight)
-
-
-def _packer(tokenizer, sequence_length):
-    """Returns what adds the special tokens that a tokenizer has, and pads.
-
-    The general tokenizers of KerasHub have none. Padding is known by its mask: its id may be that of another token.
-    """
-    start, end, pad = (getattr(tokenizer, f"{name}_token_id", None) for name in ("start", "end", "pad"))
-    return StartEndPacker(sequence_length, start, end, pad, return_padding_mask=True)

@@ -1,4 +1,4 @@
-"""What a preset says about itself, what it may make KerasHub read, and how it is shared."""
+"""Presets: checks of their files, model cards and uploads."""
 
 import functools
 import json
@@ -19,7 +19,7 @@ from keras_adaptive_rnn._private import optional
 from keras_adaptive_rnn._saving import restored
 from keras_adaptive_rnn.files import save_whole
 
-# What only the one who has trained a model knows.
+# Lines of a model card that the model itself does not know.
 FIELDS = ("data", "license", "perplexity", "training")
 # The configs of a preset, and how many bytes each of them, and each file of a tokenizer, may have.
 CONFIGS = ("config.json", "task.json", "preprocessor.json", "tokenizer.json")
@@ -57,7 +57,7 @@ class ReadsItsOwnFiles:
 
 
 def checked(preset):
-    """Returns a preset as KerasHub takes it, or raises `ValueError` if it would make it read other files."""
+    """Returns a preset for KerasHub, or raises `ValueError` if loading it would read files outside of its folder."""
     preset = resolve_preset(preset)
     folder = pathlib.Path(preset)
     if "://" in preset:
@@ -87,7 +87,7 @@ def _check_folder(folder):
 
 
 def _check_inside(path, folder):
-    """Raises if a file is outside of the folder that seems to hold it, or neither file nor folder."""
+    """Raises if a path leads out of its folder, or to neither a file nor a folder."""
     places = [folder.resolve()]
     if folder.parent.name == "snapshots":
         # In the cache of Hugging Face, the files are links to these.
@@ -109,7 +109,7 @@ def _check_remote(preset):
 
 
 def check_config(config, where):
-    """Raises `ValueError` if a config names a file, which it must not: its files are those beside it."""
+    """Raises `ValueError` if a config names a file: a preset may only read the files beside it."""
     rest = [config]
     while rest:
         value = rest.pop()
@@ -138,7 +138,7 @@ def _is_file_name(value):
 
 
 def check_weights(path):
-    """Raises `ValueError` if a file of weights is damaged, which Keras tells without its name."""
+    """Raises `ValueError` with the name of a damaged file of weights, which Keras's error lacks."""
     try:
         h5py.File(path).close()
     except OSError as error:
@@ -163,9 +163,9 @@ def read_json(path, kind=dict):
 
 
 class HeadInPreset(ReadsItsOwnFiles):
-    """Mixin of a task whose head is in the preset, but not the optimizer, which KerasHub 0.32 saves and cannot load.
+    """Mixin of a task whose preset holds its head and which layers are frozen.
 
-    So is which of its layers are frozen.
+    It does not hold the optimizer, which KerasHub 0.32 saves and cannot load.
     """
 
     def get_config(self):
@@ -194,7 +194,7 @@ def resolve_preset(preset):
 
 
 def check_card(card):
-    """Raises if `card` is not a dict of what a model card may say."""
+    """Raises if `card` is not a dict with lines of a model card."""
     if card is None:
         return
     if not isinstance(card, dict) or not set(card) <= set(FIELDS):
@@ -253,16 +253,12 @@ def _described(tokenizer):
 def upload_preset(uri: str, preset: str | os.PathLike) -> None:
     """Uploads the folder of a preset to Hugging Face or Kaggle, with its model card.
 
-    It is `keras_hub.upload_preset`, except that the `README.md` of the folder is what is shown: for a new model on
-    Hugging Face, KerasHub 0.32 writes another one over it, and then deletes it.
+    It is `keras_hub.upload_preset`, except that the card is the `README.md` of the folder: for a new model on Hugging
+    Face, KerasHub 0.32 writes another one over it, and then deletes it.
 
     Args:
         uri: `"hf://user/name"` or `"kaggle://user/model/keras/variation"`.
         preset: Path of a folder that `save_to_preset` has written.
-
-    Raises:
-        FileNotFoundError: There is no such folder.
-        ValueError: `uri` is of neither form.
 
     Example:
 

@@ -16,8 +16,8 @@ def streams(ids: Any, batch_size: int, steps: int) -> tuple[np.ndarray, np.ndarr
     """Cuts a text into parallel streams for a stateful model.
 
     The text is cut into `batch_size` parts of equal length, and these into segments of `steps` tokens; what is left at
-    the end is dropped. Row $k B + b$ is segment $k$ of part $b$ of $B$, so that with `shuffle=False` each sample of a
-    batch goes on where the same sample of the batch before has ended.
+    the end is dropped. Row $k B + b$ is segment $k$ of part $b$ of $B$, so that with `shuffle=False` each sample
+    continues the same sample of the batch before.
 
     Args:
         ids: Token ids, an integer array `[tokens]`.
@@ -25,9 +25,6 @@ def streams(ids: Any, batch_size: int, steps: int) -> tuple[np.ndarray, np.ndarr
         steps: Positive integer, tokens of a segment.
 
     Returns: `x, y`: int32 arrays `[segments * batch_size, steps]`; `y` is the next token of each.
-
-    Raises:
-        ValueError: The text is shorter than one batch.
 
     Example:
 
@@ -167,7 +164,7 @@ class Rounds(keras.utils.PyDataset):
         return self.steps
 
     def place(self, batch):
-        """Returns the segment of the stream that is a batch of this round."""
+        """Returns the number of the segment that is a batch of this round."""
         return (self.round * self.steps + batch) % len(self.stream)
 
     def __getitem__(self, index):
@@ -175,7 +172,7 @@ class Rounds(keras.utils.PyDataset):
 
 
 class RoundStates(StreamStates):
-    """Resets the states where the text begins again, and carries them from round to round."""
+    """Resets the states at the start of the text, and carries them from round to round."""
 
     def __init__(self, rounds):
         super().__init__()

@@ -24,12 +24,11 @@ class RecurrentTextClassifier(HeadInPreset, keras_hub.models.TextClassifier):
     The hidden states $h_t$ of the tokens are pooled into $v$, without padding, and the logits are $W v + b$:
 
     - `"mean"`: $v$ is the mean of all $h_t$;
-    - `"last"`: $v$ is $h_t$ after the whole text; of a bidirectional backbone, what each direction has read in the end;
+    - `"last"`: $v$ is $h_t$ after the whole text; in a bidirectional backbone, the last of each direction;
     - `"attention"`: $v = \sum_t a_t h_t$ with $a = \mathrm{softmax}_t(u^\top \tanh(U h_t + c))$.
 
-    Cells that decide how much to compute, such as `keras_adaptive_rnn.SkipCell`, add the cost of what they compute to
-    the loss. A language model's preset loads as a classifier, `from_preset(folder, num_classes=2)`: its backbone has
-    learnt to read.
+    Cells that decide how much to compute, such as `keras_adaptive_rnn.SkipCell`, add its cost to the loss. A language
+    model's preset loads as a classifier with a trained backbone: `from_preset(folder, num_classes=2)`.
 
     Args:
         backbone: A `keras_adaptive_rnn.hub.RecurrentBackbone`.
@@ -45,9 +44,6 @@ class RecurrentTextClassifier(HeadInPreset, keras_hub.models.TextClassifier):
         inputs: Dict of `"token_ids"` and `"padding_mask"`, as in `keras_adaptive_rnn.hub.RecurrentBackbone`.
 
     Returns: Logits `[batch, num_classes]`.
-
-    Raises:
-        ValueError: An argument is out of range.
 
     Example:
 

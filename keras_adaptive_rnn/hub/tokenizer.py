@@ -33,20 +33,16 @@ class VocabularyTokenizer(presets.ReadsItsOwnFiles, keras_hub.tokenizers.Tokeniz
     long as the vocabulary has every character. Words are what ASCII white space separates. Where words have an
     `end_token`, such as `"<eos>"` in the Penn Treebank, it stands for each line break.
 
-    Padding needs no token of its own, since a mask says what is padding: unless `pad_token` is given, padding has the
-    id of `unknown_token`, and a vocabulary of 10,000 words makes 10,000 logits.
-
     Args:
-        vocabulary: List of distinct strings; the id of a token is its place. A path of a JSON file that holds such a
-            list is read. `None` (default) only makes sense when the vocabulary is loaded afterwards, as by
-            `from_preset`.
+        vocabulary: List of distinct strings, each at the place of its id; or the path of a JSON file with such a list.
+            `None` (default) is for a vocabulary that is loaded afterwards, as by `from_preset`.
         split: `"character"` (default) or `"word"`.
-        unknown_token: The token that is read in place of every token that the vocabulary lacks. It must be in the
-            vocabulary. `None` (default) means `"\ufffd"` for characters and `"<unk>"` for words.
+        unknown_token: The token that stands for every token that the vocabulary lacks. It must be in the vocabulary.
+            `None` (default) means `"\ufffd"` for characters and `"<unk>"` for words.
         end_token: Token at the end of a text, or of a line of words; generation stops there. Defaults to `None`: no
             such token.
         start_token: Token before every text. Defaults to `None`.
-        pad_token: Token of padding. Defaults to `None`: the unknown token.
+        pad_token: Token of padding. Defaults to `None`: the unknown token, as the mask says where padding is.
         dtype: Integer dtype of ids. Defaults to `"int32"`.
         **kwargs: As in `keras_hub.tokenizers.Tokenizer`.
 
@@ -54,9 +50,6 @@ class VocabularyTokenizer(presets.ReadsItsOwnFiles, keras_hub.tokenizers.Tokeniz
         inputs: A string, or a list of strings.
 
     Returns: The ids, an array `[tokens]`; for a list of strings, a list of lists.
-
-    Raises:
-        ValueError: `vocabulary` holds a token twice or lacks a special token, or `split` is unknown.
 
     Example:
 
@@ -100,10 +93,6 @@ class VocabularyTokenizer(presets.ReadsItsOwnFiles, keras_hub.tokenizers.Tokeniz
         split: str = "character",
         min_count: int = 1,
         max_size: int | None = None,
-        unknown_token: str | None = None,
-        end_token: str | None = None,
-        start_token: str | None = None,
-        pad_token: str | None = None,
         **kwargs,
     ) -> Self:
         """Makes a tokenizer whose vocabulary is that of a text: the special tokens, then the most frequent ones first.
@@ -112,20 +101,17 @@ class VocabularyTokenizer(presets.ReadsItsOwnFiles, keras_hub.tokenizers.Tokeniz
             text: A string, or an iterable of strings, such as an open file.
             min_count: Positive integer: rarer tokens are not in the vocabulary. Defaults to `1`.
             max_size: The largest size of the vocabulary, special tokens included. Defaults to `None`: no limit.
-            split, unknown_token, end_token, start_token, pad_token, **kwargs: As in the class.
-
-        Raises:
-            ValueError: The text is empty, or an argument is out of range.
+            split, **kwargs: As in the class: unknown_token, end_token, start_token, pad_token, dtype.
         """
         _arguments.integer("min_count", min_count)
         _arguments.integer("max_size", max_size, minimum=2, optional=True)
-        empty = cls(None, split, unknown_token, end_token, start_token, pad_token, **kwargs)
+        empty = cls(None, split, **kwargs)
         counts: collections.Counter[str] = collections.Counter()
         for part in [text] if isinstance(text, str) else text:
             counts.update(empty._tokens(part))
         if not counts:
             raise ValueError(f"Argument `text` must hold at least one token. Received: text={text!r}")
-        special = dict.fromkeys(filter(None, [empty.unknown_token, start_token, end_token, pad_token]))
+        special = dict.fromkeys([empty.unknown_token, *empty.special_tokens])
         frequent = sorted((-n, token) for token, n in counts.items() if n >= min_count and token not in special)
         empty.set_vocabulary([*special, *(token for _, token in frequent)][:max_size])
         return empty
@@ -158,7 +144,7 @@ class VocabularyTokenizer(presets.ReadsItsOwnFiles, keras_hub.tokenizers.Tokeniz
         self._ids = {token: k for k, token in enumerate(vocabulary)}
         self.__dict__.pop("_code_points", None)
 
-    # What KerasHub asks of a tokenizer.
+    # KerasHub's interface of tokenizers.
 
     def vocabulary_size(self) -> int:
         return len(self.get_vocabulary())

@@ -2,7 +2,6 @@
 
 import os
 import pathlib
-import shutil
 from collections.abc import Iterator
 from typing import Any
 
@@ -33,10 +32,6 @@ def write_tokens(
 
     Returns: The ids, a read-only `np.memmap` `[tokens]`.
 
-    Raises:
-        ValueError: The text is empty, is not UTF-8, or has bytes of zero.
-        OSError: The text cannot be read.
-
     Example:
 
     >>> import pathlib, tempfile
@@ -55,27 +50,27 @@ def write_tokens(
 
 
 def write_token_ids(source, tokenizer, path, verbose):
-    """Writes a file of token ids, and another one beside it meanwhile; returns how many ids there are."""
-    dtype = np.min_scalar_type(tokenizer.vocabulary_size() - 1)
-    raw = path.with_name(f"{path.name}.ids")
+    """Writes a file of token ids, and returns how many there are."""
+    dtype, count = np.min_scalar_type(tokenizer.vocabulary_size() - 1), 0
     bar = keras.utils.Progbar(source.stat().st_size, verbose=int(verbose is not False), unit_name="byte")
-    count = 0
-    try:
-        with raw.open("wb") as file:
-            for text, position in pieces(source):
-                ids = np.asarray(ops.convert_to_numpy(tokenizer(text)))
-                file.write(ids.astype(dtype).tobytes())
-                count += len(ids)
-                bar.update(position)
-        if not count:
-            raise ValueError(f"Argument `text_path` must name a text that is not empty. Received: {source}")
-        # Not through a map in memory: where the disk is full, that would end the process.
-        with raw.open("rb") as ids, path.open("wb") as file:
-            header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (count,)}
-            np.lib.format.write_array_header_1_0(file, header)
-            shutil.copyfileobj(ids, file)
-    finally:
-        raw.unlink(missing_ok=True)
+
+    def write_header(file):
+        header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (count,)}
+        np.lib.format.write_array_header_1_0(file, header)
+
+    # Not through a map in memory: where the disk is full, that would end the process.
+    with path.open("wb") as file:
+        write_header(file)
+        for text, position in pieces(source):
+            ids = np.asarray(ops.convert_to_numpy(tokenizer(text)))
+            file.write(ids.astype(dtype).tobytes())
+            count += len(ids)
+            bar.update(position)
+        # NumPy leaves room in a header for an array that grows.
+        file.seek(0)
+        write_header(file)
+    if not count:
+        raise ValueError(f"Argument `text_path` must name a text that is not empty. Received: {source}")
     return count
 
 

@@ -1,4 +1,4 @@
-"""Arrays into and out of compiled models, batch by batch."""
+"""Arrays into and out of models."""
 
 import math
 
@@ -56,37 +56,30 @@ def class_indices(y, classes):
     return y.argmax(axis=-1) if y.ndim == 2 and y.shape[-1] == classes else y.reshape(-1)
 
 
-def predict(model, x, batch_size, callbacks=None, first_step=0):
-    """Returns the outputs of a model as a list of arrays.
+def predict(model, x, batch_size, **options):
+    """Returns the outputs of `model.predict` as a list of arrays, of at most the given batch size.
 
-    The last batch is padded to one of a dozen sizes, so that few shapes are compiled, whatever the length of `x`.
+    Batches are of equal size, one of a dozen, and the last one is padded: few shapes are compiled, whatever the length
+    of `x`.
 
     Args:
         model: Keras model.
         x: Array `[samples, ...]`.
         batch_size: Positive integer.
-        callbacks: `keras.callbacks.CallbackList` to call for each batch; `None` (default) for none.
-        first_step: Non-negative integer, the number of the first batch. Defaults to `0`.
+        **options: As in `keras.Model.predict`.
     """
-    parts, callbacks = [], callbacks or keras.callbacks.Callback()
-    for step, start in enumerate(range(0, len(x), batch_size), first_step):
-        callbacks.on_predict_batch_begin(step)
-        batch = x[start : start + batch_size]
-        rows = len(batch)
-        padding = padded_size(rows, batch_size) - rows
-        outputs = model.predict_on_batch(np.concatenate([batch, np.repeat(batch[:1], padding, axis=0)]))
-        parts.append([np.asarray(output)[:rows] for output in keras.tree.flatten(outputs)])
-        callbacks.on_predict_batch_end(step, {"outputs": parts[-1][0]})
-        if getattr(callbacks.model, "stop_predicting", False):
-            break
-    return [np.concatenate(column) for column in zip(*parts, strict=True)]
+    rows = len(x)
+    # On PyTorch, nothing is compiled for a shape.
+    if keras.backend.backend() != "torch":
+        batches = math.ceil(rows / batch_size)
+        batch_size = padded_size(math.ceil(rows / batches), batch_size)
+        x = np.concatenate([x, np.repeat(x[:1], batches * batch_size - rows, axis=0)])
+    outputs = model.predict(x, batch_size=batch_size, **options)
+    return [output[:rows] for output in keras.tree.flatten(outputs)]
 
 
 def padded_size(rows, batch_size):
     """Returns a power of two, or for larger batches a multiple of an eighth of `batch_size`, of at least `rows`."""
-    if keras.backend.backend() == "torch":
-        # Nothing is compiled for a shape.
-        return rows
     eighth = -(-batch_size // 8)
     size = 1 << (rows - 1).bit_length() if rows <= eighth // 2 else -(-rows // eighth) * eighth
     return min(size, batch_size)

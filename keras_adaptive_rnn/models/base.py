@@ -1,4 +1,4 @@
-"""The base class of the models, and what they share."""
+"""The base class of the models, and their common parts."""
 
 from typing import Any
 

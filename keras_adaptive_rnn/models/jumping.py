@@ -1,4 +1,4 @@
-"""The data of `LSTMJump`: the path of a reading, what the loss needs of it, and the result for users."""
+"""The data of `LSTMJump`: the path of a reading, its episode for the loss, and the result for users."""
 
 import contextlib
 import dataclasses
@@ -13,7 +13,7 @@ from keras import ops
 
 
 class Paths(keras.Model):
-    """Returns only where an `LSTMJump` reads, so that `predict` compiles it and batches its inputs."""
+    """A model of the places where an `LSTMJump` reads, so that `predict` compiles it and batches its inputs."""
 
     def __init__(self, model):
         super().__init__()
@@ -70,7 +70,7 @@ class Path:
 
 @dataclasses.dataclass
 class Episode:
-    """What the loss needs of one forward pass, as tensors; only `counts` in inference."""
+    """The tensors of one forward pass that the loss needs; only `counts` in inference."""
 
     counts: Any
     log_p: Any = None
@@ -81,7 +81,7 @@ class Episode:
 
 @dataclasses.dataclass(frozen=True)
 class Reading:
-    """What `LSTMJump` has read of each sample.
+    """The tokens of each sample that an `LSTMJump` has read.
 
     Attributes:
         positions: Boolean array `[samples, time]`, whether a token was read.

@@ -19,13 +19,10 @@ from keras_adaptive_rnn.models.base import TextClassifier, probabilities
 class LSTMJump(TextClassifier):
     r"""Classifies text with an LSTM that reads R tokens, decides how far to jump, and reads on from there.
 
-    After every R tokens, it draws a jump $j_i$ from 0 to K, given the state $h_i$:
-
-    $$p(j_i \mid h_i) = \mathrm{softmax}(W_a h_i + b_a)$$
-
-    A jump of 0 stops reading; $j > 0$ continues at the $j$-th of the tokens that follow, so a jump of 1 skips none.
-    Reading also stops at the last token, and R tokens after the N-th jump. The classes are predicted from the last
-    state, $y = \mathrm{softmax}(W_y h + b_y)$. Training minimizes
+    After every R tokens, it draws a jump from 0 to K, $p(j_i \mid h_i) = \mathrm{softmax}(W_a h_i + b_a)$. A jump of 0
+    stops reading; $j > 0$ continues at the $j$-th of the tokens that follow, so a jump of 1 skips none. Reading also
+    stops at the last token, and R tokens after the N-th jump. The classes are predicted from the last state,
+    $y = \mathrm{softmax}(W_y h + b_y)$. Training minimizes
 
     $$J = J_1 - \mathbb{E}_{p(j)}[R] + \sum_i (R - b_i)^2, \qquad b_i = w_b h_i + c_b$$
 
@@ -35,8 +32,7 @@ class LSTMJump(TextClassifier):
     neither trains the embedding or the cell (but see `reward_trains_reader`).
 
     In inference, only the tokens that are read are embedded and reach the cell, and a batch takes as long as its
-    longest reading. R and N do not affect the shapes of the weights, so `get_weights` and `set_weights` copy them to a
-    model with another R and N.
+    longest reading. The shapes of the weights do not depend on R and N.
 
     In a training loop of your own, call the model and then `compute_loss` in the same thread: the loss is that of the
     last call with `training=True`.
@@ -48,8 +44,7 @@ class LSTMJump(TextClassifier):
         read: Positive integer, R, number of tokens to read between two jumps.
         max_jump: Positive integer, K, the longest jump.
         max_jumps: Positive integer, N, the largest number of jumps.
-        inference: `"greedy"` (default) takes the most probable jump; `"sample"` draws it, as in training and in the
-            experiments of the paper.
+        inference: `"greedy"` (default) takes the most probable jump; `"sample"` draws it, as the paper does.
         policy_weight: Non-negative number, weight of the expected reward. Defaults to `1.0`.
         baseline_weight: Non-negative number, weight of the baseline's error. Defaults to `1.0`.
         entropy_weight: Non-negative number, weight of the entropy of $p(j_i \mid h_i)$, which training then also
@@ -67,10 +62,6 @@ class LSTMJump(TextClassifier):
             `False`.
 
     Output shape: `[batch, classes]`, probabilities.
-
-    Raises:
-        TypeError: an argument is unknown or of the wrong type.
-        ValueError: an argument is out of its range; the input is not of rank 2.
 
     Logs: the compiled metrics, and `tokens_read`, the mean number of tokens that were read.
 
@@ -283,7 +274,7 @@ class LSTMJump(TextClassifier):
         )
         return ops.sum(episode.drawn * terms, axis=1)
 
-    # What was read.
+    # Inspection.
 
     def read_positions(self, x: Tensor, batch_size: int = 32) -> jumping.Reading:
         """Returns where the model reads.

@@ -17,8 +17,8 @@ class Reinforce(_arguments.DeclaredArguments, keras.Model):
     r"""Trains a model whose cells draw decisions, such as `SkimCell(estimator="reinforce")`, by REINFORCE.
 
     It minimizes the expected loss $\mathbb{E}_Q[L(\theta; Q)] = \sum_Q P_\theta(Q) L(\theta; Q)$, where $Q$ are all
-    decisions for a sample. From one draw for each of the $B$ samples of a batch, an estimate of its gradient without
-    bias is
+    decisions for a sample. An unbiased estimate of its gradient, from one draw for each of the $B$ samples of a batch,
+    is
 
     $$\frac{1}{B} \sum_i \nabla L_i + (L_i - b_i) \nabla \log P_\theta(Q_i), \qquad
       b_i = \frac{1}{B - 1} \sum_{j \ne i} L_j$$
@@ -32,17 +32,6 @@ class Reinforce(_arguments.DeclaredArguments, keras.Model):
     Args:
         model: A `keras.Model` with a single output and at least one cell that draws decisions.
         name, dtype, trainable: As in `keras.Model`.
-
-    Call arguments:
-        inputs: Those of the model.
-        training: Whether to draw decisions, and keep what `compute_loss` needs. Defaults to `False`.
-
-    Output shape: That of the model.
-
-    Raises:
-        TypeError: `model` is no `keras.Model`.
-        ValueError: No cell of `model` draws decisions; the loss given to `compile` is not a single loss that is
-            averaged over the batch.
 
     Example:
 
@@ -93,9 +82,6 @@ class Reinforce(_arguments.DeclaredArguments, keras.Model):
             optimizer, **kwargs: As in `keras.Model.compile`.
             loss: A single loss, averaged over the batch: a name, a function or a `keras.losses.Loss`.
             loss_weights: Must be `None`.
-
-        Raises:
-            ValueError: `loss` is not a single loss, is not averaged over the batch, or has a weight.
         """
         is_single = isinstance(loss, str) or callable(loss)
         averages = getattr(loss, "reduction", "sum_over_batch_size") == "sum_over_batch_size"

@@ -1,5 +1,6 @@
 """Skim or read: a bag of words answers where it is sure, and a recurrent network reads the rest."""
 
+import dataclasses
 import functools
 import types
 from typing import Any
@@ -17,7 +18,36 @@ from keras_adaptive_rnn._types import Tensor
 from keras_adaptive_rnn.layers import RNN
 from keras_adaptive_rnn.models import arrays
 from keras_adaptive_rnn.models.base import MaskedMean, TextClassifier
-from keras_adaptive_rnn.models.curve import ReadingCurve
+
+
+@dataclasses.dataclass(frozen=True)
+class ReadingCurve:
+    """Accuracy, and the share of inputs that are read, over the threshold of `SkimOrRead`; `str` makes a table.
+
+    Attributes:
+        thresholds: Array `[points]`, increasing. An input is read if its confidence is at most the threshold.
+        shares: Array `[points]`, share of the inputs that reach the LSTM.
+        accuracies: Array `[points]`: of the bag of words alone at the first point, and of the LSTM alone at the last.
+    """
+
+    thresholds: np.ndarray
+    shares: np.ndarray
+    accuracies: np.ndarray
+
+    @classmethod
+    def of(cls, confidence, skim_is_right, read_is_right, thresholds=None):
+        """Returns the curve from per-input arrays; without thresholds, it takes about 20 even steps in cost."""
+        if thresholds is None:
+            among = np.quantile(confidence, np.linspace(0, 1, 21)[1:], method="lower")
+            thresholds = np.unique([np.nextafter(confidence.min(), -np.inf), *among])
+        thresholds = np.sort(np.asarray(thresholds, dtype=confidence.dtype))
+        is_read = confidence <= thresholds[:, None]
+        is_right = np.where(is_read, read_is_right, skim_is_right)
+        return cls(thresholds, is_read.mean(axis=1), is_right.mean(axis=1))
+
+    def __str__(self):
+        rows = zip(self.thresholds, self.shares, self.accuracies, strict=True)
+        return "\n".join(["threshold    read  accuracy", *(f"{t:9.4f}  {s:6.1%}  {a:8.1%}" for t, s, a in rows)])
 
 
 @export
@@ -35,17 +65,14 @@ class SkimOrRead(TextClassifier):
     - `decide="network"`: $s = 1 - d$, where $d = \sigma(w_d \max(0, W_d z + b_d) + c_d)$ is the probability that the
       bag of words is wrong and the LSTM right.
 
-    `fit` trains one network after the other: `"skim"`, the bag of words; `"read"`, the LSTM; and, with
-    `decide="network"`, `"decide"`, the decision network. The decision network learns from samples that are held out of
-    the first two phases, by which of the two networks classifies them correctly.
+    `fit` trains one network after the other: the bag of words (`"skim"`), the LSTM (`"read"`) and the decision network
+    (`"decide"`), which learns from samples that are held out of the first two phases. They are Keras models that share
+    their weights with this one: `skimmer`, `reader` and `decider`.
 
     `predict` and `predict_on_batch` run the LSTM only on the inputs that need it, gathered over all of `x`; calling
     the model, and `evaluate`, run both networks on every input. `threshold` may be set at any time; `curve` shows the
     accuracy and the cost of each value. A decision network is rarely sure that reading will help, so its best threshold
     may be well above 0.5.
-
-    `skimmer`, `reader` and `decider` are the three networks, Keras models that share their weights with this one;
-    `decider`, which maps $z$ to $d$, is `None` without a decision network.
 
     Args:
         skim_units: Positive integer, size of $z$. Defaults to `64`.
@@ -64,15 +91,12 @@ class SkimOrRead(TextClassifier):
 
     Output shape: `[batch, classes]`, probabilities.
 
-    Raises:
-        TypeError: an argument is unknown or of the wrong type.
-        ValueError: an argument is out of its range.
-
     Example:
 
     >>> model = keras_adaptive_rnn.models.SkimOrRead(vocabulary_size=20, embedding_units=4, classes=2, units=8)
     >>> model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
-    >>> x, y, _ = keras_adaptive_rnn.datasets.mixed_difficulty(64)
+    >>> x = np.random.default_rng(0).integers(1, 20, size=(64, 10))
+    >>> y = x[:, 0] > 10
     >>> sorted(model.fit(x, y, epochs=1, verbose=0).history)
     ['read_accuracy', 'read_loss', 'skim_accuracy', 'skim_loss']
     >>> model.predict(x, verbose=0).shape
@@ -227,27 +251,19 @@ class SkimOrRead(TextClassifier):
         """Trains the networks one after the other, each by the `fit` of Keras with the same arguments.
 
         A second call resumes from the current weights and optimizers, also in a model that was loaded; so two calls
-        with `phases` train two networks for different numbers of epochs. Which samples are held out depends only on
-        `seed` and their number, so it is the same in every call.
+        with `phases` train two networks for different numbers of epochs. The same samples are held out in every call.
 
         Args:
             x: Array of tokens `[samples, time]`.
             y: Array of classes, as the loss expects them: `[samples]`, or one-hot `[samples, classes]`.
-            epochs: Positive integer, epochs of each phase. Defaults to `1`.
-            callbacks: List of callbacks, used by every phase in turn, with that phase's network as their `model`.
-                Defaults to `None`.
-            class_weight: Dict of the classes' weights, for the bag of words and the LSTM; the decision network, which
-                has classes of its own, takes none. Defaults to `None`.
+            class_weight: As in `keras.Model.fit`, but not for the decision network, which has classes of its own.
             phases: List of the phases to run, from `"skim"`, `"read"` and `"decide"`, which always run in this order.
                 `None` (default) runs all that the model has.
-            batch_size, verbose, validation_split, validation_data, shuffle, sample_weight, initial_epoch,
-                steps_per_epoch, validation_steps, validation_batch_size, validation_freq: As in `keras.Model.fit`.
+            batch_size, epochs, verbose, callbacks, validation_split, validation_data, shuffle, sample_weight,
+                initial_epoch, steps_per_epoch, validation_steps, validation_batch_size, validation_freq: As in
+                `keras.Model.fit`, in each phase.
 
         Returns: A `History`, whose names start with the phase: `"skim_loss"`.
-
-        Raises:
-            TypeError: `x` or `y` is not an array, or an argument is unknown or of the wrong type.
-            ValueError: the model is not compiled, or an argument is out of its range.
         """
         arguments, networks = dict(locals()), self._by_phase()
         ours = {"self", "x", "y", "phases", "class_weight", "sample_weight", "validation_data", "validation_split"}
@@ -290,7 +306,9 @@ class SkimOrRead(TextClassifier):
         """Returns the samples of the decision network: features, and whether the LSTM corrects the bag of words."""
         x, y, weights = samples
         y = arrays.class_indices(y, self.classes)
-        z, p, q = (arrays.predict(m, x, 256)[0] for m in (self._networks.features, self.skimmer, self.reader))
+        z, p, q = (
+            arrays.predict(m, x, 256, verbose=0)[0] for m in (self._networks.features, self.skimmer, self.reader)
+        )
         corrects = (p.argmax(axis=1) != y) & (q.argmax(axis=1) == y)
         return z, corrects[:, None].astype("float32"), weights
 
@@ -309,54 +327,41 @@ class SkimOrRead(TextClassifier):
         Args:
             x: Array of tokens `[samples, time]`.
             batch_size: Positive integer. `None` (default) means 32.
-            verbose: `0`, `1`, `2`, or `"auto"` (default), as in `keras.Model.predict`.
             steps: Positive integer, predict only the first `steps` batches of `x`. `None` (default) predicts all.
-            callbacks: List of callbacks, which see the batches of the bag of words, and then those of the LSTM.
-                Defaults to `None`.
-
-        Raises:
-            TypeError: `x` is not an array, or an argument is of the wrong type.
-            ValueError: an argument is out of its range.
+            verbose, callbacks: As in `keras.Model.predict`, first of the bag of words, and then of the LSTM.
         """
         batch_size = _arguments.integer("batch_size", 32 if batch_size is None else batch_size)
         x = arrays.as_tokens(x)
-        if _arguments.integer("steps", steps, optional=True) is not None:
-            x = x[: steps * batch_size]
-        if not isinstance(callbacks, keras.callbacks.CallbackList):
-            callbacks = keras.callbacks.CallbackList(
-                callbacks, add_progbar=verbose != 0, verbose=verbose, epochs=1, steps=None, model=self
-            )
-        self.stop_predicting = False
-        callbacks.on_predict_begin()
-        p, confidence = arrays.predict(self._networks.confidence, x, batch_size, callbacks)
+        if steps is not None:
+            x = x[: _arguments.integer("steps", steps) * batch_size]
+        options = {"verbose": verbose, "callbacks": callbacks}
+        p, confidence = arrays.predict(self._networks.confidence, x, batch_size, **options)
         (undecided,) = np.nonzero(confidence <= self.threshold)
-        if len(undecided) and not self.stop_predicting:
-            (q,) = arrays.predict(self.reader, x[undecided], batch_size, callbacks, -(-len(x) // batch_size))
-            p[undecided[: len(q)]] = q
-        callbacks.on_predict_end()
+        if len(undecided):
+            (p[undecided],) = arrays.predict(self.reader, x[undecided], batch_size, **options)
         return p
 
     def predict_on_batch(self, x: Tensor) -> np.ndarray:
-        """Returns what `predict` does, for a single batch."""
+        """Returns the same as `predict`, for a single batch."""
         return self.predict(x, batch_size=len(x), verbose=0)
 
     def needs_reading(self, x: Tensor, batch_size: int = 32) -> np.ndarray:
         """Returns which inputs reach the LSTM, booleans `[samples]`."""
-        return arrays.predict(self._networks.confidence, arrays.as_tokens(x), batch_size)[1] <= self.threshold
+        _, confidence = arrays.predict(self._networks.confidence, arrays.as_tokens(x), batch_size, verbose=0)
+        return confidence <= self.threshold
 
     def curve(self, x: Tensor, y: Tensor, thresholds: Any = None, batch_size: int = 32) -> ReadingCurve:
         """Returns the accuracy, and the share of the inputs that reach the LSTM, over the threshold.
 
         Args:
-            x: Array of tokens `[samples, time]`.
-            y: Array of classes `[samples]`, or one-hot `[samples, classes]`.
+            x, y: As in `fit`.
             thresholds: Numbers to try. `None` (default) chooses those that raise the share from 0 to 1 in even steps.
             batch_size: Positive integer. Defaults to `32`.
         """
         x, y, _ = arrays.as_samples(x, y)
         y = arrays.class_indices(y, self.classes)
-        p, confidence = arrays.predict(self._networks.confidence, x, batch_size)
-        (q,) = arrays.predict(self.reader, x, batch_size)
+        p, confidence = arrays.predict(self._networks.confidence, x, batch_size, verbose=0)
+        (q,) = arrays.predict(self.reader, x, batch_size, verbose=0)
         return ReadingCurve.of(confidence, p.argmax(axis=1) == y, q.argmax(axis=1) == y, thresholds)
 
 

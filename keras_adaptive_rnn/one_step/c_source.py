@@ -1,4 +1,4 @@
-"""A LiteRT file as C source: an array, and a header that says what goes in and comes out."""
+"""A LiteRT file as C source: an array, and a header that describes its inputs and outputs."""
 
 import pathlib
 import re

@@ -1,15 +1,11 @@
-"""What a model of one time step reads on the way through sequences."""
+"""The inputs of a model of one time step on its way through sequences."""
 
 import keras
 import numpy as np
 
 
 def step_feeds(step, model, sequences):
-    """Returns the inputs and states of every step over `sequences`, the inputs of `model`, as a list of dicts.
-
-    Raises:
-        ValueError: `sequences` are not the inputs of `model`, or no whole batches.
-    """
+    """Returns the inputs and states of every step over `sequences`, the inputs of `model`, as a list of dicts."""
     names = ["inputs"] if len(model.inputs) == 1 else [x.name for x in model.inputs]
     arrays = [np.asarray(array) for array in keras.tree.flatten(sequences)]
     batch_size = step.input[names[0]].shape[0]

@@ -1,4 +1,4 @@
-"""What a model calls, in order, and which of its tensors have an axis of time."""
+"""The calls of a model, in order, and its tensors with an axis of time."""
 
 import dataclasses
 from typing import Any

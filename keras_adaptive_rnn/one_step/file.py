@@ -17,15 +17,15 @@ from keras_adaptive_rnn.one_step import c_source
 from keras_adaptive_rnn.one_step.calibration import step_feeds
 from keras_adaptive_rnn.one_step.model import step_model
 
-# LiteRT files, and what is made of them.
+# LiteRT files, and C source made of them.
 LITERT = ("litert", "c")
-# What Keras writes for a model with several inputs and outputs.
+# The formats in which Keras writes a model with several inputs and outputs.
 FORMATS = {
     "tensorflow": ("tf_saved_model", "litert", "c", "onnx", "openvino"),
     "jax": ("tf_saved_model", "onnx"),
     "torch": ("onnx", "openvino", "torch"),
 }
-# What writes them, besides the backend.
+# The packages that write them, besides the backend.
 WRITERS = {
     ("tensorflow", "onnx"): ("tf2onnx", "onnx"),
     ("jax", "onnx"): ("jax2onnx", "onnx"),

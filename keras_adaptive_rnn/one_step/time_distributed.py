@@ -1,4 +1,4 @@
-"""Which layers and operations compute each time step by itself."""
+"""The layers and operations that compute each time step by itself."""
 
 import keras
 

@@ -1,4 +1,4 @@
-"""How a learning rate falls."""
+"""The fall of a learning rate over a training."""
 
 
 def falling(rate, done):

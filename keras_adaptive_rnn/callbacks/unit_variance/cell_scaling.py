@@ -32,7 +32,7 @@ def hook_layer(layer, lsuv_pass):
 
 
 def one_step(layer, sequences, mask, lsuv_pass):
-    """Returns outputs like those of `layer`, with every time step taken as a sample of one and the same step."""
+    """Returns outputs like those of `layer`, with all time steps as samples of a single step."""
     batch, time, features = sequences.shape
     mask = get_mask(sequences) if mask is None else mask
     if mask is not None:
@@ -80,7 +80,7 @@ def is_known_cell(cell):
 
 
 def overrides(cell, method, attribute):
-    """Returns whether the class of a cell overrides `method` without saying `attribute` anew."""
+    """Returns whether the class of a cell overrides `method` without redefining `attribute`."""
     first = {
         name: next(k for k, base in enumerate(type(cell).__mro__) if name in vars(base)) for name in (method, attribute)
     }
@@ -88,7 +88,7 @@ def overrides(cell, method, attribute):
 
 
 def is_bounded(cell):
-    """Returns whether gates or the activation keep the output of a cell between -1 and 1, so that no scale gives 1."""
+    """Returns whether the output of a cell stays between -1 and 1, so that no scale gives unit variance."""
     if (isinstance(cell, GatedCell) and len(cell.gates) > 1) or isinstance(cell, KERAS_CELLS[1:]):
         return True
     signs = np.where(np.arange(2 * cell.units).reshape(2, -1) % 3 == 0, LARGE, -LARGE).astype("float32")

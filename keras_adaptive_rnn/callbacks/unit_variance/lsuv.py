@@ -1,32 +1,40 @@
 """Layer-sequential unit variance (LSUV): an initialization from a batch of data."""
 
+import contextlib
 import dataclasses
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 import keras
 import numpy as np
-from keras import tree
+from keras import ops, tree
 
 from keras_adaptive_rnn import _arguments, engine
 from keras_adaptive_rnn._documentation import document
-from keras_adaptive_rnn._keras import flatten_layers
-from keras_adaptive_rnn.callbacks.unit_variance.lsuv_pass import LSUVPass, Scaled
+from keras_adaptive_rnn._keras import flatten_layers, replaced, takes_training
+from keras_adaptive_rnn.callbacks.unit_variance import cell_scaling
+from keras_adaptive_rnn.callbacks.unit_variance.matrices import LayerMatrices, MapMatrices, is_known_map, own_kernels
+from keras_adaptive_rnn.maps import LinearMap
+
+# A variance below this share of the mean square is a rounding error.
+NOTHING = 1e-12
 
 
-def lsuv(
-    model: keras.Model | keras.layers.Layer,
-    data: Any,
-    *,
-    orthogonal: bool = True,
-    activated: bool = False,
-    tolerance: float = 0.01,
-    max_iterations: int = 40,
-    horizon: float | None = None,
-    ddof: int = 0,
-    seed: int | None = None,
-    verbose: bool = False,
-) -> list[Scaled]:
+class Scaled(NamedTuple):
+    """The result of `keras_adaptive_rnn.callbacks.lsuv` for one layer.
+
+    Attributes:
+        name: String, path of the layer.
+        variance: Number, the final variance of its output.
+        iterations: Integer, how often it was scaled.
+    """
+
+    name: str
+    variance: float
+    iterations: int
+
+
+def lsuv(model: keras.Model | keras.layers.Layer, data: Any, **options: Any) -> list[Scaled]:
     r"""Scales the matrices of each layer, from the lowest up, until its output for a batch of data has unit variance.
 
     Once the layers below it are scaled, a layer with a kernel $W$ is scaled by
@@ -57,6 +65,38 @@ def lsuv(
 
     Args:
         model: A model, or a layer, such as a `keras_adaptive_rnn.layers.RNN`.
+        data, **options: As in `keras_adaptive_rnn.callbacks.LSUV`: orthogonal, activated, tolerance, max_iterations,
+            horizon, ddof, seed, verbose.
+
+    Returns: A list of `Scaled(name, variance, iterations)`, one per scaled layer, in their order: the final variance
+        (before `horizon`), and how often the layer was scaled.
+
+    Example:
+
+    >>> model = keras.Sequential([keras.layers.Dense(8, activation="relu") for _ in range(12)])
+    >>> x = np.random.default_rng(0).normal(size=(64, 8))
+    >>> scaled = keras_adaptive_rnn.callbacks.lsuv(model, x)
+    >>> max(abs(layer.variance - 1) for layer in scaled) <= 0.01
+    True
+    >>> rnn = keras_adaptive_rnn.layers.DeepRNN(8, depth=6, skip_every=None)
+    >>> len(keras_adaptive_rnn.callbacks.lsuv(rnn, x[:, None], horizon=0.8))
+    6
+
+    Reference: Mishkin and Matas, All you need is a good init (2016), section 3, algorithm 1; recurrent: Eidnes and
+    Nøkland, Shifting Mean Activation Towards Zero with Bipolar Activation Functions (2018), section 3.
+    """
+    return LSUV(data, **options).initialize(model)
+
+
+@document
+@dataclasses.dataclass(eq=False, repr=False)
+class LSUV(keras.callbacks.Callback):
+    r"""Scales each layer to unit variance when `fit` starts: `keras_adaptive_rnn.callbacks.lsuv` as a callback.
+
+    It runs only in the first `fit` that it is passed to, so that a second one resumes training. It does not run either
+    if `keras.callbacks.BackupAndRestore` has restored the model. Do not call the model in another thread while it runs.
+
+    Args:
         data: A batch of inputs of the model: an array, or a list, tuple or dict of arrays.
         orthogonal: Whether to replace each matrix by the nearest (semi-)orthogonal one first, gate by gate in a cell.
             Defaults to `True`.
@@ -74,50 +114,8 @@ def lsuv(
         seed: Integer seed of $\epsilon$, or `None` (default).
         verbose: Whether to show progress and to print a summary. Defaults to `False`.
 
-    Returns: A list of `Scaled(name, variance, iterations)`, one per scaled layer, in their order: the final variance
-        (before `horizon`), and how often the layer was scaled.
-
-    Raises:
-        ValueError: the output of a layer has no variance or is not finite, the model has nothing to scale, or an
-            argument is out of its range.
-        TypeError: an argument is of the wrong type.
-
-    Example:
-
-    >>> model = keras.Sequential([keras.layers.Dense(8, activation="relu") for _ in range(12)])
-    >>> x = np.random.default_rng(0).normal(size=(64, 8))
-    >>> scaled = keras_adaptive_rnn.callbacks.lsuv(model, x)
-    >>> max(abs(layer.variance - 1) for layer in scaled) <= 0.01
-    True
-    >>> rnn = keras_adaptive_rnn.layers.DeepRNN(8, depth=6, skip_every=None)
-    >>> len(keras_adaptive_rnn.callbacks.lsuv(rnn, x[:, None], horizon=0.8))
-    6
-
-    Reference: Mishkin and Matas, All you need is a good init (2016), section 3, algorithm 1; recurrent: Eidnes and
-    Nøkland, Shifting Mean Activation Towards Zero with Bipolar Activation Functions (2018), section 3.
-    """
-    options = dict(locals())
-    del options["model"]
-    return LSUV(**options).initialize(model)
-
-
-@document
-@dataclasses.dataclass(eq=False, repr=False)
-class LSUV(keras.callbacks.Callback):
-    r"""Scales each layer to unit variance when `fit` starts: `keras_adaptive_rnn.callbacks.lsuv` as a callback.
-
-    It runs only in the first `fit` that it is passed to, so that a second one resumes training. It does not run either
-    if `keras.callbacks.BackupAndRestore` has restored the model. Do not call the model in another thread while it runs.
-
-    Args:
-        data, orthogonal, activated, tolerance, max_iterations, horizon, ddof, seed, verbose: As in
-            `keras_adaptive_rnn.callbacks.lsuv`.
-
     Attributes:
-        scaled: What `lsuv` returned; `None` before the first `fit`, and empty if that restored a backup.
-
-    Raises:
-        ValueError, TypeError: As in `keras_adaptive_rnn.callbacks.lsuv`.
+        scaled: The list of `Scaled` of `lsuv`; `None` before the first `fit`, and empty if that restored a backup.
 
     Example:
 
@@ -202,7 +200,7 @@ class LSUV(keras.callbacks.Callback):
 
 
 def as_batch(data):
-    """Returns a batch of data as arrays of the same structure, or raises an error that says what was expected."""
+    """Returns a batch of data as arrays of the same structure, or raises an error."""
     arrays = tree.map_structure(np.asarray, data)
     flat = tree.flatten(arrays)
     if not flat or any(array.dtype.kind not in "biuf" or array.ndim == 0 or array.size == 0 for array in flat):
@@ -211,3 +209,99 @@ def as_batch(data):
             f"Received: a {type(data).__name__}"
         )
     return arrays
+
+
+class LSUVPass:
+    """One pass over a model; `settings` holds the arguments of `keras_adaptive_rnn.callbacks.lsuv`."""
+
+    def __init__(self, settings):
+        self.settings = settings
+        self.scaled = []
+        self._progress = keras.utils.Progbar(
+            None, verbose=int(settings.verbose), stateful_metrics=["variance"], unit_name="layer"
+        )
+        self.rows = None  # Boolean mask of the samples that count; `None` counts all.
+        self._random = np.random.default_rng(settings.seed)
+        self._seen = set()
+        self._hooks = contextlib.ExitStack()
+
+    def __call__(self, model, data):
+        with self._hooks:
+            self._hook(model)
+            model(data, training=False) if takes_training(model) else model(data)
+        self._progress.update(len(self.scaled), finalize=True)
+        return self.scaled
+
+    def _hook(self, layer):
+        """Makes the first call of `layer`, and of every sublayer, scale it if that is possible."""
+        if isinstance(layer, keras.layers.RNN):
+            cell_scaling.hook_layer(layer, self)
+        elif isinstance(layer, LinearMap):
+            if is_known_map(layer):
+                self._hook_matrices(layer, MapMatrices(layer))
+        else:
+            if kernels := own_kernels(layer):
+                self._hook_matrices(layer, LayerMatrices(layer, kernels))
+            for part in flatten_layers(layer, include_self=False, recursive=False):
+                self._hook(part)
+
+    def _hook_matrices(self, layer, matrices):
+        call = layer.call
+        overrides = {} if self.settings.activated or not hasattr(layer, "activation") else {"activation": lambda x: x}
+
+        def scaled(*args, **kwargs):
+            if self.is_first(layer):
+
+                def output():
+                    with replaced(layer, **overrides):
+                        return call(*args, **kwargs)
+
+                if self.settings.orthogonal:
+                    matrices.make_orthonormal()
+                self.scale(layer.path or layer.name, output, matrices.scale)
+            return call(*args, **kwargs)
+
+        self.replace(layer, call=scaled)
+
+    # Scaling a layer.
+
+    def replace(self, layer, **methods):
+        """Replaces methods of a layer until the run ends."""
+        self._hooks.enter_context(replaced(layer, **methods))
+
+    def is_first(self, layer):
+        """Returns whether this is the first call of `layer` in the run."""
+        first = id(layer) not in self._seen
+        self._seen.add(id(layer))
+        return first
+
+    def normal(self, shape):
+        """Returns standard normal numbers, the same on every backend."""
+        return self._random.normal(size=shape).astype("float32")
+
+    def scale(self, name, output, scale):
+        """Scales a layer until its output has unit variance.
+
+        Args:
+            name: Path of the layer.
+            output: Function without arguments that computes the output.
+            scale: Function that multiplies the matrices by a number.
+        """
+        variance, scalings = self._variance(name, output()), 0
+        while abs(variance - 1) > self.settings.tolerance and scalings < self.settings.max_iterations:
+            scale(variance**-0.5)
+            variance, scalings = self._variance(name, output()), scalings + 1
+        self.scaled.append(Scaled(name, variance, scalings))
+        self._progress.update(len(self.scaled), [("variance", variance)])
+
+    def _variance(self, name, output):
+        y = ops.convert_to_numpy(ops.cast(output, "float32")).astype("float64")
+        y = y if self.rows is None else y[self.rows]
+        variance = float(np.var(y, ddof=self.settings.ddof)) if y.size > self.settings.ddof else 0.0
+        if not np.isfinite(variance) or variance <= NOTHING * np.sum(np.square(y)) / max(y.size, 1):
+            what = "is constant" if np.isfinite(variance) else "is not finite"
+            raise ValueError(
+                f"Layer '{name}' cannot be scaled to unit variance: its output {what}, with a variance of {variance}. "
+                "Its inputs, its kernel, its activation or the data may be constant, or too large."
+            )
+        return variance

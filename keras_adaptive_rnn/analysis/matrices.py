@@ -1,4 +1,4 @@
-"""The recurrent matrices of a cell, whatever their parameterization, and their singular values."""
+"""Recurrent matrices and Jacobians, whatever the parameterization, and their spectra."""
 
 from typing import Any
 
@@ -8,7 +8,9 @@ from keras import ops
 
 from keras_adaptive_rnn import engine
 from keras_adaptive_rnn._run import Run
+from keras_adaptive_rnn._types import Tensor
 from keras_adaptive_rnn.analysis.tracing import to_numpy
+from keras_adaptive_rnn.cells import RecurrentHighwayCell
 
 # The gates of Keras's cells, in the order of their kernels.
 KERAS_GATES = {
@@ -21,11 +23,9 @@ KERAS_GATES = {
 def recurrent_matrices(cell: Any) -> dict[str, np.ndarray]:
     r"""Returns the dense recurrent matrix $U_g$ of each gate of a cell, by the name of the gate.
 
-    $$U_g = I U_g$$
-
-    that is, the recurrent map is applied to the identity, so its parameters may be low-rank factors, diagonals or
-    normalized weights. The matrix multiplies the state before any layer normalization, without dropout. A cell around
-    another one, such as a Mogrifier, returns the matrices of the inner cell; an adaptive cell with `"sva"` returns $L$,
+    The recurrent map is applied to the identity, so its parameters may be low-rank factors, diagonals or normalized
+    weights. The matrix multiplies the state before any layer normalization, without dropout. A cell around another one,
+    such as a Mogrifier, returns the matrices of the inner cell; an adaptive cell with `"sva"` returns $L$,
     `[rank, units]`.
 
     Args:
@@ -34,9 +34,6 @@ def recurrent_matrices(cell: Any) -> dict[str, np.ndarray]:
 
     Returns: Dict of arrays `[state, units]`. If every layer of a cell has its own matrix (`RecurrentHighwayCell`,
         `DeepRNNCell`), the names are numbered from the lowest layer: `"h_1"`, `"h_2"`.
-
-    Raises:
-        ValueError: the cell is not built, or does not have a single recurrent map.
 
     Example:
 
@@ -81,17 +78,13 @@ def _dense(linear_map):
 
 
 def recurrent_matrix(cell: Any, gate: str | None = None) -> np.ndarray:
-    """Returns the dense recurrent matrix of one gate of a cell, or of all gates.
+    """Returns the dense recurrent matrix of one gate of a cell, or of all gates side by side, as Keras stores them.
 
     Args:
         cell: As in `keras_adaptive_rnn.analysis.recurrent_matrices`.
-        gate: Name of a gate, a key of `recurrent_matrices(cell)`. `None` (default) joins all gates side by side, as
-            Keras's cells store them.
+        gate: Name of a gate, a key of `recurrent_matrices(cell)`. `None` (default) means all gates.
 
     Returns: Array `[state, units]`, or `[state, gates * units]` without `gate`.
-
-    Raises:
-        ValueError: the cell is not built, does not have a single recurrent map, or has no such gate.
 
     Example:
 
@@ -116,11 +109,6 @@ def singular_values(cell: Any, gate: str | None = None) -> np.ndarray:
 
     Args:
         cell, gate: As in `keras_adaptive_rnn.analysis.recurrent_matrix`.
-
-    Returns: Array `[min(state, columns)]`.
-
-    Raises:
-        ValueError: as in `keras_adaptive_rnn.analysis.recurrent_matrix`.
 
     Example:
 
@@ -149,8 +137,7 @@ class SingularValues(keras.callbacks.Callback):
     >>> model = keras.Sequential([keras.Input((5, 3)), layer])
     >>> model.compile("sgd", "mse")
     >>> values = keras_adaptive_rnn.analysis.SingularValues(layer)
-    >>> x, y = np.ones((2, 5, 3)), np.ones((2, 4))
-    >>> _ = model.fit(x, y, epochs=2, verbose=0, callbacks=[values])
+    >>> _ = model.fit(np.ones((2, 5, 3)), np.ones((2, 4)), epochs=2, verbose=0, callbacks=[values])
     >>> {gate: len(largest) for gate, largest in values.history.items()}
     {'z': 3, 'r': 3, 'h': 3}
     """
@@ -170,3 +157,90 @@ class SingularValues(keras.callbacks.Callback):
     def _record(self):
         for gate, matrix in recurrent_matrices(self.cell).items():
             self.history.setdefault(gate, []).append(float(np.linalg.norm(matrix, 2)))
+
+
+def gersgorin_discs(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    r"""Returns the centres and radii of the Gersgorin discs of a matrix, one per row, which contain its eigenvalues.
+
+    $$\mathrm{spec}(A) \subset \bigcup_i \Big\{ \lambda \in \mathbb{C} : |\lambda - a_{ii}| \le \sum_{j \ne i} |a_{ij}|
+    \Big\}$$
+
+    The transposed matrix has the same eigenvalues but other discs.
+
+    Args:
+        matrix: Array `[n, n]`, real or complex, or several of them, `[..., n, n]`.
+
+    Returns: `centres, radii`, each `[n]`, or `[..., n]` for several matrices.
+
+    Example:
+
+    >>> centres, radii = keras_adaptive_rnn.analysis.gersgorin_discs(np.array([[1.0, -0.5], [0.25, 2.0]]))
+    >>> centres.tolist(), radii.tolist()
+    ([1.0, 2.0], [0.5, 0.25])
+
+    Reference: Zilly, Srivastava, Koutnik, Schmidhuber, Recurrent Highway Networks (2017), section 3.
+    """
+    matrix = np.asarray(matrix)
+    if matrix.ndim < 2 or matrix.shape[-2] != matrix.shape[-1]:
+        raise ValueError(f"Argument `matrix` must be square. Received: an array of shape {matrix.shape}")
+    centres = np.diagonal(matrix, axis1=-2, axis2=-1).copy()
+    return centres, np.abs(matrix).sum(axis=-1) - np.abs(centres)
+
+
+def recurrent_highway_jacobians(cell: Any, inputs: Tensor, state: Tensor) -> np.ndarray:
+    r"""Returns the Jacobian of each layer of a recurrent highway in one step of inference.
+
+    $$A^l_{ij} = \frac{\partial s^l_j}{\partial s^{l-1}_i}, \qquad s^l = h^l t^l + s^{l-1} c^l$$
+
+    The Jacobian of the step is $A^1 A^2 \cdots A^L$. `keras_adaptive_rnn.analysis.gersgorin_discs` bounds the
+    eigenvalues of each: the gates move the centres $A_{ii}$ and scale the radii $\sum_{j \ne i} |A_{ij}|$ from step to
+    step, where an Elman network has those of its matrix, scaled by slopes alone. With $c = 1$ and saturated gates,
+    $t = 0$, all eigenvalues are 1.
+
+    Args:
+        cell: A built `keras_adaptive_rnn.RecurrentHighwayCell`, or the layer around one.
+        inputs: Tensor or array `[batch, features]`.
+        state: Tensor or array `[batch, units]`, $s^0$.
+
+    Returns: Array `[batch, depth, units, units]`.
+
+    Example:
+
+    >>> cell = keras_adaptive_rnn.RecurrentHighwayCell(4, depth=2)
+    >>> cell.build((None, 3))
+    >>> keras_adaptive_rnn.analysis.recurrent_highway_jacobians(cell, np.ones((1, 3)), np.zeros((1, 4))).shape
+    (1, 2, 4, 4)
+
+    Reference: Zilly, Srivastava, Koutnik, Schmidhuber, Recurrent Highway Networks (2017), section 4.
+    """
+    inner = cell.cell if isinstance(cell, keras.layers.RNN) else cell
+    if not isinstance(inner, RecurrentHighwayCell) or not inner.built:
+        raise ValueError(
+            f"Argument `cell` must be a built RecurrentHighwayCell, or the layer around one. Received: cell={cell!r}"
+        )
+    units, run = inner.units, Run()
+    inputs, s = (np.asarray(ops.convert_to_numpy(x), inner.compute_dtype) for x in (inputs, state))
+    if [inputs.shape, s.shape] != [(len(s), inner.input_size), (len(s), units)]:
+        raise ValueError(
+            "Arguments `inputs` and `state` must have the shapes (batch, features) and (batch, units), with "
+            f"features={inner.input_size} and units={units}. Received: {inputs.shape}, {s.shape}"
+        )
+    # Each sample is repeated for each unit, whose gradient is a column of the Jacobian.
+    inputs, s = (np.repeat(x, units, axis=0) for x in (inputs, s))
+    chosen = ops.tile(ops.eye(units, dtype=inner.compute_dtype), (len(s) // units, 1))
+    jacobians = []
+    with engine.inference():
+        projected = inner.project(ops.convert_to_tensor(inputs), run)
+    for layer in range(inner.depth):
+
+        def highway(s, layer=layer):
+            a = inner.recurrent(s, run, group=layer)
+            h, t, *c = inner.split(a + projected if layer == 0 else inner.bias_layer(a, run, layer))
+            t = inner.recurrent_activation(t)
+            return inner.activation(h) * t + s * (1 - t if inner.coupled else inner.recurrent_activation(c[0]))
+
+        _, _, (gradient,) = engine.gradients(lambda s: ops.sum(highway(s) * chosen), [], [s])
+        jacobians.append(gradient.reshape(-1, units, units).swapaxes(1, 2))
+        with engine.inference():
+            s = ops.convert_to_numpy(highway(ops.convert_to_tensor(s)))
+    return np.stack(jacobians, axis=1)

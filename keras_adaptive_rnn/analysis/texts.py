@@ -3,15 +3,12 @@
 import collections
 import dataclasses
 from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import keras
 import numpy as np
 
 from keras_adaptive_rnn import _arguments
-
-# Steps without a better loss after which a probe stops.
-PATIENCE = 30
 
 
 class TokenPMI(NamedTuple):
@@ -47,10 +44,6 @@ def token_label_pmi(
 
     Returns: Dict by label, of lists of `TokenPMI(token, pmi, share)`, the largest PMI first.
 
-    Raises:
-        ValueError: the lengths differ, there are no tokens, or an argument is out of range.
-        TypeError: an argument is of the wrong type.
-
     Example: somebody who wrote contradictions often negated something.
 
     >>> texts = ["a man sleeps", "a man does not run", "a dog runs", "nobody does not run"] * 50
@@ -63,39 +56,35 @@ def token_label_pmi(
     """
     smoothing = _arguments.number("smoothing", smoothing, minimum=0)
     top = _arguments.integer("top", top)
-    texts, labels = _texts("tokens", tokens), _labels("labels", labels, len(tokens))
-    classes = list(dict.fromkeys(labels))
+    texts, labels = _checked("tokens", tokens, "labels", labels)
+    classes, words = list(dict.fromkeys(labels)), list(dict.fromkeys(word for text in texts for word in text))
+    if not words:
+        raise ValueError("Argument `tokens` must hold at least one token. Received: empty texts")
     counts: dict = {c: collections.Counter() for c in classes}
     holding: dict = {c: collections.Counter() for c in classes}
     for text, label in zip(texts, labels, strict=True):
         counts[label].update(text)
         holding[label].update(set(text))
-    words = list(dict.fromkeys(word for text in texts for word in text))
-    if not words:
-        raise ValueError("Argument `tokens` must hold at least one token. Received: empty texts")
     table = np.array([[counts[c][word] for c in classes] for word in words]) + smoothing
     p = table / table.sum()
     with np.errstate(divide="ignore"):
         pmi = np.log(p) - np.log(p.sum(axis=1, keepdims=True)) - np.log(p.sum(axis=0))
-    sizes = collections.Counter(labels)
+    best = np.argsort(-pmi, axis=0, kind="stable")[:top]
     return {
-        c: [
-            TokenPMI(words[w], float(pmi[w, k]), holding[c][words[w]] / sizes[c])
-            for w in np.argsort(-pmi[:, k], kind="stable")[:top]
-        ]
+        c: [TokenPMI(words[w], float(pmi[w, k]), holding[c][words[w]] / labels.count(c)) for w in best[:, k]]
         for k, c in enumerate(classes)
     }
 
 
 @dataclasses.dataclass(frozen=True)
 class PartialInputProbe:
-    """What a bag of words makes of a part of the inputs.
+    """Predictions of a bag of words that sees a part of the inputs.
 
     Attributes:
         accuracy: Number, the share of texts whose label the probe guesses, each by a probe that did not learn from it.
         majority: Number, the share of the most frequent label, which needs no input at all.
         predictions: List of labels, one for each text.
-        hard: Integers, the places of the texts that the probe gets wrong: a test set without what it has found.
+        hard: Integers, the places of the texts that the probe gets wrong: a test set without the leaks that it uses.
     """
 
     accuracy: float
@@ -134,9 +123,7 @@ def partial_input_probe(
     Returns: A `PartialInputProbe`.
 
     Raises:
-        ValueError: the lengths differ, there is only one label, there are fewer than 10 texts for each fold, or an
-            argument is out of range.
-        TypeError: an argument is of the wrong type.
+        ValueError: there is only one label, or there are fewer than 10 texts for each fold.
 
     Example: a leak. Every text of label "no" holds the word "not".
 
@@ -154,7 +141,7 @@ def partial_input_probe(
     learning_rate = _arguments.number("learning_rate", learning_rate, positive=True)
     min_count, seed = _arguments.integer("min_count", min_count), _arguments.integer("seed", seed, minimum=0)
     _arguments.boolean("verbose", verbose)
-    texts, labels = _texts("x_part", x_part), _labels("y", y, len(x_part))
+    texts, labels = _checked("x_part", x_part, "y", y)
     classes = list(dict.fromkeys(labels))
     if len(classes) < 2:
         raise ValueError(f"Argument `y` must hold at least two labels. Received: {classes}")
@@ -165,13 +152,12 @@ def partial_input_probe(
     ids, size = _padded(texts, min_count)
     targets = np.array([classes.index(label) for label in labels])
     predicted = np.zeros(len(texts), "int64")
-    random = np.random.default_rng(seed)
-    places = np.array_split(random.permutation(len(texts)), folds)
+    places = np.array_split(np.random.default_rng(seed).permutation(len(texts)), folds)
     bar = keras.utils.Progbar(folds, verbose=int(verbose), unit_name="fold")
-    for k in range(folds):
-        others = np.concatenate([fold for j, fold in enumerate(places) if j != k])
-        vectors = _trained(ids[others], targets[others], len(classes), size, steps, learning_rate)
-        predicted[places[k]] = _log_p(vectors, ids[places[k]]).argmax(axis=-1)
+    for k, fold in enumerate(places):
+        others = np.concatenate([place for place in places if place is not fold])
+        probe = _trained(ids[others], targets[others], len(classes), size, steps, learning_rate)
+        predicted[fold] = np.argmax(probe.predict(ids[fold], batch_size=1024, verbose=0), axis=-1)
         bar.update(k + 1)
     is_right = predicted == targets
     majority = float(np.bincount(targets).max() / len(targets))
@@ -180,39 +166,24 @@ def partial_input_probe(
     )
 
 
-def _trained(ids, targets, classes, size, steps, rate):
-    """Returns the vectors `[size, classes]` of a bag of words, trained by Adam until a tenth is predicted no better."""
+def _trained(ids, targets, classes, size, steps, learning_rate):
+    """Returns a trained bag of words, a model from ids to logits."""
     shares = np.bincount(targets, minlength=classes) + 1
-    # The mean of vectors that all hold the logarithms of the shares is those logarithms.
-    vectors = np.tile(np.log(shares / shares.sum()), (size, 1))
-    held = max(1, len(ids) // 10)
-    ids, targets, held_ids, held_targets = ids[held:], targets[held:], ids[:held], targets[:held]
-    is_token = ids > 0
-    weights = 1 / is_token.sum(axis=1)
-    tokens, counts = ids[is_token], is_token.sum(axis=1)
-    best, best_vectors, since = np.inf, vectors, 0
-    first, second = np.zeros_like(vectors), np.zeros_like(vectors)
-    for step in range(1, steps + 1):
-        wrong = np.exp(_log_p(vectors, ids))
-        wrong[np.arange(len(ids)), targets] -= 1
-        shared = np.repeat(wrong * weights[:, None] / len(ids), counts, axis=0)
-        gradient = np.stack([np.bincount(tokens, column, minlength=size) for column in shared.T], axis=1)
-        first, second = 0.9 * first + 0.1 * gradient, 0.999 * second + 0.001 * gradient**2
-        vectors = vectors - rate * (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
-        loss = -np.mean(_log_p(vectors, held_ids)[np.arange(held), held_targets])
-        best, best_vectors, since = (loss, vectors, 0) if loss < best else (best, best_vectors, since + 1)
-        if since >= PATIENCE:
-            break
-    return best_vectors
-
-
-def _log_p(vectors, ids):
-    """Returns the log-probabilities of texts, `[texts, classes]`."""
-    is_token = ids > 0
-    # Token by token, as vectors of all tokens at once would be many times the texts.
-    logits = sum(vectors[column] * here[:, None] for column, here in zip(ids.T, is_token.T, strict=True))
-    logits = logits / is_token.sum(axis=1, keepdims=True)
-    return logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
+    logits = np.log(shares / shares.sum())
+    vectors = keras.layers.Embedding(
+        # The mean of vectors that all hold the logarithms of the shares is those logarithms.
+        size,
+        classes,
+        embeddings_initializer=lambda shape, dtype=None: keras.ops.convert_to_tensor(np.tile(logits, (size, 1)), dtype),
+        mask_zero=True,
+    )
+    model = keras.Sequential([vectors, keras.layers.GlobalAveragePooling1D()])
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(keras.optimizers.Adam(learning_rate), loss)
+    stop = keras.callbacks.EarlyStopping(patience=30, restore_best_weights=True)
+    options = {"batch_size": len(ids), "validation_split": 0.1, "callbacks": [stop]}
+    model.fit(ids, targets, epochs=steps, verbose=0, **options)
+    return model
 
 
 def _padded(texts, min_count):
@@ -226,25 +197,29 @@ def _padded(texts, min_count):
     return ids, len(places) + 2
 
 
-def _texts(name, value):
-    """Returns texts as a list of lists of tokens, or raises an error."""
-    if isinstance(value, (str, bytes)) or not hasattr(value, "__len__"):
-        raise TypeError(f"Argument `{name}` must be a sequence of texts. Received: a {type(value).__name__}")
-    for text in value:
-        if isinstance(text, (str, bytes)) or not hasattr(text, "__len__"):
+def _checked(texts_name, texts, labels_name, labels):
+    """Returns texts as lists of tokens, and their labels as a list, or raises an error."""
+
+    def is_sequence(value):
+        return hasattr(value, "__len__") and not isinstance(value, (str, bytes))
+
+    if not is_sequence(texts):
+        raise TypeError(f"Argument `{texts_name}` must be a sequence of texts. Received: a {type(texts).__name__}")
+    for text in texts:
+        if not is_sequence(text):
             raise TypeError(
-                f"Argument `{name}` must hold texts as sequences of tokens, such as `text.split()`. Received: a "
+                f"Argument `{texts_name}` must hold texts as sequences of tokens, such as `text.split()`. Received: a "
                 f"{type(text).__name__}, {text!r}"
             )
-    # Numbers of NumPy are not the same keys as those of Python in every case.
-    return [text.tolist() if isinstance(text, np.ndarray) else list(text) for text in value]
-
-
-def _labels(name: str, value: Any, count: int) -> list:
-    if isinstance(value, (str, bytes)) or not hasattr(value, "__len__") or np.ndim(np.asarray(value)) != 1:
-        raise TypeError(f"Argument `{name}` must be a sequence of labels. Received: a {type(value).__name__}")
-    if len(value) != count or count == 0:
+    if not is_sequence(labels) or np.ndim(labels) != 1:
+        raise TypeError(f"Argument `{labels_name}` must be a sequence of labels. Received: a {type(labels).__name__}")
+    if len(labels) != len(texts) or not len(texts):
         raise ValueError(
-            f"Argument `{name}` must hold a label for each text. Received: {len(value)}, for {count} texts"
+            f"Argument `{labels_name}` must hold a label for each text. Received: {len(labels)}, for {len(texts)} texts"
         )
-    return value.tolist() if isinstance(value, np.ndarray) else list(value)
+
+    def as_list(values):
+        # Numbers of NumPy are not the same keys as those of Python in every case.
+        return values.tolist() if isinstance(values, np.ndarray) else list(values)
+
+    return [as_list(text) for text in texts], as_list(labels)
