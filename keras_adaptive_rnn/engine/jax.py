@@ -12,7 +12,7 @@ import keras
 from jax import lax
 from jax import numpy as jnp
 
-from keras_adaptive_rnn._keras import in_stateless_scope, is_exporting
+from keras_adaptive_rnn._keras import AutocastScope, in_stateless_scope, is_exporting
 from keras_adaptive_rnn.engine import linear, tuning
 from keras_adaptive_rnn.engine.masking import masked
 from keras_adaptive_rnn.engine.reading import reading, values_of
@@ -61,13 +61,14 @@ def scan(step, run, inputs, states, output, mask, options):
     count, weights = len(tensors), [*tensors, *values_of(options.variables)]
 
     def bind(weights, matmul_impl):
-        """Returns the step, with `weights` in place of the tensors of the run and of the variables."""
+        """Returns a step of `lax.scan`, with `weights` in place of the tensors of the run and of the variables."""
         now = emptied.filled(weights[:count]).changed(matmul_impl=matmul_impl)
-        reading_step = reading(now.bound(step), options.variables, weights[count:])
-        masked_step = masked(reading_step, options.zero_output_for_mask)
 
-        def body(carry, inputs):
-            output, states = masked_step(*inputs, *carry)
+        def body(carry, this):
+            inputs, mask = this
+            with AutocastScope(now.dtype):
+                new = reading(options.variables, weights[count:], step, inputs, carry[1], now)
+            output, states = masked(mask, new, carry, options.zero_output_for_mask)
             return (output, states), (output if options.return_sequences else None)
 
         return body
@@ -435,7 +436,6 @@ def reads_elsewhere(function, *args):
 
 
 def ragged_scan(step, run, inputs, states, times, ends, collect):
-    step = run.bound(step)
     length, batch_size = inputs.shape[:2]
     path = None
     if collect:
@@ -445,7 +445,8 @@ def ragged_scan(step, run, inputs, states, times, ends, collect):
 
     def body(now):
         k, states, times, path = now
-        new, stride = step(inputs[jnp.minimum(times, length - 1), jnp.arange(batch_size)], states)
+        with AutocastScope(run.dtype):
+            new, stride = step(inputs[jnp.minimum(times, length - 1), jnp.arange(batch_size)], states, run)
         active = times < ends
         states = [jnp.where(active[:, None], a, b) for a, b in zip(new, states, strict=True)]
         if collect:
@@ -463,7 +464,7 @@ def value_with_gradient_of(short, whole, tensors, variables):
         return whole(*tensors)
 
     def of_values(function):
-        return lambda values, tensors: reading(function, variables, values)(*tensors)
+        return lambda values, tensors: reading(variables, values, function, *tensors)
 
     values = values_of(variables)
     if reads_elsewhere(of_values(whole), values, tensors):

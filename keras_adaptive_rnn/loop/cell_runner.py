@@ -18,8 +18,6 @@ from keras_adaptive_rnn.cells.bases.any_cell import (
     step,
 )
 from keras_adaptive_rnn.cells.bases.cell import Cell
-from keras_adaptive_rnn.cells.bases.linear import last_entry
-from keras_adaptive_rnn.engine.masking import where_rows
 from keras_adaptive_rnn.loop import decisions, linear, resetting, schedules
 from keras_adaptive_rnn.loop.skipped_steps import scan_taken_steps, scans_taken_steps
 
@@ -94,8 +92,8 @@ class CellRunner:
     # States, inputs and outputs.
 
     def initial_states(self, batch_size):
-        """Returns the states before the first step, a list in the order of the cell."""
-        return initial_states(self.cell, batch_size, self.dtype)
+        """Returns the states before the first step, nested like the cell's `state_size`, in plain lists."""
+        return self.nest(tree.flatten(initial_states(self.cell, batch_size, self.dtype)))
 
     def nest(self, states):
         """Nests a flat list of states like the cell's `state_size`, in plain lists."""
@@ -170,15 +168,29 @@ class CellRunner:
         run = _run.start(self._drawing_own_masks, inputs.shape[0], False, self.dtype, **fields)
         return self.step_projected(self.project(self.cast_inputs(inputs), run), states, run)
 
-    def scan(self, run, sequences, states, mask=None, resets=None, *, schedule="steps", collected=(), **options):
+    def scan(
+        self,
+        sequences,
+        states,
+        mask=None,
+        resets=None,
+        *,
+        run=None,
+        training=False,
+        skips_unneeded=False,
+        schedule="steps",
+        collected=(),
+        **options,
+    ):
         """Runs all steps.
 
         Args:
-            run: The result of `start`.
             sequences: Tensor `[time, batch, features]`.
             states: List of states, nested like `state_size`.
             mask: Boolean tensor `[time, batch, 1]`, or `None` (default).
             resets: Boolean tensor `[time, batch, 1]`, whether the states are reset before a step, or `None` (default).
+            run: The result of `start`, or `None` (default) to start a run.
+            training, skips_unneeded: Those of the run that starts. Both default to `False`.
             schedule: As in `RNN`, other than `"auto"`. Defaults to `"steps"`.
             collected: List of the cells whose decisions are wanted. Defaults to none.
             **options: `return_sequences`, `zero_output_for_mask`, `unroll` and `recompute`, as in `RNN`.
@@ -187,45 +199,46 @@ class CellRunner:
             `(last_output, outputs, states, emitted)`: the results of `engine.scan`, and `None` or what the collected
             cells have emitted, float32 `[time, batch, sizes]`.
         """
+        if run is None:
+            run = self.start(ops.shape(sequences)[1], training, skips_unneeded=skips_unneeded)
         options = engine.Options(**options, variables=self.variables, is_traceable=self.is_traceable)
-        if resets is None:
-            return self._scan(run, sequences, states, mask, None, options, schedule, collected)
-        initial, fresh = self.nest(tree.flatten(self.initial_states(ops.shape(sequences)[1]))), None
-        if mask is not None:
-            resets, fresh = resetting.at_unmasked(resets, mask)
-        resets = resetting.Resets(resets, initial)
-        last, outputs, states, emitted = self._scan(run, sequences, states, mask, resets, options, schedule, collected)
-        if fresh is not None:
-            ends_fresh = last_entry(ops.zeros_like(last[:, :1], "bool"), fresh)
-            states = where_rows(ends_fresh, initial, states)
-            if not options.zero_output_for_mask:
-                first = self.first_output(initial)
-                last = ops.where(ends_fresh, first, last)
-                outputs = None if outputs is None else ops.where(fresh, first, outputs)
-        return last, outputs, states, emitted
-
-    def _scan(self, run, sequences, states, mask, resets, options, schedule, collected):
-        if run.skips_unneeded and scans_taken_steps(self.cell) and resets is None:
+        if resets is not None:
+            resets = resetting.Resets.at(resets, mask, self.initial_states(ops.shape(sequences)[1]))
+        elif run.skips_unneeded and scans_taken_steps(self.cell):
             return scan_taken_steps(self.cell, run, sequences, states, mask, options, bool(collected))
-        first_output = self.first_output(states)
-        arguments = (self.cell, run, sequences, states, first_output, mask, options, resets)
+        output, emitted = self.first_output(states), None
         if schedule in linear.SCHEDULES:
+            scan = functools.partial(linear.scan, associative=schedule == "associative")
             with AutocastScope(self.dtype):
-                return *linear.scan(*arguments, schedule == "associative"), None
-        if not run.skips_unneeded and schedule != "steps":
-            return *schedules.scan(*arguments, schedule == "wavefront"), None
+                results = scan(self.cell, run, sequences, states, output, mask, options, resets)
+        elif schedule != "steps" and not run.skips_unneeded:
+            scan = functools.partial(schedules.scan, wavefront=schedule == "wavefront")
+            results = scan(self.cell, run, sequences, states, output, mask, options, resets)
+        else:
+            loop = resetting.restarting(*self._steps(run, sequences), resets)
+            if collected:
+                *results, emitted = decisions.scan(collected, *loop, states, output, mask, options)
+            else:
+                results = engine.scan(*loop, states, output, mask, options)
+        if resets is not None:
+            first_output = self.first_output(resets.states)
+            results = resets.restarted(*results, first_output, options.zero_output_for_mask)
+        return *results, emitted
+
+    def _steps(self, run, sequences):
+        """Returns the first arguments of `engine.scan`: `step`, `run`, and the inputs, projected if that is faster."""
         hoists = (
             not run.skips_unneeded
             and runs_in_parts(self.cell)
             and engine.should_hoist(self.cell.count_params(), known_rows(sequences), run.training)
         )
-        inputs = self.project(sequences, run) if hoists else sequences
+        if hoists and self.cell.compute_dtype == self.dtype:
+            return self.cell.step, run, self.project(sequences, run)
 
-        def one_step(inputs, states, run):
-            projected = inputs if hoists else project(self.cell, inputs, run, self.dtype)
-            return step(self.cell, projected, states, run, self.dtype)
+        def whole_step(inputs, states, run):
+            return step(self.cell, project(self.cell, inputs, run, self.dtype), states, run, self.dtype)
 
-        return decisions.scan(collected, one_step, run, inputs, states, first_output, mask, options, resets)
+        return whole_step, run, sequences
 
 
 def known_rows(sequences):

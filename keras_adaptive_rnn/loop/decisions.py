@@ -7,24 +7,21 @@ from typing import Any, NamedTuple
 
 from keras import ops
 
+from keras_adaptive_rnn import engine
 from keras_adaptive_rnn.cells.bases.any_cell import split_sizes
-from keras_adaptive_rnn.loop import resetting
 
 
-def scan(cells, step, run, inputs, states, output, mask, options, resets=None):
-    """Runs `resetting.scan` and collects what `cells` emit in each step, appended to the output.
+def scan(cells, step, run, inputs, states, output, mask, options):
+    """Runs `engine.scan` and collects what `cells` emit in each step, appended to the output.
 
     Args:
-        cells: List of the cells whose decisions are wanted.
+        cells: List of the cells whose decisions are collected.
         step, run, inputs, states, output, mask, options: As in `engine.scan`.
-        resets: `Resets`, or `None` (default).
 
     Returns:
-        `(last_output, outputs, states, emitted)`: the results of `engine.scan`, and `None` or float32
-        `[time, batch, sizes]`, what the cells emitted, concatenated.
+        `(last_output, outputs, states, emitted)`: the results of `engine.scan`, and what the cells emitted,
+        concatenated, float32 `[time, batch, sizes]`.
     """
-    if not cells:
-        return *resetting.scan(step, run, inputs, states, output, mask, options, resets), None
 
     def emitting_step(inputs, states, run):
         # A step may be traced more than once, even after the loop, so every call has a dict of its own.
@@ -39,7 +36,7 @@ def scan(cells, step, run, inputs, states, output, mask, options, resets=None):
     sizes = [output.shape[-1], sum(cell.aux_size for cell in cells)]
     start = join([output, ops.zeros((ops.shape(output)[0], sizes[1]))])
     collecting = dataclasses.replace(options, return_sequences=True)
-    last, outputs, states = resetting.scan(emitting_step, run, inputs, states, start, mask, collecting, resets)
+    last, outputs, states = engine.scan(emitting_step, run, inputs, states, start, mask, collecting)
     outputs, emitted = split_sizes(outputs, sizes)
     last = ops.cast(last[..., : sizes[0]], output.dtype)
     return last, ops.cast(outputs, output.dtype) if options.return_sequences else None, states, emitted

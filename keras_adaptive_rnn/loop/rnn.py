@@ -382,23 +382,17 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
         step_mask = None if mask is None else ops.expand_dims(ops.transpose(mask), -1)
         if resets is not None:
             resets = ops.expand_dims(ops.transpose(resetting.in_order(resets, self.go_backwards)), -1)
-        collected, rows = self._collected_cells(), known_rows(sequences)
-
-        def scan(sequences, initial_state, step_mask, resets, skips_unneeded=False):
-            return self.runner.scan(
-                self.runner.start(ops.shape(sequences)[1], training, skips_unneeded=skips_unneeded),
-                sequences,
-                initial_state,
-                step_mask,
-                resets,
-                return_sequences=self.return_sequences,
-                zero_output_for_mask=self.zero_output_for_mask,
-                unroll=self.unroll,
-                recompute=self.recompute,
-                schedule=self.running_schedule(rows, training),
-                collected=collected,
-            )
-
+        collected = self._collected_cells()
+        scan = functools.partial(
+            self.runner.scan,
+            training=training,
+            schedule=self.running_schedule(known_rows(sequences), training),
+            collected=collected,
+            return_sequences=self.return_sequences,
+            zero_output_for_mask=self.zero_output_for_mask,
+            unroll=self.unroll,
+            recompute=self.recompute,
+        )
         tensors = [sequences, initial_state, step_mask, resets]
         if not training and self.runner.may_skip(collected, resets):
             short = functools.partial(scan, skips_unneeded=True)
@@ -525,8 +519,7 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
         # Where the step is compiled, the shapes of states are checked once.
         states = self.runner.check_states(states, inputs.shape[0], f"Layer '{self.name}'")
         if resets is not None:
-            initial = self.runner.check_states(self.get_initial_state(inputs.shape[0]), inputs.shape[0], self.name)
-            states = where_rows(resets[:, None], initial, states)
+            states = where_rows(resets[:, None], self.runner.initial_states(inputs.shape[0]), states)
         return self.runner.step(inputs, states, skips_unneeded=self.runner.may_skip(self._collected_cells()))
 
     # Config.

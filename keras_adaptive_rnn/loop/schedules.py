@@ -23,7 +23,7 @@ def stack_depth(cell):
 
 
 def scan(cell, run, sequence, states, output, mask, options, resets, wavefront):
-    """Does what `resetting.scan` does, layer by layer or as a wavefront, always starting with the lowest layer.
+    """Runs the layers of a deep cell one by one or as a wavefront, always starting with the lowest layer.
 
     Once a layer has finished, its outputs at all steps are known, so the next layer multiplies them in one large
     product. The results are the same, even with a mask: the output of a layer at a masked step is never read.
@@ -47,16 +47,10 @@ def scan(cell, run, sequence, states, output, mask, options, resets, wavefront):
     of_count, of_lowest, of_above = resetting.split(resets, stack.split, 3)
     if step_count:
         # The step count before each step.
-        _, step_counts, step_count = resetting.scan(
-            lambda _, now, run: (now[0], stack.advance(now, run)),
-            unprepared,
-            sequence,
-            step_count,
-            step_count[0],
-            mask,
-            all_steps,
-            of_count,
+        loop = resetting.restarting(
+            lambda _, now, run: (now[0], stack.advance(now, run)), unprepared, sequence, of_count
         )
+        _, step_counts, step_count = engine.scan(*loop, step_count, step_count[0], mask, all_steps)
         carry.append(step_counts)
     carry, lowest = _run_layer(stack, carry, lowest, lowest_run, mask, all_steps, of_lowest)
     run_upper_layers = _in_waves if wavefront else _one_by_one
@@ -72,7 +66,8 @@ def _run_layer(stack, carry, states, run, mask, options, resets):
     """Runs one layer over all steps, and returns the carry to the next layer and the last states."""
     inside = dataclasses.replace(options, inside_layers=True)
     projected = stack.project(carry, run)
-    _, outputs, states = resetting.scan(stack.step, run, projected, states, states[0], mask, inside, resets)
+    loop = resetting.restarting(stack.step, run, projected, resets)
+    _, outputs, states = engine.scan(*loop, states, states[0], mask, inside)
     return stack.to_next_layer(carry, outputs, run), states
 
 
