@@ -119,45 +119,52 @@ def deferred_scan(bind, weights, carry, xs, always=False):
     products = Products(bind, weights, carry, xs, always)
     if not products.taps:
         return _loop(_keeping_little(bind(weights, jnp.matmul)), carry, xs)
-    if _on_gpu() and _all_inexact(carry, jax.eval_shape(bind(weights, jnp.matmul), carry, _first(xs))):
-        return OneTensor(products, carry).scan(weights, carry, xs)
-
-    def run(weights, taps, carry, xs):
-        def one(carry, now):
-            taps, x = now
-            carry, y, factors = products.step(weights, taps, carry, x)
-            return carry, (y, factors)
-
-        carry, (ys, factors) = _loop(_keeping_little(one), carry, (taps, xs))
-        return (carry, ys), factors
-
-    @jax.custom_vjp
-    def loop(weights, carry, xs):
-        return run(weights, products.zeros(xs), carry, xs)[0]
-
-    def forward(weights, carry, xs):
-        kernels, others = products.split(weights)
-
-        def without_kernels(taps, others, carry, xs):
-            return run(products.join(kernels, others), taps, carry, xs)
-
-        results, pull, factors = jax.vjp(without_kernels, products.zeros(xs), others, carry, xs, has_aux=True)
-        return results, (pull, factors)
-
-    def backward(kept, gradients):
-        pull, factors = kept
-        d_taps, d_others, d_carry, d_xs = pull(gradients)
-        return products.join(products.kernel_gradients(factors, d_taps), d_others), d_carry, d_xs
-
-    loop.defvjp(forward, backward)
+    joins = _on_gpu() and _all_inexact(carry, jax.eval_shape(bind(weights, jnp.matmul), carry, _first(xs)))
+    gradient = OneTensor(products, carry) if joins else Tapped(products)
+    loop = jax.custom_vjp(lambda weights, *args: _loop(bind(weights, jnp.matmul), *args))
+    loop.defvjp(gradient.forward, gradient.backward)
     return loop(weights, carry, xs)
 
 
-class OneTensor:
-    """`deferred_scan` for a GPU, where launching a kernel takes longer than most operations of a step.
+class Tapped:
+    """The gradient of `deferred_scan` on a CPU: that of `lax.scan`, which keeps products and activations.
 
-    For its gradient, a step writes its states and products, as one tensor, and the gradient computes all else again,
-    which XLA puts into the kernels that read it. The gradient of a step writes one tensor, too.
+    Args:
+        products: The `Products`.
+    """
+
+    def __init__(self, products):
+        self.products = products
+
+    def forward(self, weights, carry, xs):
+        kernels, others = self.products.split(weights)
+
+        def run(taps, others, carry, xs):
+            weights = self.products.join(kernels, others)
+
+            def one(carry, this):
+                taps, x = this
+                carry, y, factors = self.products.step(weights, taps, carry, x)
+                return carry, (y, factors)
+
+            carry, (ys, factors) = _loop(_keeping_little(one), carry, (taps, xs))
+            return (carry, ys), factors
+
+        results, pull, factors = jax.vjp(run, self.products.zeros(xs), others, carry, xs, has_aux=True)
+        return results, (pull, factors)
+
+    def backward(self, residuals, gradients):
+        pull, factors = residuals
+        d_taps, d_others, d_carry, d_xs = pull(gradients)
+        d_kernels = self.products.kernel_gradients(factors, d_taps)
+        return self.products.join(d_kernels, d_others), d_carry, d_xs
+
+
+class OneTensor:
+    """The gradient of `deferred_scan` on a GPU, where launching a kernel takes longer than most operations of a step.
+
+    A step writes its states and products as one tensor. The backward step computes all else again, which XLA puts into
+    the kernels that read it, and writes one tensor, too.
 
     Args:
         products: The `Products`.
@@ -168,11 +175,6 @@ class OneTensor:
         self.products, self.states = products, jax.tree.structure(carry)
         self.kept = Joined([*jax.tree.leaves(carry), *products.taps])
         self.written = Joined([*products.taps, *products.factors])
-
-    def scan(self, weights, carry, xs):
-        loop = jax.custom_vjp(lambda weights, *args: _loop(self.products.bind(weights, jnp.matmul), *args))
-        loop.defvjp(self.forward, self.backward)
-        return loop(weights, carry, xs)
 
     def forward(self, weights, carry, xs):
         def one(carry, x):

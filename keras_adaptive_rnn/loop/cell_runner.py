@@ -18,7 +18,7 @@ from keras_adaptive_rnn.cells.bases.any_cell import (
     step,
 )
 from keras_adaptive_rnn.cells.bases.cell import Cell
-from keras_adaptive_rnn.loop import decisions, linear, resetting, schedules
+from keras_adaptive_rnn.loop import decisions, layer_by_layer, linear, resetting
 from keras_adaptive_rnn.loop.skipped_steps import scan_taken_steps, scans_taken_steps
 
 
@@ -62,7 +62,7 @@ class CellRunner:
     @functools.cached_property
     def stack_depth(self):
         """The number of layers of a deep cell that can be run one by one, else 0."""
-        return schedules.stack_depth(self.cell)
+        return layer_by_layer.stack_depth(self.cell)
 
     @functools.cached_property
     def is_linear(self):
@@ -212,7 +212,7 @@ class CellRunner:
             with AutocastScope(self.dtype):
                 results = scan(self.cell, run, sequences, states, output, mask, options, resets)
         elif schedule != "steps" and not run.skips_unneeded:
-            scan = functools.partial(schedules.scan, wavefront=schedule == "wavefront")
+            scan = functools.partial(layer_by_layer.scan, wavefront=schedule == "wavefront")
             results = scan(self.cell, run, sequences, states, output, mask, options, resets)
         else:
             loop = resetting.restarting(*self._steps(run, sequences), resets)

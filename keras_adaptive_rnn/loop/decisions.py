@@ -1,4 +1,4 @@
-"""The decisions of cells: collected along with the output of each step, and turned into losses after the loop."""
+"""The decisions of cells: collected with the output of each step, and turned into losses after the loop."""
 
 import contextlib
 import dataclasses
@@ -69,25 +69,17 @@ def collecting_episodes():
         _EPISODES.reset(token)
 
 
-def keep_episode(layer, log_likelihoods, losses):
-    """Hands an episode of `layer` to the model around it, or raises if there is no model to train the decisions."""
-    episodes = _EPISODES.get()
-    if episodes is None:
-        raise ValueError(
-            f"Layer '{layer.name}' has a cell with estimator='reinforce', which draws decisions in training, and only "
-            "a `keras_adaptive_rnn.models.Reinforce` around the whole model can train them. "
-            "Received: a call with training=True outside of one"
-        )
-    episodes.append(Episode(sum(log_likelihoods), sum(losses)))
+def settle(layer, cells, emitted, mask, training):
+    """Adds the loss of a run's decisions to `layer`, and returns the decisions, `[batch, time]` for each cell.
 
-
-def losses_and_decisions(cells, emitted, mask):
-    """Returns the losses of a run, its decisions, float32 `[batch, time]` for each cell, and their log-likelihoods.
+    Hands the decisions that were drawn to the model that trains them, or raises an error if there is none.
 
     Args:
+        layer: An `RNN`.
         cells: List of the cells whose decisions were collected.
         emitted: Tensor `[time, batch, sizes]` from `scan`.
         mask: Boolean tensor `[batch, time]` in the order of reading, or `None`.
+        training: Whether the run was one of training.
     """
     emitted = ops.transpose(emitted, (1, 0, 2))
     counted = ops.ones_like(emitted[..., 0])
@@ -96,5 +88,16 @@ def losses_and_decisions(cells, emitted, mask):
     emitted = split_sizes(emitted * ops.expand_dims(counted, -1), [cell.aux_size for cell in cells])
     by_cell = list(zip(cells, emitted, strict=True))
     losses = [cell.sequence_loss(values, counted) for cell, values in by_cell if cell.adds_loss]
+    if losses:
+        layer.add_loss(ops.mean(sum(losses)))
     log_likelihoods = [cell.log_likelihood(values) for cell, values in by_cell if cell.draws_decisions]
-    return losses, [values[..., 0] for _, values in by_cell], log_likelihoods
+    if log_likelihoods and training:
+        episodes = _EPISODES.get()
+        if episodes is None:
+            raise ValueError(
+                f"Layer '{layer.name}' has a cell with estimator='reinforce', which draws decisions in training, and "
+                "only a `keras_adaptive_rnn.models.Reinforce` around the whole model can train them. "
+                "Received: a call with training=True outside of one"
+            )
+        episodes.append(Episode(sum(log_likelihoods), sum(losses)))
+    return [ops.cast(values[..., 0], layer.compute_dtype) for _, values in by_cell]
