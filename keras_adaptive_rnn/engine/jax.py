@@ -118,10 +118,10 @@ def deferred_scan(bind, weights, carry, xs, always=False):
     """
     products = Products(bind, weights, carry, xs, always)
     if not products.taps:
-        return _loop(_keeping_little(bind(weights, jnp.matmul)), carry, xs)
+        return lax.scan(_keeping_little(bind(weights, jnp.matmul)), carry, xs, unroll=_unroll())
     joins = _on_gpu() and _all_inexact(carry, jax.eval_shape(bind(weights, jnp.matmul), carry, _first(xs)))
     gradient = OneTensor(products, carry) if joins else Tapped(products)
-    loop = jax.custom_vjp(lambda weights, *args: _loop(bind(weights, jnp.matmul), *args))
+    loop = jax.custom_vjp(lambda weights, *args: lax.scan(bind(weights, jnp.matmul), *args, unroll=_unroll()))
     loop.defvjp(gradient.forward, gradient.backward)
     return loop(weights, carry, xs)
 
@@ -147,7 +147,7 @@ class Tapped:
                 carry, y, factors = self.products.step(weights, taps, carry, x)
                 return carry, (y, factors)
 
-            carry, (ys, factors) = _loop(_keeping_little(one), carry, (taps, xs))
+            carry, (ys, factors) = lax.scan(_keeping_little(one), carry, (taps, xs), unroll=_unroll())
             return (carry, ys), factors
 
         results, pull, factors = jax.vjp(run, self.products.zeros(xs), others, carry, xs, has_aux=True)
@@ -181,7 +181,7 @@ class OneTensor:
             new, y, results = self.products.results(weights, carry, x)
             return new, (y, self.kept.join([*jax.tree.leaves(carry), *results]))
 
-        carry, (ys, kept) = _loop(one, carry, xs)
+        carry, (ys, kept) = lax.scan(one, carry, xs, unroll=_unroll())
         return (carry, ys), (weights, xs, kept)
 
     def backward(self, residuals, gradients):
@@ -198,7 +198,7 @@ class OneTensor:
             return (d_carry, d_others), (d_x, self.written.join([*d_taps, *factors]))
 
         begin = d_carry, [jnp.zeros_like(x) if x is not None and _all_inexact(x) else None for x in others]
-        (d_carry, d_others), (d_xs, written) = _loop(one, begin, (xs, d_ys, kept), reverse=True)
+        (d_carry, d_others), (d_xs, written) = lax.scan(one, begin, (xs, d_ys, kept), reverse=True, unroll=_unroll())
         written, count = self.written.split(written), len(self.products.taps)
         d_kernels = self.products.kernel_gradients(written[count:], written[:count])
         return self.products.join(d_kernels, d_others), d_carry, d_xs
@@ -373,9 +373,9 @@ def _outer(a, e, ndim):
     return jnp.einsum("tbri,tbro->bio", a, e)
 
 
-def _loop(step, carry, xs, reverse=False):
-    """`lax.scan`, which runs several steps in each round on a GPU."""
-    return lax.scan(step, carry, xs, reverse=reverse, unroll=tuning.GPU_UNROLLED_STEPS if _on_gpu() else 1)
+def _unroll():
+    """Returns how many steps `lax.scan` runs in each round."""
+    return tuning.GPU_UNROLLED_STEPS if _on_gpu() else 1
 
 
 def _keeping_little(step):
