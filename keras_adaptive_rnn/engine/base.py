@@ -1,4 +1,4 @@
-"""What every backend does unless its own file does it better: plain loops in `keras.ops`, and nothing else.
+"""The functions of an engine, in a plain form for every backend: loops in `keras.ops`.
 
 On backends without a file of their own, such as NumPy and OpenVINO, this is the engine.
 """
@@ -234,7 +234,7 @@ def exported_steps(sequences):
 
 
 def inference():
-    """Returns a context in which nothing is kept for a gradient, so that a loop over steps grows no graph."""
+    """Returns a context without gradients, in which a loop over steps grows no graph."""
     return contextlib.nullcontext()
 
 

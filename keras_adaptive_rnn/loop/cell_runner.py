@@ -1,4 +1,4 @@
-"""Runs a cell over a sequence: what lies between a layer and the engine."""
+"""The link between a layer and the engine, which runs a cell over a sequence."""
 
 import functools
 
@@ -23,17 +23,17 @@ from keras_adaptive_rnn.loop.skipped_steps import scan_taken_steps, scans_taken_
 
 
 class CellRunner:
-    """Runs a cell over a sequence, or for a single step, for layers and models, and for whoever looks at the steps.
+    """Runs a cell over a sequence, or for a single step.
 
     `keras_adaptive_rnn.layers.RNN` has one as its attribute `runner`. The cell may be one of this package, of Keras or
-    of a user. A run over a sequence begins with `start`, which draws the noise and prepares the weights; `scan` runs
-    all steps of it, `project` and `step_projected` one, and `step` is a run of a single step.
+    of a user. `start` starts a run over a sequence: it draws the noise and prepares the weights. `scan` runs all steps,
+    `project` and `step_projected` one of them, and `step` is a run of a single step.
 
     A plain object, so that Keras does not track the cell twice.
 
     Args:
-        cell: A recurrent cell. It is looked at once: make another runner after the cell has been built.
-        dtype: The dtype of what the cell reads and returns. Defaults to the compute dtype of the cell.
+        cell: A recurrent cell. It is inspected once, so make another runner after building the cell.
+        dtype: The dtype of inputs, outputs and states. Defaults to the compute dtype of the cell.
 
     Attributes:
         parts: List of the layers inside the cell, the cell first; empty if it is not a layer.
@@ -79,7 +79,7 @@ class CellRunner:
         """Returns whether inference steps may skip computation whose result is unused.
 
         Args:
-            collected: List of the cells whose decisions are wanted.
+            collected: List of the cells whose decisions are collected.
             resets: As in `scan`.
         """
         if not self.deciding:
@@ -147,7 +147,7 @@ class CellRunner:
         return _run.start(self.parts, batch_size, training, self.dtype, **fields)
 
     def project(self, inputs, run):
-        """Returns what the cell computes without its state, for inputs with any leading axes."""
+        """Returns the part of a step that needs no state, for inputs with any leading axes."""
         with AutocastScope(self.dtype):
             return project(self.cell, inputs, run, self.dtype)
 
@@ -192,12 +192,12 @@ class CellRunner:
             run: The result of `start`, or `None` (default) to start a run.
             training, skips_unneeded: Those of the run that starts. Both default to `False`.
             schedule: As in `RNN`, other than `"auto"`. Defaults to `"steps"`.
-            collected: List of the cells whose decisions are wanted. Defaults to none.
+            collected: List of the cells whose decisions are collected. Defaults to none.
             **options: `return_sequences`, `zero_output_for_mask`, `unroll` and `recompute`, as in `RNN`.
 
         Returns:
-            `(last_output, outputs, states, emitted)`: the results of `engine.scan`, and `None` or what the collected
-            cells have emitted, float32 `[time, batch, sizes]`.
+            `(last_output, outputs, states, emitted)`: the results of `engine.scan`, and `None` or the decisions of the
+            collected cells, float32 `[time, batch, sizes]`.
         """
         if run is None:
             run = self.start(ops.shape(sequences)[1], training, skips_unneeded=skips_unneeded)

@@ -12,15 +12,15 @@ from keras_adaptive_rnn.cells.bases.any_cell import split_sizes
 
 
 def scan(cells, step, run, inputs, states, output, mask, options):
-    """Runs `engine.scan` and collects what `cells` emit in each step, appended to the output.
+    """Runs `engine.scan` and collects the decisions of `cells`, which are appended to the output of each step.
 
     Args:
         cells: List of the cells whose decisions are collected.
         step, run, inputs, states, output, mask, options: As in `engine.scan`.
 
     Returns:
-        `(last_output, outputs, states, emitted)`: the results of `engine.scan`, and what the cells emitted,
-        concatenated, float32 `[time, batch, sizes]`.
+        `(last_output, outputs, states, emitted)`: the results of `engine.scan`, and the decisions, concatenated,
+        float32 `[time, batch, sizes]`.
     """
 
     def emitting_step(inputs, states, run):
@@ -43,11 +43,11 @@ def scan(cells, step, run, inputs, states, output, mask, options):
 
 
 class Episode(NamedTuple):
-    """What a model needs to train decisions that a layer has drawn, as tensors `[batch]`.
+    """The decisions that a layer has drawn for a batch, for training them; tensors `[batch]`.
 
     Attributes:
         log_likelihood: The log-probability of the decisions.
-        loss: What they add to the loss of each sequence; zero if nothing.
+        loss: Their part of the loss of each sequence, which may be zero.
     """
 
     log_likelihood: Any
@@ -60,7 +60,7 @@ _EPISODES: ContextVar[list[Episode] | None] = ContextVar("drawn", default=None)
 
 @contextlib.contextmanager
 def collecting_episodes():
-    """Gives a list, to which layers add their episodes in this context."""
+    """A context whose value is a list, to which layers add their episodes."""
     episodes: list[Episode] = []
     token = _EPISODES.set(episodes)
     try:

@@ -86,8 +86,8 @@ def _one_by_one(stack, carry, states, runs, mask, options, resets):
 def _in_waves(stack, carry, states, runs, mask, options, resets):
     """Runs layer l at step s - l in wave s, in one loop over waves, in which the layers share batched products.
 
-    The layers are folded into the batch axis. The carry to the next layer is a state of this loop, together with a flag
-    that tells whether the step lies in the sequence and is not masked. Only then does it change the layer's states.
+    The layers are folded into the batch axis. The carry to the next layer is a state of this loop, and so is a flag,
+    without which the states of a layer do not change: that the step lies in the sequence and is not masked.
     """
     count, layers, (length, batch_size, _) = len(states), states[0].shape[0], ops.shape(carry[0])
     # As floats, which every backend accepts as a state.

@@ -1,4 +1,4 @@
-"""Resets inside a sequence: where an episode or a document begins, the states start again from the initial ones."""
+"""Resets inside a sequence: the states start over where an episode or a document begins."""
 
 from typing import Any, NamedTuple
 
@@ -8,12 +8,12 @@ from keras_adaptive_rnn import engine
 from keras_adaptive_rnn.cells.bases.linear import last_entry
 from keras_adaptive_rnn.engine.masking import where_rows
 
-# Under which a run holds the initial states.
+# The key of the initial states in a run.
 INITIAL = "initial states"
 
 
 class Resets(NamedTuple):
-    """Where a cell starts again, and from which states.
+    """Places at which a cell starts over, and the states from which it does.
 
     Attributes:
         flags: Boolean tensor `[time, batch, 1]`: whether the states are reset before a step. Never at a masked step.
@@ -74,7 +74,7 @@ def restarting(step, run, inputs, resets):
 
 
 def holding(run, states):
-    """Returns the run with initial states, for `reset`: a step gets tensors from its run, which may have gradients."""
+    """Returns the run with initial states for `reset`, as a step gets tensors with gradients from its run."""
     return run.changed(prepared={**run.prepared, INITIAL: {"states": states}})
 
 

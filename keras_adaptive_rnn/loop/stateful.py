@@ -109,7 +109,7 @@ class StatefulStates:
 
 
 def carried_states(layer):
-    """Returns the variables of the states that a layer carries from batch to batch; an empty list if it does not."""
+    """Returns the variables of the states that a layer carries from batch to batch, or an empty list."""
     if not getattr(layer, "stateful", False) or not hasattr(layer, "reset_state"):
         return []
     stateful_states = getattr(layer, "_stateful_states", None)
@@ -118,6 +118,6 @@ def carried_states(layer):
 
 
 def carried_variables(layer):
-    """Returns these, and with them every other variable that says where the next batch starts."""
+    """Returns all variables on which the first states of the next batch depend."""
     stateful_states = getattr(layer, "_stateful_states", None)
     return stateful_states.variables if stateful_states is not None and layer.stateful else carried_states(layer)

@@ -1,4 +1,4 @@
-"""What every linear map shares: its blocks, its place in a cell, and its prepared weights."""
+"""The base of linear maps: blocks, the binding to a cell, and prepared weights."""
 
 import itertools
 
@@ -41,6 +41,11 @@ class LinearMap(Quantizable, StoredByCell, _arguments.DeclaredArguments, keras.l
         weight_normalization: Whether each column of a matrix is $g\, v / \lVert v \rVert$ with learned $g$ and $v$;
             $g$ is initialized to $\lVert v \rVert$. Defaults to `False`.
         name, dtype, trainable: As in `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Tensor `[..., inputs]`.
+
+    Output shape: `[..., blocks * units]`.
     """
 
     def __init__(
@@ -95,8 +100,8 @@ class LinearMap(Quantizable, StoredByCell, _arguments.DeclaredArguments, keras.l
     def build_blocks(self, blocks, input_size, init_groups=None, per_block=False):
         """Builds a bound map for the gates of its cell.
 
-        `init_groups` tells how many blocks of a joint matrix each call of the initializer covers; `None` for one call
-        for all blocks, as in Keras's cells. `per_block` tells that steps will call the map with `per_block=True`.
+        `init_groups` holds the number of blocks of a joint matrix that each call of the initializer covers; `None` for
+        one call for all blocks, as in Keras's cells. With `per_block`, steps may call the map with `per_block=True`.
         """
         self.blocks = self._groups(blocks)
         self._init_groups = init_groups
@@ -226,7 +231,7 @@ class LinearMap(Quantizable, StoredByCell, _arguments.DeclaredArguments, keras.l
         return prepared
 
     def narrowed(self, inputs, units, run):
-        """Returns what the map would have prepared if it only had the first inputs and units."""
+        """Returns what the map would prepare if it only had the first inputs and units."""
         return {"groups": [self.narrow(group, inputs, units) for group in run.prepared_by(self)["groups"]]}
 
     @property

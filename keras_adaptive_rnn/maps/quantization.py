@@ -60,7 +60,7 @@ class Quantizable:
                 )
                 weight.assign(value)
                 setattr(self, name + suffix, weight)
-        # Which quantizer has made the integers of int8 does not matter any more.
+        # The quantizer of int8 is not needed again.
         self.quantization_mode, self.quantization_config = mode, config if mode == "int4" else None
 
     def quantized_call(self, *args, **kwargs):
