@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import itertools
 import math
 import os
 import warnings
@@ -143,8 +144,13 @@ class Tapped:
             weights = self.products.join(kernels, others)
 
             def one(carry, this):
-                taps, x = this
-                carry, y, factors = self.products.step(weights, taps, carry, x)
+                (taps, x), factors = this, []
+
+                def product(k, a, kernel):
+                    factors.append(a)
+                    return tapped_product(a, kernel, taps[k])
+
+                carry, y = self.products.step(weights, carry, x, product)
                 return carry, (y, factors)
 
             carry, (ys, factors) = lax.scan(_keeping_little(one), carry, (taps, xs), unroll=_unroll())
@@ -178,7 +184,13 @@ class OneTensor:
 
     def forward(self, weights, carry, xs):
         def one(carry, x):
-            new, y, results = self.products.results(weights, carry, x)
+            results = []
+
+            def product(k, a, kernel):
+                results.append(jnp.matmul(a, kernel))
+                return results[k]
+
+            new, y = self.products.step(weights, carry, x, product)
             return new, (y, self.kept.join([*jax.tree.leaves(carry), *results]))
 
         carry, (ys, kept) = lax.scan(one, carry, xs, unroll=_unroll())
@@ -212,8 +224,13 @@ class OneTensor:
         carry, results = jax.tree.unflatten(self.states, kept[:count]), kept[count:]
 
         def step(taps, others, carry, x):
-            carry, y, factors = products.step(products.join(kernels, others), taps, carry, x, results)
-            return (carry, y), factors
+            factors = []
+
+            def product(k, a, kernel):
+                factors.append(a)
+                return known_product(a, kernel, taps[k], results[k])
+
+            return products.step(products.join(kernels, others), carry, x, product), factors
 
         taps = [jnp.zeros(tap.shape, tap.dtype) for tap in products.taps]
         _, pull, factors = jax.vjp(step, taps, others, carry, x, has_aux=True)
@@ -245,17 +262,15 @@ class Products:
         self.places, self.taps, self.dims, self.factors = [], [], [], []
 
         def trace(weights, carry, x):
-            def matmul_impl(a, kernel):
+            def product(k, a, kernel):
                 e = jnp.matmul(a, kernel)
-                place = self.place(a, kernel, weights)
-                if place is not None:
-                    self.places.append(place)
-                    self.taps.append(jax.ShapeDtypeStruct(e.shape, e.dtype))
-                    self.dims.append(kernel.ndim)
-                    self.factors.append(jax.ShapeDtypeStruct(a.shape, a.dtype))
+                self.places.append(self.place(a, kernel, weights))
+                self.taps.append(jax.ShapeDtypeStruct(e.shape, e.dtype))
+                self.dims.append(kernel.ndim)
+                self.factors.append(jax.ShapeDtypeStruct(a.shape, a.dtype))
                 return e
 
-            return bind(weights, matmul_impl)(carry, x)
+            return self.step(weights, carry, x, product)
 
         if reads_elsewhere(trace, weights, carry, _first(xs)):
             self.taps = []
@@ -270,33 +285,15 @@ class Products:
         length = jax.tree.leaves(xs)[0].shape[0]
         return [jnp.zeros((length, *tap.shape), tap.dtype) for tap in self.taps]
 
-    def step(self, weights, taps, carry, x, results=None):
-        """Returns the results of a step, and what each kernel has multiplied; `results` are those of the products."""
-        factors = []
+    def step(self, weights, carry, x, product):
+        """Returns the results of a step, in which `product(k, a, kernel)` computes the `k`th of these products."""
+        count = itertools.count()
 
         def matmul_impl(a, kernel):
-            if self.place(a, kernel, weights) is None:
-                return jnp.matmul(a, kernel)
-            factors.append(a)
-            k = len(factors) - 1
-            if results is None:
-                return tapped_product(a, kernel, taps[k])
-            return known_product(a, kernel, taps[k], results[k])
+            is_one = self.place(a, kernel, weights) is not None
+            return product(next(count), a, kernel) if is_one else jnp.matmul(a, kernel)
 
-        carry, y = self.bind(weights, matmul_impl)(carry, x)
-        return carry, y, factors
-
-    def results(self, weights, carry, x):
-        """Returns the results of a step, and those of the products."""
-        results = []
-
-        def matmul_impl(a, kernel):
-            result = jnp.matmul(a, kernel)
-            results.extend([] if self.place(a, kernel, weights) is None else [result])
-            return result
-
-        carry, y = self.bind(weights, matmul_impl)(carry, x)
-        return carry, y, results
+        return self.bind(weights, matmul_impl)(carry, x)
 
     def split(self, weights):
         """Returns the weights of the products by their places, and a list of the others, each with `None` for these."""
