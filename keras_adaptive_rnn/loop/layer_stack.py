@@ -177,7 +177,9 @@ def _shapes(cell):
 def _equations(cell):
     """Returns what determines the equations of a cell: its config, dtypes, and functions, which may share a name."""
     parts = parts_of(cell)
-    arguments = [getattr(part, name, None) for part in parts for name in _arguments.parameters(type(part))]
+    names = [(part, name) for part in parts for name in _arguments.parameters(type(part))]
+    # Those that initialize are part of the config, and a cell may have made its own from them.
+    arguments = [getattr(part, name, None) for part, name in names if not name.endswith("initializer")]
     dtypes = [(part.compute_dtype, part.variable_dtype) for part in parts]
     return _without_names(cell.get_config()), dtypes, list(filter(inspect.isroutine, arguments))
 
