@@ -469,7 +469,8 @@ def without_gradient(structure, reason):
 def _are_sequential(products, carry):
     """Returns whether each of a step's products that depend on the carry also depends on the one before it.
 
-    If not, TensorFlow computes two of them side by side.
+    If not, TensorFlow computes two of them side by side, which halves would hinder: with 128 units and 64 rows, a grid
+    LSTM predicts at 0.90 of the speed of Keras's loop with halves, and at 0.99 without.
     """
     ancestors = [(e, _ancestors(e)) for e in products]
     late = [(e, ops) for e, ops in ancestors if any(old.op in ops for old in carry)]

@@ -220,9 +220,8 @@ class CellRunner:
                 *results, emitted = decisions.scan(collected, *loop, states, output, mask, options)
             else:
                 results = engine.scan(*loop, states, output, mask, options)
-        if resets is not None:
-            first_output = self.first_output(resets.states)
-            results = resets.restarted(*results, first_output, options.zero_output_for_mask)
+        if resets is not None and resets.fresh is not None:
+            results = resets.restarted(*results, self.first_output(resets.states), options.zero_output_for_mask)
         return *results, emitted
 
     def _steps(self, run, sequences):

@@ -50,9 +50,7 @@ class Resets(NamedTuple):
         return self._replace(states=states)
 
     def restarted(self, last, outputs, states, first_output, zero_output_for_mask):
-        """Returns the results of `engine.scan`, with the initial output and states where masked steps have them."""
-        if self.fresh is None:
-            return last, outputs, states
+        """Returns the results of `engine.scan`, with the initial output and states where steps are `fresh`."""
         ends_fresh = last_entry(ops.zeros_like(last[:, :1], "bool"), self.fresh)
         states = where_rows(ends_fresh, self.states, states)
         if not zero_output_for_mask:
