@@ -6,6 +6,7 @@ import keras
 
 from keras_adaptive_rnn._keras import shares_objects
 
+# The layers around each cell.
 _layers_of = weakref.WeakKeyDictionary()
 
 
@@ -28,7 +29,7 @@ class CellConfig:
 
 
 def note_layer(layer):
-    """Notes that the cell of `layer`, itself a layer, is in it."""
+    """Registers `layer` as one around its cell, which must be a layer itself."""
     _layers_of.setdefault(layer.cell, weakref.WeakSet()).add(layer)
 
 

@@ -69,7 +69,7 @@ def collecting_episodes():
         _EPISODES.reset(token)
 
 
-def settle(layer, cells, emitted, mask, training):
+def add_losses(layer, cells, emitted, mask, training):
     """Adds the loss of a run's decisions to `layer`, and returns the decisions, `[batch, time]` for each cell.
 
     Hands the decisions that were drawn to the model that trains them, or raises an error if there is none.

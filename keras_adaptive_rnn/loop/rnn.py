@@ -247,7 +247,7 @@ class RNN(Stateful, _arguments.DeclaredArguments, CellConfig, keras.layers.RNN):
         else:
             results = scan(*tensors)
         last_output, outputs, states, emitted = results
-        decided = decisions.settle(self, collected, emitted, mask, training) if collected else []
+        decided = decisions.add_losses(self, collected, emitted, mask, training) if collected else []
         return last_output, None if outputs is None else ops.transpose(outputs, (1, 0, 2)), states, decided
 
     def collected_cells(self):

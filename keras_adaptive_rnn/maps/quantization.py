@@ -68,7 +68,7 @@ class Quantizable:
         return self.call(*args, **kwargs)
 
     def dequantized(self, name):
-        """Returns the float32 matrix of which `quantized` made the weights."""
+        """Returns the value of a quantized matrix, in float32."""
         rows, columns = self.matrix_shapes[name][-2:]
         values, scale, zero = (getattr(self, name + suffix, None) for suffix in ("", "_scale", "_zero"))
         values, scale = ops.convert_to_tensor(values), ops.convert_to_tensor(scale)
