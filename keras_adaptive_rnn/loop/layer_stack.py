@@ -1,7 +1,9 @@
 """Deep cells as stacks of layers, which can run over the sequence one after the other."""
 
 import inspect
+import re
 
+import keras
 from keras import ops, tree
 
 from keras_adaptive_rnn import _arguments, maps
@@ -9,8 +11,8 @@ from keras_adaptive_rnn._run import tensors_of, with_tensors
 from keras_adaptive_rnn.cells.bases.any_cell import as_list, parts_of, project, runs_in_parts, step
 from keras_adaptive_rnn.cells.bases.cell import Cell
 
-# Entries of a config that may differ between cells of the same equations.
-OF_ONE_CELL = ("name", "seed", "trainable", "trainable_parts", "shared_object_id")
+# Arguments that have no part in the equations of a step.
+OF_TRAINING = re.compile("name|dtype|trainable|seed|trainable_initial_state|.*(initializers?|regularizer|constraint)")
 
 
 class LayerStack:
@@ -175,16 +177,21 @@ def _shapes(cell):
 
 
 def _equations(cell):
-    """Returns what determines the equations of a cell: its config, dtypes, and functions, which may share a name."""
-    parts = parts_of(cell)
-    names = [(part, name) for part in parts for name in _arguments.parameters(type(part))]
-    # Those that initialize are part of the config, and a cell may have made its own from them.
-    arguments = [getattr(part, name, None) for part, name in names if not name.endswith("initializer")]
-    dtypes = [(part.compute_dtype, part.variable_dtype) for part in parts]
-    return _without_names(cell.get_config()), dtypes, list(filter(inspect.isroutine, arguments))
+    """Returns what determines the equations of a cell: classes, dtypes and arguments."""
+    return [(type(part), part.compute_dtype, part.variable_dtype, _arguments_of(part)) for part in parts_of(cell)]
 
 
-def _without_names(config):
-    if isinstance(config, dict):
-        return {key: _without_names(value) for key, value in config.items() if key not in OF_ONE_CELL}
-    return list(map(_without_names, config)) if isinstance(config, (list, tuple)) else config
+def _arguments_of(part):
+    is_ours = isinstance(part, (Cell, maps.LinearMap, maps.Bias))
+    values = {n: getattr(part, n, None) for n in _arguments.parameters(type(part))} if is_ours else part.get_config()
+    return {name: _comparable(value) for name, value in values.items() if not OF_TRAINING.fullmatch(name)}
+
+
+def _comparable(value):
+    if isinstance(value, (list, tuple)):
+        return list(map(_comparable, value))
+    if isinstance(value, keras.layers.Layer):
+        # Its arguments are compared as those of a part.
+        return type(value)
+    # Two functions may share a name, and not every function has a config.
+    return value if inspect.isroutine(value) else _arguments.serialize(value)
