@@ -103,16 +103,6 @@ class Run:
 
     # For loops.
 
-    def bound(self, step):
-        """Returns `step`, a function of `(*args, run)`, as one of `args` in this run."""
-
-        def bound_step(*args):
-            # A gradient may run a step again after the layer has returned.
-            with AutocastScope(self.dtype):
-                return step(*args, self)
-
-        return bound_step
-
     def tensors(self):
         """Returns a list of all tensors that the parts of the cell have prepared."""
         return tensors_of(list(self.prepared.values()))

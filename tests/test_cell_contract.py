@@ -8,7 +8,7 @@ from keras.ops import convert_to_numpy as to_numpy
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn.callbacks.unit_variance.cell_scaling import is_known_cell
-from keras_adaptive_rnn.loop import schedules
+from keras_adaptive_rnn.loop import layer_by_layer
 from tests.backends import alternating
 
 LENGTHS = np.array([[5], [3], [0], [4]])
@@ -206,8 +206,8 @@ def test_an_overridden_call_counts(make, change, rng):
 
 
 def test_an_overridden_call_is_no_layer_of_a_schedule():
-    assert schedules.stack_depth(kar.StackedCells([kar.GRUCell(4) for _ in range(4)]))
-    assert not schedules.stack_depth(kar.StackedCells([louder(kar.GRUCell)(4) for _ in range(4)]))
+    assert layer_by_layer.stack_depth(kar.StackedCells([kar.GRUCell(4) for _ in range(4)]))
+    assert not layer_by_layer.stack_depth(kar.StackedCells([louder(kar.GRUCell)(4) for _ in range(4)]))
     assert not is_known_cell(louder(kar.GRUCell)(4))
 
 

@@ -8,7 +8,7 @@ from keras import ops, tree
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine
 from keras_adaptive_rnn.engine import tuning
-from keras_adaptive_rnn.loop import schedules
+from keras_adaptive_rnn.loop import layer_by_layer, layer_stack
 from keras_adaptive_rnn.testing.case import Case
 from tests.backends import alternating, dealt, in_turns, one_in
 from tests.table import CELL_ROWS, CELLS, OPTIONS
@@ -83,7 +83,7 @@ ROWS = {
 }
 # Every cell whose stacks can run layer by layer.
 EQUATIONS = {f"{name}/{key}": make for name, row in CELL_ROWS.items() for key, (make, _) in row.equations.items()}
-EVERY = {name: make for name, make in (CELLS | OPTIONS | EQUATIONS).items() if schedules.stack_depth(stack(make))}
+EVERY = {name: make for name, make in (CELLS | OPTIONS | EQUATIONS).items() if layer_by_layer.stack_depth(stack(make))}
 # Those with weights that are in no map, such as those of a layer normalisation.
 REFUSED = {
     *("stack_skip", "gru_reset_before", "lstm_tied_projected", "mogrifier_around_keras", "lstm/normalised"),
@@ -203,6 +203,16 @@ def test_what_keeps_cells_from_being_alike(other):
     layer = kar.RNN(kar.StackedCells(cells))
     layer.build((2, 5, 4))
     assert layer.running_schedule(2) == "steps"
+
+
+def test_a_layer_declares_that_its_stack_repeats_one_cell(monkeypatch):
+    monkeypatch.setattr(layer_stack, "_equations", None)
+    layer = kar.LSTM([4] * 3)
+    layer.build((2, 5, 4))
+    assert layer_by_layer.stack_depth(layer.cell) == 3
+    assert not kar.LSTM([4, 4, 5]).cell.repeats
+    with pytest.raises(TypeError):
+        layer_by_layer.stack_depth(stack(lambda: kar.LSTMCell(4)))
 
 
 @pytest.mark.skipif(keras.backend.backend() == "torch", reason="nothing is compiled")

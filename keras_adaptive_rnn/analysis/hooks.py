@@ -63,11 +63,9 @@ def run(loop, sequences, initial_state=None, mask=None, see=None, sown=None):
     order = slice(None, None, -1) if loop.go_backwards else slice(None)
     output, outputs = runner.first_output(states), []
     run = runner.start(batch, sown=sown)
-    step = masked(
-        lambda x, states: runner.step_projected(runner.project(x, run), states, run), loop.zero_output_for_mask
-    )
     for x, m in zip(steps[order], masks[order], strict=True):
-        output, states = step(x, m, output, states)
+        new = runner.step_projected(runner.project(x, run), states, run)
+        output, states = masked(m, new, (output, states), loop.zero_output_for_mask)
         outputs.append(output)
         if see is not None:
             see(tree.flatten(states))

@@ -57,6 +57,8 @@ class StackedCells(ContainerCell):
     """
 
     fixed_arguments = ("dropout", "recurrent_dropout")
+    # Whether the maker of the stack declares that its cells differ only in weights and random numbers.
+    repeats = False
 
     def __init__(self, cells: list[Any], connection: str | None = None, **kwargs):
         super().__init__(**kwargs)

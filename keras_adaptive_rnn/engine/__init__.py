@@ -1,10 +1,10 @@
 """The time loop and the gradients of each backend, under one interface.
 
-The only package that imports jax, tensorflow or torch, and it imports only the backend of Keras. `base` says what each
-function does, and does it on every backend; a backend's file overrides what it does better. `tuning` holds their
-thresholds, and `_*_internals` what they use beyond public APIs.
+The only package that imports jax, tensorflow or torch, and it imports only the backend of Keras. `base` documents each
+function, with a plain form for every backend; the file of a backend overrides those that it computes faster. `tuning`
+holds the thresholds, and `_*_internals` private names of the backends.
 
-Any thread may call them: a call keeps what it needs to itself, and contexts are context variables.
+The functions are thread-safe: they share no state, and contexts are context variables.
 """
 
 import keras
@@ -48,5 +48,5 @@ def gradients(function, variables, tensors, compiled=False):
         compiled: Whether TensorFlow runs the function in a graph, as `fit` does; JAX always compiles. Defaults to
             `False`.
     """
-    found = value_and_gradients(function, variables, tensors, compiled)
-    return keras.tree.map_structure(lambda x: None if x is None else keras.ops.convert_to_numpy(x), tuple(found))
+    results = value_and_gradients(function, variables, tensors, compiled)
+    return keras.tree.map_structure(lambda x: None if x is None else keras.ops.convert_to_numpy(x), tuple(results))

@@ -1,4 +1,4 @@
-"""The names of PyTorch that the engine uses and that are not public, and what stands for those that are gone."""
+"""Private names of PyTorch that the engine uses, each with a fallback."""
 
 import torch
 

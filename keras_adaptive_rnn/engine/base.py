@@ -1,4 +1,4 @@
-"""What every backend does unless its own file does it better: plain loops in `keras.ops`, and nothing else.
+"""The functions of an engine, in a plain form for every backend: loops in `keras.ops`.
 
 On backends without a file of their own, such as NumPy and OpenVINO, this is the engine.
 """
@@ -8,6 +8,7 @@ import contextlib
 import keras
 from keras import ops, tree
 
+from keras_adaptive_rnn._keras import AutocastScope
 from keras_adaptive_rnn.engine.masking import masked
 
 __all__ = [
@@ -44,7 +45,8 @@ def scan(step, run, inputs, states, output, mask, options):
     Args:
         step: Function of `(inputs of one step, list of states, run)`, which returns `output, list of states`. It reads
             nothing else but `options.variables`, and multiplies by what is prepared with `run.matmul`. A step that does
-            read something else gets the same results and gradients, but not as fast.
+            read something else gets the same results and gradients, but not as fast. Each call opens a scope for the
+            dtype of the run, as a gradient may run a step again after the layer has returned.
         run: `Run`. The engine may give the step another one, with other tensors and a `matmul_impl`.
         inputs: Structure of tensors `[time, batch, ...]`.
         states: List (nested or not) of tensors `[batch, size]`, the states before the first step.
@@ -55,10 +57,11 @@ def scan(step, run, inputs, states, output, mask, options):
     Returns:
         `(last_output, outputs, states)`; `outputs` is `[time, batch, size]`, or `None` without `return_sequences`.
     """
-    step, outputs = masked(run.bound(step), options.zero_output_for_mask), []
+    outputs = []
     for t in range(tree.flatten(inputs)[0].shape[0]):
-        now = tree.map_structure(lambda x, t=t: x[t], inputs)
-        output, states = step(now, None if mask is None else mask[t], output, states)
+        with AutocastScope(run.dtype):
+            new = step(tree.map_structure(lambda x, t=t: x[t], inputs), states, run)
+        output, states = masked(None if mask is None else mask[t], new, (output, states), options.zero_output_for_mask)
         outputs.append(output)
     if not options.return_sequences:
         return output, None, states
@@ -231,7 +234,7 @@ def exported_steps(sequences):
 
 
 def inference():
-    """Returns a context in which nothing is kept for a gradient, so that a loop over steps grows no graph."""
+    """Returns a context without gradients, in which a loop over steps grows no graph."""
     return contextlib.nullcontext()
 
 

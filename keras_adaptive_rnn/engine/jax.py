@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import itertools
 import math
 import os
 import warnings
@@ -12,7 +13,7 @@ import keras
 from jax import lax
 from jax import numpy as jnp
 
-from keras_adaptive_rnn._keras import in_stateless_scope, is_exporting
+from keras_adaptive_rnn._keras import AutocastScope, in_stateless_scope, is_exporting
 from keras_adaptive_rnn.engine import linear, tuning
 from keras_adaptive_rnn.engine.masking import masked
 from keras_adaptive_rnn.engine.reading import reading, values_of
@@ -61,13 +62,14 @@ def scan(step, run, inputs, states, output, mask, options):
     count, weights = len(tensors), [*tensors, *values_of(options.variables)]
 
     def bind(weights, matmul_impl):
-        """Returns the step, with `weights` in place of the tensors of the run and of the variables."""
+        """Returns a step of `lax.scan`, with `weights` in place of the tensors of the run and of the variables."""
         now = emptied.filled(weights[:count]).changed(matmul_impl=matmul_impl)
-        reading_step = reading(now.bound(step), options.variables, weights[count:])
-        masked_step = masked(reading_step, options.zero_output_for_mask)
 
-        def body(carry, inputs):
-            output, states = masked_step(*inputs, *carry)
+        def body(carry, this):
+            inputs, mask = this
+            with AutocastScope(now.dtype):
+                new = reading(options.variables, weights[count:], step, inputs, carry[1], now)
+            output, states = masked(mask, new, carry, options.zero_output_for_mask)
             return (output, states), (output if options.return_sequences else None)
 
         return body
@@ -117,46 +119,58 @@ def deferred_scan(bind, weights, carry, xs, always=False):
     """
     products = Products(bind, weights, carry, xs, always)
     if not products.taps:
-        return _loop(_keeping_little(bind(weights, jnp.matmul)), carry, xs)
-    if _on_gpu() and _all_inexact(carry, jax.eval_shape(bind(weights, jnp.matmul), carry, _first(xs))):
-        return OneTensor(products, carry).scan(weights, carry, xs)
-
-    def run(weights, taps, carry, xs):
-        def one(carry, now):
-            taps, x = now
-            carry, y, factors = products.step(weights, taps, carry, x)
-            return carry, (y, factors)
-
-        carry, (ys, factors) = _loop(_keeping_little(one), carry, (taps, xs))
-        return (carry, ys), factors
-
-    @jax.custom_vjp
-    def loop(weights, carry, xs):
-        return run(weights, products.zeros(xs), carry, xs)[0]
-
-    def forward(weights, carry, xs):
-        kernels, others = products.split(weights)
-
-        def without_kernels(taps, others, carry, xs):
-            return run(products.join(kernels, others), taps, carry, xs)
-
-        results, pull, factors = jax.vjp(without_kernels, products.zeros(xs), others, carry, xs, has_aux=True)
-        return results, (pull, factors)
-
-    def backward(kept, gradients):
-        pull, factors = kept
-        d_taps, d_others, d_carry, d_xs = pull(gradients)
-        return products.join(products.kernel_gradients(factors, d_taps), d_others), d_carry, d_xs
-
-    loop.defvjp(forward, backward)
+        return lax.scan(_keeping_little(bind(weights, jnp.matmul)), carry, xs, unroll=_unroll())
+    joins = _on_gpu() and _all_inexact(carry, jax.eval_shape(bind(weights, jnp.matmul), carry, _first(xs)))
+    gradient = OneTensor(products, carry) if joins else Tapped(products)
+    loop = jax.custom_vjp(lambda weights, *args: lax.scan(bind(weights, jnp.matmul), *args, unroll=_unroll()))
+    loop.defvjp(gradient.forward, gradient.backward)
     return loop(weights, carry, xs)
 
 
-class OneTensor:
-    """`deferred_scan` for a GPU, where launching a kernel takes longer than most operations of a step.
+class Tapped:
+    """The gradient of `deferred_scan` on a CPU: that of `lax.scan`, which keeps products and activations.
 
-    For its gradient, a step writes its states and products, as one tensor, and the gradient computes all else again,
-    which XLA puts into the kernels that read it. The gradient of a step writes one tensor, too.
+    Args:
+        products: The `Products`.
+    """
+
+    def __init__(self, products):
+        self.products = products
+
+    def forward(self, weights, carry, xs):
+        kernels, others = self.products.split(weights)
+
+        def run(taps, others, carry, xs):
+            weights = self.products.join(kernels, others)
+
+            def one(carry, this):
+                (taps, x), factors = this, []
+
+                def product(k, a, kernel):
+                    factors.append(a)
+                    return tapped_product(a, kernel, taps[k])
+
+                carry, y = self.products.step(weights, carry, x, product)
+                return carry, (y, factors)
+
+            carry, (ys, factors) = lax.scan(_keeping_little(one), carry, (taps, xs), unroll=_unroll())
+            return (carry, ys), factors
+
+        results, pull, factors = jax.vjp(run, self.products.zeros(xs), others, carry, xs, has_aux=True)
+        return results, (pull, factors)
+
+    def backward(self, residuals, gradients):
+        pull, factors = residuals
+        d_taps, d_others, d_carry, d_xs = pull(gradients)
+        d_kernels = self.products.kernel_gradients(factors, d_taps)
+        return self.products.join(d_kernels, d_others), d_carry, d_xs
+
+
+class OneTensor:
+    """The gradient of `deferred_scan` on a GPU, where launching a kernel takes longer than most operations of a step.
+
+    A step writes its states and products as one tensor. The backward step computes all else again, which XLA puts into
+    the kernels that read it, and writes one tensor, too.
 
     Args:
         products: The `Products`.
@@ -168,17 +182,18 @@ class OneTensor:
         self.kept = Joined([*jax.tree.leaves(carry), *products.taps])
         self.written = Joined([*products.taps, *products.factors])
 
-    def scan(self, weights, carry, xs):
-        loop = jax.custom_vjp(lambda weights, *args: _loop(self.products.bind(weights, jnp.matmul), *args))
-        loop.defvjp(self.forward, self.backward)
-        return loop(weights, carry, xs)
-
     def forward(self, weights, carry, xs):
         def one(carry, x):
-            new, y, results = self.products.results(weights, carry, x)
+            results = []
+
+            def product(k, a, kernel):
+                results.append(jnp.matmul(a, kernel))
+                return results[k]
+
+            new, y = self.products.step(weights, carry, x, product)
             return new, (y, self.kept.join([*jax.tree.leaves(carry), *results]))
 
-        carry, (ys, kept) = _loop(one, carry, xs)
+        carry, (ys, kept) = lax.scan(one, carry, xs, unroll=_unroll())
         return (carry, ys), (weights, xs, kept)
 
     def backward(self, residuals, gradients):
@@ -195,7 +210,7 @@ class OneTensor:
             return (d_carry, d_others), (d_x, self.written.join([*d_taps, *factors]))
 
         begin = d_carry, [jnp.zeros_like(x) if x is not None and _all_inexact(x) else None for x in others]
-        (d_carry, d_others), (d_xs, written) = _loop(one, begin, (xs, d_ys, kept), reverse=True)
+        (d_carry, d_others), (d_xs, written) = lax.scan(one, begin, (xs, d_ys, kept), reverse=True, unroll=_unroll())
         written, count = self.written.split(written), len(self.products.taps)
         d_kernels = self.products.kernel_gradients(written[count:], written[:count])
         return self.products.join(d_kernels, d_others), d_carry, d_xs
@@ -209,8 +224,13 @@ class OneTensor:
         carry, results = jax.tree.unflatten(self.states, kept[:count]), kept[count:]
 
         def step(taps, others, carry, x):
-            carry, y, factors = products.step(products.join(kernels, others), taps, carry, x, results)
-            return (carry, y), factors
+            factors = []
+
+            def product(k, a, kernel):
+                factors.append(a)
+                return known_product(a, kernel, taps[k], results[k])
+
+            return products.step(products.join(kernels, others), carry, x, product), factors
 
         taps = [jnp.zeros(tap.shape, tap.dtype) for tap in products.taps]
         _, pull, factors = jax.vjp(step, taps, others, carry, x, has_aux=True)
@@ -242,17 +262,15 @@ class Products:
         self.places, self.taps, self.dims, self.factors = [], [], [], []
 
         def trace(weights, carry, x):
-            def matmul_impl(a, kernel):
+            def product(k, a, kernel):
                 e = jnp.matmul(a, kernel)
-                place = self.place(a, kernel, weights)
-                if place is not None:
-                    self.places.append(place)
-                    self.taps.append(jax.ShapeDtypeStruct(e.shape, e.dtype))
-                    self.dims.append(kernel.ndim)
-                    self.factors.append(jax.ShapeDtypeStruct(a.shape, a.dtype))
+                self.places.append(self.place(a, kernel, weights))
+                self.taps.append(jax.ShapeDtypeStruct(e.shape, e.dtype))
+                self.dims.append(kernel.ndim)
+                self.factors.append(jax.ShapeDtypeStruct(a.shape, a.dtype))
                 return e
 
-            return bind(weights, matmul_impl)(carry, x)
+            return self.step(weights, carry, x, product)
 
         if reads_elsewhere(trace, weights, carry, _first(xs)):
             self.taps = []
@@ -267,33 +285,15 @@ class Products:
         length = jax.tree.leaves(xs)[0].shape[0]
         return [jnp.zeros((length, *tap.shape), tap.dtype) for tap in self.taps]
 
-    def step(self, weights, taps, carry, x, results=None):
-        """Returns the results of a step, and what each kernel has multiplied; `results` are those of the products."""
-        factors = []
+    def step(self, weights, carry, x, product):
+        """Returns the results of a step, in which `product(k, a, kernel)` computes the `k`th of these products."""
+        count = itertools.count()
 
         def matmul_impl(a, kernel):
-            if self.place(a, kernel, weights) is None:
-                return jnp.matmul(a, kernel)
-            factors.append(a)
-            k = len(factors) - 1
-            if results is None:
-                return tapped_product(a, kernel, taps[k])
-            return known_product(a, kernel, taps[k], results[k])
+            is_one = self.place(a, kernel, weights) is not None
+            return product(next(count), a, kernel) if is_one else jnp.matmul(a, kernel)
 
-        carry, y = self.bind(weights, matmul_impl)(carry, x)
-        return carry, y, factors
-
-    def results(self, weights, carry, x):
-        """Returns the results of a step, and those of the products."""
-        results = []
-
-        def matmul_impl(a, kernel):
-            result = jnp.matmul(a, kernel)
-            results.extend([] if self.place(a, kernel, weights) is None else [result])
-            return result
-
-        carry, y = self.bind(weights, matmul_impl)(carry, x)
-        return carry, y, results
+        return self.bind(weights, matmul_impl)(carry, x)
 
     def split(self, weights):
         """Returns the weights of the products by their places, and a list of the others, each with `None` for these."""
@@ -370,9 +370,9 @@ def _outer(a, e, ndim):
     return jnp.einsum("tbri,tbro->bio", a, e)
 
 
-def _loop(step, carry, xs, reverse=False):
-    """`lax.scan`, which runs several steps in each round on a GPU."""
-    return lax.scan(step, carry, xs, reverse=reverse, unroll=tuning.GPU_UNROLLED_STEPS if _on_gpu() else 1)
+def _unroll():
+    """Returns how many steps `lax.scan` runs in each round."""
+    return tuning.GPU_UNROLLED_STEPS if _on_gpu() else 1
 
 
 def _keeping_little(step):
@@ -435,7 +435,6 @@ def reads_elsewhere(function, *args):
 
 
 def ragged_scan(step, run, inputs, states, times, ends, collect):
-    step = run.bound(step)
     length, batch_size = inputs.shape[:2]
     path = None
     if collect:
@@ -445,7 +444,8 @@ def ragged_scan(step, run, inputs, states, times, ends, collect):
 
     def body(now):
         k, states, times, path = now
-        new, stride = step(inputs[jnp.minimum(times, length - 1), jnp.arange(batch_size)], states)
+        with AutocastScope(run.dtype):
+            new, stride = step(inputs[jnp.minimum(times, length - 1), jnp.arange(batch_size)], states, run)
         active = times < ends
         states = [jnp.where(active[:, None], a, b) for a, b in zip(new, states, strict=True)]
         if collect:
@@ -463,7 +463,7 @@ def value_with_gradient_of(short, whole, tensors, variables):
         return whole(*tensors)
 
     def of_values(function):
-        return lambda values, tensors: reading(function, variables, values)(*tensors)
+        return lambda values, tensors: reading(variables, values, function, *tensors)
 
     values = values_of(variables)
     if reads_elsewhere(of_values(whole), values, tensors):

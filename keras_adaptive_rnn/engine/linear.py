@@ -27,8 +27,8 @@ def gradients(recurrence, a, h, states, gradient, reverse=False):
 
     Args:
         recurrence: Function of `(a, b, h, reverse)` that returns the states after each step.
-        a, h, reverse: What the recurrence has read, as in `associative`.
-        states: What it returned.
+        a, h, reverse: The arguments of the recurrence, as in `associative`.
+        states: Its result.
         gradient: The gradient of these states.
     """
     # The gradient starts from zero, so what that is multiplied by does not matter.

@@ -3,17 +3,20 @@
 from keras import ops, tree
 
 
-def masked(step, zero_output_for_mask):
-    """Returns a step of `(inputs, mask, output, states)` that keeps output and states where the mask is false."""
+def masked(mask, new, old, zero_output_for_mask):
+    """Returns `output, states` after a step: those of `new`, or where the mask is false, those of `old`.
 
-    def masked_step(inputs, mask, output, states):
-        new_output, new_states = step(inputs, states)
-        if mask is None:
-            return new_output, new_states
-        held = ops.zeros_like(output) if zero_output_for_mask else output
-        return where_rows(mask, new_output, held), where_rows(mask, new_states, states)
-
-    return masked_step
+    Args:
+        mask: Boolean tensor `[batch, 1]`, or `None`.
+        new: What the step returned, `(output, states)`.
+        old: The output and the states before the step.
+        zero_output_for_mask: Whether the output is zero, rather than the old one, where the mask is false.
+    """
+    if mask is None:
+        return new
+    (output, states), (old_output, old_states) = new, old
+    held = ops.zeros_like(old_output) if zero_output_for_mask else old_output
+    return where_rows(mask, output, held), where_rows(mask, states, old_states)
 
 
 def without_masked(sequences, mask):

@@ -1,4 +1,4 @@
-"""How a loop is to be run, on every backend."""
+"""Options of a loop, the same on every backend."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""Steps that read variables, as functions of the values of these variables."""
+"""Values of variables, for a step whose gradient is that of a function of them."""
 
 import keras
 
@@ -11,21 +11,17 @@ def values_of(variables):
         return [variable.value for variable in variables]
 
 
-def reading(function, variables, values):
-    """Returns `function`, which reads `values` as those of `variables`, unless it assigns a variable.
+def reading(variables, values, function, *args):
+    """Returns `function(*args)`, which reads `values` as those of `variables`, unless it assigns a variable.
 
     Args:
-        function: Function of any arguments.
         variables: List of Keras variables.
         values: List of tensors.
+        function: Function of `args`.
     """
-
-    def read(*args):
-        before = {**stateless_values(), **dict(zip(map(id, variables), values, strict=True))}
-        with keras.StatelessScope() as scope:
-            scope.state_mapping.update(before)
-            results = function(*args)
-        assigns = any(scope.state_mapping[key] is not value for key, value in before.items())
-        return function(*args) if assigns or len(scope.state_mapping) > len(before) else results
-
-    return read
+    before = {**stateless_values(), **dict(zip(map(id, variables), values, strict=True))}
+    with keras.StatelessScope() as scope:
+        scope.state_mapping.update(before)
+        results = function(*args)
+    assigns = any(scope.state_mapping[key] is not value for key, value in before.items())
+    return function(*args) if assigns or len(scope.state_mapping) > len(before) else results

@@ -1,4 +1,4 @@
-"""The platform that a program is traced for: a program may be compiled for a machine that is not at hand."""
+"""The platform for which a program is traced: programs can be compiled for a machine that is not there."""
 
 import contextlib
 import contextvars
@@ -8,7 +8,7 @@ _target: contextvars.ContextVar[str | None] = contextvars.ContextVar("target", d
 
 @contextlib.contextmanager
 def tracing_for(platform):
-    """Lets an engine choose what is fast on a platform, instead of the one that it would run on.
+    """Has the engine choose what is fast on another platform than the one that it runs on.
 
     Args:
         platform: `"cpu"`, `"gpu"` or `"tpu"`.
@@ -21,5 +21,5 @@ def tracing_for(platform):
 
 
 def target(default):
-    """Returns the platform that a program is traced for; `default()` tells the one that it would run on."""
+    """Returns the platform for which a program is traced: `default()`, unless `tracing_for` another."""
     return _target.get() or default()

@@ -8,7 +8,7 @@ import warnings
 import tensorflow as tf
 from keras import tree
 
-from keras_adaptive_rnn._keras import in_stateless_scope, is_exporting, model_supports_jit
+from keras_adaptive_rnn._keras import AutocastScope, in_stateless_scope, is_exporting, model_supports_jit
 from keras_adaptive_rnn.engine import _tensorflow_internals as internals
 from keras_adaptive_rnn.engine import linear, tuning
 from keras_adaptive_rnn.engine.masking import masked
@@ -42,11 +42,11 @@ def scan(step, run, inputs, states, output, mask, options):
 
     def body(x, carry, matmul_impl=tf.matmul):
         """Runs one step on flat lists; the carry is the output and the states."""
-        masked_step = masked(run.changed(matmul_impl=matmul_impl).bound(step), options.zero_output_for_mask)
         now, mask_now = (x, None) if mask is None else (x[:-1], x[-1])
-        old_states = tree.pack_sequence_as(states, carry[1:])
-        new_output, new_states = masked_step(tree.pack_sequence_as(inputs, now), mask_now, carry[0], old_states)
-        return shaped_like(carry, [new_output, *tree.flatten(new_states)])
+        old = carry[0], tree.pack_sequence_as(states, carry[1:])
+        with AutocastScope(run.dtype):
+            new = step(tree.pack_sequence_as(inputs, now), old[1], run.changed(matmul_impl=matmul_impl))
+        return shaped_like(carry, tree.flatten(masked(mask_now, new, old, options.zero_output_for_mask)))
 
     carry = [output, *tree.flatten(states)]
     if options.unroll:
@@ -200,7 +200,7 @@ def batched_loop(body, run, xs, carry, length, reads_output, options):
     """
     # `tf.custom_gradient` needs tensors.
     values = list(map(tf.convert_to_tensor, values_of(options.variables)))
-    body = reading(body, options.variables, values)
+    body = functools.partial(reading, options.variables, values, body)
     weights = Weights(body, [*run.tensors(), *values], xs, carry)
     if not weights.kernels_of_products:
         carry, _, _, outputs = loop(body, _reader(xs, length), carry, length, options.return_sequences)
@@ -469,7 +469,8 @@ def without_gradient(structure, reason):
 def _are_sequential(products, carry):
     """Returns whether each of a step's products that depend on the carry also depends on the one before it.
 
-    If not, TensorFlow computes two of them side by side.
+    If not, TensorFlow computes two of them side by side, which halves would hinder: with 128 units and 64 rows, a grid
+    LSTM predicts at 0.90 of the speed of Keras's loop with halves, and at 0.99 without.
     """
     ancestors = [(e, _ancestors(e)) for e in products]
     late = [(e, ops) for e, ops in ancestors if any(old.op in ops for old in carry)]
@@ -516,7 +517,6 @@ def _array_of(x, length, first_axis=0):
 
 
 def ragged_scan(step, run, inputs, states, times, ends, collect):
-    step = run.bound(step)
     length, batch_size = tf.unstack(tf.shape(inputs)[:2])
     rows = tf.range(batch_size)
     flat = tf.reshape(inputs, (-1, inputs.shape[-1]))
@@ -524,7 +524,8 @@ def ragged_scan(step, run, inputs, states, times, ends, collect):
     path = [_array_of(x, length) for x in start] if collect else []
 
     def body(k, states, times, path):
-        new, stride = step(tf.gather(flat, tf.minimum(times, length - 1) * batch_size + rows), states)
+        with AutocastScope(run.dtype):
+            new, stride = step(tf.gather(flat, tf.minimum(times, length - 1) * batch_size + rows), states, run)
         active = times < ends
         new = shaped_like(states, [tf.where(active[:, None], a, b) for a, b in zip(new, states, strict=True)])
         if collect:

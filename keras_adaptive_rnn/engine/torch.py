@@ -7,7 +7,7 @@ import torch
 from keras import tree
 from torch.utils.checkpoint import checkpoint
 
-from keras_adaptive_rnn._keras import in_stateless_scope
+from keras_adaptive_rnn._keras import AutocastScope, in_stateless_scope
 from keras_adaptive_rnn.engine import _torch_internals as internals
 from keras_adaptive_rnn.engine import base, linear, tuning
 from keras_adaptive_rnn.engine.masking import masked
@@ -39,7 +39,7 @@ __all__ = [
 def scan(step, run, inputs, states, output, mask, options):
     sequences = [*tree.flatten(inputs), *([] if mask is None else [mask])]
     length, count = len(sequences[0]), len(sequences) - (mask is not None)
-    step = masked(run.changed(matmul_impl=Products(length)).bound(step), options.zero_output_for_mask)
+    run = run.changed(matmul_impl=Products(length))
     if torch.jit.is_tracing():
         # The graph holds so many steps: a sequence of another length must fail, not lose its end.
         sequences = [x.reshape(length, *x.shape[1:]) for x in sequences]
@@ -48,8 +48,10 @@ def scan(step, run, inputs, states, output, mask, options):
     def flat_step(*tensors):
         now = tree.pack_sequence_as(inputs, list(tensors[:count]))
         mask_now, (output, *flat) = (None, tensors[count:]) if mask is None else (tensors[count], tensors[count + 1 :])
-        output, new = step(now, mask_now, output, tree.pack_sequence_as(states, flat))
-        return [output, *tree.flatten(new)]
+        old = output, tree.pack_sequence_as(states, flat)
+        with AutocastScope(run.dtype):
+            new = step(now, old[1], run)
+        return tree.flatten(masked(mask_now, new, old, options.zero_output_for_mask))
 
     def steps(start, stop, *carry):
         outputs = []
@@ -290,11 +292,12 @@ def reorders(kernel, inputs, steps):
 
 def ragged_scan(step, run, inputs, states, times, ends, collect):
     length, batch_size = inputs.shape[:2]
-    step = run.changed(matmul_impl=Products(length)).bound(step)
+    run = run.changed(matmul_impl=Products(length))
     rows = torch.arange(batch_size, device=inputs.device)
 
     def flat_step(now, *states):
-        states, stride = step(now, list(states))
+        with AutocastScope(run.dtype):
+            states, stride = step(now, list(states), run)
         return [*states, stride]
 
     traced = Traced(flat_step)

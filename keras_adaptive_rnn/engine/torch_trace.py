@@ -23,7 +23,7 @@ DYNAMIC_SHAPES = {
 }
 IN_PLACE = {f"__i{name}__" for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor")}
 IN_PLACE |= {"__setitem__", "__ilshift__", "__irshift__"}
-# Functions that draw random numbers, beside those whose operation has PyTorch's tag that says so.
+# Functions that draw random numbers, besides those whose operation has PyTorch's tag for it.
 DRAWING = {
     *("alpha_dropout_", "dropout_", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"),
     *("feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "rrelu", "rrelu_", "gumbel_softmax"),
@@ -36,8 +36,8 @@ class Traced:
     """A function of tensors that runs without Keras from its second call on.
 
     It must apply the same operations in every call, and everything it reads besides its arguments must be a weight or a
-    constant. A function that does anything a trace cannot repeat is called as it is: it reads a number out of a tensor,
-    draws random numbers, or writes into a tensor that it has not made.
+    constant. A function that a trace cannot repeat is called as it is: one that reads a number out of a tensor, draws
+    random numbers, or writes into a tensor that it has not made.
 
     Args:
         function: Function of tensors that returns a list of tensors. If the shapes or dtypes of the second call differ
@@ -128,8 +128,8 @@ class Tracer(TorchFunctionMode):
         ):
             return False
         self.seen += results
-        # What depends on neither an argument nor a weight, which may change between calls, is a constant; but nobody
-        # knows what an operation of somebody else's does.
+        # A result that depends on neither an argument nor a weight, which may change between calls, is a constant,
+        # unless an operation of another library computes it.
         if not any(id(t) in self.names or isinstance(t, torch.nn.Parameter) for t in tensors):
             module = getattr(function, "__module__", None) or ""
             return not module.startswith("torch._ops.") or module in ("torch._ops.aten", "torch._ops.prims")

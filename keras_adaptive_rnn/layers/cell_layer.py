@@ -67,7 +67,9 @@ class CellLayer(RNN):
             raise ValueError("Argument `units` must be a positive integer, or a list of them. Received: units=[]")
         stack = [cell_class(**sibling(cell_class, {**arguments, "units": size}, k)) for k, size in enumerate(units)]
         layer = {name: kwargs[name] for name in _arguments.LAYER_ARGUMENTS if name in kwargs}
-        return cells.StackedCells(stack, connection=self.connection, **layer)
+        stacked = cells.StackedCells(stack, connection=self.connection, **layer)
+        stacked.repeats = len(set(units)) == 1
+        return stacked
 
     def _parts(self):
         """Returns the cells of the stack that the layer created, or its single cell.

@@ -114,11 +114,11 @@ class MultidimensionalGridLSTM(_arguments.DeclaredArguments, keras.layers.Layer)
 
         count = waves.is_point.shape[1] * batch_size
         last, outputs, _, _ = self._runner.scan(
-            self._runner.start(count, bool(training)),
             self._runner.cast_inputs(sequences),
             self._runner.initial_states(count),
             # It holds the zeros before the first point of a row.
             is_point,
+            training=bool(training),
             return_sequences=self.return_sequences,
         )
         if not self.return_sequences:

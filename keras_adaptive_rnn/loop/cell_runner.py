@@ -1,4 +1,4 @@
-"""Runs a cell over a sequence: what lies between a layer and the engine."""
+"""The link between a layer and the engine, which runs a cell over a sequence."""
 
 import functools
 
@@ -18,24 +18,22 @@ from keras_adaptive_rnn.cells.bases.any_cell import (
     step,
 )
 from keras_adaptive_rnn.cells.bases.cell import Cell
-from keras_adaptive_rnn.cells.bases.linear import last_entry
-from keras_adaptive_rnn.engine.masking import where_rows
-from keras_adaptive_rnn.loop import decisions, linear, resetting, schedules
+from keras_adaptive_rnn.loop import decisions, layer_by_layer, linear, resetting
 from keras_adaptive_rnn.loop.skipped_steps import scan_taken_steps, scans_taken_steps
 
 
 class CellRunner:
-    """Runs a cell over a sequence, or for a single step, for layers and models, and for whoever looks at the steps.
+    """Runs a cell over a sequence, or for a single step.
 
     `keras_adaptive_rnn.layers.RNN` has one as its attribute `runner`. The cell may be one of this package, of Keras or
-    of a user. A run over a sequence begins with `start`, which draws the noise and prepares the weights; `scan` runs
-    all steps of it, `project` and `step_projected` one, and `step` is a run of a single step.
+    of a user. `start` starts a run over a sequence: it draws the noise and prepares the weights. `scan` runs all steps,
+    `project` and `step_projected` one of them, and `step` is a run of a single step.
 
     A plain object, so that Keras does not track the cell twice.
 
     Args:
-        cell: A recurrent cell. It is looked at once: make another runner after the cell has been built.
-        dtype: The dtype of what the cell reads and returns. Defaults to the compute dtype of the cell.
+        cell: A recurrent cell. It is inspected once, so make another runner after building the cell.
+        dtype: The dtype of inputs, outputs and states. Defaults to the compute dtype of the cell.
 
     Attributes:
         parts: List of the layers inside the cell, the cell first; empty if it is not a layer.
@@ -64,7 +62,7 @@ class CellRunner:
     @functools.cached_property
     def stack_depth(self):
         """The number of layers of a deep cell that can be run one by one, else 0."""
-        return schedules.stack_depth(self.cell)
+        return layer_by_layer.stack_depth(self.cell)
 
     @functools.cached_property
     def is_linear(self):
@@ -81,7 +79,7 @@ class CellRunner:
         """Returns whether inference steps may skip computation whose result is unused.
 
         Args:
-            collected: List of the cells whose decisions are wanted.
+            collected: List of the cells whose decisions are collected.
             resets: As in `scan`.
         """
         if not self.deciding:
@@ -94,8 +92,8 @@ class CellRunner:
     # States, inputs and outputs.
 
     def initial_states(self, batch_size):
-        """Returns the states before the first step, a list in the order of the cell."""
-        return initial_states(self.cell, batch_size, self.dtype)
+        """Returns the states before the first step, nested like the cell's `state_size`, in plain lists."""
+        return self.nest(tree.flatten(initial_states(self.cell, batch_size, self.dtype)))
 
     def nest(self, states):
         """Nests a flat list of states like the cell's `state_size`, in plain lists."""
@@ -149,7 +147,7 @@ class CellRunner:
         return _run.start(self.parts, batch_size, training, self.dtype, **fields)
 
     def project(self, inputs, run):
-        """Returns what the cell computes without its state, for inputs with any leading axes."""
+        """Returns the part of a step that needs no state, for inputs with any leading axes."""
         with AutocastScope(self.dtype):
             return project(self.cell, inputs, run, self.dtype)
 
@@ -170,62 +168,76 @@ class CellRunner:
         run = _run.start(self._drawing_own_masks, inputs.shape[0], False, self.dtype, **fields)
         return self.step_projected(self.project(self.cast_inputs(inputs), run), states, run)
 
-    def scan(self, run, sequences, states, mask=None, resets=None, *, schedule="steps", collected=(), **options):
+    def scan(
+        self,
+        sequences,
+        states,
+        mask=None,
+        resets=None,
+        *,
+        run=None,
+        training=False,
+        skips_unneeded=False,
+        schedule="steps",
+        collected=(),
+        **options,
+    ):
         """Runs all steps.
 
         Args:
-            run: The result of `start`.
             sequences: Tensor `[time, batch, features]`.
             states: List of states, nested like `state_size`.
             mask: Boolean tensor `[time, batch, 1]`, or `None` (default).
             resets: Boolean tensor `[time, batch, 1]`, whether the states are reset before a step, or `None` (default).
+            run: The result of `start`, or `None` (default) to start a run.
+            training, skips_unneeded: Those of the run that starts. Both default to `False`.
             schedule: As in `RNN`, other than `"auto"`. Defaults to `"steps"`.
-            collected: List of the cells whose decisions are wanted. Defaults to none.
+            collected: List of the cells whose decisions are collected. Defaults to none.
             **options: `return_sequences`, `zero_output_for_mask`, `unroll` and `recompute`, as in `RNN`.
 
         Returns:
-            `(last_output, outputs, states, emitted)`: the results of `engine.scan`, and `None` or what the collected
-            cells have emitted, float32 `[time, batch, sizes]`.
+            `(last_output, outputs, states, emitted)`: the results of `engine.scan`, and `None` or the decisions of the
+            collected cells, float32 `[time, batch, sizes]`.
         """
+        if run is None:
+            run = self.start(ops.shape(sequences)[1], training, skips_unneeded=skips_unneeded)
         options = engine.Options(**options, variables=self.variables, is_traceable=self.is_traceable)
-        if resets is None:
-            return self._scan(run, sequences, states, mask, None, options, schedule, collected)
-        initial, fresh = self.nest(tree.flatten(self.initial_states(ops.shape(sequences)[1]))), None
-        if mask is not None:
-            resets, fresh = resetting.at_unmasked(resets, mask)
-        resets = resetting.Resets(resets, initial)
-        last, outputs, states, emitted = self._scan(run, sequences, states, mask, resets, options, schedule, collected)
-        if fresh is not None:
-            ends_fresh = last_entry(ops.zeros_like(last[:, :1], "bool"), fresh)
-            states = where_rows(ends_fresh, initial, states)
-            if not options.zero_output_for_mask:
-                first = self.first_output(initial)
-                last = ops.where(ends_fresh, first, last)
-                outputs = None if outputs is None else ops.where(fresh, first, outputs)
-        return last, outputs, states, emitted
-
-    def _scan(self, run, sequences, states, mask, resets, options, schedule, collected):
-        if run.skips_unneeded and scans_taken_steps(self.cell) and resets is None:
+        if resets is not None:
+            resets = resetting.Resets.at(resets, mask, self.initial_states(ops.shape(sequences)[1]))
+        elif run.skips_unneeded and scans_taken_steps(self.cell):
             return scan_taken_steps(self.cell, run, sequences, states, mask, options, bool(collected))
-        first_output = self.first_output(states)
-        arguments = (self.cell, run, sequences, states, first_output, mask, options, resets)
+        output, emitted = self.first_output(states), None
         if schedule in linear.SCHEDULES:
+            scan = functools.partial(linear.scan, associative=schedule == "associative")
             with AutocastScope(self.dtype):
-                return *linear.scan(*arguments, schedule == "associative"), None
-        if not run.skips_unneeded and schedule != "steps":
-            return *schedules.scan(*arguments, schedule == "wavefront"), None
+                results = scan(self.cell, run, sequences, states, output, mask, options, resets)
+        elif schedule != "steps" and not run.skips_unneeded:
+            scan = functools.partial(layer_by_layer.scan, wavefront=schedule == "wavefront")
+            results = scan(self.cell, run, sequences, states, output, mask, options, resets)
+        else:
+            loop = resetting.restarting(*self._steps(run, sequences), resets)
+            if collected:
+                *results, emitted = decisions.scan(collected, *loop, states, output, mask, options)
+            else:
+                results = engine.scan(*loop, states, output, mask, options)
+        if resets is not None and resets.fresh is not None:
+            results = resets.restarted(*results, self.first_output(resets.states), options.zero_output_for_mask)
+        return *results, emitted
+
+    def _steps(self, run, sequences):
+        """Returns the first arguments of `engine.scan`: `step`, `run`, and the inputs, projected if that is faster."""
         hoists = (
             not run.skips_unneeded
             and runs_in_parts(self.cell)
             and engine.should_hoist(self.cell.count_params(), known_rows(sequences), run.training)
         )
-        inputs = self.project(sequences, run) if hoists else sequences
+        if hoists and self.cell.compute_dtype == self.dtype:
+            return self.cell.step, run, self.project(sequences, run)
 
-        def one_step(inputs, states, run):
-            projected = inputs if hoists else project(self.cell, inputs, run, self.dtype)
-            return step(self.cell, projected, states, run, self.dtype)
+        def whole_step(inputs, states, run):
+            return step(self.cell, project(self.cell, inputs, run, self.dtype), states, run, self.dtype)
 
-        return decisions.scan(collected, one_step, run, inputs, states, first_output, mask, options, resets)
+        return whole_step, run, sequences
 
 
 def known_rows(sequences):

@@ -1,4 +1,4 @@
-"""The decisions of cells: collected along with the output of each step, and turned into losses after the loop."""
+"""The decisions of cells: collected with the output of each step, and turned into losses after the loop."""
 
 import contextlib
 import dataclasses
@@ -7,24 +7,21 @@ from typing import Any, NamedTuple
 
 from keras import ops
 
+from keras_adaptive_rnn import engine
 from keras_adaptive_rnn.cells.bases.any_cell import split_sizes
-from keras_adaptive_rnn.loop import resetting
 
 
-def scan(cells, step, run, inputs, states, output, mask, options, resets=None):
-    """Runs `resetting.scan` and collects what `cells` emit in each step, appended to the output.
+def scan(cells, step, run, inputs, states, output, mask, options):
+    """Runs `engine.scan` and collects the decisions of `cells`, which are appended to the output of each step.
 
     Args:
-        cells: List of the cells whose decisions are wanted.
+        cells: List of the cells whose decisions are collected.
         step, run, inputs, states, output, mask, options: As in `engine.scan`.
-        resets: `Resets`, or `None` (default).
 
     Returns:
-        `(last_output, outputs, states, emitted)`: the results of `engine.scan`, and `None` or float32
-        `[time, batch, sizes]`, what the cells emitted, concatenated.
+        `(last_output, outputs, states, emitted)`: the results of `engine.scan`, and the decisions, concatenated,
+        float32 `[time, batch, sizes]`.
     """
-    if not cells:
-        return *resetting.scan(step, run, inputs, states, output, mask, options, resets), None
 
     def emitting_step(inputs, states, run):
         # A step may be traced more than once, even after the loop, so every call has a dict of its own.
@@ -39,18 +36,18 @@ def scan(cells, step, run, inputs, states, output, mask, options, resets=None):
     sizes = [output.shape[-1], sum(cell.aux_size for cell in cells)]
     start = join([output, ops.zeros((ops.shape(output)[0], sizes[1]))])
     collecting = dataclasses.replace(options, return_sequences=True)
-    last, outputs, states = resetting.scan(emitting_step, run, inputs, states, start, mask, collecting, resets)
+    last, outputs, states = engine.scan(emitting_step, run, inputs, states, start, mask, collecting)
     outputs, emitted = split_sizes(outputs, sizes)
     last = ops.cast(last[..., : sizes[0]], output.dtype)
     return last, ops.cast(outputs, output.dtype) if options.return_sequences else None, states, emitted
 
 
 class Episode(NamedTuple):
-    """What a model needs to train decisions that a layer has drawn, as tensors `[batch]`.
+    """The decisions that a layer has drawn for a batch, for training them; tensors `[batch]`.
 
     Attributes:
         log_likelihood: The log-probability of the decisions.
-        loss: What they add to the loss of each sequence; zero if nothing.
+        loss: Their part of the loss of each sequence, which may be zero.
     """
 
     log_likelihood: Any
@@ -63,7 +60,7 @@ _EPISODES: ContextVar[list[Episode] | None] = ContextVar("drawn", default=None)
 
 @contextlib.contextmanager
 def collecting_episodes():
-    """Gives a list, to which layers add their episodes in this context."""
+    """A context whose value is a list, to which layers add their episodes."""
     episodes: list[Episode] = []
     token = _EPISODES.set(episodes)
     try:
@@ -72,25 +69,17 @@ def collecting_episodes():
         _EPISODES.reset(token)
 
 
-def keep_episode(layer, log_likelihoods, losses):
-    """Hands an episode of `layer` to the model around it, or raises if there is no model to train the decisions."""
-    episodes = _EPISODES.get()
-    if episodes is None:
-        raise ValueError(
-            f"Layer '{layer.name}' has a cell with estimator='reinforce', which draws decisions in training, and only "
-            "a `keras_adaptive_rnn.models.Reinforce` around the whole model can train them. "
-            "Received: a call with training=True outside of one"
-        )
-    episodes.append(Episode(sum(log_likelihoods), sum(losses)))
+def add_losses(layer, cells, emitted, mask, training):
+    """Adds the loss of a run's decisions to `layer`, and returns the decisions, `[batch, time]` for each cell.
 
-
-def losses_and_decisions(cells, emitted, mask):
-    """Returns the losses of a run, its decisions, float32 `[batch, time]` for each cell, and their log-likelihoods.
+    Hands the decisions that were drawn to the model that trains them, or raises an error if there is none.
 
     Args:
+        layer: An `RNN`.
         cells: List of the cells whose decisions were collected.
         emitted: Tensor `[time, batch, sizes]` from `scan`.
         mask: Boolean tensor `[batch, time]` in the order of reading, or `None`.
+        training: Whether the run was one of training.
     """
     emitted = ops.transpose(emitted, (1, 0, 2))
     counted = ops.ones_like(emitted[..., 0])
@@ -99,5 +88,16 @@ def losses_and_decisions(cells, emitted, mask):
     emitted = split_sizes(emitted * ops.expand_dims(counted, -1), [cell.aux_size for cell in cells])
     by_cell = list(zip(cells, emitted, strict=True))
     losses = [cell.sequence_loss(values, counted) for cell, values in by_cell if cell.adds_loss]
+    if losses:
+        layer.add_loss(ops.mean(sum(losses)))
     log_likelihoods = [cell.log_likelihood(values) for cell, values in by_cell if cell.draws_decisions]
-    return losses, [values[..., 0] for _, values in by_cell], log_likelihoods
+    if log_likelihoods and training:
+        episodes = _EPISODES.get()
+        if episodes is None:
+            raise ValueError(
+                f"Layer '{layer.name}' has a cell with estimator='reinforce', which draws decisions in training, and "
+                "only a `keras_adaptive_rnn.models.Reinforce` around the whole model can train them. "
+                "Received: a call with training=True outside of one"
+            )
+        episodes.append(Episode(sum(log_likelihoods), sum(losses)))
+    return [ops.cast(values[..., 0], layer.compute_dtype) for _, values in by_cell]

@@ -1,6 +1,7 @@
 """Deep cells as stacks of layers, which can run over the sequence one after the other."""
 
 import inspect
+import re
 
 import keras
 from keras import ops, tree
@@ -10,13 +11,22 @@ from keras_adaptive_rnn._run import tensors_of, with_tensors
 from keras_adaptive_rnn.cells.bases.any_cell import as_list, parts_of, project, runs_in_parts, step
 from keras_adaptive_rnn.cells.bases.cell import Cell
 
+# Arguments that have no part in the equations of a step.
+OF_TRAINING = re.compile("name|dtype|trainable|seed|trainable_initial_state|.*(initializers?|regularizer|constraint)")
+
 
 class LayerStack:
-    """The equations of the layers of a deep cell: of the lowest layer, and of the layers above it, which are alike.
+    """The layers of a deep cell: the lowest one, and those above it, which have the same equations.
 
-    Three methods compute a layer: `project` and `to_next_layer` take any leading axes, `step` takes one time step.
-    Their argument `run` holds what the layer has prepared; `layer_runs` makes these runs. The tensors that flow from
-    each layer to the next are called the carry.
+    The tensors that flow from each layer to the next are called the carry. A subclass defines:
+
+    - `depth_of(cell)`, a class method: the number of layers of `cell`, or 0 if they cannot run one by one.
+    - `layer_runs(run)`: the run of the lowest layer and `UpperRuns`, from the run of the cell.
+    - `project(carry, run)`: what the steps of a layer read, for any leading axes.
+    - `step(projected, states, run)`: `output, states` of one step of a layer.
+    - `to_next_layer(carry, output, run)`: the carry to the next layer, given that to this one, for any leading axes.
+    - `split(states)`: the step count, the states of the lowest layer, and those of the upper layers, `[layers, ...]`.
+    - `join(output, step_count, lowest, above)`: the states of the cell, given its output; the inverse of `split`.
 
     Args:
         cell: The deep cell.
@@ -25,22 +35,6 @@ class LayerStack:
     def __init__(self, cell):
         self.cell = cell
 
-    @classmethod
-    def depth_of(cls, cell):
-        """Returns the number of layers of `cell`, or 0 if they cannot be run one by one."""
-
-    def layer_runs(self, run):
-        """Returns the run of the lowest layer, and `UpperRuns`, those of the layers above it, from that of the cell."""
-
-    def project(self, carry, run):
-        """Returns what the steps of a layer read, given the carry from below."""
-
-    def step(self, projected, states, run):
-        """Returns `output, states` of one step of a layer."""
-
-    def to_next_layer(self, carry, output, run):
-        """Returns the carry to the next layer; `carry` is the carry to this one."""
-
     def output(self, carry):
         """Returns the output of the cell, given the carry from the highest layer."""
         return carry[0]
@@ -48,12 +42,6 @@ class LayerStack:
     def advance(self, step_count, run):
         """Advances the states that depend on nothing but time, such as the step count, which follow the inputs."""
         return step_count
-
-    def split(self, states):
-        """Returns the step count, the states of the lowest layer, and those of the upper layers, `[layers, ...]`."""
-
-    def join(self, output, step_count, lowest, above):
-        """Returns the states of the cell, given its output and what `split` returns: its inverse."""
 
 
 class UpperRuns:
@@ -109,7 +97,10 @@ class CellStack(LayerStack):
 
     @classmethod
     def depth_of(cls, cell):
-        return len(cell.cells) if len(cell.cells) > 2 and are_alike(cell.cells[1:]) else 0
+        upper = cell.cells[1:]
+        if len(upper) < 2 or not all(map(_is_plain, upper)) or not _agree(_shapes, upper):
+            return 0
+        return len(cell.cells) if cell.repeats or _agree(_equations, upper) else 0
 
     def layer_runs(self, run):
         lowest, *upper = self.cell.cells
@@ -163,15 +154,15 @@ class CellStack(LayerStack):
         return [*([] if self.cell.connection is None else [output]), *above, *as_list(lowest)]
 
 
-def are_alike(cells):
-    """Returns whether each of these cells can run as any other, given the weights and noise of the other."""
-    return all(runs_in_parts(cell) and _is_plain(cell) for cell in cells) and all(
-        _equations(cell) == _equations(cells[0]) for cell in cells[1:]
-    )
+def _agree(describe, cells):
+    first, *others = map(describe, cells)
+    return all(other == first for other in others)
 
 
 def _is_plain(cell):
-    """Returns whether a step of `cell` only reads inputs, states, and what its parts keep for the sequence."""
+    """Returns whether a step of `cell` only reads inputs, states, and what its parts prepare for the sequence."""
+    if not runs_in_parts(cell):
+        return False
     parts = parts_of(cell)
     own_cells = [part for part in parts if isinstance(part, Cell)]
     known = [w for part in parts if isinstance(part, (maps.LinearMap, maps.Bias)) for w in part.weights]
@@ -181,33 +172,26 @@ def _is_plain(cell):
     )
 
 
+def _shapes(cell):
+    return [tuple(weight.shape) for weight in cell.weights]
+
+
 def _equations(cell):
-    """Returns what determines the equations of a cell: classes, dtypes, arguments and shapes of weights."""
-    shapes = [tuple(weight.shape) for weight in cell.weights]
-    return shapes, [
-        (type(part), part.compute_dtype, part.variable_dtype, _arguments_of(part)) for part in parts_of(cell)
-    ]
-
-
-_TRAINING_ONLY = ("name", "dtype", "trainable", "seed", "trainable_initial_state")
-_TRAINING_ONLY_SUFFIXES = ("initializer", "initializers", "regularizer", "constraint")
+    """Returns what determines the equations of a cell: classes, dtypes and arguments."""
+    return [(type(part), part.compute_dtype, part.variable_dtype, _arguments_of(part)) for part in parts_of(cell)]
 
 
 def _arguments_of(part):
     is_ours = isinstance(part, (Cell, maps.LinearMap, maps.Bias))
     values = {n: getattr(part, n, None) for n in _arguments.parameters(type(part))} if is_ours else part.get_config()
-    return {
-        name: _value(value)
-        for name, value in values.items()
-        if name not in _TRAINING_ONLY and not name.endswith(_TRAINING_ONLY_SUFFIXES)
-    }
+    return {name: _comparable(value) for name, value in values.items() if not OF_TRAINING.fullmatch(name)}
 
 
-def _value(value):
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
+def _comparable(value):
     if isinstance(value, (list, tuple)):
-        return [_value(each) for each in value]
-    # A layer is itself a part, so its class suffices here. A function is compared by identity, not by its name.
-    is_layer = isinstance(value, keras.layers.Layer)
-    return type(value) if is_layer else value if inspect.isroutine(value) else _arguments.serialize(value)
+        return list(map(_comparable, value))
+    if isinstance(value, keras.layers.Layer):
+        # Its arguments are compared as those of a part.
+        return type(value)
+    # Two functions may share a name, and not every function has a config.
+    return value if inspect.isroutine(value) else _arguments.serialize(value)

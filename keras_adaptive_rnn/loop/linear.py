@@ -39,7 +39,7 @@ def _runs_by_itself(inner, outer):
 
 
 def scan(cell, run, sequence, states, output, mask, options, resets, associative):
-    """Does what `resetting.scan` does; `associative` is that of `engine.linear_scan`."""
+    """Returns what `engine.scan` does; `associative` is that of `engine.linear_scan`."""
     whole = dataclasses.replace(options, return_sequences=True, zero_output_for_mask=False)
     outputs, states = _run(cell, run, sequence, list(states), resets, mask, whole, associative)
     if mask is not None and options.zero_output_for_mask:
@@ -74,7 +74,8 @@ def _run_linear(cell, run, sequence, states, resets, mask, options, associative)
 
 def _run_other(cell, run, sequence, states, resets, mask, options, associative):
     projected = cell.project(sequence, run)
-    _, outputs, states = resetting.scan(cell.step, run, projected, states, states[0], mask, options, resets)
+    loop = resetting.restarting(cell.step, run, projected, resets)
+    _, outputs, states = engine.scan(*loop, states, states[0], mask, options)
     return outputs, states
 
 

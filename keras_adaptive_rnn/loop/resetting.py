@@ -1,47 +1,78 @@
-"""Resets inside a sequence: where an episode or a document begins, the states start again from the initial ones."""
+"""Resets inside a sequence: the states start over where an episode or a document begins."""
 
 from typing import Any, NamedTuple
 
 from keras import ops
 
 from keras_adaptive_rnn import engine
+from keras_adaptive_rnn.cells.bases.linear import last_entry
 from keras_adaptive_rnn.engine.masking import where_rows
 
-# Under which a run holds the initial states.
+# The key of the initial states in a run.
 INITIAL = "initial states"
 
 
 class Resets(NamedTuple):
-    """Where a cell starts again, and from which states.
+    """Places at which a cell starts over, and the states from which it does.
 
     Attributes:
         flags: Boolean tensor `[time, batch, 1]`: whether the states are reset before a step. Never at a masked step.
         states: List of the initial states, nested like the states of the cell.
+        fresh: Boolean tensor `[time, batch, 1]`: whether a step is masked, and only masked steps lie between it and the
+            last reset, so that it still has the initial states. `None` without a mask.
     """
 
     flags: Any
     states: list
+    fresh: Any = None
+
+    @classmethod
+    def at(cls, resets, mask, states):
+        """Returns the `Resets` at `resets`, those of masked steps moved to the next unmasked one.
+
+        A loop keeps the states of masked steps, so they get their initial states after it, in `restarted`.
+
+        Args:
+            resets: Boolean tensor `[time, batch, 1]`.
+            mask: Boolean tensor `[time, batch, 1]`, or `None`.
+            states: List of the initial states.
+        """
+        if mask is None:
+            return cls(resets, states)
+        masked, reset = 1.0 - ops.cast(mask, "float32"), ops.cast(resets, "float32")
+        before = ops.zeros(ops.shape(reset)[1:], "float32")
+        fresh = engine.linear_scan(masked * (1.0 - reset), masked * reset, before, associative=True)
+        earlier = ops.concatenate([0.0 * fresh[:1], fresh[:-1]])
+        return cls(ops.logical_and(reset + earlier > 0, mask), states, fresh > 0)
 
     def of(self, states):
         """Returns these resets with other initial states, those of a part of the cell."""
         return self._replace(states=states)
 
+    def restarted(self, last, outputs, states, first_output, zero_output_for_mask):
+        """Returns the results of `engine.scan`, with the initial output and states where steps are `fresh`."""
+        ends_fresh = last_entry(ops.zeros_like(last[:, :1], "bool"), self.fresh)
+        states = where_rows(ends_fresh, self.states, states)
+        if not zero_output_for_mask:
+            last = ops.where(ends_fresh, first_output, last)
+            outputs = None if outputs is None else ops.where(self.fresh, first_output, outputs)
+        return last, outputs, states
 
-def scan(step, run, inputs, states, output, mask, options, resets=None):
-    """Does what `engine.scan` does, with `Resets`, or `None`."""
+
+def restarting(step, run, inputs, resets):
+    """Returns the first arguments of `engine.scan`, `step, run, inputs`, for a loop with `Resets`, or `None`."""
     if resets is None:
-        return engine.scan(step, run, inputs, states, output, mask, options)
+        return step, run, inputs
 
-    def resetting_step(now, states, run):
+    def restarting_step(now, states, run):
         inputs, flags = now
         return step(inputs, reset(states, flags, run), run)
 
-    run = holding(run, resets.states)
-    return engine.scan(resetting_step, run, (inputs, resets.flags), states, output, mask, options)
+    return restarting_step, holding(run, resets.states), (inputs, resets.flags)
 
 
 def holding(run, states):
-    """Returns the run with initial states, for `reset`: a step gets tensors from its run, which may have gradients."""
+    """Returns the run with initial states for `reset`, as a step gets tensors with gradients from its run."""
     return run.changed(prepared={**run.prepared, INITIAL: {"states": states}})
 
 
@@ -65,21 +96,3 @@ def in_order(resets, go_backwards):
     if not go_backwards:
         return resets
     return ops.flip(ops.concatenate([resets[:, 1:], ops.zeros_like(resets[:, :1])], axis=1), axis=1)
-
-
-def at_unmasked(resets, mask):
-    """Moves resets at masked steps to the next unmasked one, as a loop keeps the states of masked steps.
-
-    Args:
-        resets: Boolean tensor `[time, batch, 1]`.
-        mask: Boolean tensor `[time, batch, 1]`.
-
-    Returns:
-        `(flags, fresh)`, boolean tensors `[time, batch, 1]`: the moved resets, and whether a step comes after a reset,
-        with only masked steps in between, so that it still has the initial states.
-    """
-    masked, reset = 1.0 - ops.cast(mask, "float32"), ops.cast(resets, "float32")
-    before = ops.zeros(ops.shape(reset)[1:], "float32")
-    fresh = engine.linear_scan(masked * (1.0 - reset), masked * reset, before, associative=True)
-    earlier = ops.concatenate([0.0 * fresh[:1], fresh[:-1]])
-    return ops.logical_and(reset + earlier > 0, mask), fresh > 0

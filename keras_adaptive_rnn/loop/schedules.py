@@ -1,127 +1,50 @@
-"""Schedules: the orders in which the layers of a deep cell can run over a sequence."""
-
-import dataclasses
-
-from keras import ops
+"""Schedules: which there are for a layer, and which one it takes."""
 
 from keras_adaptive_rnn import engine
-from keras_adaptive_rnn.cells.deep import DeepRNNCell
-from keras_adaptive_rnn.cells.stacked import StackedCells
-from keras_adaptive_rnn.loop import linear, resetting
-from keras_adaptive_rnn.loop.deep_stack import DeepLayers
-from keras_adaptive_rnn.loop.layer_stack import CellStack, fold_layers_into_batch
+from keras_adaptive_rnn._precision import HALF
+from keras_adaptive_rnn.loop import linear
 
 SCHEDULES = ("auto", "steps", "layers", "wavefront", *linear.SCHEDULES)
-# By exact class, as a subclass may have equations of its own.
-LAYER_STACKS = {DeepRNNCell: DeepLayers, StackedCells: CellStack}
 
 
-def stack_depth(cell):
-    """Returns the number of layers of a deep cell that can be run one by one, else 0."""
-    layers = LAYER_STACKS.get(type(cell))
-    return 0 if layers is None else layers.depth_of(cell)
+def possible(layer):
+    """Returns a list of the schedules in which an `RNN` can run."""
+    if layer.unroll or layer.collected_cells():
+        return ["steps"]
+    layers = [] if layer.recompute else ["layers"]
+    wavefront = ["wavefront"] if layer.runner.has_own_maps_only else []
+    deep = [*layers, *wavefront] if layer.runner.stack_depth else []
+    return ["steps", *deep, *(linear.SCHEDULES if layer.runner.is_linear and not layer.recompute else [])]
 
 
-def scan(cell, run, sequence, states, output, mask, options, resets, wavefront):
-    """Does what `resetting.scan` does, layer by layer or as a wavefront, always starting with the lowest layer.
-
-    Once a layer has finished, its outputs at all steps are known, so the next layer multiplies them in one large
-    product. The results are the same, even with a mask: the output of a layer at a masked step is never read.
-
-    Args:
-        cell: A deep cell.
-        run: Its run.
-        sequence: Tensor `[time, batch, features]`.
-        states, output, mask, options: As in `engine.scan`.
-        resets: `Resets`, or `None`.
-        wavefront: Whether the upper layers run as a wavefront instead of one after the other.
-
-    Returns:
-        `(last_output, outputs, states)`, as `engine.scan` returns them.
-    """
-    all_steps = dataclasses.replace(options, return_sequences=True, zero_output_for_mask=False)
-    stack, carry = LAYER_STACKS[type(cell)](cell), [sequence]
-    lowest_run, upper_runs = stack.layer_runs(run)
-    unprepared = run.changed(prepared=None)
-    step_count, lowest, above = stack.split(states)
-    of_count, of_lowest, of_above = resetting.split(resets, stack.split, 3)
-    if step_count:
-        # The step count before each step.
-        _, step_counts, step_count = resetting.scan(
-            lambda _, now, run: (now[0], stack.advance(now, run)),
-            unprepared,
-            sequence,
-            step_count,
-            step_count[0],
-            mask,
-            all_steps,
-            of_count,
-        )
-        carry.append(step_counts)
-    carry, lowest = _run_layer(stack, carry, lowest, lowest_run, mask, all_steps, of_lowest)
-    run_upper_layers = _in_waves if wavefront else _one_by_one
-    now, above = run_upper_layers(stack, carry, above, upper_runs, mask, all_steps, of_above)
-    # A masked step repeats the previous output or outputs zeros. If the output is a state, the state is kept.
-    last, outputs, (kept,) = engine.scan(
-        lambda now, _, run: (now, [now]), unprepared, now, [output], output, mask, options
+def check(layer):
+    """Raises an error if an `RNN` cannot run in the schedule that it was given."""
+    if layer.schedule in ("auto", "steps") or layer.schedule in possible(layer):
+        return
+    raise ValueError(
+        f"Argument `schedule` must be one of {', '.join(map(repr, ['auto', *possible(layer)]))} for this cell with "
+        f"unroll={layer.unroll} and recompute={layer.recompute}: the others are for `DeepRNNCell`, for "
+        "`StackedCells` of at least three cells of which all but the lowest are alike, and for linear cells, "
+        f"such as `MinGRUCell`, and stacks with one. Received: schedule={layer.schedule!r}, cell={layer.cell!r}"
     )
-    return last, outputs, stack.join(kept, step_count, lowest, above)
 
 
-def _run_layer(stack, carry, states, run, mask, options, resets):
-    """Runs one layer over all steps, and returns the carry to the next layer and the last states."""
-    inside = dataclasses.replace(options, inside_layers=True)
-    projected = stack.project(carry, run)
-    _, outputs, states = resetting.scan(stack.step, run, projected, states, states[0], mask, inside, resets)
-    return stack.to_next_layer(carry, outputs, run), states
+def fastest(layer, batch_size, training):
+    """Returns the schedule measured to be the fastest of those in which an `RNN` can run, mostly on two CPU cores.
 
-
-def _one_by_one(stack, carry, states, runs, mask, options, resets):
-    """Runs each layer over the whole sequence before the next one, in one loop over layers, compiled once."""
-
-    count, initial = len(runs.tensors), [] if resets is None else resets.states
-
-    def layer(carry, states, tensors):
-        of_layer = None if resets is None else resets.of(tensors[count:])
-        return _run_layer(stack, carry, states, runs.of_layer(tensors[:count]), mask, options, of_layer)
-
-    carry, states = engine.scan_layers(layer, carry, states, [*runs.tensors, *initial])
-    return stack.output(carry), states
-
-
-def _in_waves(stack, carry, states, runs, mask, options, resets):
-    """Runs layer l at step s - l in wave s, in one loop over waves, in which the layers share batched products.
-
-    The layers are folded into the batch axis. The carry to the next layer is a state of this loop, together with a flag
-    that tells whether the step lies in the sequence and is not masked. Only then does it change the layer's states.
+    For deep cells it is `"layers"` with three or more layers (twelve on TensorFlow); on PyTorch `"wavefront"` for eight
+    or more small layers, and `"steps"` for fewer small layers in inference. On a GPU, JAX runs deep cells as a
+    `"wavefront"`, which launches the fewest kernels. For linear cells and stacks with one it is `"scan"`, but `"steps"`
+    on JAX in inference if all states are vectors of linear cells, in single precision at least, and `"associative"` on
+    accelerators, which was not measured.
     """
-    count, layers, (length, batch_size, _) = len(states), states[0].shape[0], ops.shape(carry[0])
-    # As floats, which every backend accepts as a state.
-    dtype = carry[0].dtype
-    mask = ops.ones((length, batch_size, 1), dtype) if mask is None else ops.cast(mask, dtype)
-    flags = [] if resets is None else [ops.cast(resets.flags, dtype)]
-    inputs = [
-        ops.concatenate([x, ops.zeros((layers - 1, batch_size, x.shape[-1]), x.dtype)]) for x in (*carry, mask, *flags)
-    ]
-    start_carry, width = [ops.zeros((layers * batch_size, x.shape[-1]), x.dtype) for x in inputs], len(carry)
-    run = runs.folded(batch_size)
-    if flags:
-        run = resetting.holding(run, list(map(fold_layers_into_batch, resets.states)))
-
-    def wave(now, carried, run):
-        old, before = carried[:count], carried[count:]
-        up = [ops.concatenate([x, b[:-batch_size]]) for x, b in zip(now, before, strict=True)]
-        carry, (live, *flags) = up[:width], up[width:]
-        if flags:
-            old = resetting.reset(old, flags[0] > 0, run)
-        projected = stack.project(carry, run)
-        output, new = stack.step(projected, old, run)
-        carry = stack.to_next_layer(carry, output, run)
-        new = [ops.where(live > 0, a, b) for a, b in zip(new, old, strict=True)]
-        return stack.output([x[-batch_size:] for x in carry]), [*new, *carry, live, *flags]
-
-    first = [fold_layers_into_batch(state) for state in states]
-    start = stack.output([x[-batch_size:] for x in start_carry[:width]])
-    _, outputs, last = engine.scan(wave, run, inputs, [*first, *start_carry], start, None, options)
-    last = [ops.reshape(state, (layers, -1, state.shape[-1])) for state in last[:count]]
-    return outputs[layers - 1 :], last
+    choices, runner, cell = possible(layer), layer.runner, layer.cell
+    if len(choices) == 1 or layer.recompute:
+        return "steps"
+    if runner.is_linear:
+        preferred = engine.preferred_linear_schedule(training)
+        # From one step to the next, states in half precision are rounded.
+        in_steps = linear.is_elementwise(cell) and cell.compute_dtype not in HALF
+        return preferred if preferred != "steps" or in_steps else "scan"
+    preferred = engine.preferred_schedules(runner.stack_depth, cell.count_params(), batch_size, training)
+    return next((schedule for schedule in preferred if schedule in choices), "steps")

@@ -15,7 +15,7 @@ def scans_taken_steps(cell):
 
 
 def scan_taken_steps(cell, run, inputs, states, mask, options, wants_taken):
-    """Runs a `SkipCell` over the steps in which it updates its state.
+    """Runs a `SkipCell` over the steps that update its state.
 
     Args:
         cell: A `SkipCell`.

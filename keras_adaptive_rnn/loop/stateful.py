@@ -8,6 +8,24 @@ from keras import ops, tree
 from keras_adaptive_rnn.cells.bases.any_cell import has_trainable_initial_state
 
 
+class Stateful:
+    """Mixin of `RNN`, whose `_stateful_states` are among the variables of the layer and in its files."""
+
+    @property
+    def variables(self):
+        # The states are not weights, but on JAX, the trainer only keeps the variables that it knows.
+        return super().variables + self._stateful_states.variables
+
+    def save_own_variables(self, store):
+        super().save_own_variables(store)
+        self._stateful_states.save(store)
+
+    def load_own_variables(self, store):
+        names = [name for name in list(store.keys()) if not name.startswith("carried_")]
+        super().load_own_variables({name: store[name] for name in names})
+        self._stateful_states.load(self, store)
+
+
 class StatefulStates:
     """The states that a stateful layer keeps between batches. A plain object, which Keras does not track."""
 
@@ -39,6 +57,14 @@ class StatefulStates:
         if has_trainable_initial_state(layer.cell):
             # Before the first batch, a trained initial state is read from its weight, so the weight gets a gradient.
             self.is_fresh = keras.Variable(1.0, trainable=False, dtype="float32", autocast=False, name="is_fresh")
+
+    def check_batch(self, layer, shape):
+        """Raises an error if a batch has another size than the states."""
+        if shape[0] not in (None, self.batch_size):
+            raise ValueError(
+                f"Layer '{layer.name}' is stateful, with a batch size of {self.batch_size}. "
+                f"Received: input shape {tuple(shape)}"
+            )
 
     def reset(self, layer):
         """Sets the states to the initial state of the cell."""
@@ -83,7 +109,7 @@ class StatefulStates:
 
 
 def carried_states(layer):
-    """Returns the variables of the states that a layer carries from batch to batch; an empty list if it does not."""
+    """Returns the variables of the states that a layer carries from batch to batch, or an empty list."""
     if not getattr(layer, "stateful", False) or not hasattr(layer, "reset_state"):
         return []
     stateful_states = getattr(layer, "_stateful_states", None)
@@ -92,6 +118,6 @@ def carried_states(layer):
 
 
 def carried_variables(layer):
-    """Returns these, and with them every other variable that says where the next batch starts."""
+    """Returns all variables on which the first states of the next batch depend."""
     stateful_states = getattr(layer, "_stateful_states", None)
     return stateful_states.variables if stateful_states is not None and layer.stateful else carried_states(layer)

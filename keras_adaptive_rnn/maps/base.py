@@ -1,4 +1,4 @@
-"""What every linear map shares: its blocks, its place in a cell, and its prepared weights."""
+"""The base of linear maps: blocks, the binding to a cell, and prepared weights."""
 
 import itertools
 
@@ -7,15 +7,15 @@ import numpy as np
 from keras import ops, tree
 
 from keras_adaptive_rnn import _arguments, _run, initializers
-from keras_adaptive_rnn._keras import AutocastScope, delete_variable
+from keras_adaptive_rnn._keras import AutocastScope
 from keras_adaptive_rnn._precision import precise, precise_dtype
 from keras_adaptive_rnn._saving import StoredByCell
 from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
-from keras_adaptive_rnn.maps.quantization import dequantized, quantized
+from keras_adaptive_rnn.maps.quantization import Quantizable
 
 
-class LinearMap(StoredByCell, _arguments.DeclaredArguments, keras.layers.Layer):
+class LinearMap(Quantizable, StoredByCell, _arguments.DeclaredArguments, keras.layers.Layer):
     r"""A linear map $y = x W$ for any leading axes. Subclasses define how $W$ is parameterized.
 
     The output is `blocks` concatenated pieces of `units` entries, one for each gate of a cell. If the gates of a cell
@@ -41,6 +41,11 @@ class LinearMap(StoredByCell, _arguments.DeclaredArguments, keras.layers.Layer):
         weight_normalization: Whether each column of a matrix is $g\, v / \lVert v \rVert$ with learned $g$ and $v$;
             $g$ is initialized to $\lVert v \rVert$. Defaults to `False`.
         name, dtype, trainable: As in `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Tensor `[..., inputs]`.
+
+    Output shape: `[..., blocks * units]`.
     """
 
     def __init__(
@@ -66,8 +71,6 @@ class LinearMap(StoredByCell, _arguments.DeclaredArguments, keras.layers.Layer):
         self._per_block = False
         # The shape of each matrix, by the name of its weight, which is that of its attribute too.
         self.matrix_shapes = {}
-        self.quantization_config = None
-        self._quantization_mode = None
 
     @staticmethod
     def _groups(blocks):
@@ -97,8 +100,8 @@ class LinearMap(StoredByCell, _arguments.DeclaredArguments, keras.layers.Layer):
     def build_blocks(self, blocks, input_size, init_groups=None, per_block=False):
         """Builds a bound map for the gates of its cell.
 
-        `init_groups` tells how many blocks of a joint matrix each call of the initializer covers; `None` for one call
-        for all blocks, as in Keras's cells. `per_block` tells that steps will call the map with `per_block=True`.
+        `init_groups` holds the number of blocks of a joint matrix that each call of the initializer covers; `None` for
+        one call for all blocks, as in Keras's cells. With `per_block`, steps may call the map with `per_block=True`.
         """
         self.blocks = self._groups(blocks)
         self._init_groups = init_groups
@@ -169,73 +172,8 @@ class LinearMap(StoredByCell, _arguments.DeclaredArguments, keras.layers.Layer):
         prepared = run.prepared_by(self).get("matrices", {}).get(name)
         if prepared is not None:
             return prepared
-        value = ops.convert_to_tensor(getattr(self, name))
-        if self.quantization_mode:
-            scale, zero = (getattr(self, f"{name}_{suffix}", None) for suffix in ("scale", "zero"))
-            mode, config = self.quantization_mode, self.quantization_config
-            value = dequantized(value, self.matrix_shapes[name], mode, config, scale, zero)
+        value = self.dequantized(name) if self.quantization_mode else ops.convert_to_tensor(getattr(self, name))
         return ops.cast(value, self.compute_dtype)
-
-    # Quantization, as in `keras.layers.Dense`, of the weights alone.
-
-    @property
-    def quantization_mode(self):
-        """`"int8"` or `"int4"` after `quantize`, else `None`. The dtype policy stays that of the cell."""
-        return self._quantization_mode
-
-    def quantize(self, mode=None, type_check=True, config=None):
-        """Stores the matrices as integers, each with a scale for every column; they are no longer trained.
-
-        `keras.Model.quantize` calls it on every map of a model. Products, activations, diagonals and gains stay
-        floating-point.
-
-        Args:
-            mode: `"int8"` or `"int4"`. Defaults to `None`: that of `config`.
-            type_check: Whether to refuse maps of other packages. Defaults to `True`.
-            config: A `keras.quantizers.QuantizationConfig`. Of it, only the weights' part is used: `weight_quantizer`,
-                and the `block_size` of int4. Defaults to `None`: that of `mode`.
-
-        Raises:
-            ValueError: The map is not built, or already quantized, or `mode` is unknown to Keras.
-            NotImplementedError: `mode` is another one of Keras's, or the map is of another package.
-        """
-        if self.quantization_mode:
-            raise ValueError(
-                f"The map {self.where} is already quantized to '{self.quantization_mode}'. Received: mode={mode!r}"
-            )
-        if mode not in ("int8", "int4"):
-            raise NotImplementedError(
-                f"Argument `mode` must be 'int8' or 'int4' for the map {self.where}. Received: mode={mode!r}"
-            )
-        if type_check and not type(self).__module__.startswith(__package__):
-            raise NotImplementedError(
-                f"The map {self.where} is a {type(self).__name__}, which may read its weights in its own way. "
-                f"Received: mode={mode!r}, type_check=True"
-            )
-        values = {name: quantized(getattr(self, name), mode, config) for name in self.matrix_shapes}
-        self.quantized_build(values, mode, config)
-
-    def quantized_build(self, values, mode, config=None):
-        """Replaces each matrix by the weights `values[name]`, a dict of arrays by suffix."""
-        for name in self.matrix_shapes:
-            delete_variable(self, name)
-            for suffix, value in values[name].items():
-                weight = self.add_weight(
-                    name=name + suffix,
-                    shape=value.shape,
-                    dtype=keras.backend.standardize_dtype(value.dtype),
-                    initializer="zeros",
-                    trainable=False,
-                    autocast=False,
-                )
-                weight.assign(value)
-                setattr(self, name + suffix, weight)
-        # Which quantizer has made the integers of int8 does not matter any more.
-        self._quantization_mode, self.quantization_config = mode, config if mode == "int4" else None
-
-    def quantized_call(self, *args, **kwargs):
-        # Keras calls this instead of `call`, which `matrix` has made do for both.
-        return self.call(*args, **kwargs)
 
     def add_gain(self, name, kernel):
         """Creates the trained norms of the columns of `kernel`."""
@@ -293,7 +231,7 @@ class LinearMap(StoredByCell, _arguments.DeclaredArguments, keras.layers.Layer):
         return prepared
 
     def narrowed(self, inputs, units, run):
-        """Returns what the map would have prepared if it only had the first inputs and units."""
+        """Returns what the map would prepare if it only had the first inputs and units."""
         return {"groups": [self.narrow(group, inputs, units) for group in run.prepared_by(self)["groups"]]}
 
     @property

@@ -22,11 +22,6 @@ class BlockDiagonal(LinearMap):
         units, blocks, initializer, regularizer, constraint, weight_normalization: As in
             `keras_adaptive_rnn.maps.LinearMap`.
 
-    Call arguments:
-        inputs: Tensor `[..., inputs]`.
-
-    Output shape: `[..., blocks * units]`.
-
     Raises:
         ValueError: The inputs or `units` are no multiple of `num_blocks`.
 

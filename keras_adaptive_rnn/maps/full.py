@@ -19,11 +19,6 @@ class Full(LinearMap):
         units, blocks, initializer, regularizer, constraint, weight_normalization: As in
             `keras_adaptive_rnn.maps.LinearMap`.
 
-    Call arguments:
-        inputs: Tensor `[..., inputs]`.
-
-    Output shape: `[..., blocks * units]`.
-
     Example:
 
     >>> y = keras_adaptive_rnn.maps.Full(4)(np.ones((2, 3)))

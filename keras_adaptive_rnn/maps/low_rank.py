@@ -31,11 +31,6 @@ class LowRank(LinearMap):
         units, blocks, initializer, regularizer, constraint, weight_normalization: As in
             `keras_adaptive_rnn.maps.LinearMap`.
 
-    Call arguments:
-        inputs: Tensor `[..., inputs]`.
-
-    Output shape: `[..., blocks * units]`.
-
     Raises:
         ValueError: `rank` is larger than inputs or units, or `diagonal=True` and the map is not square.
 

@@ -1,4 +1,4 @@
-"""What layers and cells share that have initializers, regularizers and constraints of their weights."""
+"""Initializers, regularizers and constraints of layers and cells, and their biases."""
 
 import keras
 
@@ -13,10 +13,10 @@ GETTERS = {
 
 
 class OwnsWeights:
-    """Mixin of these layers."""
+    """Mixin of layers and cells with initializers, regularizers and constraints as arguments."""
 
     def set_resolved(self, **arguments):
-        """Sets attributes that are initializers, regularizers or constraints, as the ends of their names say."""
+        """Sets attributes that are initializers, regularizers or constraints, by the suffix of their names."""
         for name, value in arguments.items():
             setattr(self, name, _arguments.resolve(name, value, GETTERS[name.rsplit("_", 1)[1]]))
 

@@ -11,7 +11,7 @@ from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn.initializers import Drawn
 from keras_adaptive_rnn.maps.base import LinearMap
 
-# How often an angle is halved before its sine is a short series.
+# The number of times that an angle is halved before the series of its sine is evaluated.
 DOUBLINGS = 7
 
 

@@ -201,7 +201,7 @@ class LSTMJump(TextClassifier):
         """Reads tokens `[batch, steps]` from `states`; returns `(outputs of all steps or None, states)`."""
         vectors = self.embedding(ops.transpose(tokens))
         mask = ops.expand_dims(ops.transpose(mask), -1)
-        _, outputs, states, _ = self._runner.scan(run, vectors, states, mask, return_sequences=return_sequences)
+        _, outputs, states, _ = self._runner.scan(vectors, states, mask, run=run, return_sequences=return_sequences)
         return outputs, states
 
     def _noise(self, batch_size, draws, training):

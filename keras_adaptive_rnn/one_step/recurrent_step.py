@@ -1,7 +1,5 @@
 """A recurrent layer that reads one time step and takes its states as inputs."""
 
-import functools
-
 import keras
 from keras import ops, tree
 
@@ -56,8 +54,9 @@ class RecurrentStep(keras.layers.Wrapper):
             initial = tree.flatten(loop.get_initial_state(inputs.shape[0]))
             states = [state + first for state, first in zip(states, initial, strict=True)]
         nested, emitted = loop.runner.nest(states), {}
-        step = masked(functools.partial(loop.runner.step, emitted=emitted), layer.zero_output_for_mask)
-        output, states = step(ops.squeeze(inputs, axis=1), mask, loop.runner.first_output(nested), nested)
+        new = loop.runner.step(ops.squeeze(inputs, axis=1), nested, emitted=emitted)
+        old = loop.runner.first_output(nested), nested
+        output, states = masked(mask, new, old, layer.zero_output_for_mask)
         output, states = ops.cast(output, layer.compute_dtype), tree.flatten(states)
         returned = [ops.cast(state, layer.compute_dtype) for state in states] if layer.return_state else []
         if getattr(layer, "return_decisions", False):
