@@ -3,16 +3,14 @@
 import difflib
 import inspect
 import numbers
-from typing import Any
 
 import keras
 import numpy as np
 
 from keras_adaptive_rnn import _synonyms, activations
-from keras_adaptive_rnn._documentation import document
 from keras_adaptive_rnn._freezing import Freezes
 from keras_adaptive_rnn._saving import SavesExtraState
-from keras_adaptive_rnn._signatures import LAYER_ARGUMENTS, HasSignature, parameters, part_arguments
+from keras_adaptive_rnn._signatures import LAYER_ARGUMENTS, HasSignature, parameters, part_arguments, positional
 from keras_adaptive_rnn._state_dict import StateDictByPosition
 
 # Levels of lists and dicts in a config; a cell in a cell is two.
@@ -53,22 +51,13 @@ class DeclaredArguments(HasSignature, Freezes, SavesExtraState, StateDictByPosit
     in attributes.
     """
 
-    # Arguments that Keras's class of that name takes and that change nothing here, with the values that they may have.
-    ignored_arguments: dict[str, tuple[Any, ...]] = {}
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if "positional_arguments_of" in vars(cls):
-            _pass_by_name(cls, vars(cls).get("__init__"))
-        document(cls)
-
     def __new__(cls, *args, **kwargs):
         values = by_name(cls, args, kwargs)
         reject_unknown(cls, values)
         # Elsewhere, an `__init__` may add what its bases need.
         if next(base for base in cls.__mro__ if "__init__" in vars(base)).__module__.startswith(f"{__package__}."):
             reject_missing(cls, values, parameters(cls))
-        return super().__new__(cls, **values)
+        return super().__new__(cls, *args, **kwargs)
 
     def first_part(self):
         """Returns the part whose arguments the config holds beside the layer's own, if it makes parts."""
@@ -107,29 +96,9 @@ class DeclaredArguments(HasSignature, Freezes, SavesExtraState, StateDictByPosit
             return super().__repr__()
 
 
-def _pass_by_name(cls, init):
-    """Makes `cls.__init__` take positional arguments in the order of `cls._positional`, and pass them on by name."""
-
-    def by_position(self, *args, **kwargs):
-        values = by_name(cls, args, kwargs)
-        if init is None:
-            super(cls, self).__init__(**values)
-        else:
-            init(self, **values)
-
-    if init is not None:
-        by_position.__signature__ = inspect.signature(init)
-    cls.__init__ = by_position
-
-
 def by_name(cls, args, kwargs):
-    """Returns all arguments by name, without the ignored ones.
-
-    Raises:
-        TypeError: `args` has more than `cls` takes by position, or an argument is given twice.
-        ValueError: An ignored argument has a value that Keras does not take either.
-    """
-    names = cls._positional
+    """Returns all arguments by name, or raises `TypeError` for a position that is not there or that is given twice."""
+    names = positional(cls)
     if len(args) > len(names):
         listed = ", ".join(f"`{name}`" for name in names) or "nothing"
         raise TypeError(
@@ -137,19 +106,11 @@ def by_name(cls, args, kwargs):
             f"Received: {', '.join(map(repr, args))}"
         )
     named = dict(zip(names, args, strict=False))
-    for name in named:
-        if name in kwargs:
-            raise TypeError(
-                f"{cls.__name__} received argument `{name}` twice. Received: {named[name]!r}, {name}={kwargs[name]!r}"
-            )
-    for name, allowed in cls.ignored_arguments.items():
-        value = kwargs.get(name, allowed[0])
-        if isinstance(value, bool) or value not in allowed:
-            raise ValueError(
-                f"Argument `{name}` must be one of {', '.join(map(repr, allowed))}, as in Keras; it changes nothing. "
-                f"Received: {name}={value!r}"
-            )
-    return {**named, **{name: value for name, value in kwargs.items() if name not in cls.ignored_arguments}}
+    for name in named.keys() & kwargs.keys():
+        raise TypeError(
+            f"{cls.__name__} received argument `{name}` twice. Received: {named[name]!r}, {name}={kwargs[name]!r}"
+        )
+    return {**named, **kwargs}
 
 
 def of_config(config):
@@ -229,7 +190,7 @@ def reject_missing(cls, received, needed):
     missing = [name for name in needed if name not in received]
     if missing:
         shown = [f"{name}={EXAMPLES.get(name, '...')}" for name in needed]
-        if needed[0] in cls._positional[:1]:
+        if needed[0] in positional(cls)[:1]:
             shown[0] = shown[0].partition("=")[2]
         raise TypeError(
             f"{cls.__name__} needs {', '.join(f'`{name}`' for name in missing)}, such as "

@@ -10,7 +10,6 @@ import numpy as np
 from keras import ops
 
 from keras_adaptive_rnn import _arguments
-from keras_adaptive_rnn._documentation import document
 from keras_adaptive_rnn._export import directory
 from keras_adaptive_rnn._keras import in_stateless_scope
 from keras_adaptive_rnn._seeds import fold_in, resolve_seed
@@ -98,7 +97,6 @@ class OfBlocks(keras.initializers.Initializer):
         return {"gain": self.gain, "blocks": self.blocks, "seed": self.seed}
 
 
-@document
 @_register
 class SemiOrthogonal(OfBlocks):
     r"""Draws matrices with orthogonal rows or columns, whichever are fewer: $W^T W = g^2 I$ or $W W^T = g^2 I$.
@@ -137,7 +135,6 @@ class SemiOrthogonal(OfBlocks):
         return self.gain * (q if rows >= columns else q.T)
 
 
-@document
 @_register
 class MirroredOrthogonal(SemiOrthogonal):
     r"""Draws $[W; -W]$ with $W$ semi-orthogonal, so that a layer that reads a CReLU starts out linear.
@@ -171,7 +168,6 @@ class MirroredOrthogonal(SemiOrthogonal):
         return np.concatenate([half, -half], axis=-2)
 
 
-@document
 @_register
 class UnitVariance(SemiOrthogonal):
     r"""Draws semi-orthogonal matrices, scaled so that $x W$ has $g^2$ times the variance of $x$ for every shape.
@@ -204,7 +200,6 @@ class UnitVariance(SemiOrthogonal):
         return super().draw(shape) * math.sqrt(max(1, shape[-1] / self.blocks / math.prod(shape[:-1])))
 
 
-@document
 @_register
 class NearIdentity(OfBlocks):
     r"""Draws matrices near the identity: $W_{ii} = g$, and $W_{ij} \sim \mathcal{N}(0, \text{stddev}^2)$ elsewhere.

@@ -134,7 +134,9 @@ def test_the_stubs_have_its_arguments(followed):
         assert "from keras_adaptive_rnn.cells.minimal_gated import MinimalGatedCell as MinimalGatedCell" in stub
         assert "'MinimalGatedCell'" in stub
     assert "from keras_adaptive_rnn.layers.recurrent import MinimalGated as MinimalGated" in stub
-    assert re.search(r"units: int, \*, .*activation: ", stubs[f"keras_adaptive_rnn/cells/{NAME}.pyi"])
+    assert re.search(
+        r"units: int, activation: .*\*, kernel_initializer: ", stubs[f"keras_adaptive_rnn/cells/{NAME}.pyi"]
+    )
     layer = stubs["keras_adaptive_rnn/layers/recurrent.pyi"].partition("class MinimalGated(")[2]
     assert "return_sequences: bool=False" in layer.partition("class ")[0]
 

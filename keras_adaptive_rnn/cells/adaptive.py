@@ -256,18 +256,8 @@ class AdaptiveLSTMCell(AdaptiveGatedCell, LSTMCell):
             layer `keras_adaptive_rnn.layers.AdaptiveLSTM` has an argument for that.
         **kwargs: As in `keras_adaptive_rnn.LSTMCell`, except `layer_normalization`, `per_gate_dropout` and `peepholes`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of tensors: $h$ and $c$, each `[batch, units]`; with a recurrent policy also $z$ and the policy's
-            own memory, each `[batch, policy_units]`, or the states of `policy_cell`.
-        training: Whether dropout is on.
-
-    Returns: `output, states`; the output is $h$.
-
-    Raises:
-        ValueError: An argument is out of range, `rank` is given without `adaptation="sva"`, or `policy_cell` with a
-            static policy or another size than `policy_units`.
-        TypeError: An argument is unknown or of the wrong type.
+    States: $h$ and $c$, each `[batch, units]`; with a recurrent policy also $z$ and the policy's own memory, each
+    `[batch, policy_units]`, or the states of `policy_cell`.
 
     Example:
 
@@ -305,17 +295,8 @@ class AdaptiveRNNCell(AdaptiveGatedCell, ElmanCell):
         kernel_initializer: Initializer of $W$. Defaults to `"orthogonal"`.
         **kwargs: As in `keras_adaptive_rnn.ElmanCell`, except `layer_normalization` and `per_gate_dropout`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of tensors: $h$ `[batch, units]`; with a recurrent policy also $z$ and the policy's own memory,
-            each `[batch, policy_units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, states`; the output is $h$.
-
-    Raises:
-        ValueError: An argument is out of range, or `rank` is given without `adaptation="sva"`.
-        TypeError: An argument is unknown or of the wrong type.
+    States: $h$ `[batch, units]`; with a recurrent policy also $z$ and the policy's own memory, each `[batch,
+    policy_units]`.
 
     Example:
 

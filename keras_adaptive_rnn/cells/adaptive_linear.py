@@ -40,16 +40,7 @@ class AdaptiveLinearCell(ContainerCell):
         seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
         name, dtype, trainable: As in `keras.layers.Layer`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of tensors: $h$ `[batch, units]`, then the states of the policy, each `[batch, policy_units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, [h, ...]`; the output is $h$.
-
-    Raises:
-        ValueError: An argument is out of range.
-        TypeError: An argument is unknown or of the wrong type.
+    States: $h$ `[batch, units]`, then the states of the policy, each `[batch, policy_units]`.
 
     Example:
 

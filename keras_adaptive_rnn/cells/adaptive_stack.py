@@ -82,17 +82,7 @@ class StackedAdaptiveLSTMCells(StackedAdaptiveCells):
             it in the same step. Defaults to `0.0`.
         seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of the states of the cells, the highest cell first: $h$, $c$, $z$ and the policy's memory for
-            each.
-        training: Whether dropout is on.
-
-    Returns: `output, states`; the output is $h^L$.
-
-    Raises:
-        ValueError: An argument is out of range.
-        TypeError: An argument is unknown or of the wrong type.
+    States: the states of the cells, the highest cell first: $h$, $c$, $z$ and the policy's memory for each.
 
     Example:
 
@@ -121,16 +111,7 @@ class StackedAdaptiveRNNCells(StackedAdaptiveCells):
             layer.
         dropout, recurrent_dropout, seed, trainable_initial_state: As in `keras_adaptive_rnn.StackedAdaptiveLSTMCells`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of the states of the cells, the highest cell first: $h$, $z$ and the policy's memory for each.
-        training: Whether dropout is on.
-
-    Returns: `output, states`; the output is $h^L$.
-
-    Raises:
-        ValueError: An argument is out of range.
-        TypeError: An argument is unknown or of the wrong type.
+    States: the states of the cells, the highest cell first: $h$, $z$ and the policy's memory for each.
 
     Example:
 

@@ -21,7 +21,6 @@ class CoreWrapperCell(WrapperCell):
     """
 
     cores = {"lstm": LSTMCell, "gru": GRUCell, "elman": ElmanCell}
-    group_of_parts = "the inner cell"
     takes_arguments_of = tuple(cores.values())
 
     def __init__(self, units: int | None = None, *, core: str = "lstm", cell: Any = None, **kwargs):

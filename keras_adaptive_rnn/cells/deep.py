@@ -57,18 +57,8 @@ class DeepRNNCell(GatedCell):
             is scaled by $g_i$; any other initializer is used as it is.
         **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`, except `layer_normalization` and `per_gate_dropout`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of $h_L, \dots, h_1$, each `[batch, units]`. With `block_dropout` they are preceded by the output,
-            which the next step does not read; with `dropout` or `block_dropout` they are followed by a step count,
-            `[batch, 3]`.
-        training: Whether dropout is on.
-
-    Returns: `output, states`; the output is $h_L$.
-
-    Raises:
-        ValueError: An argument is out of range, or `block_dropout` is given without `skip_every`.
-        TypeError: An argument is unknown or of the wrong type.
+    States: $h_L, \dots, h_1$, each `[batch, units]`. With `block_dropout` they are preceded by the output, which
+    the next step does not read; with `dropout` or `block_dropout` they are followed by a step count, `[batch, 3]`.
 
     Example:
 

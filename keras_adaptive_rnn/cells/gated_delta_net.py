@@ -59,17 +59,7 @@ class GatedDeltaNetCell(MatrixMemoryCell):
         **kwargs: As in `keras_adaptive_rnn.cells.LinearCell`. What is said of $W$ and $b$ holds for the gates, too,
             except for `kernel_map`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of two tensors: $h$ `[batch, units]`, which is not read; $S$ of all heads, flattened,
-            `[batch, units^2 / num_heads]`.
-        training: Whether dropout is on.
-
-    Returns: `output, [h, S]`; the output is $h$.
-
-    Raises:
-        ValueError: An argument is out of range, or `units` is not a multiple of `num_heads`.
-        TypeError: An argument is unknown or of the wrong type.
+    States: $h$ `[batch, units]`, which is not read; $S$ of all heads, flattened, `[batch, units^2 / num_heads]`.
 
     Example:
 

@@ -53,17 +53,8 @@ class GridLSTMCell(CompositeCell):
         seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
         **kwargs: Arguments of the LSTMs, as in `keras_adaptive_rnn.LSTMCell`, except `projection_units`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of tensors `[batch, units]`: the output, which the next step does not read, then $\hat h$ and
-            $\hat m$ for each layer, the lowest first.
-        training: Whether dropout is on.
-
-    Returns: `output, states`; the output is $h^L$.
-
-    Raises:
-        ValueError: An argument is out of range.
-        TypeError: An argument is unknown or of the wrong type.
+    States: each `[batch, units]`, the output, which the next step does not read, then $\hat h$ and $\hat m$
+    for each layer, the lowest first.
 
     Example:
 

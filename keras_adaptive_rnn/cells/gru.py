@@ -30,12 +30,7 @@ class GRUCell(GatedCell):
             Defaults to `True`.
         **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of one tensor, $h$ `[batch, units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, [h]`, each `[batch, units]`; the output is $h$.
+    States: $h$ `[batch, units]`.
 
     Example:
 
@@ -49,20 +44,18 @@ class GRUCell(GatedCell):
     gates = ("z", "r", "h")
     is_affine = True
     compared = Compared("GRU", lambda units, inputs: 3 * units * (inputs + units + 2))
-    positional_arguments_of = keras.layers.GRUCell
-    # Keras's two ways to form the products of the gates, and a third of its past.
-    ignored_arguments = {"implementation": (0, 1, 2)}
 
     def __init__(
         self,
         units: int,
-        *,
         activation: Activation = "tanh",
         recurrent_activation: Activation = "sigmoid",
+        use_bias: bool = True,
+        *,
         reset_after: bool = True,
         **kwargs,
     ):
-        super().__init__(units, activation=activation, **kwargs)
+        super().__init__(units, activation=activation, use_bias=use_bias, **kwargs)
         self.recurrent_activation = _arguments.resolve("recurrent_activation", recurrent_activation, activations.get)
         self.reset_after = _arguments.boolean("reset_after", reset_after)
 

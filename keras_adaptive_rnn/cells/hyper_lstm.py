@@ -67,17 +67,7 @@ class HyperLSTMCell(GateNormalizedLSTMCell):
             read, with one mask per sequence. Default to `0.0`. The paper drops the update instead: `update_dropout`.
         **kwargs: As in `keras_adaptive_rnn.LSTMCell`, except `per_gate_dropout` and `peepholes`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of four tensors: $h$ and $c$, each `[batch, units]`; $\hat h$ and $\hat c$, each
-            `[batch, hyper_units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, states`; the output is $h$.
-
-    Raises:
-        ValueError: An argument is out of range.
-        TypeError: An argument is unknown or of the wrong type.
+    States: $h$ and $c$, each `[batch, units]`; $\hat h$ and $\hat c$, each `[batch, hyper_units]`.
 
     Example:
 

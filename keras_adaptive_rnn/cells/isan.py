@@ -35,16 +35,7 @@ class ISANCell(GatedCell):
         **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`, except for activation, bias, layer normalization and
             `per_gate_dropout`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`, with a feature for each symbol.
-        states: List of one tensor, $h$ `[batch, units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, [h]`, each `[batch, units]`; the output is $h$.
-
-    Raises:
-        ValueError: An argument is out of range.
-        TypeError: An argument is unknown or of the wrong type.
+    States: $h$ `[batch, units]`. The inputs have a feature for each symbol.
 
     Example:
 

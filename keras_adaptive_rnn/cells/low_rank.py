@@ -108,16 +108,7 @@ class LowRankGRUCell(LowRankGatedCell, GRUCell):
         trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`. The paper trains it.
         **kwargs: As in `keras_adaptive_rnn.GRUCell`, except `recurrent_map`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of one tensor, $h$ `[batch, units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, [h]`, each `[batch, units]`; the output is $h$.
-
-    Raises:
-        ValueError: `rank` is larger than `units`, or an argument is out of range.
-        TypeError: An argument is unknown or of the wrong type.
+    States: $h$ `[batch, units]`.
 
     Example:
 
@@ -159,16 +150,7 @@ class LowRankLSTMCell(LowRankGatedCell, LSTMCell):
         per_gate_dropout: As in `keras_adaptive_rnn.cells.GatedCell`. The authors' code has `True`.
         **kwargs: As in `keras_adaptive_rnn.LSTMCell`, except `recurrent_map` and `unit_forget_bias`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of two tensors, $h$ and $c$, each `[batch, units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, [h, c]`; the output is $h$.
-
-    Raises:
-        ValueError: `rank` is larger than `units`, or an argument is out of range.
-        TypeError: An argument is unknown or of the wrong type.
+    States: $h$ and $c$, each `[batch, units]`.
 
     Example:
 

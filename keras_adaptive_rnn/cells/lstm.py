@@ -47,17 +47,7 @@ class LSTMCell(GatedCell):
             $o \odot \phi(c)$, with gain and offset.
         **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of two tensors, $h$ `[batch, units]` (or `[batch, projection_units]`) and $c$ `[batch, units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, [h, c]`; the output is $h$.
-
-    Raises:
-        ValueError: An argument is out of range, or both `tied_gates` and `cap_input_gate` are set, or both `peepholes`
-            and `layer_normalization`.
-        TypeError: An argument is unknown or of the wrong type.
+    States: $h$ `[batch, units]` (or `[batch, projection_units]`) and $c$ `[batch, units]`.
 
     Example:
 
@@ -73,16 +63,14 @@ class LSTMCell(GatedCell):
     """
 
     compared = Compared("LSTM", lambda units, inputs: 4 * units * (inputs + units + 1))
-    positional_arguments_of = keras.layers.LSTMCell
-    # Keras's two ways to form the products of the gates, and a third of its past.
-    ignored_arguments = {"implementation": (0, 1, 2)}
 
     def __init__(
         self,
         units: int,
-        *,
         activation: Activation = "tanh",
         recurrent_activation: Activation = "sigmoid",
+        use_bias: bool = True,
+        *,
         unit_forget_bias: bool = True,
         tied_gates: bool = False,
         cap_input_gate: bool = False,
@@ -92,7 +80,7 @@ class LSTMCell(GatedCell):
         peepholes: bool = False,
         **kwargs,
     ):
-        super().__init__(units, activation=activation, **kwargs)
+        super().__init__(units, activation=activation, use_bias=use_bias, **kwargs)
         self.recurrent_activation = _arguments.resolve("recurrent_activation", recurrent_activation, activations.get)
         self.unit_forget_bias = _arguments.boolean("unit_forget_bias", unit_forget_bias)
         self.tied_gates = _arguments.boolean("tied_gates", tied_gates)

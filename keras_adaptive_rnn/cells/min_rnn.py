@@ -51,12 +51,7 @@ class MinGRUCell(MinCell):
             `False`.
         **kwargs: As in `keras_adaptive_rnn.cells.LinearCell`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of one tensor, $h$ `[batch, units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, [h]`, each `[batch, units]`; the output is $h$.
+    States: $h$ `[batch, units]`.
 
     Example:
 
@@ -95,12 +90,7 @@ class MinLSTMCell(MinCell):
             `False`.
         **kwargs: As in `keras_adaptive_rnn.cells.LinearCell`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of one tensor, $h$ `[batch, units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, [h]`, each `[batch, units]`; the output is $h$.
+    States: $h$ `[batch, units]`.
 
     Example:
 

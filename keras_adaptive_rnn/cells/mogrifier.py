@@ -78,17 +78,7 @@ class MogrifierCell(CoreWrapperCell):
         seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
         **kwargs: Arguments of the wrapped cell.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of the inner cell's states; for an LSTM $h$ and $c$, each `[batch, units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, states`; the output is $h$.
-
-    Raises:
-        ValueError: Both `units` and `cell` are given, or neither; `rank` is given with `static_gates`; an argument is
-            out of range.
-        TypeError: An argument is unknown or of the wrong type.
+    States: the inner cell's states; for an LSTM $h$ and $c$, each `[batch, units]`.
 
     Example:
 

@@ -38,16 +38,7 @@ class MultiplicativeLSTMCell(CoreWrapperCell):
         **kwargs: Arguments of the wrapped cell. Its `kernel_initializer` and `recurrent_initializer` also initialize
             $W_{mx}$ and $W_{mh}$.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of the inner cell's states; for an LSTM $h$ and $c$, each `[batch, units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, states`; the output is $h$.
-
-    Raises:
-        ValueError: Both `units` and `cell` are given, or neither, or an argument is out of range.
-        TypeError: An argument is unknown or of the wrong type.
+    States: the inner cell's states; for an LSTM $h$ and $c$, each `[batch, units]`.
 
     Example:
 

@@ -68,16 +68,7 @@ class MultiplicativeIntegrationLSTMCell(MultiplicativeIntegrationCell, LSTMCell)
         beta_2: Number, initial value of $\beta_2$, which scales what is read of the input. Defaults to `1.0`.
         **kwargs: As in `keras_adaptive_rnn.LSTMCell`, except `layer_normalization`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of two tensors, $h$ `[batch, units]` (or `[batch, projection_units]`) and $c$ `[batch, units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, [h, c]`; the output is $h$.
-
-    Raises:
-        ValueError: An argument is out of range.
-        TypeError: An argument is unknown or of the wrong type.
+    States: $h$ `[batch, units]` (or `[batch, projection_units]`) and $c$ `[batch, units]`.
 
     Example:
 
@@ -106,16 +97,7 @@ class MultiplicativeIntegrationRNNCell(MultiplicativeIntegrationCell, ElmanCell)
         alpha, beta_1, beta_2: As in `keras_adaptive_rnn.MultiplicativeIntegrationLSTMCell`.
         **kwargs: As in `keras_adaptive_rnn.ElmanCell`, except `layer_normalization`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of one tensor, $h$ `[batch, units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, [h]`, each `[batch, units]`; the output is $h$.
-
-    Raises:
-        ValueError: An argument is out of range.
-        TypeError: An argument is unknown or of the wrong type.
+    States: $h$ `[batch, units]`.
 
     Example:
 

@@ -27,16 +27,7 @@ class NASCell(GatedCell):
         use_bias: Whether to use $b$. Defaults to `False`, as in TensorFlow's cell.
         **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`, except `activation` and `layer_normalization`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of two tensors, $h$ and $c$, each `[batch, units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, [h, c]`, each `[batch, units]`; the output is $h$.
-
-    Raises:
-        ValueError: An argument is out of range.
-        TypeError: An argument is unknown or of the wrong type.
+    States: $h$ and $c$, each `[batch, units]`.
 
     Example:
 

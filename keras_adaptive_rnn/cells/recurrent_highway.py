@@ -38,16 +38,7 @@ class RecurrentHighwayCell(GatedCell):
             but not to what it carries.
         **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of one tensor, $s$ `[batch, units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, [s]`, each `[batch, units]`; the output is $s$.
-
-    Raises:
-        ValueError: An argument is out of range.
-        TypeError: An argument is unknown or of the wrong type.
+    States: $s$ `[batch, units]`.
 
     Example:
 

@@ -26,16 +26,8 @@ class ResetCell(WrapperCell):
         seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
         name, dtype, trainable: As in `keras.layers.Layer`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features + 1]`. The last feature is one where an episode begins, else zero.
-        states: List of the states of the cell, each `[batch, size]`.
-        training: Whether dropout of the cell is on.
-
-    Returns: `output, states` of the cell.
-
-    Raises:
-        ValueError: The inputs have fewer than two features, or the first state of `cell` is not its output.
-        TypeError: An argument is unknown or of the wrong type.
+    States: the states of the cell, each `[batch, size]`. The last feature of the inputs is one where an episode
+    begins, else zero.
 
     Example:
 

@@ -44,12 +44,7 @@ class RGLRUCell(LinearCell):
         **kwargs: As in `keras_adaptive_rnn.cells.LinearCell`. What is said of $W$ and $b$ holds for the gates, too,
             except for `kernel_map`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of one tensor, $h$ `[batch, units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, [h]`, each `[batch, units]`; the output is $h$.
+    States: $h$ `[batch, units]`.
 
     Example:
 

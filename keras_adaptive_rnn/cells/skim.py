@@ -79,18 +79,9 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
         decision_initializer: Initializer of $W$. Defaults to `"glorot_uniform"`.
         seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of the big cell's states, then the unpaired states of the small cell, each `[batch, size]`, and the
-            step count `[batch, 3]`, as digits of base 128.
-        training: Whether the choice is random, and soft unless `estimator="reinforce"`.
-
-    Returns: `output, states`; the output is the first state.
-
-    Raises:
-        ValueError: An argument is not a recurrent cell or is out of range, the small cell is larger than the big one,
-            or a cell with a loss runs in `keras.layers.RNN`.
-        TypeError: An argument is unknown or of the wrong type.
+    States: the big cell's states, then the unpaired states of the small cell, each `[batch, size]`, and the step
+    count `[batch, 3]`, as digits of base 128. In training, the choice is random, and soft unless
+    `estimator="reinforce"`.
 
     Example:
 

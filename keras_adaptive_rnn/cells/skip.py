@@ -57,19 +57,8 @@ class SkipCell(AdaptiveComputationCell, WrapperCell):
         seed: As in `keras_adaptive_rnn.cells.Cell`.
         trainable_initial_state: Whether the initial state of the inner cell is trained. Defaults to `False`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of the inner cell's states, each `[batch, size]`, then $\Delta \hat u$ from the previous step,
-            `[batch, 1]`, initially one, and $\hat u$ from the previous step, `[batch, 1]`, zero if that step was an
-            update.
-        training: Whether dropout of the inner cell is on.
-
-    Returns: `output, states`; the output is the first state.
-
-    Raises:
-        ValueError: `cell` is not a recurrent cell, an argument is out of range, or a cell with a cost runs in
-            `keras.layers.RNN`.
-        TypeError: An argument is unknown or of the wrong type.
+    States: the inner cell's states, each `[batch, size]`, then $\Delta \hat u$ from the previous step, `[batch,
+    1]`, initially one, and $\hat u$ from the previous step, `[batch, 1]`, zero if that step was an update.
 
     Example:
 

@@ -34,16 +34,7 @@ class StackedCells(ContainerCell):
         seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
         name, dtype, trainable: As in `keras.layers.Layer`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of the states of the cells, the highest cell first; with a connection, the output precedes them.
-        training: Whether dropout of the cells is on.
-
-    Returns: `output, states`; the output is the first state.
-
-    Raises:
-        ValueError: `cells` is not a list of cells, contains a cell twice, or their sizes do not fit the connection.
-        TypeError: An argument is unknown or of the wrong type.
+    States: the states of the cells, the highest cell first; with a connection, the output precedes them.
 
     Example:
 

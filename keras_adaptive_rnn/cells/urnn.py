@@ -51,16 +51,7 @@ class URNNCell(GatedCell):
         seed: Integer seed of the masks, $\omega$, $v$ and the initial state, or `None` (default).
         **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`. Of the recurrent matrix and its gates, nothing can be set.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of one tensor, $[\mathrm{Re}\,h, \mathrm{Im}\,h]$ `[batch, 2 units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, [h]`, each `[batch, 2 units]`; the output is $[\mathrm{Re}\,h, \mathrm{Im}\,h]$.
-
-    Raises:
-        ValueError: An argument is out of range.
-        TypeError: An argument is unknown or of the wrong type.
+    States: $[\mathrm{Re}\,h, \mathrm{Im}\,h]$ `[batch, 2 units]`.
 
     Example:
 

@@ -47,12 +47,7 @@ class SLSTMCell(GatedCell):
         unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
         **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of four tensors, $h$, $c$, $n$ and $m$, each `[batch, units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, [h, c, n, m]`, each `[batch, units]`; the output is $h$.
+    States: $h$, $c$, $n$ and $m$, each `[batch, units]`.
 
     Example:
 
@@ -141,17 +136,8 @@ class MLSTMCell(MatrixMemoryCell):
         **kwargs: As in `keras_adaptive_rnn.cells.LinearCell`. What is said of $W$ and $b$ holds for the gates, too,
             except for `kernel_map`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of four tensors: $h$ `[batch, units]`, which is not read; $C$, $n$ and $m$ of all heads, flattened,
-            `[batch, units^2 / num_heads]`, `[batch, units]` and `[batch, num_heads]`.
-        training: Whether dropout is on.
-
-    Returns: `output, [h, C, n, m]`; the output is $h$.
-
-    Raises:
-        ValueError: An argument is out of range, or `units` is not a multiple of `num_heads`.
-        TypeError: An argument is unknown or of the wrong type.
+    States: $h$ `[batch, units]`, which is not read; $C$, $n$ and $m$ of all heads, flattened, `[batch, units^2 /
+    num_heads]`, `[batch, units]` and `[batch, num_heads]`.
 
     Example:
 

@@ -33,18 +33,8 @@ class ZoneoutCell(CoreWrapperCell):
         seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
         **kwargs: Arguments of the wrapped cell.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of the inner cell's states, each `[batch, units]`, and the step count `[batch, 3]`, as digits of
-            base 128.
-        training: Whether zoneout is random.
-
-    Returns: `output, states`; the output is the first state.
-
-    Raises:
-        ValueError: Both `units` and `cell` are given, or neither, a rate is out of range, or the number of rates is not
-            the number of memory states.
-        TypeError: An argument is unknown or of the wrong type.
+    States: the inner cell's states, each `[batch, units]`, and the step count `[batch, 3]`, as digits of base 128.
+    Noise is drawn in training alone.
 
     Example:
 

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_adaptive_rnn import activations, cells, maps
+from keras_adaptive_rnn import activations, maps
 from keras_adaptive_rnn._keras import cudnn_loop, is_exporting
 from keras_adaptive_rnn.engine import tuning
 from keras_adaptive_rnn.layers.cell_layer import CellLayer
@@ -39,14 +39,12 @@ class FusedLayer(CellLayer):
             does. With `True`, the layer raises a `ValueError` where cuDNN cannot run it.
     """
 
-    ignored_arguments = cells.LSTMCell.ignored_arguments
-
-    def __init__(self, *, use_cudnn: bool | str = "auto", **kwargs):
+    def __init__(self, *args, use_cudnn: bool | str = "auto", **kwargs):
         if not isinstance(use_cudnn, bool) and use_cudnn != "auto":
             raise ValueError(
                 f"Argument `use_cudnn` must be 'auto', True or False, as in Keras. Received: use_cudnn={use_cudnn!r}"
             )
-        super().__init__(**kwargs)
+        super().__init__(*args, **kwargs)
         self.use_cudnn = use_cudnn
         if keras.backend.backend() == "tensorflow" and self._cudnn() is not None:
             # XLA compiles no operation of cuDNN.

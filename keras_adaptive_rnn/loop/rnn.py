@@ -131,8 +131,6 @@ class RNN(_arguments.DeclaredArguments, _OwnConfig, keras.layers.RNN):
     (2, 5, 8)
     """
 
-    argument_group = "every recurrent layer"
-
     def __init__(
         self,
         cell: Any,

@@ -9,7 +9,6 @@ import numpy as np
 from keras import tree
 
 from keras_adaptive_rnn import _arguments, engine
-from keras_adaptive_rnn._documentation import document
 from keras_adaptive_rnn._keras import flatten_layers
 from keras_adaptive_rnn.callbacks.unit_variance.lsuv_pass import LSUVPass, Scaled
 
@@ -101,7 +100,6 @@ def lsuv(
     return LSUV(**options).initialize(model)
 
 
-@document
 @dataclasses.dataclass(eq=False, repr=False)
 class LSUV(keras.callbacks.Callback):
     r"""Scales each layer to unit variance when `fit` starts: `keras_adaptive_rnn.callbacks.lsuv` as a callback.

@@ -42,7 +42,6 @@ class GatedCell(AffineInputs, Cell):
     """
 
     groups = None
-    argument_group = "every gated cell"
     # Whether a step uses $W$ and $U$ once for each gate, and in $x W + h U + b$ alone.
     is_affine = False
     # Thin factors of low-rank maps stay whole.
@@ -54,9 +53,9 @@ class GatedCell(AffineInputs, Cell):
     def __init__(
         self,
         units: int,
-        *,
         activation: Activation = "tanh",
         use_bias: bool = True,
+        *,
         kernel_initializer: Initializer = "glorot_uniform",
         recurrent_initializer: Initializer = "orthogonal",
         bias_initializer: Initializer = "zeros",

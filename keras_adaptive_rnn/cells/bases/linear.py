@@ -37,7 +37,6 @@ class LinearCell(AffineInputs, Cell):
         name, dtype, trainable: As in `keras.layers.Layer`.
     """
 
-    argument_group = "every linear cell"
     # Dropping a state with its mask would scale up what stays in every step, without bound.
     fixed_arguments = ("recurrent_dropout",)
     divided_weights = {"kernel_map/kernel": 1}
