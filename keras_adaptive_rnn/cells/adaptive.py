@@ -23,11 +23,6 @@ class AdaptiveGatedCell(GatedCell):
     r"""A gated cell whose linear maps are rescaled in every step by a policy.
 
     $$a = D^{x,2} W D^{x,1} x_t + D^{h,2} V D^{h,1} h_{t-1} + D^b b, \qquad D^k = \mathrm{diag}(\tanh(z_t U^k))$$
-
-    Args:
-        units, policy_units, policy, policy_cell, adaptation, tied, rank, policy_dropout, policy_initializer,
-            kernel_initializer: As in `keras_adaptive_rnn.AdaptiveLSTMCell`.
-        **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`.
     """
 
     fixed_arguments = ("layer_normalization", "per_gate_dropout")
@@ -288,7 +283,6 @@ class AdaptiveRNNCell(AdaptiveGatedCell, ElmanCell):
     Weights: as in `keras_adaptive_rnn.AdaptiveLSTMCell`, with one gate instead of four.
 
     Args:
-        units: Positive integer, dimensionality of the output space.
         policy_units, policy, policy_cell, adaptation, rank, policy_dropout, policy_initializer: As in
             `keras_adaptive_rnn.AdaptiveLSTMCell`.
         tied: As in `keras_adaptive_rnn.AdaptiveLSTMCell`. It makes no difference with one gate.

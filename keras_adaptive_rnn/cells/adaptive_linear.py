@@ -37,8 +37,7 @@ class AdaptiveLinearCell(ContainerCell):
         memory: Cell of the memory, `"min_gru"` (default), `"min_lstm"` or `"rg_lru"`, which reads $[x_t; p_t]$.
         dropout: As in `keras_adaptive_rnn.cells.Cell`; policy and memory read the same dropped inputs.
         recurrent_dropout: Not accepted.
-        seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
-        name, dtype, trainable: As in `keras.layers.Layer`.
+        **kwargs: As in `keras_adaptive_rnn.cells.Cell`.
 
     States: $h$ `[batch, units]`, then the states of the policy, each `[batch, policy_units]`.
 

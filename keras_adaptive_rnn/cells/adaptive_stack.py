@@ -80,7 +80,7 @@ class StackedAdaptiveLSTMCells(StackedAdaptiveCells):
         recurrent_dropout: Float in `[0, 1)`, fraction of each $h^l$ to drop, with one mask per sequence. As in the
             authors' code, the same mask applies when layer $l$ reads it in the next step and when layer $l + 1$ reads
             it in the same step. Defaults to `0.0`.
-        seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
+        **kwargs: As in `keras_adaptive_rnn.cells.Cell`.
 
     States: the states of the cells, the highest cell first: $h$, $c$, $z$ and the policy's memory for each.
 
@@ -109,7 +109,8 @@ class StackedAdaptiveRNNCells(StackedAdaptiveCells):
         units: List of positive integers, the size of each layer, the lowest first.
         policy_units, policy, adaptation, tied, ...: As in `keras_adaptive_rnn.AdaptiveRNNCell`, the same in every
             layer.
-        dropout, recurrent_dropout, seed, trainable_initial_state: As in `keras_adaptive_rnn.StackedAdaptiveLSTMCells`.
+        dropout, recurrent_dropout: As in `keras_adaptive_rnn.StackedAdaptiveLSTMCells`.
+        **kwargs: As in `keras_adaptive_rnn.cells.Cell`.
 
     States: the states of the cells, the highest cell first: $h$, $z$ and the policy's memory for each.
 

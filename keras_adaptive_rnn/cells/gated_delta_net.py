@@ -51,12 +51,11 @@ class GatedDeltaNetCell(MatrixMemoryCell):
 
     Args:
         units: Positive integer, dimensionality of the output space, a multiple of `num_heads`.
-        num_heads: Positive integer, the number of heads. Defaults to `4`.
         negative_eigenvalues: Whether $\beta_t$ lies in $[0, 2]$ instead of $[0, 1]$. Defaults to `False`.
         query_scale: Positive number $s$ by which queries are multiplied. Defaults to `1.0`, as in the paper.
         epsilon: Positive number $\epsilon$. Defaults to `1e-5`, as in the authors' code.
         use_bias: Whether to add biases to $x W$ and $x w$. Defaults to `False`, as in the paper.
-        **kwargs: As in `keras_adaptive_rnn.cells.LinearCell`. What is said of $W$ and $b$ holds for the gates, too,
+        **kwargs: As in `keras_adaptive_rnn.cells.MatrixMemoryCell`. What is said of $W$ and $b$ holds for the gates, too,
             except for `kernel_map`.
 
     States: $h$ `[batch, units]`, which is not read; $S$ of all heads, flattened, `[batch, units^2 / num_heads]`.

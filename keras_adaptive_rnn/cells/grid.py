@@ -50,7 +50,6 @@ class GridLSTMCell(CompositeCell):
         dropout: Float in `[0, 1)`, fraction of $x_t$ to drop, with one mask per sequence. Defaults to `0.0`.
         recurrent_dropout: Float in `[0, 1)`, fraction of each $\hat h^l_{t-1}$ to drop, with one mask per sequence,
             shared by all layers. Defaults to `0.0`.
-        seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
         **kwargs: Arguments of the LSTMs, as in `keras_adaptive_rnn.LSTMCell`, except `projection_units`.
 
     States: each `[batch, units]`, the output, which the next step does not read, then $\hat h$ and $\hat m$
@@ -213,7 +212,6 @@ class GridLSTMBlock(_arguments.DeclaredArguments, keras.layers.Layer):
     Args:
         units: Positive integer, size of every vector.
         dimensions: Integer, at least 2, the number N of dimensions. Defaults to `2`.
-        name, dtype, trainable: As in `keras.layers.Layer`.
         **kwargs: Arguments of the LSTMs, as in `keras_adaptive_rnn.LSTMCell`, except `projection_units` and
             `trainable_initial_state`.
 

@@ -14,7 +14,6 @@ class GateNormalizedLSTMCell(LSTMCell):
     r"""An LSTM that normalizes each gate as a whole, $\mathrm{LN}(x W + h U + b)$, with gain and offset.
 
     Args:
-        units: As in `keras_adaptive_rnn.LSTMCell`.
         **kwargs: As in `keras_adaptive_rnn.LSTMCell`.
     """
 
@@ -54,7 +53,6 @@ class HyperLSTMCell(GateNormalizedLSTMCell):
     `layer_normalization` a gain and an offset for each gate and for $c$.
 
     Args:
-        units: Positive integer, size of the memory $c$.
         hyper_units: Positive integer, units of the small LSTM. Defaults to `128`.
         hyper_embedding_units: Positive integer, size of each embedding $z$. Defaults to `4`.
         delayed: Whether the embeddings read $\hat h_{t-1}$, as in the paper, or $\hat h_t$, as in the authors' code.

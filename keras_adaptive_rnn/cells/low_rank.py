@@ -12,19 +12,7 @@ from keras_adaptive_rnn.cells.lstm import LSTMCell
 
 
 class LowRankGatedCell(GatedCell):
-    """A gated cell whose recurrent map is `keras_adaptive_rnn.maps.LowRank`. A subclass names its carry gate.
-
-    Args:
-        units: Positive integer $n$, dimensionality of the output space.
-        rank: Positive integer $d$, at most `units`. Defaults to `None`: a quarter of `units`, and at least one.
-        diagonal: Whether to add a diagonal to each product. Defaults to `True`.
-        tied: Whether the gates share $R$. Defaults to `False`.
-        carry_bias: Number, initial bias of the carry gate. Defaults to `0.0`.
-        weight_normalization: Whether to normalize the matrices: the columns of $W$ and $L$ have trained norms, and the
-            columns of $R$ have norm one. Defaults to `False`.
-        diagonal_initializer: Initializer of the diagonals. Defaults to `"zeros"`.
-        kernel_map: As in `keras_adaptive_rnn.cells.GatedCell`.
-    """
+    """A gated cell whose recurrent map is `keras_adaptive_rnn.maps.LowRank`. A subclass names its carry gate."""
 
     carry_gate = None
     fixed_arguments = ("recurrent_map",)
@@ -142,11 +130,9 @@ class LowRankLSTMCell(LowRankGatedCell, LSTMCell):
 
     Args:
         units: Positive integer $n$, size of the memory.
-        rank: Positive integer $d$, at most `units`. Defaults to `None`: a quarter of `units`, and at least one.
-        diagonal: Whether to add the diagonals. Defaults to `True`.
-        tied: Whether the gates share one $R$. Defaults to `False`.
         carry_bias: Number, initial bias of the forget gate. Defaults to `1.0`.
-        weight_normalization, diagonal_initializer, recurrent_constraint: As in `keras_adaptive_rnn.LowRankGRUCell`.
+        rank, diagonal, tied, weight_normalization, diagonal_initializer, recurrent_constraint: As in
+            `keras_adaptive_rnn.LowRankGRUCell`.
         per_gate_dropout: As in `keras_adaptive_rnn.cells.GatedCell`. The authors' code has `True`.
         **kwargs: As in `keras_adaptive_rnn.LSTMCell`, except `recurrent_map` and `unit_forget_bias`.
 

@@ -11,13 +11,7 @@ from keras_adaptive_rnn.cells.bases.linear import LinearCell
 
 
 class MinCell(LinearCell):
-    """What the two cells share: a candidate, and whether it is forgotten with coefficients of either sign.
-
-    Args:
-        activation: Activation function of the candidate. Defaults to `None`: linear.
-        negative_eigenvalues: Whether the coefficients of the state lie in $[-1, 1]$ instead of $[0, 1]$. Defaults to
-            `False`.
-    """
+    """The base of both cells, with a candidate, and coefficients of the state that may be negative."""
 
     def __init__(self, units: int, *, activation: Activation = None, negative_eigenvalues: bool = False, **kwargs):
         super().__init__(units, **kwargs)
@@ -44,7 +38,6 @@ class MinGRUCell(MinCell):
     Weights, in order, gates concatenated as z, h: `kernel_map` $W$ `[inputs, 2 units]`; `bias` `[2 units]`.
 
     Args:
-        units: Positive integer, dimensionality of the output space.
         activation: Activation function $\phi$. Defaults to `None`: linear, as in the paper's equations. Its parallel
             form needs positive candidates: `"min_rnn"`, `keras_adaptive_rnn.activations.min_rnn`.
         negative_eigenvalues: Whether the coefficients of the state lie in $[-1, 1]$ instead of $[0, 1]$. Defaults to
@@ -84,10 +77,7 @@ class MinLSTMCell(MinCell):
     Weights, in order, gates concatenated as f, i, h: `kernel_map` $W$ `[inputs, 3 units]`; `bias` `[3 units]`.
 
     Args:
-        units: Positive integer, dimensionality of the output space.
-        activation: As in `keras_adaptive_rnn.MinGRUCell`.
-        negative_eigenvalues: Whether the coefficients of the state lie in $[-1, 1]$ instead of $[0, 1]$. Defaults to
-            `False`.
+        activation, negative_eigenvalues: As in `keras_adaptive_rnn.MinGRUCell`.
         **kwargs: As in `keras_adaptive_rnn.cells.LinearCell`.
 
     States: $h$ `[batch, units]`.

@@ -75,7 +75,6 @@ class MogrifierCell(CoreWrapperCell):
         gate_constraint: Constraint of each $Q$ and $R$, `None` by default.
         dropout, recurrent_dropout: Float in `[0, 1)`, fraction of $x_t$ and of $h_{t-1}$ to drop before the first
             round, with one mask per sequence, as in the authors' code. Default to `0.0`.
-        seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
         **kwargs: Arguments of the wrapped cell.
 
     States: the inner cell's states; for an LSTM $h$ and $c$, each `[batch, units]`.

@@ -34,7 +34,6 @@ class MultiplicativeLSTMCell(CoreWrapperCell):
             to `False`.
         dropout, recurrent_dropout: Float in `[0, 1)`, fraction of $x_t$ and of $h_{t-1}$ to drop, with one mask per
             sequence. Default to `0.0`.
-        seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
         **kwargs: Arguments of the wrapped cell. Its `kernel_initializer` and `recurrent_initializer` also initialize
             $W_{mx}$ and $W_{mh}$.
 

@@ -13,10 +13,6 @@ class MultiplicativeIntegrationCell(GatedCell):
     r"""A gated cell whose gates integrate input and state multiplicatively.
 
     $$a = \alpha \odot x W \odot h U + \beta_1 \odot h U + \beta_2 \odot x W + b$$
-
-    Args:
-        units, alpha, beta_1, beta_2: As in `keras_adaptive_rnn.MultiplicativeIntegrationLSTMCell`.
-        **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`.
     """
 
     # The gains of both normalized products would only rescale alpha, beta_1 and beta_2.
@@ -62,7 +58,6 @@ class MultiplicativeIntegrationLSTMCell(MultiplicativeIntegrationCell, LSTMCell)
     `[3, 4 units]`.
 
     Args:
-        units: Positive integer, size of the memory $c$.
         alpha: Number, initial value of $\alpha$. Defaults to `1.0`.
         beta_1: Number, initial value of $\beta_1$, which scales what is read of the state. Defaults to `1.0`.
         beta_2: Number, initial value of $\beta_2$, which scales what is read of the input. Defaults to `1.0`.
@@ -93,7 +88,6 @@ class MultiplicativeIntegrationRNNCell(MultiplicativeIntegrationCell, ElmanCell)
     `[3, units]`.
 
     Args:
-        units: Positive integer, dimensionality of the output space.
         alpha, beta_1, beta_2: As in `keras_adaptive_rnn.MultiplicativeIntegrationLSTMCell`.
         **kwargs: As in `keras_adaptive_rnn.ElmanCell`, except `layer_normalization`.
 

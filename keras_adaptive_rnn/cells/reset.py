@@ -23,8 +23,7 @@ class ResetCell(WrapperCell):
 
     Args:
         cell: A cell object; its first state must be its output.
-        seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
-        name, dtype, trainable: As in `keras.layers.Layer`.
+        **kwargs: As in `keras_adaptive_rnn.cells.Cell`.
 
     States: the states of the cell, each `[batch, size]`. The last feature of the inputs is one where an episode
     begins, else zero.

@@ -77,7 +77,7 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
         skim_loss: Non-negative number, $\gamma$. Defaults to `0.0`. If it is positive, the cell does not run in
             `keras.layers.RNN`, which cannot add the loss.
         decision_initializer: Initializer of $W$. Defaults to `"glorot_uniform"`.
-        seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
+        **kwargs: As in `keras_adaptive_rnn.cells.Cell`.
 
     States: the big cell's states, then the unpaired states of the small cell, each `[batch, size]`, and the step
     count `[batch, 3]`, as digits of base 128. In training, the choice is random, and soft unless

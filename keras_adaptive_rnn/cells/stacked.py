@@ -31,8 +31,7 @@ class StackedCells(ContainerCell):
         connection: `None` (default), `"skip"` or `"residual"`. Both connections need cells of equal output sizes; the
             input size of the first cell is free.
         dropout, recurrent_dropout: Not accepted; pass them to the cells instead.
-        seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
-        name, dtype, trainable: As in `keras.layers.Layer`.
+        **kwargs: As in `keras_adaptive_rnn.cells.Cell`.
 
     States: the states of the cells, the highest cell first; with a connection, the output precedes them.
 

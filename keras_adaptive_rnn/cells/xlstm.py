@@ -129,11 +129,10 @@ class MLSTMCell(MatrixMemoryCell):
 
     Args:
         units: Positive integer, dimensionality of the output space, a multiple of `num_heads`.
-        num_heads: Positive integer, the number of heads. Defaults to `4`.
         forget_gate: Form of the forget gate, `"sigmoid"` (default) or `"exponential"`.
         epsilon: Non-negative number that is added to the denominator, divided as above. Defaults to `0.0`, as in the
             paper.
-        **kwargs: As in `keras_adaptive_rnn.cells.LinearCell`. What is said of $W$ and $b$ holds for the gates, too,
+        **kwargs: As in `keras_adaptive_rnn.cells.MatrixMemoryCell`. What is said of $W$ and $b$ holds for the gates, too,
             except for `kernel_map`.
 
     States: $h$ `[batch, units]`, which is not read; $C$, $n$ and $m$ of all heads, flattened, `[batch, units^2 /

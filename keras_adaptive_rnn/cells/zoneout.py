@@ -30,7 +30,6 @@ class ZoneoutCell(CoreWrapperCell):
             cell, such as `[0.05, 0.5]` for $h$ and $c$ of an LSTM. Defaults to `0.1`.
         core: Name of the cell to wrap: `"lstm"` (default), `"gru"` or `"elman"`. Further arguments are passed to it.
         cell: A cell object to wrap instead of `units` and `core`; its first state must be its output.
-        seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
         **kwargs: Arguments of the wrapped cell.
 
     States: the inner cell's states, each `[batch, units]`, and the step count `[batch, 3]`, as digits of base 128.

@@ -26,7 +26,7 @@ class ActivationRegularization(FeedForward):
     Args:
         activation: Non-negative number, $\alpha$ of AR. Defaults to `2.0`.
         temporal: Non-negative number, $\beta$ of TAR. Defaults to `1.0`.
-        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+        **kwargs: As in `keras.layers.Layer`.
 
     Call arguments:
         dropped: Tensor `[batch, time, units]`, the outputs after dropout.

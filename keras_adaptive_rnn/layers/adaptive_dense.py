@@ -66,7 +66,7 @@ class AdaptiveDense(Affine):
         kernel_constraint: Constraint of each $W$, but not of the policy, `None` by default.
         bias_regularizer: Regularizer of $b$, `None` by default.
         bias_constraint: Constraint of $b$, `None` by default.
-        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+        **kwargs: As in `keras.layers.Layer`.
 
     Call arguments:
         inputs: Tensor `[..., inputs]`.

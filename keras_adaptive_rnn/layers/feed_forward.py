@@ -14,8 +14,7 @@ class FeedForward(OwnsWeights, _arguments.DeclaredArguments, keras.layers.Layer)
     `keras_adaptive_rnn.step_model` can run it for a single one. Any layer may say so, in an attribute of this name.
 
     Args:
-        activity_regularizer: Regularizer of the output. Defaults to `None`.
-        name, dtype, trainable: As in `keras.layers.Layer`.
+        **kwargs: As in `keras.layers.Layer`.
     """
 
     is_time_distributed = True

@@ -47,9 +47,7 @@ class Highway(Affine):
         activation: Activation function $\phi$. Defaults to `"relu"`.
         kernel_initializer: Initializer of the matrices. Defaults to `"glorot_uniform"`.
         bias_initializer: Initializer of $b_h$. Defaults to `"zeros"`.
-        kernel_regularizer, bias_regularizer: Regularizers, `None` by default.
-        kernel_constraint, bias_constraint: Constraints, `None` by default.
-        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+        **kwargs: As in `keras.layers.Layer`.
 
     Call arguments:
         inputs: Tensor `[..., n]`.

@@ -36,7 +36,7 @@ class MixtureOfSoftmaxes(VocabularyOutput):
             Melis et al.; in that of Yang et al. it is `1e-8`.
         kernel_initializer: Initializer of the kernels. Defaults to `"glorot_uniform"`.
         seed: Non-negative integer seed of the dropout, or `None` (default).
-        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+        **kwargs: As in `keras.layers.Layer`.
 
     Call arguments:
         inputs: Tensor `[batch, ..., inputs]`, $h$.

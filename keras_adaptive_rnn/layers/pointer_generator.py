@@ -54,7 +54,7 @@ class PointerGenerator(VocabularyOutput):
         score_mode: `"concat"` (default) or `"dot"`, as in `keras.layers.Attention`.
         return_p_gen: Whether to return $p_{gen}$, too. Defaults to `False`.
         kernel_initializer: Initializer of the kernels. Defaults to `"glorot_uniform"`.
-        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+        **kwargs: As in `keras.layers.Layer`.
 
     Call arguments:
         states: Tensor `[batch, time, states]`, $s$.

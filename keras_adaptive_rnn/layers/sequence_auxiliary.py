@@ -50,7 +50,7 @@ class SequenceAuxiliary(FeedForward):
             writes it as well, from the states alone. Defaults to `True`.
         truncate: Positive integer, or `None` (default): anchors are multiples of it.
         seed: Non-negative integer seed of the anchors, or `None` (default).
-        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+        **kwargs: As in `keras.layers.Layer`.
 
     Call arguments:
         states: Tensor `[batch, time, size]`, the states of the network after each step.

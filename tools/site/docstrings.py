@@ -23,7 +23,9 @@ OPEN = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 INHERITED = ("Call arguments", "Output shape", "Raises", "Returns", "States")
 HEAD = re.compile(rf"^({'|'.join(SECTIONS)}|Args of [^:]+):(.*)$", re.MULTILINE)
 ITEM = re.compile(r"^(\*{0,2}\w[\w., *\n]*?): (.*(?:\n(?: +.*|(?=\n +\S).*|))*)", re.MULTILINE)
-REFERENCE = re.compile(r"As in `keras_adaptive_rnn\.([\w.]+)`(?:, [^.]*)?\.?\s*")
+REFERENCE = re.compile(r"As in\s+`(keras(?:_adaptive_rnn)?)\.([\w.]+)`(?:, [^.]*)?\.?\s*")
+# The forms in which a text states a default.
+STATED = re.compile(r"Defaults?\s+to\s+`|`\s+\(default\b|`\s+by\s+default")
 OF_LAYER = {
     "name": "String, name of the layer. Defaults to `None`: one made from the name of the class.",
     "dtype": "Dtype or dtype policy, as in `keras.layers.Layer`. Defaults to `None`: `keras.config.dtype_policy()`.",
@@ -91,10 +93,12 @@ def text_about(value, name):
             if name not in re.findall(r"\w+", names) or "*" in names:
                 continue
             reference = REFERENCE.match(text)
-            if not reference:
+            if not reference or (reference[1] == "keras" and name not in OF_LAYER):
                 return f"{text} {remark}".strip(), base
             remark = remark or text[reference.end() :]
-            other, source = text_about(operator.attrgetter(reference[1])(keras_adaptive_rnn), name)
+            if reference[1] == "keras":
+                return f"{OF_LAYER[name]} {remark}".strip(), None
+            other, source = text_about(operator.attrgetter(reference[2])(keras_adaptive_rnn), name)
             return f"{other} {remark}".strip(), source
         if name in vars(base).get("fixed_arguments", ()):
             break
@@ -102,6 +106,17 @@ def text_about(value, name):
         if name in inspect.signature(part).parameters:
             return text_about(part, name)
     return OF_LAYER.get(name, ""), None
+
+
+def argument(value, name):
+    """Returns `text_about(value, name)`, with the default if the text does not state it."""
+    text, source = text_about(value, name)
+    parameter = inspect.signature(value).parameters.get(name)
+    if parameter is None or parameter.default is parameter.empty or STATED.search(text):
+        return text, source
+    default = parameter.default
+    shown = f'"{default}"' if isinstance(default, str) else getattr(default, "__name__", repr(default))
+    return f"{text} Defaults to `{shown}`.".strip(), source
 
 
 def arguments(value):
@@ -115,7 +130,7 @@ def arguments(value):
         described = [name for group, _ in items(written) if "*" not in group for name in re.findall(r"\w+", group)]
         names += [name for name in described if name not in names]
     sections = {"Args": []}
-    for (text, source), group in itertools.groupby(names, lambda name: text_about(value, name)):
+    for (text, source), group in itertools.groupby(names, lambda name: argument(value, name)):
         is_own = source in (value, None) or not inspect.isclass(source)
         section = "Args" if is_own or not sections["Args"] else f"Args of `{source.__name__}`"
         sections.setdefault(section, []).append((", ".join(group), text))

@@ -47,7 +47,7 @@ class Cell(_arguments.DeclaredArguments, DropoutRNNCell, keras.layers.Layer):
         seed: Integer seed of the masks, or `None` (default).
         trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the batch,
             initialized to zero. Defaults to `False`: zeros.
-        name, dtype, trainable: As in `keras.layers.Layer`.
+        **kwargs: As in `keras.layers.Layer`.
 
     Call arguments:
         inputs: Tensor `[batch, features]`.

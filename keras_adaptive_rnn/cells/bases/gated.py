@@ -36,9 +36,8 @@ class GatedCell(AffineInputs, Cell):
             `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
         layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain but no
             offset, before they are added. Defaults to `False`.
-        dropout, recurrent_dropout, seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
         per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share one mask.
-        name, dtype, trainable: As in `keras.layers.Layer`.
+        **kwargs: As in `keras_adaptive_rnn.cells.Cell`.
     """
 
     groups = None

@@ -33,8 +33,7 @@ class LinearCell(AffineInputs, Cell):
         kernel_regularizer, bias_regularizer: Regularizers of $W$, $b$, `None` by default.
         kernel_constraint, bias_constraint: Constraints of $W$, $b$, `None` by default.
         kernel_map: The linear map $W$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`.
-        dropout, seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
-        name, dtype, trainable: As in `keras.layers.Layer`.
+        **kwargs: As in `keras_adaptive_rnn.cells.Cell`.
     """
 
     # Dropping a state with its mask would scale up what stays in every step, without bound.

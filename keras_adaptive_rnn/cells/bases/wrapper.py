@@ -16,9 +16,8 @@ class WrapperCell(ContainerCell):
     Args:
         cell: The inner cell, with `state_size`; its first state must be its output.
         dropout, recurrent_dropout: As in `keras_adaptive_rnn.cells.Cell`. They apply to what the wrapper reads.
-        seed: As in `keras_adaptive_rnn.cells.Cell`.
         trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`. The states of the inner cell are included.
-        name, dtype, trainable: As in `keras.layers.Layer`.
+        **kwargs: As in `keras_adaptive_rnn.cells.Cell`.
     """
 
     own_state_size = ()
