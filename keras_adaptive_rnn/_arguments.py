@@ -15,29 +15,15 @@ from keras_adaptive_rnn._state_dict import StateDictByPosition
 
 # Levels of lists and dicts in a config; a cell in a cell is two.
 DEEPEST = 100
-# What an error shows for an argument that is missing.
+# Examples in errors about missing arguments; of other integers, 4.
 EXAMPLES = {
     "activation": '"relu"',
     "cell": "LSTMCell(32)",
     "cells": "[LSTMCell(32), LSTMCell(32)]",
-    "classes": "2",
-    "depth": "4",
     "embedding": "10_000",
-    "embedding_units": "64",
-    "experts": "4",
-    "input_dim": "10_000",
-    "length": "20",
-    "max_jump": "20",
-    "max_jumps": "5",
     "model": "model",
-    "num_blocks": "4",
-    "output_dim": "64",
-    "pieces": "2",
-    "rank": "8",
-    "read": "10",
     "small_cell": "LSTMCell(8)",
     "units": "32",
-    "vocabulary_size": "10_000",
 }
 # Weights that an error lists.
 MOST_LISTED = 40
@@ -186,11 +172,11 @@ def reject_missing(cls, received, needed):
         received: Dict of the arguments.
         needed: Dict of parameters, by name: those without a default must be there.
     """
-    needed = [name for name, parameter in needed.items() if parameter.default is parameter.empty]
-    missing = [name for name in needed if name not in received]
+    required = [name for name, parameter in needed.items() if parameter.default is parameter.empty]
+    missing = [name for name in required if name not in received]
     if missing:
-        shown = [f"{name}={EXAMPLES.get(name, '...')}" for name in needed]
-        if needed[0] in positional(cls)[:1]:
+        shown = [f"{name}={EXAMPLES.get(name, 4 if needed[name].annotation is int else '...')}" for name in required]
+        if required[0] in positional(cls)[:1]:
             shown[0] = shown[0].partition("=")[2]
         raise TypeError(
             f"{cls.__name__} needs {', '.join(f'`{name}`' for name in missing)}, such as "
@@ -256,6 +242,13 @@ def _is_default(value, default):
     if isinstance(value, dict) and isinstance(default, str):
         return value["class_name"].lower() == default.replace("_", "")
     return value in (default, (default,))
+
+
+def check(fits, rule, **received):
+    """Raises `ValueError` with the rule, a sentence without its full stop, and the arguments, unless they fit."""
+    if not fits:
+        listed = ", ".join(f"{name}={value!r}" for name, value in received.items())
+        raise ValueError(f"{rule}. Received: {listed}")
 
 
 def integer(name, value, minimum=1, optional=False):

@@ -50,11 +50,8 @@ class AdaptiveGatedCell(GatedCell):
         self.adaptation = _arguments.choice("adaptation", adaptation, ADAPTATIONS)
         self.tied = _arguments.boolean("tied", tied)
         self.rank = _arguments.integer("rank", rank, optional=True)
-        if rank is not None and adaptation != "sva":
-            raise ValueError(
-                "Argument `rank` must be None unless adaptation='sva'. "
-                f"Received: rank={rank!r}, adaptation={adaptation!r}"
-            )
+        fits = rank is None or adaptation == "sva"
+        _arguments.check(fits, "Argument `rank` must be None unless adaptation='sva'", rank=rank, adaptation=adaptation)
         self.policy_dropout = _arguments.rate("policy_dropout", policy_dropout)
         self.policy_initializer = _arguments.resolve("policy_initializer", policy_initializer, initializers.get)
         self.core_state_size = list(self.state_size)
@@ -76,24 +73,17 @@ class AdaptiveGatedCell(GatedCell):
 
     def _checked_policy(self, cell, policy_units):
         """Returns a cell for the policy, or raises an error."""
-        if self.policy != "recurrent":
-            raise ValueError(
-                "Argument `policy_cell` must be None unless policy='recurrent'. "
-                f"Received: policy_cell={cell!r}, policy={self.policy!r}"
-            )
+        rule = "Argument `policy_cell` must be None unless policy='recurrent'"
+        _arguments.check(self.policy == "recurrent", rule, policy_cell=cell, policy=self.policy)
         cell = any_cell.validate_cell("policy_cell", cell)
         size = any_cell.output_size(cell)
-        if policy_units not in (POLICY_UNITS, size):
-            raise ValueError(
-                f"Argument `policy_units` must be the size of the output of `policy_cell`, {size}, or not be given. "
-                f"Received: policy_units={policy_units!r}"
-            )
-        if any_cell.has_trainable_initial_state(cell):
-            raise ValueError(
-                "Argument `policy_cell` must be a cell whose initial state is not trained; with "
-                "trainable_initial_state=True, the adaptive cell trains that of the policy, too. "
-                f"Received: policy_cell={cell!r}"
-            )
+        rule = f"Argument `policy_units` must be the size of the output of `policy_cell`, {size}, or not be given"
+        _arguments.check(policy_units in (POLICY_UNITS, size), rule, policy_units=policy_units)
+        rule = (
+            "Argument `policy_cell` must be a cell whose initial state is not trained; with "
+            "trainable_initial_state=True, the adaptive cell trains that of the policy, too"
+        )
+        _arguments.check(not any_cell.has_trainable_initial_state(cell), rule, policy_cell=cell)
         return cell
 
     def config_value(self, name):
@@ -291,12 +281,6 @@ class AdaptiveRNNCell(AdaptiveGatedCell, ElmanCell):
 
     States: $h$ `[batch, units]`; with a recurrent policy also $z$ and the policy's own memory, each `[batch,
     policy_units]`.
-
-    Example:
-
-    >>> cell = keras_adaptive_rnn.AdaptiveRNNCell(8, policy_units=4, policy="static")
-    >>> tuple(keras.layers.RNN(cell)(np.ones((2, 5, 3))).shape)
-    (2, 8)
 
     Reference: Flennerhag, Yin, Keane, Elliot, Breaking the Activation Function Bottleneck through Adaptive
     Parameterization (2018), section 3, with the Elman cell, as in the authors' code.

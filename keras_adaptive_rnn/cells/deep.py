@@ -60,12 +60,6 @@ class DeepRNNCell(GatedCell):
     States: $h_L, \dots, h_1$, each `[batch, units]`. With `block_dropout` they are preceded by the output, which
     the next step does not read; with `dropout` or `block_dropout` they are followed by a step count, `[batch, 3]`.
 
-    Example:
-
-    >>> layer = keras.layers.RNN(keras_adaptive_rnn.DeepRNNCell(8, depth=12))
-    >>> tuple(layer(np.ones((2, 5, 3))).shape)
-    (2, 8)
-
     Reference: Eidnes, Nokland, Shifting Mean Activation Towards Zero with Bipolar Activation Functions (2018),
     section 3, equations 3 and 4, and section 4.1. In the authors' code a dropped block adds its skip connection to its
     output, and blocks are dropped for the whole batch; this cell follows the paper. The initial scale: He et al.,
@@ -103,11 +97,9 @@ class DeepRNNCell(GatedCell):
         self.skip_every = _arguments.integer("skip_every", skip_every, optional=True)
         self.skip_scale = _arguments.number("skip_scale", skip_scale)
         self.block_dropout = _arguments.rate("block_dropout", block_dropout)
-        if self.block_dropout > 0 and self.skip_every is None:
-            raise ValueError(
-                "Argument `skip_every` must be an integer if `block_dropout` is positive. "
-                f"Received: skip_every=None, block_dropout={block_dropout}"
-            )
+        fits = self.block_dropout == 0 or self.skip_every is not None
+        rule = "Argument `skip_every` must be an integer if `block_dropout` is positive"
+        _arguments.check(fits, rule, skip_every=skip_every, block_dropout=block_dropout)
         if self.depth > 1:
             initializer = initializers.reseeded(self.kernel_initializer, "inner")
             weights = initializer, self.kernel_regularizer, self.kernel_constraint

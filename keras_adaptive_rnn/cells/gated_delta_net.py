@@ -55,16 +55,10 @@ class GatedDeltaNetCell(MatrixMemoryCell):
         query_scale: Positive number $s$ by which queries are multiplied. Defaults to `1.0`, as in the paper.
         epsilon: Positive number $\epsilon$. Defaults to `1e-5`, as in the authors' code.
         use_bias: Whether to add biases to $x W$ and $x w$. Defaults to `False`, as in the paper.
-        **kwargs: As in `keras_adaptive_rnn.cells.MatrixMemoryCell`. What is said of $W$ and $b$ holds for the gates, too,
+        **kwargs: As in `keras_adaptive_rnn.cells.MatrixMemoryCell`. Those of $W$ and $b$ hold for the gates, too,
             except for `kernel_map`.
 
     States: $h$ `[batch, units]`, which is not read; $S$ of all heads, flattened, `[batch, units^2 / num_heads]`.
-
-    Example:
-
-    >>> layer = keras.layers.RNN(keras_adaptive_rnn.GatedDeltaNetCell(8, num_heads=2))
-    >>> tuple(layer(np.ones((2, 5, 3))).shape)
-    (2, 8)
 
     Reference: Yang, Kautz, Hatamizadeh, Gated Delta Networks: Improving Mamba2 with Delta Rule (2024), section 3;
     negative eigenvalues: Grazzi et al., Unlocking State-Tracking in Linear RNNs Through Negative Eigenvalues (2024).

@@ -32,12 +32,6 @@ class GRUCell(GatedCell):
 
     States: $h$ `[batch, units]`.
 
-    Example:
-
-    >>> layer = keras.layers.RNN(keras_adaptive_rnn.GRUCell(4, reset_after=False))
-    >>> tuple(layer(np.ones((2, 5, 3))).shape)
-    (2, 4)
-
     Reference: Cho et al., Learning Phrase Representations using RNN Encoder-Decoder (2014).
     """
 
@@ -83,8 +77,7 @@ class GRUCell(GatedCell):
             u_z, u_r = ops.split(self.recurrent(h, run), 2, axis=-1)
         z = self.recurrent_activation(x_z + u_z)
         r = self.recurrent_activation(x_r + u_r)
-        candidate = x_h + (r * u_h if self.reset_after else self.recurrent(r * h, run, group=1))
-        candidate = self.activation(candidate)
+        candidate = self.activation(x_h + (r * u_h if self.reset_after else self.recurrent(r * h, run, group=1)))
         h = z * h + (1 - z) * candidate
         run.sow(self, z=z, r=r, candidate=candidate)
         return h, [h]

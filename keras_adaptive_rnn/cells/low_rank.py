@@ -31,8 +31,7 @@ class LowRankGatedCell(GatedCell):
         **kwargs,
     ):
         units, rank = _arguments.integer("units", units), _arguments.integer("rank", rank, optional=True)
-        if rank is not None and rank > units:
-            raise ValueError(f"Argument `rank` must be at most `units`, {units}. Received: rank={rank}")
+        _arguments.check(rank is None or rank <= units, f"Argument `rank` must be at most `units`, {units}", rank=rank)
         _arguments.boolean("weight_normalization", weight_normalization)
         if kernel_map == "full":
             kernel_map = maps.Full(weight_normalization=weight_normalization)
@@ -137,12 +136,6 @@ class LowRankLSTMCell(LowRankGatedCell, LSTMCell):
         **kwargs: As in `keras_adaptive_rnn.LSTMCell`, except `recurrent_map` and `unit_forget_bias`.
 
     States: $h$ and $c$, each `[batch, units]`.
-
-    Example:
-
-    >>> layer = keras.layers.RNN(keras_adaptive_rnn.LowRankLSTMCell(8, rank=2, tied=True))
-    >>> tuple(layer(np.ones((2, 5, 3))).shape)
-    (2, 8)
 
     Reference: Miceli Barone, Low-rank passthrough neural networks (2016), section 3, equations 8 and 9.
     """

@@ -41,16 +41,10 @@ class RGLRUCell(LinearCell):
             is never below $\sigma(\Lambda)^8$. Defaults to `0.9`.
         max_decay: Number of at least `min_decay` and below 1, the most. Defaults to `0.999`.
         gate_map: The linear map $W_r, W_i$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`.
-        **kwargs: As in `keras_adaptive_rnn.cells.LinearCell`. What is said of $W$ and $b$ holds for the gates, too,
-            except for `kernel_map`.
+        **kwargs: As in `keras_adaptive_rnn.cells.LinearCell`. Those of $W$ and $b$ hold for the gates, too, except for
+            `kernel_map`.
 
     States: $h$ `[batch, units]`.
-
-    Example:
-
-    >>> layer = keras.layers.RNN(keras_adaptive_rnn.RGLRUCell(4))
-    >>> tuple(layer(np.ones((2, 5, 3))).shape)
-    (2, 4)
 
     Reference: De et al., Griffin: Mixing Gated Linear Recurrences with Local Attention for Efficient Language Models
     (2024), section 2.4.

@@ -50,19 +50,14 @@ class StackedCells(ContainerCell):
 
     def __init__(self, cells: list[Any], connection: str | None = None, **kwargs):
         super().__init__(**kwargs)
-        if not isinstance(cells, (list, tuple)) or not cells or len({id(cell) for cell in cells}) < len(cells):
-            raise ValueError(
-                "Argument `cells` must be a list of distinct recurrent cells, so that each has its own "
-                f"weights. Received: cells={cells!r}"
-            )
+        fits = isinstance(cells, (list, tuple)) and 0 < len(cells) == len({id(cell) for cell in cells})
+        rule = "Argument `cells` must be a list of distinct recurrent cells, so that each has its own weights"
+        _arguments.check(fits, rule, cells=cells)
         self.cells = [validate_cell("cells", cell) for cell in cells]
         self.connection = None if connection is None else _arguments.choice("connection", connection, CONNECTIONS)
         sizes = [output_size(cell) for cell in self.cells]
-        if self.connection and len(set(sizes)) > 1:
-            raise ValueError(
-                f"Argument `connection` must be None if the cells have different output sizes, here {sizes}. "
-                f"Received: connection={connection!r}"
-            )
+        rule = f"Argument `connection` must be None if the cells have different output sizes, here {sizes}"
+        _arguments.check(self.connection is None or len(set(sizes)) == 1, rule, connection=connection)
         # With a connection, the output is no state of any cell, so the stack has a state for it.
         own = [] if self.connection is None else [sizes[-1]]
         self.own_states_before = len(own)

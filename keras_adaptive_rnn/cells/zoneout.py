@@ -35,12 +35,6 @@ class ZoneoutCell(CoreWrapperCell):
     States: the inner cell's states, each `[batch, units]`, and the step count `[batch, 3]`, as digits of base 128.
     Noise is drawn in training alone.
 
-    Example:
-
-    >>> cell = keras_adaptive_rnn.ZoneoutCell(8, zoneout=[0.05, 0.5])
-    >>> tuple(keras_adaptive_rnn.layers.RNN(cell)(np.ones((2, 5, 3))).shape)
-    (2, 8)
-
     Reference: Krueger et al., Zoneout: Regularizing RNNs by Randomly Preserving Hidden Activations (2017), section 3,
     equations 2 to 4.
     """
@@ -62,11 +56,8 @@ class ZoneoutCell(CoreWrapperCell):
         memories = sum(self.memory_states)
         rates = zoneout if isinstance(zoneout, (list, tuple)) else [zoneout] * memories
         self._rates = [_arguments.rate("zoneout", rate) for rate in rates]
-        if len(rates) != memories:
-            raise ValueError(
-                f"Argument `zoneout` must be one rate, or a list with one rate for each of the {memories} states. "
-                f"Received: zoneout={zoneout!r}"
-            )
+        rule = f"Argument `zoneout` must be one rate, or a list with one rate for each of the {memories} states"
+        _arguments.check(len(rates) == memories, rule, zoneout=zoneout)
         self.zoneout = list(self._rates) if isinstance(zoneout, (list, tuple)) else self._rates[0]
 
     @property

@@ -36,10 +36,6 @@ class ActivationRegularization(FeedForward):
 
     Output shape: that of `dropped`, which is returned as it is.
 
-    Raises:
-        ValueError: An argument is out of range; the inputs differ in shape, or are not of rank 3.
-        TypeError: An argument is unknown or of the wrong type.
-
     Example:
 
     >>> inputs = keras.Input((None, 3))

@@ -74,10 +74,6 @@ class AdaptiveDense(Affine):
 
     Output shape: `[..., units]`.
 
-    Raises:
-        ValueError: An argument is out of range, `rank` does not fit `adaptation`, or the output of the policy does not
-            have the size of the policy vector.
-
     Example:
 
     >>> layer = keras_adaptive_rnn.layers.AdaptiveDense(4, adaptation="sva", rank=2, policy="glu")

@@ -23,11 +23,6 @@ class Bipolar(FeedForward):
     Call arguments:
         inputs: Tensor of any shape with this axis.
 
-    Output shape: Same as the inputs.
-
-    Raises:
-        ValueError: `layout` or `activation` is unknown, or the inputs have no such axis, or a last one of unknown size.
-
     Example:
 
     >>> layer = keras_adaptive_rnn.layers.Bipolar("relu")
@@ -105,11 +100,6 @@ class OPLU(FeedForward):
 
     Call arguments:
         inputs: Tensor of any shape with this axis.
-
-    Output shape: Same as the inputs.
-
-    Raises:
-        ValueError: The size along `axis` is odd or unknown.
 
     Example:
 

@@ -56,10 +56,6 @@ class Highway(Affine):
 
     Output shape: `[..., units]`.
 
-    Raises:
-        ValueError: `diagonal=True` without `rank` or with another size of the output, or `rank` is larger than the size
-            of the input or of the output.
-
     Example:
 
     >>> layer = keras_adaptive_rnn.layers.Highway(rank=2, diagonal=True)

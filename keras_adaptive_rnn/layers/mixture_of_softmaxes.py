@@ -44,10 +44,6 @@ class MixtureOfSoftmaxes(VocabularyOutput):
 
     Output shape: `[batch, ..., vocabulary_size]`.
 
-    Raises:
-        ValueError: An argument is out of range, or the feature size of the inputs is unknown.
-        TypeError: An argument is unknown or of the wrong type.
-
     Example:
 
     >>> embedding = keras_adaptive_rnn.layers.TiedEmbedding(10, 4)

@@ -54,10 +54,6 @@ class MultidimensionalGridLSTM(_arguments.DeclaredArguments, keras.layers.Layer)
 
     Output shape: `[batch, units]`, or `[batch, d_1, ..., d_n, units]` with `return_sequences`.
 
-    Raises:
-        ValueError: An argument is out of range; the input has another number of dimensions, an unknown size, or a mask.
-        TypeError: An argument is unknown or of the wrong type.
-
     Example:
 
     >>> layer = keras_adaptive_rnn.layers.MultidimensionalGridLSTM(8, return_sequences=True)

@@ -66,10 +66,6 @@ class PointerGenerator(VocabularyOutput):
 
     Output shape: `[batch, time, vocabulary_size + oov_words]`; with `return_p_gen`, a pair of it and `[batch, time]`.
 
-    Raises:
-        ValueError: An argument is out of range; the call arguments do not have these shapes.
-        TypeError: An argument is unknown or of the wrong type.
-
     Example:
 
     >>> source, text = keras.Input((None,), dtype="int32"), keras.Input((None,), dtype="int32")

@@ -60,11 +60,6 @@ class SequenceAuxiliary(FeedForward):
 
     Output shape: that of `states`, which are returned as they are.
 
-    Raises:
-        ValueError: An argument is out of range, the decoder does not fit the states, or the number of classes is not
-            given.
-        TypeError: An argument is unknown or of the wrong type.
-
     Example:
 
     >>> x = keras.Input((None,), dtype="int32")

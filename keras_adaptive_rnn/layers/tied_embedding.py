@@ -41,10 +41,6 @@ class TiedEmbedding(FeedForward):
 
     Output shape: `[..., units]`, with one more axis than the inputs; with `reverse`, `[..., vocabulary_size]`.
 
-    Raises:
-        ValueError: An argument is out of range; with `reverse`, the last axis of the inputs is not `units`.
-        TypeError: An argument is unknown or of the wrong type.
-
     Example:
 
     >>> embedding = keras_adaptive_rnn.layers.TiedEmbedding(10, 4, word_dropout=0.1)

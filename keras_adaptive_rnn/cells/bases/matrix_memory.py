@@ -46,11 +46,8 @@ class MatrixMemoryCell(LinearCell):
     def __init__(self, units: int, *, num_heads: int = 4, **kwargs):
         super().__init__(units, **kwargs)
         self.num_heads = _arguments.integer("num_heads", num_heads)
-        if self.units % self.num_heads:
-            raise ValueError(
-                "Argument `units` must be a multiple of `num_heads`. "
-                f"Received: units={self.units}, num_heads={self.num_heads}"
-            )
+        fits, rule = self.units % self.num_heads == 0, "Argument `units` must be a multiple of `num_heads`"
+        _arguments.check(fits, rule, units=self.units, num_heads=self.num_heads)
         self.gate_map = self.bind_gate_map("full", self.num_heads)
         self.gate_bias = maps.no_bias
         self.state_size = [self.units, *(self.num_heads * math.prod(shape) for shape in self.memory_shapes)]
