@@ -1,4 +1,4 @@
-"""Arguments: declared once, checked when given, listed for signatures, and turned into a config."""
+"""Arguments of layers: checks, errors and configs, from their declaration in `__init__`."""
 
 import difflib
 import inspect
@@ -32,9 +32,8 @@ MOST_LISTED = 40
 class DeclaredArguments(HasSignature, Freezes, SavesExtraState, StateDictByPosition):
     """Mixin of a layer whose arguments are declared once, as parameters of `__init__`.
 
-    That declaration serves the signature, the docstring, the config, `repr` and the error messages. `__init__` passes
-    on what it does not declare through `**kwargs`, and subclasses inherit it. What else there is to say, a class says
-    in attributes.
+    The signature, the config, `repr` and the error messages are derived from that declaration. `__init__` passes other
+    arguments on through `**kwargs`. The attributes of `HasSignature` state what a declaration cannot.
     """
 
     def __new__(cls, *args, **kwargs):
@@ -317,7 +316,7 @@ def resolve(name, value, get):
     try:
         return get(value)
     except (ValueError, TypeError) as error:
-        raise ValueError(f"Argument `{name}` is not understood. Received: {name}={value!r}. {error}") from error
+        raise ValueError(f"Could not interpret argument `{name}`. Received: {name}={value!r}. {error}") from error
 
 
 def mask(layer, mask, sequence, name="mask"):

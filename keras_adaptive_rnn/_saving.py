@@ -1,7 +1,4 @@
-"""What Keras does not save of a layer: its random generators, and which parts of it are quantized or frozen.
-
-And files of Keras that are whole whenever the process ends.
-"""
+"""Saves layer state that Keras omits: random generators, quantization and freezing; writes whole files of Keras."""
 
 import pathlib
 
@@ -13,7 +10,7 @@ from keras_adaptive_rnn._keras import FileInMemory, flatten_layers
 
 
 class SavesExtraState:
-    """Mixin of a layer whose files and config hold these, too."""
+    """Mixin of a layer whose files and config hold this state, too."""
 
     # Keras tracks the states of generators as variables, but leaves them out of files.
 

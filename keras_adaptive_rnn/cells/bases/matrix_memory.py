@@ -146,7 +146,7 @@ def _chunked(x, neutral, chunks, size):
 
 
 class Pieces:
-    """What the steps of a chunk see: steps of their own piece of the sequence, and the memories that it began with.
+    """The pieces of a sequence within a chunk: a step sees steps of its own piece, and the memories it began with.
 
     Args:
         steps: Integer, the steps of the chunk.
