@@ -55,14 +55,10 @@ class CellLayer(RNN):
         arguments = kwargs if units is None else {"units": units, **kwargs}
         _arguments.reject_missing(type(self), arguments, _arguments.part_arguments(type(self)))
         if "connection" not in _arguments.parameters(type(self)) or not isinstance(units, (list, tuple)):
-            if self.connection is not None:
-                raise ValueError(
-                    "Argument `connection` must be None unless `units` is a list, which creates a stack. "
-                    f"Received: connection={self.connection!r}, units={units!r}"
-                )
+            rule = "Argument `connection` must be None unless `units` is a list, which creates a stack"
+            _arguments.check(self.connection is None, rule, connection=self.connection, units=units)
             return cell_class(**arguments)
-        if not units:
-            raise ValueError("Argument `units` must be a positive integer, or a list of them. Received: units=[]")
+        _arguments.check(units, "Argument `units` must be a positive integer, or a list of them", units=units)
         stack = [cell_class(**sibling(cell_class, {**arguments, "units": size}, k)) for k, size in enumerate(units)]
         layer = {name: kwargs[name] for name in _arguments.LAYER_ARGUMENTS if name in kwargs}
         return cells.StackedCells(stack, connection=self.connection, **layer)

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_adaptive_rnn import activations, maps
+from keras_adaptive_rnn import _arguments, activations, maps
 from keras_adaptive_rnn._keras import cudnn_loop, is_exporting
 from keras_adaptive_rnn.engine import tuning
 from keras_adaptive_rnn.layers.cell_layer import CellLayer
@@ -40,10 +40,8 @@ class FusedLayer(CellLayer):
     """
 
     def __init__(self, *args, use_cudnn: bool | str = "auto", **kwargs):
-        if not isinstance(use_cudnn, bool) and use_cudnn != "auto":
-            raise ValueError(
-                f"Argument `use_cudnn` must be 'auto', True or False, as in Keras. Received: use_cudnn={use_cudnn!r}"
-            )
+        fits = isinstance(use_cudnn, bool) or use_cudnn == "auto"
+        _arguments.check(fits, "Argument `use_cudnn` must be 'auto', True or False, as in Keras", use_cudnn=use_cudnn)
         super().__init__(*args, **kwargs)
         self.use_cudnn = use_cudnn
         if keras.backend.backend() == "tensorflow" and self._cudnn() is not None:

@@ -87,11 +87,8 @@ class Highway(Affine):
         self.coupled = _arguments.boolean("coupled", coupled)
         self.rank = _arguments.integer("rank", rank, optional=True)
         self.diagonal = _arguments.boolean("diagonal", diagonal)
-        if self.diagonal and self.rank is None:
-            raise ValueError(
-                "Argument `diagonal` must be False if `rank` is None, as a full matrix already has a diagonal. "
-                "Received: diagonal=True, rank=None"
-            )
+        rule = "Argument `diagonal` must be False if `rank` is None, as a full matrix already has a diagonal"
+        _arguments.check(not self.diagonal or self.rank is not None, rule, diagonal=diagonal, rank=rank)
         self.batch_normalization = _arguments.boolean("batch_normalization", batch_normalization)
         self.transform_bias = _arguments.number("transform_bias", transform_bias)
         self.activation = _arguments.resolve("activation", activation, activations.get)

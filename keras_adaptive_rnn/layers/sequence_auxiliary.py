@@ -119,11 +119,8 @@ class SequenceAuxiliary(FeedForward):
 
     def build(self, states_shape, sequence_shape):
         self._reads_tokens = len(sequence_shape) == 2
-        if self._output is None and self._reads_tokens:
-            raise ValueError(
-                "Argument `output` must be a layer, or the number of classes, for a sequence of integers. "
-                "Received: output=None"
-            )
+        rule = "Argument `output` must be a layer, or the number of classes, for a sequence of integers"
+        _arguments.check(self._output is not None or not self._reads_tokens, rule, output=self._output)
         if self.output_layer is None:
             units = sequence_shape[-1] if self._output is None else self._output
             self.output_layer = keras.layers.Dense(units, name="output", dtype=self.dtype_policy)
