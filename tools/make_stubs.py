@@ -124,6 +124,9 @@ class Stub(ast.NodeTransformer):
     def visit_Expr(self, node):
         return None
 
+    def visit_AugAssign(self, node):
+        return None
+
     def visit_Assign(self, node):
         names = [n.id for target in node.targets for n in ast.walk(target) if isinstance(n, ast.Name)]
         if names == ["__all__"]:
@@ -139,6 +142,8 @@ class Stub(ast.NodeTransformer):
         return node
 
     def visit_FunctionDef(self, node):
+        if node.name == "__getattr__":  # It would let any name through.
+            return None
         arguments = node.args
         listed = [*arguments.posonlyargs, *arguments.args, arguments.vararg, *arguments.kwonlyargs, arguments.kwarg]
         for argument in filter(None, listed):
@@ -201,27 +206,14 @@ def constructor(cls):
     return f"def __init__({', '.join(texts + rest)}) -> None: ..."
 
 
-def reexports(sources, path):
-    """Returns the stub of a package whose `__all__` is computed, which type checkers do not follow."""
-    module, source = sources.modules[path], sources.files[path].read_text(encoding="utf-8")
-    names, lines = module.__all__, []
-    for name in [*names, *re.findall(r"import (\w+) as \1$", source, flags=re.MULTILINE)]:
-        origin = getattr(getattr(module, name), "__module__", path)
-        lines.append(f"from {origin} import {name} as {name}")
-    version = ["__version__: str"] if hasattr(module, "__version__") else []
-    return "\n".join([*lines, *version, f"__all__ = {names!r}", ""])
-
-
 def stubs(root=ROOT):
-    """Returns `{path: text}` of all stubs."""
+    """Returns `{path: text}` of the stubs of modules with such classes, and of packages whose `__all__` is computed."""
     sources, found = Sources(root), {}
     for path, file in sources.files.items():
         source, classes = file.read_text(encoding="utf-8"), sources.classes(path)
-        if classes:
+        if classes or re.search(r"^__all__ \+?= [a-z]", source, flags=re.MULTILINE):
             public = getattr(sources.modules[path], "__all__", [])
             found[file.with_suffix(".pyi")] = HEADER + imports(classes.values()) + Stub(classes, public).text(source)
-        elif re.search(r"^__all__ \+?= [a-z]", source, flags=re.MULTILINE):
-            found[file.with_suffix(".pyi")] = HEADER + reexports(sources, path)
     return found
 
 
