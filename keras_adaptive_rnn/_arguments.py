@@ -36,13 +36,23 @@ class DeclaredArguments(HasSignature, Freezes, SavesExtraState, StateDictByPosit
     arguments on through `**kwargs`. The attributes of `HasSignature` state what a declaration cannot.
     """
 
+    # Arguments of Keras's class of that name that change nothing here, with the values that they may have.
+    ignored_arguments: dict[str, tuple] = {}
+
     def __new__(cls, *args, **kwargs):
         values = by_name(cls, args, kwargs)
+        for name in cls.ignored_arguments.keys() & values.keys():
+            value, allowed = values.pop(name), cls.ignored_arguments[name]
+            rule = f"Argument `{name}` must be one of {', '.join(map(repr, allowed))}, as in Keras; it changes nothing"
+            check(value in allowed and not isinstance(value, bool), rule, **{name: value})
         reject_unknown(cls, values)
         # Elsewhere, an `__init__` may add what its bases need.
         if next(base for base in cls.__mro__ if "__init__" in vars(base)).__module__.startswith(f"{__package__}."):
             reject_missing(cls, values, parameters(cls))
         return super().__new__(cls, *args, **kwargs)
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **{n: v for n, v in kwargs.items() if n not in self.ignored_arguments})
 
     def first_part(self):
         """Returns the part whose arguments the config holds beside the layer's own, if it makes parts."""

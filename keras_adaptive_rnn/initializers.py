@@ -77,14 +77,10 @@ class OfBlocks(keras.initializers.Initializer):
         return ops.cast(ops.convert_to_tensor(drawn), dtype or keras.config.floatx())
 
     def draw(self, shape):
-        if len(shape) < 2:
-            raise ValueError(f"Argument `shape` must have at least two axes. Received: shape={shape}")
+        _arguments.check(len(shape) >= 2, "Argument `shape` must have at least two axes", shape=shape)
         *rows, columns = shape
-        if columns % self.blocks:
-            raise ValueError(
-                f"Argument `blocks` must divide the last axis of the shape. Received: blocks={self.blocks}, "
-                f"shape={shape}"
-            )
+        rule = "Argument `blocks` must divide the last axis of the shape"
+        _arguments.check(columns % self.blocks == 0, rule, blocks=self.blocks, shape=shape)
         rng = np.random.default_rng(self._seed)
         pieces = [self.draw_block(rng, math.prod(rows), columns // self.blocks) for _ in range(self.blocks)]
         return np.concatenate(pieces, axis=1).reshape(shape)
@@ -114,9 +110,6 @@ class SemiOrthogonal(OfBlocks):
     Call arguments:
         shape: Tuple of at least two integers. All axes but the last form the rows.
         dtype: As in `keras.initializers`.
-
-    Raises:
-        ValueError: `shape` has fewer than two axes, or `blocks` does not divide its last one.
 
     Example:
 
@@ -148,9 +141,6 @@ class MirroredOrthogonal(SemiOrthogonal):
         shape: Tuple of at least two integers. The second to last, the output size of a CReLU, must be even.
         dtype: As in `keras.initializers`.
 
-    Raises:
-        ValueError: The second to last axis of `shape` is odd, or as in `SemiOrthogonal`.
-
     Example:
 
     >>> dense = keras.layers.Dense(3, kernel_initializer=keras_adaptive_rnn.initializers.MirroredOrthogonal())
@@ -162,8 +152,8 @@ class MirroredOrthogonal(SemiOrthogonal):
     """
 
     def draw(self, shape):
-        if len(shape) < 2 or shape[-2] % 2:
-            raise ValueError(f"Argument `shape` must have an even second to last axis. Received: shape={shape}")
+        fits = len(shape) >= 2 and shape[-2] % 2 == 0
+        _arguments.check(fits, "Argument `shape` must have an even second to last axis", shape=shape)
         half = super().draw((*shape[:-2], shape[-2] // 2, shape[-1]))
         return np.concatenate([half, -half], axis=-2)
 
@@ -179,12 +169,6 @@ class UnitVariance(SemiOrthogonal):
 
     Args:
         gain, blocks, seed: As in `keras_adaptive_rnn.initializers.SemiOrthogonal`.
-
-    Call arguments:
-        shape, dtype: As in `keras_adaptive_rnn.initializers.SemiOrthogonal`.
-
-    Raises:
-        ValueError: As in `keras_adaptive_rnn.initializers.SemiOrthogonal`.
 
     Example:
 
@@ -219,9 +203,6 @@ class NearIdentity(OfBlocks):
         shape: Tuple of at least two integers. All axes but the last form the rows, as many as a block has columns.
         dtype: As in `keras.initializers`.
 
-    Raises:
-        ValueError: `shape` has fewer than two axes, or its blocks are not square.
-
     Example:
 
     >>> near_identity = keras_adaptive_rnn.initializers.NearIdentity(blocks=4, seed=0)
@@ -239,11 +220,8 @@ class NearIdentity(OfBlocks):
         self.stddev = _arguments.number("stddev", stddev, minimum=0)
 
     def draw_block(self, rng, rows, columns):
-        if rows != columns:
-            raise ValueError(
-                f"Argument `shape` must be that of {self.blocks} square matrices side by side. "
-                f"Received: matrices of shape {(rows, columns)}, blocks={self.blocks}"
-            )
+        rule = f"Argument `shape` must be that of {self.blocks} square matrices side by side"
+        _arguments.check(rows == columns, rule, shape=(rows, columns), blocks=self.blocks)
         drawn = rng.normal(scale=self.stddev, size=(rows, columns))
         np.fill_diagonal(drawn, self.gain)
         return drawn

@@ -144,10 +144,23 @@ def test_use_cudnn_is_that_of_keras(cls):
     assert (layer.units, layer.dropout, layer.use_cudnn) == (4, 0.1, "auto")
 
 
-@pytest.mark.parametrize("cls", [kar.LSTM, kar.GRUCell])
-def test_what_keras_chooses_by_implementation_is_one_here(cls):
-    with pytest.raises(TypeError, match=r"has no argument `implementation` \(leave it out: there is one"):
-        cls(4, implementation=2)
+@pytest.mark.parametrize("cls", [kar.LSTM, kar.GRU, kar.LSTMCell, kar.GRUCell])
+def test_implementation_changes_nothing(cls):
+    class Subclass(cls):
+        def __init__(self, units, **kwargs):
+            super().__init__(units, use_bias=False, **kwargs)
+
+    assert Subclass(4).use_bias is False
+    for value in (0, 1, 2):
+        layer = cls(4, implementation=value, name="same")
+        assert layer.get_config() == cls(4, name="same").get_config()
+        assert cls.from_config({**layer.get_config(), "implementation": value}).units == 4
+        assert Subclass(4, implementation=value).use_bias is False
+    for bad in (3, -1, "auto", None, True):
+        with pytest.raises(ValueError, match=f"`implementation` must be one of 0, 1, 2.*implementation={bad!r}"):
+            cls(4, implementation=bad)
+    with pytest.raises(TypeError, match="has no argument `implementation`"):
+        kar.Elman(4, implementation=1)
 
 
 @pytest.mark.parametrize("make", [kar.LSTMCell, kar.Mogrifier, kar.MogrifierCell, kar.GridLSTMBlock, kar.Maxout])

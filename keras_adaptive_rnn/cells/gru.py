@@ -37,6 +37,8 @@ class GRUCell(GatedCell):
 
     gates = ("z", "r", "h")
     is_affine = True
+    # How Keras forms the products of the gates.
+    ignored_arguments = {"implementation": (0, 1, 2)}
     compared = Compared("GRU", lambda units, inputs: 3 * units * (inputs + units + 2))
 
     def __init__(

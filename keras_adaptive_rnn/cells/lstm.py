@@ -104,6 +104,8 @@ class LSTMCell(GatedCell):
 
     memory_index = 1
     is_affine = True
+    # How Keras forms the products of the gates.
+    ignored_arguments = {"implementation": (0, 1, 2)}
 
     @property
     def gates(self):

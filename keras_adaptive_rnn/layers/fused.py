@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments, activations, maps
 from keras_adaptive_rnn._keras import cudnn_loop, is_exporting
+from keras_adaptive_rnn.cells import LSTMCell
 from keras_adaptive_rnn.engine import tuning
 from keras_adaptive_rnn.layers.cell_layer import CellLayer
 
@@ -38,6 +39,8 @@ class FusedLayer(CellLayer):
             not in a file that is exported. On JAX, `"auto"` never does, as our loop is faster there. `False` never
             does. With `True`, the layer raises a `ValueError` where cuDNN cannot run it.
     """
+
+    ignored_arguments = LSTMCell.ignored_arguments
 
     def __init__(self, *args, use_cudnn: bool | str = "auto", **kwargs):
         fits = isinstance(use_cudnn, bool) or use_cudnn == "auto"
