@@ -11,6 +11,8 @@ import itertools
 import operator
 import re
 
+import keras
+
 import keras_adaptive_rnn
 from keras_adaptive_rnn._signatures import HasSignature, part_classes
 
@@ -86,7 +88,7 @@ def documented(value):
 
 @functools.cache
 def text_about(value, name):
-    """Returns `(text, source)`, what is written nearest about an argument and the class that says it."""
+    """Returns `(text, source)`: the nearest text about an argument, and the class or function that has it."""
     remark = ""
     for base in documented(value):
         for names, text in items(own(base)[1].get("Args", "")):
@@ -97,15 +99,15 @@ def text_about(value, name):
                 return f"{text} {remark}".strip(), base
             remark = remark or text[reference.end() :]
             if reference[1] == "keras":
-                return f"{OF_LAYER[name]} {remark}".strip(), None
-            other, source = text_about(operator.attrgetter(reference[2])(keras_adaptive_rnn), name)
-            return f"{other} {remark}".strip(), source
+                return f"{OF_LAYER[name]} {remark}".strip(), base
+            other, _ = text_about(operator.attrgetter(reference[2])(keras_adaptive_rnn), name)
+            return f"{other} {remark}".strip(), base
         if name in vars(base).get("fixed_arguments", ()):
             break
     for part in part_classes(value) if isinstance(value, type) and issubclass(value, HasSignature) else ():
         if name in inspect.signature(part).parameters:
             return text_about(part, name)
-    return OF_LAYER.get(name, ""), None
+    return OF_LAYER.get(name, ""), keras.layers.Layer if name in OF_LAYER else value
 
 
 def argument(value, name):
@@ -131,7 +133,7 @@ def arguments(value):
         names += [name for name in described if name not in names]
     sections = {"Args": []}
     for (text, source), group in itertools.groupby(names, lambda name: argument(value, name)):
-        is_own = source in (value, None) or not inspect.isclass(source)
+        is_own = source is value or not inspect.isclass(source)
         section = "Args" if is_own or not sections["Args"] else f"Args of `{source.__name__}`"
         sections.setdefault(section, []).append((", ".join(group), text))
     sections["Args"] += [(group, text) for group, text in items(written) if is_open and "*" in group]
