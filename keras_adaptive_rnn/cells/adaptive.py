@@ -257,7 +257,7 @@ class AdaptiveLSTMCell(AdaptiveGatedCell, LSTMCell):
     this cell follows the paper.
     """
 
-    # The policy rescales what the equations hold, and they hold no peepholes.
+    # The policy rescales the terms of the equations, which have no peepholes.
     fixed_arguments = ("peepholes",)
     compared = Compared("adaptive LSTM", compared_size, lambda units, inputs: {"policy_units": quarter(units)})
 

@@ -100,5 +100,5 @@ class AdaptiveLinearCell(ContainerCell):
         return h, [*memory_states, *policy_states]
 
     def memory_inputs(self, x, p):
-        """Returns what the memory reads, the inputs and the outputs of the policy."""
+        """Returns the inputs of the memory: those of the cell, and the outputs of the policy."""
         return ops.concatenate([x, p], axis=-1)

@@ -52,7 +52,7 @@ class StackedAdaptiveCells(CompositeCell):
         return output, [state for of_cell in reversed(states) for state in of_cell]
 
     def _latent(self, cell, states, run):
-        """Returns what the next policy reads from this one: nothing if it is static, since it has no memory."""
+        """Returns the inputs of the next policy from this one: none if it is static, since it has no memory."""
         if cell.policy == "static":
             return []
         return [cell.drop(states[len(cell.core_state_size)], "policy_dropout", run)]

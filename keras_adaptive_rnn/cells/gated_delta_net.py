@@ -12,9 +12,9 @@ from keras_adaptive_rnn.cells.bases.compared import Compared
 from keras_adaptive_rnn.cells.bases.matrix_memory import NEVER, MatrixMemoryCell, cumulative_sum
 from keras_adaptive_rnn.initializers import Drawn
 
-# Of the norms of queries and keys, as in the authors' code.
+# Added to the squared norms of queries and keys, as in the authors' code.
 UNIT_EPSILON = 1e-6
-# What the rates $\exp(A)$ and the widths softplus(b) of steps are drawn from.
+# The ranges of the initial rates $\exp(A)$ and widths softplus(b) of steps.
 RATES, WIDTHS = (1.0, 16.0), (0.001, 0.1)
 
 
@@ -117,10 +117,10 @@ class GatedDeltaNetCell(MatrixMemoryCell):
         q, k, v, log_alpha, beta = coefficients
         b = cumulative_sum(log_alpha, pieces.seen)
         kept = ops.exp(b)[..., None]
-        # How much step t sees of what step s has written.
+        # The share that step t sees of what step s has written.
         seen = ops.exp(ops.where(pieces.seen, b[..., :, None] - b[..., None, :], NEVER))
         k_transposed = ops.swapaxes(k, -1, -2)
-        # What each step writes depends on what those before it have written: a triangular system.
+        # Each step writes what depends on the steps before it: a triangular system.
         among = ops.where(pieces.before, beta[..., None] * seen * plain_matmul(k, k_transposed), 0.0)
         known = kept * pieces.from_start(lambda s: plain_matmul(k, s), memories)
         written = plain_matmul(inverse_of_one_plus(among), beta[..., None] * (v - known))

@@ -18,7 +18,7 @@ class GateNormalizedLSTMCell(LSTMCell):
     """
 
     def build_norms(self):
-        # The mean takes out what all units have in common, such as a bias of one: the offset starts with it instead.
+        # The mean removes an offset common to all units, such as a bias of one: the normalization's offset starts with it.
         self.gate_norms = [
             self.make_norm(self.units, center=True, beta_initializer=initializer, name=f"{gate}_norm")
             for gate, initializer in zip(self.gates, self.bias_initializers(), strict=True)
@@ -70,7 +70,7 @@ class HyperLSTMCell(GateNormalizedLSTMCell):
     Reference: Ha, Dai, Le, HyperNetworks (2017), section 3.2 and appendices A.2.2 and A.2.3, equations 10 to 13.
     """
 
-    # The hypernetwork reads what the gates read, all of them the same; the equations hold no peepholes.
+    # The hypernetwork reads the same vectors as all gates; the equations have no peepholes.
     fixed_arguments = ("per_gate_dropout", "peepholes")
     is_affine = False
     divided_weights = {"hyper/.*": None}

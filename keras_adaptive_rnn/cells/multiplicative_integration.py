@@ -1,4 +1,4 @@
-"""Multiplicative integration: gates multiply what they read of input and state, instead of only adding it."""
+"""Multiplicative integration: gates multiply their products with input and state, instead of only adding them."""
 
 import keras
 
@@ -44,7 +44,7 @@ class MultiplicativeIntegrationCell(GatedCell):
 
 @export
 class MultiplicativeIntegrationLSTMCell(MultiplicativeIntegrationCell, LSTMCell):
-    r"""An LSTM whose gates multiply what they read of input and state, instead of only adding it.
+    r"""An LSTM whose gates multiply their products with input and state, instead of only adding them.
 
     For each gate $s \in \{i, f, c, o\}$:
 
@@ -59,8 +59,8 @@ class MultiplicativeIntegrationLSTMCell(MultiplicativeIntegrationCell, LSTMCell)
 
     Args:
         alpha: Number, initial value of $\alpha$. Defaults to `1.0`.
-        beta_1: Number, initial value of $\beta_1$, which scales what is read of the state. Defaults to `1.0`.
-        beta_2: Number, initial value of $\beta_2$, which scales what is read of the input. Defaults to `1.0`.
+        beta_1: Number, initial value of $\beta_1$, the scale of $h_{t-1} U$. Defaults to `1.0`.
+        beta_2: Number, initial value of $\beta_2$, the scale of $x_t W$. Defaults to `1.0`.
         **kwargs: As in `keras_adaptive_rnn.LSTMCell`, except `layer_normalization`.
 
     States: $h$ `[batch, units]` (or `[batch, projection_units]`) and $c$ `[batch, units]`.
@@ -72,7 +72,7 @@ class MultiplicativeIntegrationLSTMCell(MultiplicativeIntegrationCell, LSTMCell)
 
 @export
 class MultiplicativeIntegrationRNNCell(MultiplicativeIntegrationCell, ElmanCell):
-    r"""An Elman cell that multiplies what it reads of input and state, instead of only adding it.
+    r"""An Elman cell that multiplies its products with input and state, instead of only adding them.
 
     $$h_t = \phi(\alpha \odot x_t W \odot h_{t-1} U + \beta_1 \odot h_{t-1} U + \beta_2 \odot x_t W + b)$$
 

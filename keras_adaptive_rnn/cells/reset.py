@@ -1,4 +1,4 @@
-"""A cell that starts again where its inputs say so."""
+"""A cell that restarts from its initial state where a flag in its inputs is set."""
 
 from typing import Any
 

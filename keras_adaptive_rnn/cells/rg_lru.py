@@ -11,7 +11,7 @@ from keras_adaptive_rnn.cells.bases.linear import LinearCell
 
 # The exponent $c$ of the paper.
 EXPONENT = 8.0
-# The least $t$, about a quarter of $1 - a^2$, which half precision still tells from zero.
+# The smallest $t$, about a quarter of $1 - a^2$, that half precision distinguishes from zero.
 LEAST = 6e-8
 
 

@@ -13,7 +13,7 @@ from keras_adaptive_rnn.cells.bases.gated import GatedCell
 from keras_adaptive_rnn.initializers import Drawn
 from keras_adaptive_rnn.maps.unitary import Unitary
 
-# The least square of a modulus by which a number is divided.
+# The lower bound of a squared modulus in a denominator.
 LEAST = 1e-24
 
 

@@ -13,9 +13,9 @@ from keras_adaptive_rnn.cells.bases.gated import GatedCell
 from keras_adaptive_rnn.cells.bases.matrix_memory import NEVER, MatrixMemoryCell, cumulative_sum
 
 FORGET_GATES = ("sigmoid", "exponential")
-# Of the heads of an mLSTM, the first and the last.
+# The initial forget biases of the first and the last head of an mLSTM.
 FORGET_BIASES = (3.0, 6.0)
-# The least number by which what is read is divided.
+# The lower bound of the denominator.
 LEAST = 1e-6
 
 
@@ -114,8 +114,8 @@ class MLSTMCell(MatrixMemoryCell):
     normal inputs, outputs of 8 untrained units in bfloat16 are off by a median of 0.2 %, but by 60 % of their norm, as
     much as with weights and inputs that are rounded to bfloat16 and all else in float32.
 
-    Nothing depends on $h_{t-1}$: `keras_adaptive_rnn.layers.RNN` computes what the gates are at all steps at once, and
-    the memory in chunks of 64 steps, a few matrix products each (`schedule="scan"`).
+    Nothing depends on $h_{t-1}$: `keras_adaptive_rnn.layers.RNN` computes the gates of all steps at once, and the
+    memory in chunks of 64 steps, a few matrix products each (`schedule="scan"`).
 
     Weights, in order, gates concatenated as q, k, v, o, and i, f: `kernel_map` `[inputs, 4 units]`; `gate_map`
     `[inputs, 2 num_heads]`; `bias` `[4 units]`; `gate_bias` `[2 num_heads]`. As in the authors' code, the $b_f$ of the
@@ -192,7 +192,7 @@ class MLSTMCell(MatrixMemoryCell):
         kept = pieces.from_start(lambda c, n, m: m[..., None], memories)
         m = b + ops.where(kept > most, kept, most)
         kept = ops.exp(b + kept - m)
-        # How much step t sees of what step s has written.
+        # The share that step t sees of what step s has written.
         seen = ops.where(pieces.seen, b[..., :, None] + (i - b)[..., None, :] - m[..., :, None], NEVER)
         seen = ops.exp(seen)
         scores = plain_matmul(q, ops.swapaxes(k, -1, -2)) * seen

@@ -68,7 +68,7 @@ class FusedLayer(CellLayer):
             )
 
     def _beyond_cudnn(self):
-        """Returns what cuDNN cannot do of what the layer does, or `None`."""
+        """Returns the reason why cuDNN cannot run the layer, or `None`."""
         cell = self.cell
         if type(cell) is not type(self).cell_class:
             return "cuDNN runs a single layer of this cell"

@@ -146,7 +146,7 @@ class Cell(_arguments.DeclaredArguments, DropoutRNNCell, keras.layers.Layer):
         return f"For sequences, use {named}`keras_adaptive_rnn.RNN({own})`."
 
     def sequence_loss(self, emitted, counted):
-        """Returns what the decisions of each sequence add to the loss, `[batch]`. Called if `adds_loss`.
+        """Returns the loss of the decisions of each sequence, `[batch]`. Called if `adds_loss`.
 
         Args:
             emitted: Float32 tensor `[batch, time, aux_size]`, zero at masked steps.

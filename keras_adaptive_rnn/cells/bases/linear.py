@@ -48,7 +48,7 @@ class LinearCell(AffineInputs):
             self.reads_output, self.memory_index = False, 1
 
     def bind_gate_map(self, gate_map, units):
-        """Returns the map of further gates, bound: with what holds for $W$, and random numbers of its own."""
+        """Returns the bound map of further gates, with the arguments of $W$ and random numbers of its own."""
         weights = (
             initializers.reseeded(self.kernel_initializer, "gates"),
             self.kernel_regularizer,
@@ -103,7 +103,7 @@ class LinearCell(AffineInputs):
             associative: That of `engine.linear_scan`.
             resets: `Resets` of the memories, or `None` (default).
         """
-        # What a step changes may be less than half precision tells from nothing.
+        # A step may change less than half precision can represent.
         a, b, h = map(precise, (*coefficients, memories[0]))
         if resets is not None:
             a, b = ops.where(resets.flags, 0.0, a), b + ops.where(resets.flags, a * precise(resets.states[0]), 0.0)

@@ -10,7 +10,7 @@ from keras_adaptive_rnn._products import plain_matmul
 from keras_adaptive_rnn.cells.bases.linear import LinearCell
 from keras_adaptive_rnn.engine.masking import where_rows
 
-# Stands for minus infinity: its exponential is zero in every dtype.
+# In place of minus infinity: its exponential is zero in every dtype.
 NEVER = -1e4
 
 
@@ -40,7 +40,7 @@ class MatrixMemoryCell(LinearCell):
     memory_index = 1
     # The steps of a chunk: products within it grow with their square, and fewer memories are kept for the gradient.
     chunk_size = 64
-    # How many numbers each head has beside query, key and value.
+    # The gates of each head, a number each, besides query, key and value.
     head_gates: tuple[str, ...] = ()
 
     def __init__(self, units: int, *, num_heads: int = 4, **kwargs):
@@ -58,7 +58,7 @@ class MatrixMemoryCell(LinearCell):
 
     @property
     def memory_shapes(self):
-        """The shapes of what a head remembers."""
+        """The shapes of the memories of a head."""
         return [(self.head_size, self.head_size)]
 
     def build(self, input_shape):

@@ -49,7 +49,7 @@ class WrapperCell(ContainerCell):
         return self.inner_step(self.inner_project(inputs, run), states, run)
 
     def inner_project(self, inputs, run):
-        """Returns what the inner cell computes without its state."""
+        """Returns the state-independent part of the inner cell's step."""
         return project(self.cell, inputs, run, self.compute_dtype)
 
     def inner_step(self, projected, states, run):
