@@ -18,7 +18,7 @@ class GateNormalizedLSTMCell(LSTMCell):
     """
 
     def build_norms(self):
-        # The mean removes an offset common to all units, such as a bias of one: the normalization's offset starts with it.
+        # The mean removes what is common to all units, such as a bias of one: the offset starts with it instead.
         self.gate_norms = [
             self.make_norm(self.units, center=True, beta_initializer=initializer, name=f"{gate}_norm")
             for gate, initializer in zip(self.gates, self.bias_initializers(), strict=True)

@@ -34,8 +34,8 @@ class RecurrentHighwayCell(GatedCell):
             negative, so that $c = 1 - t$ for zero inputs. Defaults to `-2.0`, which carries most of the state.
         activation: Activation function $\phi$. Defaults to `"tanh"`.
         recurrent_activation: Activation function $\sigma$ of the gates. Defaults to `"sigmoid"`.
-        recurrent_dropout: As in `keras_adaptive_rnn.cells.Cell`. The mask applies to the factor of $U$ in each layer, but
-            not to the state that it carries.
+        recurrent_dropout: As in `keras_adaptive_rnn.cells.Cell`. The mask applies to the factor of $U$ in each layer,
+            but not to the state that it carries.
         **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`.
 
     States: $s$ `[batch, units]`.

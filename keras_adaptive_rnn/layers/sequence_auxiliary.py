@@ -19,7 +19,7 @@ MODES = ("reconstruct", "predict")
 
 @export
 class SequenceAuxiliary(FeedForward):
-    r"""Returns the states of a recurrent network, and adds to the loss the error of a decoder that rebuilds the steps near them.
+    r"""Returns the states of a recurrent network, and adds to the loss the error of a decoder of the steps near them.
 
     In training, it draws an anchor $a$ for each row: the network has read $x_1, \dots, x_a$, its states are $s_a$. A
     decoder starts from $s_a$ and writes the $l$ steps before the anchor (`"reconstruct"`, r-LSTM) or after it
