@@ -1,45 +1,29 @@
-"""Arguments: declared once, checked when given, listed for signatures, and turned into a config."""
+"""Arguments of layers: checks, errors and configs, from their declaration in `__init__`."""
 
 import difflib
 import inspect
 import numbers
-from typing import Any
 
 import keras
 import numpy as np
 
 from keras_adaptive_rnn import _synonyms, activations
-from keras_adaptive_rnn._documentation import document
 from keras_adaptive_rnn._freezing import Freezes
 from keras_adaptive_rnn._saving import SavesExtraState
-from keras_adaptive_rnn._signatures import LAYER_ARGUMENTS, HasSignature, parameters, part_arguments
+from keras_adaptive_rnn._signatures import LAYER_ARGUMENTS, HasSignature, parameters, part_arguments, positional
 from keras_adaptive_rnn._state_dict import StateDictByPosition
 
 # Levels of lists and dicts in a config; a cell in a cell is two.
 DEEPEST = 100
-# What an error shows for an argument that is missing.
+# Examples in errors about missing arguments; of other integers, 4.
 EXAMPLES = {
     "activation": '"relu"',
     "cell": "LSTMCell(32)",
     "cells": "[LSTMCell(32), LSTMCell(32)]",
-    "classes": "2",
-    "depth": "4",
     "embedding": "10_000",
-    "embedding_units": "64",
-    "experts": "4",
-    "input_dim": "10_000",
-    "length": "20",
-    "max_jump": "20",
-    "max_jumps": "5",
     "model": "model",
-    "num_blocks": "4",
-    "output_dim": "64",
-    "pieces": "2",
-    "rank": "8",
-    "read": "10",
     "small_cell": "LSTMCell(8)",
     "units": "32",
-    "vocabulary_size": "10_000",
 }
 # Weights that an error lists.
 MOST_LISTED = 40
@@ -48,27 +32,27 @@ MOST_LISTED = 40
 class DeclaredArguments(HasSignature, Freezes, SavesExtraState, StateDictByPosition):
     """Mixin of a layer whose arguments are declared once, as parameters of `__init__`.
 
-    That declaration serves the signature, the docstring, the config, `repr` and the error messages. `__init__` passes
-    on what it does not declare through `**kwargs`, and subclasses inherit it. What else there is to say, a class says
-    in attributes.
+    The signature, the config, `repr` and the error messages are derived from that declaration. `__init__` passes other
+    arguments on through `**kwargs`. The attributes of `HasSignature` state what a declaration cannot.
     """
 
-    # Arguments that Keras's class of that name takes and that change nothing here, with the values that they may have.
-    ignored_arguments: dict[str, tuple[Any, ...]] = {}
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if "positional_arguments_of" in vars(cls):
-            _pass_by_name(cls, vars(cls).get("__init__"))
-        document(cls)
+    # Arguments of Keras's class of that name that change nothing here, with the values that they may have.
+    ignored_arguments: dict[str, tuple] = {}
 
     def __new__(cls, *args, **kwargs):
         values = by_name(cls, args, kwargs)
+        for name in cls.ignored_arguments.keys() & values.keys():
+            value, allowed = values.pop(name), cls.ignored_arguments[name]
+            rule = f"Argument `{name}` must be one of {', '.join(map(repr, allowed))}, as in Keras; it changes nothing"
+            check(value in allowed and not isinstance(value, bool), rule, **{name: value})
         reject_unknown(cls, values)
         # Elsewhere, an `__init__` may add what its bases need.
         if next(base for base in cls.__mro__ if "__init__" in vars(base)).__module__.startswith(f"{__package__}."):
             reject_missing(cls, values, parameters(cls))
-        return super().__new__(cls, **values)
+        return super().__new__(cls, *args, **kwargs)
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **{n: v for n, v in kwargs.items() if n not in self.ignored_arguments})
 
     def first_part(self):
         """Returns the part whose arguments the config holds beside the layer's own, if it makes parts."""
@@ -107,29 +91,9 @@ class DeclaredArguments(HasSignature, Freezes, SavesExtraState, StateDictByPosit
             return super().__repr__()
 
 
-def _pass_by_name(cls, init):
-    """Makes `cls.__init__` take positional arguments in the order of `cls._positional`, and pass them on by name."""
-
-    def by_position(self, *args, **kwargs):
-        values = by_name(cls, args, kwargs)
-        if init is None:
-            super(cls, self).__init__(**values)
-        else:
-            init(self, **values)
-
-    if init is not None:
-        by_position.__signature__ = inspect.signature(init)
-    cls.__init__ = by_position
-
-
 def by_name(cls, args, kwargs):
-    """Returns all arguments by name, without the ignored ones.
-
-    Raises:
-        TypeError: `args` has more than `cls` takes by position, or an argument is given twice.
-        ValueError: An ignored argument has a value that Keras does not take either.
-    """
-    names = cls._positional
+    """Returns all arguments by name, or raises `TypeError` for a position that is not there or that is given twice."""
+    names = positional(cls)
     if len(args) > len(names):
         listed = ", ".join(f"`{name}`" for name in names) or "nothing"
         raise TypeError(
@@ -137,19 +101,11 @@ def by_name(cls, args, kwargs):
             f"Received: {', '.join(map(repr, args))}"
         )
     named = dict(zip(names, args, strict=False))
-    for name in named:
-        if name in kwargs:
-            raise TypeError(
-                f"{cls.__name__} received argument `{name}` twice. Received: {named[name]!r}, {name}={kwargs[name]!r}"
-            )
-    for name, allowed in cls.ignored_arguments.items():
-        value = kwargs.get(name, allowed[0])
-        if isinstance(value, bool) or value not in allowed:
-            raise ValueError(
-                f"Argument `{name}` must be one of {', '.join(map(repr, allowed))}, as in Keras; it changes nothing. "
-                f"Received: {name}={value!r}"
-            )
-    return {**named, **{name: value for name, value in kwargs.items() if name not in cls.ignored_arguments}}
+    for name in named.keys() & kwargs.keys():
+        raise TypeError(
+            f"{cls.__name__} received argument `{name}` twice. Received: {named[name]!r}, {name}={kwargs[name]!r}"
+        )
+    return {**named, **kwargs}
 
 
 def of_config(config):
@@ -225,11 +181,11 @@ def reject_missing(cls, received, needed):
         received: Dict of the arguments.
         needed: Dict of parameters, by name: those without a default must be there.
     """
-    needed = [name for name, parameter in needed.items() if parameter.default is parameter.empty]
-    missing = [name for name in needed if name not in received]
+    required = [name for name, parameter in needed.items() if parameter.default is parameter.empty]
+    missing = [name for name in required if name not in received]
     if missing:
-        shown = [f"{name}={EXAMPLES.get(name, '...')}" for name in needed]
-        if needed[0] in cls._positional[:1]:
+        shown = [f"{name}={EXAMPLES.get(name, 4 if needed[name].annotation is int else '...')}" for name in required]
+        if required[0] in positional(cls)[:1]:
             shown[0] = shown[0].partition("=")[2]
         raise TypeError(
             f"{cls.__name__} needs {', '.join(f'`{name}`' for name in missing)}, such as "
@@ -295,6 +251,13 @@ def _is_default(value, default):
     if isinstance(value, dict) and isinstance(default, str):
         return value["class_name"].lower() == default.replace("_", "")
     return value in (default, (default,))
+
+
+def check(fits, rule, **received):
+    """Raises `ValueError` with the rule, a sentence without its full stop, and the arguments, unless they fit."""
+    if not fits:
+        listed = ", ".join(f"{name}={value!r}" for name, value in received.items())
+        raise ValueError(f"{rule}. Received: {listed}")
 
 
 def integer(name, value, minimum=1, optional=False):
@@ -363,7 +326,7 @@ def resolve(name, value, get):
     try:
         return get(value)
     except (ValueError, TypeError) as error:
-        raise ValueError(f"Argument `{name}` is not understood. Received: {name}={value!r}. {error}") from error
+        raise ValueError(f"Could not interpret argument `{name}`. Received: {name}={value!r}. {error}") from error
 
 
 def mask(layer, mask, sequence, name="mask"):

@@ -1,11 +1,9 @@
-"""The decorator that makes a class public: it registers it for saving and lists it among the public names."""
+"""Public names: the decorator that registers a class for saving and lists it."""
 
 from collections.abc import Callable
 from typing import Any
 
 import keras
-
-from keras_adaptive_rnn._documentation import document
 
 PUBLIC: list[type] = []
 
@@ -17,7 +15,6 @@ def export(cls):
     been imported.
     """
     PUBLIC.append(cls)
-    document(cls)
     return keras.saving.register_keras_serializable(package="keras_adaptive_rnn")(cls)
 
 

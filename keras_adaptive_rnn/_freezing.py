@@ -1,4 +1,4 @@
-"""Which layers are frozen: Keras tells only the parts that exist when `trainable` is set, and saves it of no part."""
+"""Freezing of layers: Keras freezes only the parts that exist when `trainable` is set, and does not save it."""
 
 import functools
 

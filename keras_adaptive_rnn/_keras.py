@@ -1,4 +1,4 @@
-"""The one file that reaches into Keras beyond its public API, and why it must.
+"""Access to private APIs of Keras, in this file alone, with the reason for each.
 
 Where a version of Keras lacks a name, something else takes its place.
 """
@@ -154,7 +154,7 @@ def replaced(layer, **attributes):
 
 
 def is_exporting(*formats):
-    """Returns whether `keras.Model.export` is writing a file of one of the formats, which it tells nobody."""
+    """Returns whether `keras.Model.export` is writing a file of one of the formats."""
     frame = sys._getframe()
     while frame is not None:
         if frame.f_globals.get("__name__") in [f"keras.src.export.{name}" for name in formats]:

@@ -1,4 +1,4 @@
-"""A run of a cell over a sequence: one value that each step gets, and hands on to the cells and maps inside."""
+"""A run of a cell over a sequence: the state that each step gets and passes on to the cells and maps inside."""
 
 import contextlib
 import dataclasses
@@ -69,7 +69,7 @@ class Run:
                 object.__setattr__(self, name, {})
 
     def __bool__(self):
-        raise TypeError("A run is no flag: a step gets it where a Keras cell gets `training`; use `run.training`.")
+        raise TypeError("`run` is a `Run`, not a boolean: a step gets it in place of `training`; use `run.training`.")
 
     def changed(self, **fields):
         """Returns the run with other `fields`."""

@@ -1,4 +1,4 @@
-"""What Keras does not save of a layer: its random generators, and which parts of it are quantized or frozen."""
+"""Saves layer state that Keras omits: random generators, quantization and freezing."""
 
 import keras
 
@@ -7,7 +7,7 @@ from keras_adaptive_rnn._keras import flatten_layers
 
 
 class SavesExtraState:
-    """Mixin of a layer whose files and config hold these, too."""
+    """Mixin of a layer whose files and config hold this state, too."""
 
     # Keras tracks the states of generators as variables, but leaves them out of files.
 

@@ -1,82 +1,58 @@
-"""The signatures of classes whose constructors pass arguments on.
-
-Nothing is imported but the standard library: `tools/make_stubs.py` derives the same signatures where Keras is missing.
-"""
+"""Signatures of classes whose constructors pass arguments on."""
 
 import functools
 import inspect
-import itertools
 import types
 from typing import Any
 
 
 def _layer(*, name: str | None = None, dtype: Any = None, trainable: bool = True):
-    """What `keras.layers.Layer` itself takes, and every layer of ours passes on. Keras has no annotations."""
+    """Declares the arguments of `keras.layers.Layer`, which has no annotations."""
 
 
 LAYER_ARGUMENTS = inspect.signature(_layer).parameters
-# The groups in which signatures and documentation show arguments: those of the class itself, which have none, then
-# those of what it builds on. What most users set is shown before all groups.
-GROUPS = (
-    "",
-    "the inner cell",
-    "every gated cell",
-    "every linear cell",
-    "every cell",
-    "every recurrent layer",
-    "every layer",
-)
-COMMON = ("return_sequences", "return_state", "dropout", "recurrent_dropout")
 
 
 class HasSignature:
-    """Mixin of a class whose signature is that of its `__init__`, its bases and the parts that it makes."""
+    """Mixin of a class whose signature joins those of its `__init__`, its bases and the parts that it makes."""
 
     # Arguments of the bases that the class sets itself: they are not arguments of the class.
-    fixed_arguments = ()
-    # The class, or classes, of the parts that the layer makes: it takes their arguments too, but for the refused ones.
-    takes_arguments_of = ()
-    refused_arguments = ()
-    # The group in which subclasses show the arguments of this class, and the one for what its parts show in none.
-    argument_group = ""
-    group_of_parts = ""
-    # The class whose positional arguments it shares, in order; by default they are those of its own `__init__`.
-    positional_arguments_of = None
+    fixed_arguments: tuple[str, ...] = ()
+    # The class, or classes, of the parts that it makes, whose arguments it takes too, except for the refused ones.
+    takes_arguments_of: type | tuple[type, ...] = ()
+    refused_arguments: tuple[str, ...] = ()
 
     __signature__: inspect.Signature
-    _positional: tuple[str, ...] = ()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        init, model = (vars(cls).get(name) for name in ("__init__", "positional_arguments_of"))
-        if model is not None:
-            names = model._positional if issubclass(model, HasSignature) else _by_position(model.__init__)
-            cls._positional = tuple(itertools.takewhile(cls.accepted_arguments().__contains__, names))
-        elif init is not None:
-            cls._positional = _by_position(init, inherited=cls._positional)
         cls.__signature__ = signature(cls)
 
     @classmethod
     def accepted_arguments(cls):
-        """Returns the parameters that the class takes, by name: its own, then those of the parts that it makes."""
-        return {**parameters(cls), **{n: p for n, p in part_arguments(cls).items() if n not in parameters(cls)}}
+        """Returns the parameters that the class takes, by name: its own, those of its parts, those of its bases."""
+        declared, of_parts = parameters(cls), part_arguments(cls)
+        own = {name: declared[name] for name in _parameters_of(vars(cls).get("__init__")) if name in declared}
+        return {**own, **of_parts, **declared}
 
 
-def _declarations(cls):
-    """Yields `(class, inspect.Parameter)` for what `cls` and its bases declare, those of `cls` first."""
-    fixed = set()
+def _parameters_of(init):
+    """Returns the parameters of an `__init__`, by name, without `self`."""
+    return {} if init is None else dict(list(inspect.signature(init).parameters.items())[1:])
+
+
+def _constructors(cls):
+    """Yields `(parameters, fixed)` for the `__init__` of `cls`, and of each base to which it passes arguments on."""
+    fixed: set[str] = set()
     for base in cls.__mro__:
         if base.__module__.startswith("keras."):
             break
         init = vars(base).get("__init__")
-        if init is None:
-            fixed.update(vars(base).get("fixed_arguments", ()))
-            continue
-        listed = list(inspect.signature(init).parameters.values())[1:]
-        named = [p for p in listed if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
-        yield from ((base, parameter) for parameter in named if parameter.name not in fixed)
-        if len(named) == len(listed):
-            break
+        if init is not None:
+            listed = _parameters_of(init)
+            yield listed, frozenset(fixed)
+            if not any(p.kind is p.VAR_KEYWORD for p in listed.values()):
+                break
         fixed.update(vars(base).get("fixed_arguments", ()))
 
 
@@ -84,28 +60,17 @@ def _declarations(cls):
 def parameters(cls):
     """Returns the `inspect.Parameter` of every argument that `cls` or a base declares, by name, its own first."""
     declared = {}
-    for _, parameter in _declarations(cls):
-        declared.setdefault(parameter.name, parameter)
+    for listed, fixed in _constructors(cls):
+        for name, parameter in listed.items():
+            if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD) and name not in fixed:
+                declared.setdefault(name, parameter)
     return types.MappingProxyType(declared)
-
-
-@functools.cache
-def argument_groups(cls):
-    """Returns the group of every argument of `cls`, by name."""
-    groups = {}
-    for base, parameter in _declarations(cls):
-        groups.setdefault(parameter.name, "" if base is cls else vars(base).get("argument_group", ""))
-    for part in part_classes(cls):
-        for name in part.accepted_arguments():
-            groups.setdefault(name, argument_groups(part)[name] or cls.group_of_parts)
-    groups = {**dict.fromkeys(LAYER_ARGUMENTS, "every layer"), **groups}
-    return types.MappingProxyType({**groups, **dict.fromkeys((*cls._positional, *COMMON), "")})
 
 
 def part_classes(cls):
     """Returns the classes of the parts whose arguments `cls` takes, as a tuple."""
-    taken = cls.takes_arguments_of
-    return taken if isinstance(taken, tuple) else (taken,)
+    parts = cls.takes_arguments_of
+    return parts if isinstance(parts, tuple) else (parts,)
 
 
 @functools.cache
@@ -119,22 +84,28 @@ def part_arguments(cls):
     return types.MappingProxyType(accepted)
 
 
-def _by_position(init, inherited=()):
-    """Returns the names of the arguments that an `__init__` takes by position; `*args` are those of the bases."""
-    listed = list(inspect.signature(init).parameters.values())[1:]
-    names = [p.name for p in listed if p.kind is p.POSITIONAL_OR_KEYWORD]
-    if any(p.kind is p.VAR_POSITIONAL for p in listed):
-        names += [name for name in inherited if name not in names]
-    return tuple(names)
+@functools.cache
+def positional(cls):
+    """Returns the names of the arguments that `cls` takes by position.
+
+    `*args` stands for those of the next base, or, where the class sets the first of these itself, of its part.
+    """
+    passes_on = False
+    for listed, fixed in _constructors(cls):
+        names = [name for name, p in listed.items() if p.kind is p.POSITIONAL_OR_KEYWORD]
+        if passes_on and names[:1] and names[0] in fixed:
+            return next(map(positional, part_classes(cls)), ())
+        if not any(p.kind is p.VAR_POSITIONAL for p in listed.values()):
+            return tuple(names)
+        passes_on = True
+    return ()
 
 
 def signature(cls):
-    """Returns the signature of `cls`: what it takes by position first, all else by name alone, group by group."""
-    joined = {**cls.accepted_arguments()}
+    """Returns the signature of `cls`: the arguments that it takes by position, then all others, by name alone."""
+    accepted = {**cls.accepted_arguments()}
     for name, parameter in LAYER_ARGUMENTS.items():
-        joined.setdefault(name, parameter)
-    first = [joined.pop(name).replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in cls._positional]
-    groups = argument_groups(cls)
-    places = {name: (GROUPS.index(groups[name]), COMMON.index(name) + 1 if name in COMMON else 0) for name in joined}
-    by_name = [joined[name].replace(kind=inspect.Parameter.KEYWORD_ONLY) for name in sorted(joined, key=places.get)]
-    return inspect.Signature([*first, *by_name])
+        accepted.setdefault(name, parameter)
+    by_position = [accepted.pop(name) for name in positional(cls)]
+    by_name = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in accepted.values()]
+    return inspect.Signature([p.replace(kind=p.POSITIONAL_OR_KEYWORD) for p in by_position] + by_name)

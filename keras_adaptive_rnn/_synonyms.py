@@ -1,7 +1,7 @@
-"""What PyTorch, TensorFlow Addons, haste and older versions of Keras call an argument, and what takes its place."""
+"""Names of arguments in PyTorch, TensorFlow Addons, haste and older versions of Keras, and their counterparts."""
 
-# For each name, what takes its place: arguments, the first that the class has, or else a sentence, which may name
-# `{cls}`, the class, `{value}`, what came, `{units}`, and `{layer}`, a layer around what the class makes.
+# For each name, its counterparts: arguments, of which the first that the class has counts, or else a sentence, with
+# `{cls}` for the class, `{value}` for the received value, `{units}`, and `{layer}` for a layer around the object.
 SYNONYMS = {
     "hidden_size": ["units"],
     "num_units": ["units"],

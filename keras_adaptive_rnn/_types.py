@@ -1,4 +1,4 @@
-"""The types of public arguments, each of which signatures and `help` show by its name."""
+"""Types of public arguments. Signatures and `help` show them by name."""
 
 import typing
 from collections.abc import Callable
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 else:
 
     class TypeAliasType:
-        """What `typing.TypeAliasType` is, which Python 3.11 lacks: a type with a name, shown by it."""
+        """A type with a name, in place of `typing.TypeAliasType`, which Python 3.11 lacks."""
 
         def __init__(self, name, value):
             self.__name__, self.__value__, self.__module__ = name, value, __name__

@@ -98,15 +98,10 @@ def brelu(x: Tensor, axis: int = -1) -> Tensor:
         x: Tensor of any shape.
         axis: Integer, the axis along which $i$ counts. Defaults to `-1`.
 
-    Output shape: Same as `x`.
-
     Example:
 
     >>> keras.ops.convert_to_numpy(keras_adaptive_rnn.activations.brelu(np.array([-1.0, -1.0, 2.0, -2.0]))).tolist()
     [0.0, -1.0, 2.0, -2.0]
-
-    Reference: Eidnes and Nøkland, Shifting Mean Activation Towards Zero with Bipolar Activation Functions (2018),
-    section 2, equation 2.
     """
     return bipolar(keras.activations.relu, axis)(x)
 
@@ -120,15 +115,10 @@ def belu(x: Tensor, alpha: float = 1.0, axis: int = -1) -> Tensor:
         alpha: Number, $\alpha$, the scale of the ELU below zero. Defaults to `1.0`.
         axis: Integer, the axis along which $i$ counts. Defaults to `-1`.
 
-    Output shape: Same as `x`.
-
     Example:
 
     >>> layer = keras.layers.Dense(8, activation=keras_adaptive_rnn.activations.belu)
     >>> cell = keras_adaptive_rnn.LSTMCell(8, activation="belu")
-
-    Reference: Eidnes and Nøkland, Shifting Mean Activation Towards Zero with Bipolar Activation Functions (2018),
-    section 2, equation 2.
     """
     return bipolar(lambda y: keras.activations.elu(y, alpha), axis)(x)
 
@@ -142,16 +132,11 @@ def bleaky_relu(x: Tensor, negative_slope: float = 0.2, axis: int = -1) -> Tenso
         negative_slope: Number, $s$, the slope below zero. Defaults to `0.2`, as in `keras.activations.leaky_relu`.
         axis: Integer, the axis along which $i$ counts. Defaults to `-1`.
 
-    Output shape: Same as `x`.
-
     Example:
 
     >>> x = np.array([-1.0, -1.0, 2.0, 2.0])
     >>> keras.ops.convert_to_numpy(keras_adaptive_rnn.activations.bleaky_relu(x, negative_slope=0.5)).tolist()
     [-0.5, -1.0, 2.0, 1.0]
-
-    Reference: Eidnes and Nøkland, Shifting Mean Activation Towards Zero with Bipolar Activation Functions (2018),
-    section 2, equation 2.
     """
     return bipolar(lambda y: keras.activations.leaky_relu(y, negative_slope), axis)(x)
 
@@ -191,8 +176,6 @@ def oplu(x: Tensor, axis: int = -1) -> Tensor:
         x: Tensor of any shape with an even size along `axis`.
         axis: Integer, the axis of the pairs. Defaults to `-1`.
 
-    Output shape: Same as `x`.
-
     Raises:
         ValueError: The size along `axis` is odd or unknown.
 
@@ -223,8 +206,6 @@ def min_rnn(x: Tensor) -> Tensor:
 
     Args:
         x: Tensor of any shape.
-
-    Output shape: Same as `x`.
 
     Example:
 

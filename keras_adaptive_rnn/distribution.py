@@ -1,4 +1,4 @@
-"""Which weights `keras.distribution.ModelParallel` divides among devices."""
+"""Layouts of weights for `keras.distribution.ModelParallel`, which divides them among devices."""
 
 import keras
 

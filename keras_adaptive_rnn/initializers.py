@@ -10,7 +10,6 @@ import numpy as np
 from keras import ops
 
 from keras_adaptive_rnn import _arguments
-from keras_adaptive_rnn._documentation import document
 from keras_adaptive_rnn._export import directory
 from keras_adaptive_rnn._keras import in_stateless_scope
 from keras_adaptive_rnn._seeds import fold_in, resolve_seed
@@ -78,14 +77,10 @@ class OfBlocks(keras.initializers.Initializer):
         return ops.cast(ops.convert_to_tensor(drawn), dtype or keras.config.floatx())
 
     def draw(self, shape):
-        if len(shape) < 2:
-            raise ValueError(f"Argument `shape` must have at least two axes. Received: shape={shape}")
+        _arguments.check(len(shape) >= 2, "Argument `shape` must have at least two axes", shape=shape)
         *rows, columns = shape
-        if columns % self.blocks:
-            raise ValueError(
-                f"Argument `blocks` must divide the last axis of the shape. Received: blocks={self.blocks}, "
-                f"shape={shape}"
-            )
+        rule = "Argument `blocks` must divide the last axis of the shape"
+        _arguments.check(columns % self.blocks == 0, rule, blocks=self.blocks, shape=shape)
         rng = np.random.default_rng(self._seed)
         pieces = [self.draw_block(rng, math.prod(rows), columns // self.blocks) for _ in range(self.blocks)]
         return np.concatenate(pieces, axis=1).reshape(shape)
@@ -98,7 +93,6 @@ class OfBlocks(keras.initializers.Initializer):
         return {"gain": self.gain, "blocks": self.blocks, "seed": self.seed}
 
 
-@document
 @_register
 class SemiOrthogonal(OfBlocks):
     r"""Draws matrices with orthogonal rows or columns, whichever are fewer: $W^T W = g^2 I$ or $W W^T = g^2 I$.
@@ -117,9 +111,6 @@ class SemiOrthogonal(OfBlocks):
         shape: Tuple of at least two integers. All axes but the last form the rows.
         dtype: As in `keras.initializers`.
 
-    Raises:
-        ValueError: `shape` has fewer than two axes, or `blocks` does not divide its last one.
-
     Example:
 
     >>> w = keras.ops.convert_to_numpy(keras_adaptive_rnn.initializers.SemiOrthogonal(seed=0)((5, 3)))
@@ -137,7 +128,6 @@ class SemiOrthogonal(OfBlocks):
         return self.gain * (q if rows >= columns else q.T)
 
 
-@document
 @_register
 class MirroredOrthogonal(SemiOrthogonal):
     r"""Draws $[W; -W]$ with $W$ semi-orthogonal, so that a layer that reads a CReLU starts out linear.
@@ -151,9 +141,6 @@ class MirroredOrthogonal(SemiOrthogonal):
         shape: Tuple of at least two integers. The second to last, the output size of a CReLU, must be even.
         dtype: As in `keras.initializers`.
 
-    Raises:
-        ValueError: The second to last axis of `shape` is odd, or as in `SemiOrthogonal`.
-
     Example:
 
     >>> dense = keras.layers.Dense(3, kernel_initializer=keras_adaptive_rnn.initializers.MirroredOrthogonal())
@@ -165,13 +152,12 @@ class MirroredOrthogonal(SemiOrthogonal):
     """
 
     def draw(self, shape):
-        if len(shape) < 2 or shape[-2] % 2:
-            raise ValueError(f"Argument `shape` must have an even second to last axis. Received: shape={shape}")
+        fits = len(shape) >= 2 and shape[-2] % 2 == 0
+        _arguments.check(fits, "Argument `shape` must have an even second to last axis", shape=shape)
         half = super().draw((*shape[:-2], shape[-2] // 2, shape[-1]))
         return np.concatenate([half, -half], axis=-2)
 
 
-@document
 @_register
 class UnitVariance(SemiOrthogonal):
     r"""Draws semi-orthogonal matrices, scaled so that $x W$ has $g^2$ times the variance of $x$ for every shape.
@@ -183,12 +169,6 @@ class UnitVariance(SemiOrthogonal):
 
     Args:
         gain, blocks, seed: As in `keras_adaptive_rnn.initializers.SemiOrthogonal`.
-
-    Call arguments:
-        shape, dtype: As in `keras_adaptive_rnn.initializers.SemiOrthogonal`.
-
-    Raises:
-        ValueError: As in `keras_adaptive_rnn.initializers.SemiOrthogonal`.
 
     Example:
 
@@ -204,7 +184,6 @@ class UnitVariance(SemiOrthogonal):
         return super().draw(shape) * math.sqrt(max(1, shape[-1] / self.blocks / math.prod(shape[:-1])))
 
 
-@document
 @_register
 class NearIdentity(OfBlocks):
     r"""Draws matrices near the identity: $W_{ii} = g$, and $W_{ij} \sim \mathcal{N}(0, \text{stddev}^2)$ elsewhere.
@@ -224,9 +203,6 @@ class NearIdentity(OfBlocks):
         shape: Tuple of at least two integers. All axes but the last form the rows, as many as a block has columns.
         dtype: As in `keras.initializers`.
 
-    Raises:
-        ValueError: `shape` has fewer than two axes, or its blocks are not square.
-
     Example:
 
     >>> near_identity = keras_adaptive_rnn.initializers.NearIdentity(blocks=4, seed=0)
@@ -244,11 +220,8 @@ class NearIdentity(OfBlocks):
         self.stddev = _arguments.number("stddev", stddev, minimum=0)
 
     def draw_block(self, rng, rows, columns):
-        if rows != columns:
-            raise ValueError(
-                f"Argument `shape` must be that of {self.blocks} square matrices side by side. "
-                f"Received: matrices of shape {(rows, columns)}, blocks={self.blocks}"
-            )
+        rule = f"Argument `shape` must be that of {self.blocks} square matrices side by side"
+        _arguments.check(rows == columns, rule, shape=(rows, columns), blocks=self.blocks)
         drawn = rng.normal(scale=self.stddev, size=(rows, columns))
         np.fill_diagonal(drawn, self.gain)
         return drawn

@@ -1,4 +1,4 @@
-"""What `help` and the site say about each argument of each public name is what its signature says."""
+"""The docs of each argument of each public name agree with its signature."""
 
 import ast
 import inspect
@@ -10,10 +10,9 @@ import subprocess
 import sys
 
 import keras_adaptive_rnn as kar
-from keras_adaptive_rnn._documentation import Documentation
 from keras_adaptive_rnn.layers.cell_layer import CellLayer
 from tests.backends import in_turns, nightly
-from tools.site import catalogue, names, reference
+from tools.site import catalogue, docstrings, names
 
 pytestmark = in_turns
 
@@ -80,20 +79,29 @@ def signature_of(value):
     return inspect.signature(value).parameters
 
 
-def test_help_states_every_argument_with_its_default():
+def site_texts(value):
+    """Returns what the site says about each argument, by name."""
+    listed = [entry for entries in docstrings.arguments(value).values() for entry in entries]
+    return {name: " ".join(text.split()) for names, text in listed for name in re.findall(r"\w+", names)}
+
+
+def test_the_site_states_every_argument_with_its_default():
     assert len(PUBLIC) > 100
     found = []
     for path, name in PUBLIC.items():
-        found += faults(path, signature_of(name.value), described(inspect.getdoc(name.value)))
+        texts, doc = site_texts(name.value), inspect.getdoc(name.value)
+        texts |= described(doc) if "Attributes:\n" in doc else {}
+        found += faults(path, signature_of(name.value), texts)
     assert found == []
 
 
-def test_help_and_jupyter_show_this_text():
+def test_help_lists_every_argument_with_its_default():
+    """In the signature; the docstring is about the arguments of the class, and says where the others are."""
     text = pydoc.render_doc(kar.Mogrifier, renderer=pydoc.plaintext)
     shown = " ".join(re.sub(r"^ \|", "", text, flags=re.MULTILINE).split())
-    assert " ".join(inspect.getdoc(kar.Mogrifier).split()) in shown
-    assert 'activation: Activation function $\\phi$. Defaults to `"tanh"`.' in shown
-    assert "**kwargs" not in inspect.getdoc(kar.Mogrifier)
+    assert "rounds: int = 5, rank: int | None = None" in shown
+    assert "return_sequences: bool = False" in shown
+    assert "the arguments of `keras_adaptive_rnn.MogrifierCell`" in shown
     assert kar.Mogrifier(2).__doc__ == kar.Mogrifier.__doc__
 
 
@@ -108,117 +116,38 @@ def test_methods_state_no_other_default():
     assert found == []
 
 
-def test_no_author_states_another_default_than_the_class_has():
-    """What a subclass inherits is corrected, which must not hide a slip in a class's own docstring."""
+def test_no_docstring_states_another_default_than_the_class_has():
     found = []
     for path, name in PUBLIC.items():
-        doc = vars(name.value).get("__doc__")
-        if isinstance(doc, Documentation):
-            texts = {n: t for n, t in described(inspect.cleandoc(doc.written)).items() if stated(t)}
-            parameters = {n: p for n, p in signature_of(name.value).items() if n in texts}
-            found += faults(path, parameters, texts)
+        texts = {n: t for n, t in described(inspect.getdoc(name.value)).items() if stated(t)}
+        found += faults(path, {n: p for n, p in signature_of(name.value).items() if n in texts}, texts)
     assert found == []
 
 
-def test_the_site_states_every_argument_with_its_default():
-    found = []
-    for path, name in PUBLIC.items():
-        lines = "\n".join(reference.arguments(name, reference.docstrings.read(name.value)))
-        entries = re.findall(r"^(`[^\n]*`)\n: (.*(?:\n(?:  .*)?(?!`))*)", lines, flags=re.MULTILINE)
-        texts = {n: " ".join(t.split()) for group, t in entries for n in re.findall(r"\w+", group)}
-        texts |= described(inspect.getdoc(name.value)) if "Attributes:\n" in inspect.getdoc(name.value) else {}
-        found += faults(path, signature_of(name.value), texts)
-    assert found == []
-
-
-# Classes of a user's own.
-
-
-def test_a_subclass_that_changes_a_default_says_so():
-    class Clipped(kar.LSTMCell):
-        """An LSTM.
+def test_texts_come_from_the_nearest_class_that_has_one():
+    class Slow(kar.ElmanCell):
+        """A slow cell.
 
         Args:
-            units: How many.
-
-        Reference: nobody.
+            pace: Number, how slow it is. Defaults to `0.5`.
+            units: As in `keras_adaptive_rnn.LSTMCell`. More is better.
         """
 
-        def __init__(self, units, *, cell_clip=3.0, tied_gates=True, activation="relu", **kwargs):
-            super().__init__(units, cell_clip=cell_clip, tied_gates=tied_gates, activation=activation, **kwargs)
-
-    texts = described(inspect.getdoc(Clipped))
-    assert list(faults("Clipped", signature_of(Clipped), texts)) == []
-    assert texts["units"] == "How many."
-    assert texts["activation"] == 'Activation function $\\phi$. Defaults to `"relu"`.'
-    assert texts["cell_clip"].endswith("Defaults to `3.0`.")
-    assert "`None` for no clipping" in texts["cell_clip"]
-    assert "Reference: nobody." in inspect.getdoc(Clipped)
-    assert "states: List of two tensors" in inspect.getdoc(Clipped)
-
-
-def test_a_subclass_that_requires_an_argument_states_no_default():
-    class Strict(kar.LSTMCell):
-        """An LSTM that must be told."""
-
-        def __init__(self, units, *, cell_clip, seed, dropout, **kwargs):
-            super().__init__(units, cell_clip=cell_clip, seed=seed, dropout=dropout, **kwargs)
-
-    texts = described(inspect.getdoc(Strict))
-    assert list(faults("Strict", signature_of(Strict), texts)) == []
-    assert texts["dropout"].startswith("Float in `[0, 1)`")
-
-
-def test_a_layer_of_a_cell_has_the_arguments_of_the_cell():
-    class Slow(kar.ElmanCell):
-        """A slow cell, with no sections at all."""
-
-        def __init__(self, units, *, pace=0.5, activation="belu", **kwargs):
-            super().__init__(units, activation=activation, **kwargs)
+        def __init__(self, units, *, pace=0.5, **kwargs):
+            super().__init__(units, **kwargs)
             self.pace = pace
 
     class SlowLayer(CellLayer, cell_class=Slow):
         """A slow layer."""
 
-    texts = described(inspect.getdoc(SlowLayer))
-    assert texts["pace"] == "Defaults to `0.5`."
-    assert texts["activation"].endswith('Defaults to `"belu"`.')
+    texts = site_texts(Slow)
+    assert texts["pace"] == "Number, how slow it is. Defaults to `0.5`."
+    assert texts["units"] == "Positive integer, size of the memory $c$. More is better."
+    assert texts["seed"].startswith("Integer seed of the masks")
+    assert docstrings.read(Slow).sections["States"] == docstrings.read(kar.ElmanCell).sections["States"]
+    texts = site_texts(SlowLayer)
+    assert texts["pace"] == "Number, how slow it is. Defaults to `0.5`."
     assert texts["return_sequences"].startswith("Whether to return the output of every step.")
-    assert list(faults("SlowLayer", signature_of(SlowLayer), texts)) == []
-
-
-def test_a_class_without_a_docstring_stays_without():
-    class Bare(kar.GRUCell):
-        pass
-
-    assert vars(Bare)["__doc__"] is None
-    assert inspect.getdoc(Bare) == inspect.getdoc(kar.GRUCell)
-
-
-def test_classes_that_refer_to_each_other_have_a_docstring():
-    class Circular(kar.GRUCell):
-        """A cell.
-
-        Args:
-            reset_after: As in `keras_adaptive_rnn.GRUCell`, or not.
-            units: As in `keras_adaptive_rnn.nowhere.Class`.
-        """
-
-    assert described(Circular.__doc__)["reset_after"].endswith("Defaults to `True`.")
-    assert described(Circular.__doc__)["units"].startswith("Positive integer")
-
-
-def test_no_docstring_is_completed_before_it_is_read():
-    code = """
-import keras_adaptive_rnn as kar
-from keras_adaptive_rnn._documentation import Documentation
-docs = [vars(value).get("__doc__") for value in vars(kar).values() if isinstance(value, type)]
-docs = [doc for doc in docs if isinstance(doc, Documentation)]
-assert len(docs) > 40
-assert all(doc.complete is None for doc in docs)
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=PACKAGE.parent)
-    assert done.returncode == 0, done.stderr
 
 
 @in_turns

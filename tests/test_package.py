@@ -325,8 +325,11 @@ def test_every_file_of_cells_and_layers_is_imported():
 @pytest.mark.parametrize("cls", PUBLIC, ids=lambda cls: cls.__name__)
 def test_a_public_class_has_a_docstring(cls):
     text = inspect.getdoc(cls)
+    if hasattr(cls, "cell_class"):  # Its cell has all that the layer does not.
+        assert f"`keras_adaptive_rnn.{cls.cell_class.__name__}`" in text
+        return
     assert "\nArgs:\n" in text
-    assert "\nExample:\n\n>>> " in text
+    assert ("\nStates: " if issubclass(cls, Cell) else "\nExample:\n\n>>> ") in text
     # A cell names its paper; a layer or a map may name the class that does.
     reference = r"\nReference: .*\(\d{4}\)" if issubclass(cls, Cell) else r"\(\d{4}\)|`keras(_adaptive_rnn)?\.\w"
     assert re.search(reference, text, flags=re.DOTALL)

@@ -22,11 +22,6 @@ class AdaptiveGatedCell(GatedCell):
     r"""A gated cell whose linear maps are rescaled in every step by a policy.
 
     $$a = D^{x,2} W D^{x,1} x_t + D^{h,2} V D^{h,1} h_{t-1} + D^b b, \qquad D^k = \mathrm{diag}(\tanh(z_t U^k))$$
-
-    Args:
-        units, policy_units, policy, policy_cell, adaptation, tied, rank, policy_dropout, policy_initializer,
-            kernel_initializer: As in `keras_adaptive_rnn.AdaptiveLSTMCell`.
-        **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`.
     """
 
     fixed_arguments = ("layer_normalization", "per_gate_dropout")
@@ -54,11 +49,8 @@ class AdaptiveGatedCell(GatedCell):
         self.adaptation = _arguments.choice("adaptation", adaptation, ADAPTATIONS)
         self.tied = _arguments.boolean("tied", tied)
         self.rank = _arguments.integer("rank", rank, optional=True)
-        if rank is not None and adaptation != "sva":
-            raise ValueError(
-                "Argument `rank` must be None unless adaptation='sva'. "
-                f"Received: rank={rank!r}, adaptation={adaptation!r}"
-            )
+        fits = rank is None or adaptation == "sva"
+        _arguments.check(fits, "Argument `rank` must be None unless adaptation='sva'", rank=rank, adaptation=adaptation)
         self.policy_dropout = _arguments.rate("policy_dropout", policy_dropout)
         self.policy_initializer = _arguments.resolve("policy_initializer", policy_initializer, initializers.get)
         self.core_state_size = list(self.state_size)
@@ -80,24 +72,17 @@ class AdaptiveGatedCell(GatedCell):
 
     def _checked_policy(self, cell, policy_units):
         """Returns a cell for the policy, or raises an error."""
-        if self.policy != "recurrent":
-            raise ValueError(
-                "Argument `policy_cell` must be None unless policy='recurrent'. "
-                f"Received: policy_cell={cell!r}, policy={self.policy!r}"
-            )
+        rule = "Argument `policy_cell` must be None unless policy='recurrent'"
+        _arguments.check(self.policy == "recurrent", rule, policy_cell=cell, policy=self.policy)
         cell = any_cell.validate_cell("policy_cell", cell)
         size = any_cell.output_size(cell)
-        if policy_units not in (POLICY_UNITS, size):
-            raise ValueError(
-                f"Argument `policy_units` must be the size of the output of `policy_cell`, {size}, or not be given. "
-                f"Received: policy_units={policy_units!r}"
-            )
-        if any_cell.has_trainable_initial_state(cell):
-            raise ValueError(
-                "Argument `policy_cell` must be a cell whose initial state is not trained; with "
-                "trainable_initial_state=True, the adaptive cell trains that of the policy, too. "
-                f"Received: policy_cell={cell!r}"
-            )
+        rule = f"Argument `policy_units` must be the size of the output of `policy_cell`, {size}, or not be given"
+        _arguments.check(policy_units in (POLICY_UNITS, size), rule, policy_units=policy_units)
+        rule = (
+            "Argument `policy_cell` must be a cell whose initial state is not trained; with "
+            "trainable_initial_state=True, the adaptive cell trains that of the policy, too"
+        )
+        _arguments.check(not any_cell.has_trainable_initial_state(cell), rule, policy_cell=cell)
         return cell
 
     def config_value(self, name):
@@ -250,18 +235,8 @@ class AdaptiveLSTMCell(AdaptiveGatedCell, LSTMCell):
             layer `keras_adaptive_rnn.layers.AdaptiveLSTM` has an argument for that.
         **kwargs: As in `keras_adaptive_rnn.LSTMCell`, except `layer_normalization`, `per_gate_dropout` and `peepholes`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of tensors: $h$ and $c$, each `[batch, units]`; with a recurrent policy also $z$ and the policy's
-            own memory, each `[batch, policy_units]`, or the states of `policy_cell`.
-        training: Whether dropout is on.
-
-    Returns: `output, states`; the output is $h$.
-
-    Raises:
-        ValueError: An argument is out of range, `rank` is given without `adaptation="sva"`, or `policy_cell` with a
-            static policy or another size than `policy_units`.
-        TypeError: An argument is unknown or of the wrong type.
+    States: $h$ and $c$, each `[batch, units]`; with a recurrent policy also $z$ and the policy's own memory, each
+    `[batch, policy_units]`, or the states of `policy_cell`.
 
     Example:
 
@@ -276,7 +251,7 @@ class AdaptiveLSTMCell(AdaptiveGatedCell, LSTMCell):
     this cell follows the paper.
     """
 
-    # The policy rescales what the equations hold, and they hold no peepholes.
+    # The policy rescales the terms of the equations, which have no peepholes.
     fixed_arguments = ("peepholes",)
 
 
@@ -291,30 +266,14 @@ class AdaptiveRNNCell(AdaptiveGatedCell, ElmanCell):
     Weights: as in `keras_adaptive_rnn.AdaptiveLSTMCell`, with one gate instead of four.
 
     Args:
-        units: Positive integer, dimensionality of the output space.
         policy_units, policy, policy_cell, adaptation, rank, policy_dropout, policy_initializer: As in
             `keras_adaptive_rnn.AdaptiveLSTMCell`.
         tied: As in `keras_adaptive_rnn.AdaptiveLSTMCell`. It makes no difference with one gate.
         kernel_initializer: Initializer of $W$. Defaults to `"orthogonal"`.
         **kwargs: As in `keras_adaptive_rnn.ElmanCell`, except `layer_normalization` and `per_gate_dropout`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of tensors: $h$ `[batch, units]`; with a recurrent policy also $z$ and the policy's own memory,
-            each `[batch, policy_units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, states`; the output is $h$.
-
-    Raises:
-        ValueError: An argument is out of range, or `rank` is given without `adaptation="sva"`.
-        TypeError: An argument is unknown or of the wrong type.
-
-    Example:
-
-    >>> cell = keras_adaptive_rnn.AdaptiveRNNCell(8, policy_units=4, policy="static")
-    >>> tuple(keras.layers.RNN(cell)(np.ones((2, 5, 3))).shape)
-    (2, 8)
+    States: $h$ `[batch, units]`; with a recurrent policy also $z$ and the policy's own memory, each `[batch,
+    policy_units]`.
 
     Reference: Flennerhag, Yin, Keane, Elliot, Breaking the Activation Function Bottleneck through Adaptive
     Parameterization (2018), section 3, with the Elman cell, as in the authors' code.

@@ -36,25 +36,9 @@ class AdaptiveLinearCell(ContainerCell):
         memory: Cell of the memory, `"min_gru"` (default), `"min_lstm"` or `"rg_lru"`, which reads $[x_t; p_t]$.
         dropout: As in `keras_adaptive_rnn.cells.Cell`; policy and memory read the same dropped inputs.
         recurrent_dropout: Not accepted.
-        seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
-        name, dtype, trainable: As in `keras.layers.Layer`.
+        **kwargs: As in `keras_adaptive_rnn.cells.Cell`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of tensors: $h$ `[batch, units]`, then the states of the policy, each `[batch, policy_units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, [h, ...]`; the output is $h$.
-
-    Raises:
-        ValueError: An argument is out of range.
-        TypeError: An argument is unknown or of the wrong type.
-
-    Example:
-
-    >>> layer = keras.layers.RNN(keras_adaptive_rnn.AdaptiveLinearCell(16, policy_units=4))
-    >>> tuple(layer(np.ones((2, 5, 3))).shape)
-    (2, 16)
+    States: $h$ `[batch, units]`, then the states of the policy, each `[batch, policy_units]`.
 
     Reference: after Flennerhag et al., Breaking the Activation Function Bottleneck through Adaptive Parameterization
     (2018), on linear recurrences; nothing is published of this cell itself. As a network, it is a minGRU on an LSTM,
@@ -111,5 +95,5 @@ class AdaptiveLinearCell(ContainerCell):
         return h, [*memory_states, *policy_states]
 
     def memory_inputs(self, x, p):
-        """Returns what the memory reads, the inputs and the outputs of the policy."""
+        """Returns the inputs of the memory: those of the cell, and the outputs of the policy."""
         return ops.concatenate([x, p], axis=-1)

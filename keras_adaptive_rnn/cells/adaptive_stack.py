@@ -52,7 +52,7 @@ class StackedAdaptiveCells(CompositeCell):
         return output, [state for of_cell in reversed(states) for state in of_cell]
 
     def _latent(self, cell, states, run):
-        """Returns what the next policy reads from this one: nothing if it is static, since it has no memory."""
+        """Returns the inputs of the next policy from this one: none if it is static, since it has no memory."""
         if cell.policy == "static":
             return []
         return [cell.drop(states[len(cell.core_state_size)], "policy_dropout", run)]
@@ -80,25 +80,9 @@ class StackedAdaptiveLSTMCells(StackedAdaptiveCells):
         recurrent_dropout: Float in `[0, 1)`, fraction of each $h^l$ to drop, with one mask per sequence. As in the
             authors' code, the same mask applies when layer $l$ reads it in the next step and when layer $l + 1$ reads
             it in the same step. Defaults to `0.0`.
-        seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
+        **kwargs: As in `keras_adaptive_rnn.cells.Cell`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of the states of the cells, the highest cell first: $h$, $c$, $z$ and the policy's memory for
-            each.
-        training: Whether dropout is on.
-
-    Returns: `output, states`; the output is $h^L$.
-
-    Raises:
-        ValueError: An argument is out of range.
-        TypeError: An argument is unknown or of the wrong type.
-
-    Example:
-
-    >>> cell = keras_adaptive_rnn.StackedAdaptiveLSTMCells([8, 6], policy_units=4)
-    >>> tuple(keras.layers.RNN(cell)(np.ones((2, 5, 3))).shape)
-    (2, 6)
+    States: the states of the cells, the highest cell first: $h$, $c$, $z$ and the policy's memory for each.
 
     Reference: Flennerhag, Yin, Keane, Elliot, Breaking the Activation Function Bottleneck through Adaptive
     Parameterization (2018), section 3, equation 10.
@@ -119,24 +103,10 @@ class StackedAdaptiveRNNCells(StackedAdaptiveCells):
         units: List of positive integers, the size of each layer, the lowest first.
         policy_units, policy, adaptation, tied, ...: As in `keras_adaptive_rnn.AdaptiveRNNCell`, the same in every
             layer.
-        dropout, recurrent_dropout, seed, trainable_initial_state: As in `keras_adaptive_rnn.StackedAdaptiveLSTMCells`.
+        dropout, recurrent_dropout: As in `keras_adaptive_rnn.StackedAdaptiveLSTMCells`.
+        **kwargs: As in `keras_adaptive_rnn.cells.Cell`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of the states of the cells, the highest cell first: $h$, $z$ and the policy's memory for each.
-        training: Whether dropout is on.
-
-    Returns: `output, states`; the output is $h^L$.
-
-    Raises:
-        ValueError: An argument is out of range.
-        TypeError: An argument is unknown or of the wrong type.
-
-    Example:
-
-    >>> cell = keras_adaptive_rnn.StackedAdaptiveRNNCells([8, 6], policy_units=4)
-    >>> tuple(keras.layers.RNN(cell)(np.ones((2, 5, 3))).shape)
-    (2, 6)
+    States: the states of the cells, the highest cell first: $h$, $z$ and the policy's memory for each.
 
     Reference: Flennerhag, Yin, Keane, Elliot, Breaking the Activation Function Bottleneck through Adaptive
     Parameterization (2018), section 3, equation 10, with the Elman cell.

@@ -21,7 +21,6 @@ class CoreWrapperCell(WrapperCell):
     """
 
     cores = {"lstm": LSTMCell, "gru": GRUCell, "elman": ElmanCell}
-    group_of_parts = "the inner cell"
     takes_arguments_of = tuple(cores.values())
 
     def __init__(self, units: int | None = None, *, core: str = "lstm", cell: Any = None, **kwargs):
@@ -31,11 +30,8 @@ class CoreWrapperCell(WrapperCell):
                 f"{type(self).__name__} takes a cell object by name: cell={type(units).__name__}(...). "
                 f"Received: units={units!r}"
             )
-        if (units is None) == (cell is None):
-            raise ValueError(
-                f"{type(self).__name__} takes either `units`, a positive integer, or `cell`, a cell object. "
-                f"Received: units={units!r}, cell={cell!r}"
-            )
+        rule = f"{type(self).__name__} takes either `units`, a positive integer, or `cell`, a cell object"
+        _arguments.check((units is None) != (cell is None), rule, units=units, cell=cell)
         _arguments.choice("core", core, self.cores)
         if cell is not None and (of_core or core != "lstm"):
             of_core = {**({} if core == "lstm" else {"core": core}), **of_core}

@@ -57,24 +57,8 @@ class DeepRNNCell(GatedCell):
             is scaled by $g_i$; any other initializer is used as it is.
         **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`, except `layer_normalization` and `per_gate_dropout`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of $h_L, \dots, h_1$, each `[batch, units]`. With `block_dropout` they are preceded by the output,
-            which the next step does not read; with `dropout` or `block_dropout` they are followed by a step count,
-            `[batch, 3]`.
-        training: Whether dropout is on.
-
-    Returns: `output, states`; the output is $h_L$.
-
-    Raises:
-        ValueError: An argument is out of range, or `block_dropout` is given without `skip_every`.
-        TypeError: An argument is unknown or of the wrong type.
-
-    Example:
-
-    >>> layer = keras.layers.RNN(keras_adaptive_rnn.DeepRNNCell(8, depth=12))
-    >>> tuple(layer(np.ones((2, 5, 3))).shape)
-    (2, 8)
+    States: $h_L, \dots, h_1$, each `[batch, units]`. With `block_dropout` they are preceded by the output, which
+    the next step does not read; with `dropout` or `block_dropout` they are followed by a step count, `[batch, 3]`.
 
     Reference: Eidnes, Nokland, Shifting Mean Activation Towards Zero with Bipolar Activation Functions (2018),
     section 3, equations 3 and 4, and section 4.1. In the authors' code a dropped block adds its skip connection to its
@@ -113,11 +97,9 @@ class DeepRNNCell(GatedCell):
         self.skip_every = _arguments.integer("skip_every", skip_every, optional=True)
         self.skip_scale = _arguments.number("skip_scale", skip_scale)
         self.block_dropout = _arguments.rate("block_dropout", block_dropout)
-        if self.block_dropout > 0 and self.skip_every is None:
-            raise ValueError(
-                "Argument `skip_every` must be an integer if `block_dropout` is positive. "
-                f"Received: skip_every=None, block_dropout={block_dropout}"
-            )
+        fits = self.block_dropout == 0 or self.skip_every is not None
+        rule = "Argument `skip_every` must be an integer if `block_dropout` is positive"
+        _arguments.check(fits, rule, skip_every=skip_every, block_dropout=block_dropout)
         if self.depth > 1:
             initializer = initializers.reseeded(self.kernel_initializer, "inner")
             weights = initializer, self.kernel_regularizer, self.kernel_constraint

@@ -2,8 +2,6 @@
 
 import re
 
-import keras
-
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._keras import entry_elsewhere
 from keras_adaptive_rnn.cells.bases.gated import GatedCell
@@ -23,25 +21,13 @@ class ElmanCell(GatedCell):
         activation: Activation function $\phi$. Defaults to `"tanh"`.
         **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of one tensor, $h$ `[batch, units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, [h]`, each `[batch, units]`; the output is $h$.
-
-    Example:
-
-    >>> layer = keras.layers.RNN(keras_adaptive_rnn.ElmanCell(4))
-    >>> tuple(layer(np.ones((2, 5, 3))).shape)
-    (2, 4)
+    States: $h$ `[batch, units]`.
 
     Reference: Elman, Finding Structure in Time (1990).
     """
 
     gates = ("h",)
     is_affine = True
-    positional_arguments_of = keras.layers.SimpleRNNCell
 
     def load_own_variables(self, store):
         # Keras finds the layers of a model by the names of their classes.

@@ -11,9 +11,9 @@ from keras_adaptive_rnn._seeds import fold_in
 from keras_adaptive_rnn.cells.bases.matrix_memory import NEVER, MatrixMemoryCell, cumulative_sum
 from keras_adaptive_rnn.initializers import Drawn
 
-# Of the norms of queries and keys, as in the authors' code.
+# Added to the squared norms of queries and keys, as in the authors' code.
 UNIT_EPSILON = 1e-6
-# What the rates $\exp(A)$ and the widths softplus(b) of steps are drawn from.
+# The ranges of the initial rates $\exp(A)$ and widths softplus(b) of steps.
 RATES, WIDTHS = (1.0, 16.0), (0.001, 0.1)
 
 
@@ -50,31 +50,14 @@ class GatedDeltaNetCell(MatrixMemoryCell):
 
     Args:
         units: Positive integer, dimensionality of the output space, a multiple of `num_heads`.
-        num_heads: Positive integer, the number of heads. Defaults to `4`.
         negative_eigenvalues: Whether $\beta_t$ lies in $[0, 2]$ instead of $[0, 1]$. Defaults to `False`.
         query_scale: Positive number $s$ by which queries are multiplied. Defaults to `1.0`, as in the paper.
         epsilon: Positive number $\epsilon$. Defaults to `1e-5`, as in the authors' code.
         use_bias: Whether to add biases to $x W$ and $x w$. Defaults to `False`, as in the paper.
-        **kwargs: As in `keras_adaptive_rnn.cells.LinearCell`. What is said of $W$ and $b$ holds for the gates, too,
+        **kwargs: As in `keras_adaptive_rnn.cells.MatrixMemoryCell`. Those of $W$ and $b$ hold for the gates, too,
             except for `kernel_map`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of two tensors: $h$ `[batch, units]`, which is not read; $S$ of all heads, flattened,
-            `[batch, units^2 / num_heads]`.
-        training: Whether dropout is on.
-
-    Returns: `output, [h, S]`; the output is $h$.
-
-    Raises:
-        ValueError: An argument is out of range, or `units` is not a multiple of `num_heads`.
-        TypeError: An argument is unknown or of the wrong type.
-
-    Example:
-
-    >>> layer = keras.layers.RNN(keras_adaptive_rnn.GatedDeltaNetCell(8, num_heads=2))
-    >>> tuple(layer(np.ones((2, 5, 3))).shape)
-    (2, 8)
+    States: $h$ `[batch, units]`, which is not read; $S$ of all heads, flattened, `[batch, units^2 / num_heads]`.
 
     Reference: Yang, Kautz, Hatamizadeh, Gated Delta Networks: Improving Mamba2 with Delta Rule (2024), section 3;
     negative eigenvalues: Grazzi et al., Unlocking State-Tracking in Linear RNNs Through Negative Eigenvalues (2024).
@@ -132,10 +115,10 @@ class GatedDeltaNetCell(MatrixMemoryCell):
         q, k, v, log_alpha, beta = coefficients
         b = cumulative_sum(log_alpha, pieces.seen)
         kept = ops.exp(b)[..., None]
-        # How much step t sees of what step s has written.
+        # The share that step t sees of what step s has written.
         seen = ops.exp(ops.where(pieces.seen, b[..., :, None] - b[..., None, :], NEVER))
         k_transposed = ops.swapaxes(k, -1, -2)
-        # What each step writes depends on what those before it have written: a triangular system.
+        # Each step writes what depends on the steps before it: a triangular system.
         among = ops.where(pieces.before, beta[..., None] * seen * plain_matmul(k, k_transposed), 0.0)
         known = kept * pieces.from_start(lambda s: plain_matmul(k, s), memories)
         written = plain_matmul(inverse_of_one_plus(among), beta[..., None] * (v - known))

@@ -25,8 +25,43 @@ def grid_block(cells, hidden, memory, run):
     return [h for h, _ in pairs], [m for _, m in pairs]
 
 
+class GridCell(CompositeCell):
+    r"""A cell of LSTMs whose input is projected to the vectors that enter depth, $[h; m] = x W$."""
+
+    takes_arguments_of = LSTMCell
+    reads_output = False
+    divided_weights = {"kernel_map/kernel": 1}
+
+    def __init__(self, units: int, *, depth: int, tied: bool = False, **kwargs):
+        super().__init__(**kwargs)
+        self.units = _arguments.integer("units", units)
+        self.depth = _arguments.integer("depth", depth)
+        self.tied = _arguments.boolean("tied", tied)
+
+    def place(self, dimensions):
+        """Creates the map of the inputs, and lists the states: two vectors for each layer along each dimension."""
+        initializer = initializers.reseeded(self.first_part().kernel_initializer, "inputs")
+        self.kernel_map = maps.Full().bind(self, "kernel_map", self.units, initializer)
+        self.state_size = [self.units] * (1 + 2 * dimensions * self.depth)
+        self.output_size = self.units
+
+    @property
+    def memory_states(self):
+        return [False] + [True] * (len(self.state_size) - 1)
+
+    def build_cells(self, input_shape, cells, size):
+        """Builds the cell, whose LSTMs read vectors of this size."""
+        self._set_input_size(input_shape)
+        self.kernel_map.build_blocks((2,), self.input_size)
+        for cell in cells:
+            cell.build((None, size))
+
+    def project(self, inputs, run):
+        return self.kernel_map(self.drop(inputs, "dropout", run), run)
+
+
 @export
-class GridLSTMCell(CompositeCell):
+class GridLSTMCell(GridCell):
     r"""One LSTM along time and one along depth, at every point of a grid.
 
     The input is projected to the vectors that enter the depth dimension, $[h^0; m^0] = x_t W$. In layer
@@ -50,68 +85,33 @@ class GridLSTMCell(CompositeCell):
         dropout: Float in `[0, 1)`, fraction of $x_t$ to drop, with one mask per sequence. Defaults to `0.0`.
         recurrent_dropout: Float in `[0, 1)`, fraction of each $\hat h^l_{t-1}$ to drop, with one mask per sequence,
             shared by all layers. Defaults to `0.0`.
-        seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
         **kwargs: Arguments of the LSTMs, as in `keras_adaptive_rnn.LSTMCell`, except `projection_units`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of tensors `[batch, units]`: the output, which the next step does not read, then $\hat h$ and
-            $\hat m$ for each layer, the lowest first.
-        training: Whether dropout is on.
-
-    Returns: `output, states`; the output is $h^L$.
-
-    Raises:
-        ValueError: An argument is out of range.
-        TypeError: An argument is unknown or of the wrong type.
-
-    Example:
-
-    >>> layer = keras.layers.RNN(keras_adaptive_rnn.GridLSTMCell(8, depth=2))
-    >>> tuple(layer(np.ones((2, 5, 3))).shape)
-    (2, 8)
+    States: each `[batch, units]`, the output, which the next step does not read, then $\hat h$ and $\hat m$
+    for each layer, the lowest first.
 
     Reference: Kalchbrenner, Danihelka, Graves, Grid Long Short-Term Memory (2015), section 3.
     """
 
-    takes_arguments_of = LSTMCell
     refused_arguments = ("projection_units",)
-    reads_output = False
-    divided_weights = {"kernel_map/kernel": 1}
 
-    def __init__(self, units: int, depth: int, *, tied: bool = False, **kwargs):
-        super().__init__(**kwargs)
-        self.units = _arguments.integer("units", units)
-        self.depth = _arguments.integer("depth", depth)
-        self.tied = _arguments.boolean("tied", tied)
+    def __init__(self, units: int, depth: int, **kwargs):
+        super().__init__(units, depth=depth, **kwargs)
         layers = 1 if self.tied else self.depth
         self.time_cells = [self.make(2 * k, self.units) for k in range(layers)]
         self.depth_cells = [self.make(2 * k + 1, self.units) for k in range(layers)]
-        initializer = initializers.reseeded(self.first_part().kernel_initializer, "inputs")
-        self.kernel_map = maps.Full().bind(self, "kernel_map", self.units, initializer)
-        self.state_size = [self.units] * (1 + 2 * self.depth)
-        self.output_size = self.units
+        self.place(dimensions=1)
 
     def first_part(self):
         return self.time_cells[0]
-
-    @property
-    def memory_states(self):
-        return [False] + [True] * (2 * self.depth)
 
     @property
     def noise_sizes(self):
         return {**super().noise_sizes, "recurrent_dropout": self.units}
 
     def build(self, input_shape):
-        self._set_input_size(input_shape)
-        self.kernel_map.build_blocks((2,), self.input_size)
-        for cell in [*self.time_cells, *self.depth_cells]:
-            cell.build((None, self.units))
+        self.build_cells(input_shape, [*self.time_cells, *self.depth_cells], self.units)
         super().build(input_shape)
-
-    def project(self, inputs, run):
-        return self.kernel_map(self.drop(inputs, "dropout", run), run)
 
     def step(self, projected, states, run):
         h, m = ops.split(projected, 2, axis=-1)
@@ -125,7 +125,7 @@ class GridLSTMCell(CompositeCell):
         return h, [h, *along_time]
 
 
-class WaveCell(CompositeCell):
+class WaveCell(GridCell):
     """The points of a grid that can be computed at once, for `keras_adaptive_rnn.layers.MultidimensionalGridLSTM`.
 
     A point waits for those before it, one along each dimension. So the points whose places along all dimensions add up
@@ -144,48 +144,29 @@ class WaveCell(CompositeCell):
         **kwargs: As in `keras_adaptive_rnn.LSTMCell`.
     """
 
-    takes_arguments_of = LSTMCell
     # A mask of the LSTMs would be one for each place along the inner dimensions.
     refused_arguments = ("projection_units", "update_dropout", "trainable_initial_state")
     fixed_arguments = ("trainable_initial_state",)
-    reads_output = False
-    divided_weights = {"kernel_map/kernel": 1}
 
-    def __init__(self, units: int, dimensions: int = 2, *, depth: int = 1, tied: bool = False, **kwargs):
-        super().__init__(**kwargs)
-        self.units = _arguments.integer("units", units)
+    def __init__(self, units: int, dimensions: int = 2, *, depth: int = 1, **kwargs):
+        super().__init__(units, depth=depth, **kwargs)
         self.dimensions = _arguments.integer("dimensions", dimensions, minimum=2)
-        self.depth = _arguments.integer("depth", depth)
-        self.tied = _arguments.boolean("tied", tied)
         count = (self.dimensions + 1) * (1 if self.tied else self.depth)
         self.cells = [self.make(k, self.units) for k in range(count)]
-        initializer = initializers.reseeded(self.first_part().kernel_initializer, "inputs")
-        self.kernel_map = maps.Full().bind(self, "kernel_map", self.units, initializer)
-        self.state_size = [self.units] * (1 + 2 * self.dimensions * self.depth)
-        self.output_size = self.units
+        self.place(self.dimensions)
         self.sizes = None
 
     def first_part(self):
         return self.cells[0]
 
-    @property
-    def memory_states(self):
-        return [False] + [True] * (len(self.state_size) - 1)
-
     def build(self, input_shape):
-        self._set_input_size(input_shape)
-        self.kernel_map.build_blocks((2,), self.input_size)
-        for cell in self.cells:
-            cell.build((None, self.dimensions * self.units))
+        self.build_cells(input_shape, self.cells, self.dimensions * self.units)
         super().build(input_shape)
 
     def prepare_sequence(self, batch_size, run):
         places = math.prod(self.sizes)
         noise = super().prepare_sequence(batch_size // places, run)
         return {name: ops.tile(mask, (places, 1)) for name, mask in noise.items()}
-
-    def project(self, inputs, run):
-        return self.kernel_map(self.drop(inputs, "dropout", run), run)
 
     def step(self, projected, states, run):
         h, m = ops.split(projected, 2, axis=-1)
@@ -222,7 +203,6 @@ class GridLSTMBlock(_arguments.DeclaredArguments, keras.layers.Layer):
     Args:
         units: Positive integer, size of every vector.
         dimensions: Integer, at least 2, the number N of dimensions. Defaults to `2`.
-        name, dtype, trainable: As in `keras.layers.Layer`.
         **kwargs: Arguments of the LSTMs, as in `keras_adaptive_rnn.LSTMCell`, except `projection_units` and
             `trainable_initial_state`.
 
@@ -266,11 +246,8 @@ class GridLSTMBlock(_arguments.DeclaredArguments, keras.layers.Layer):
     def build(self, hidden_shape, memory_shape):
         for name, shapes in (("hidden", hidden_shape), ("memory", memory_shape)):
             sizes = [shape[-1] for shape in shapes] if isinstance(shapes[0], (list, tuple)) else None
-            if sizes != [self.units] * self.dimensions:
-                raise ValueError(
-                    f"Argument `{name}` must be a list of {self.dimensions} tensors of shape (batch, {self.units}). "
-                    f"Received: shapes {shapes}"
-                )
+            rule = f"Argument `{name}` must be a list of {self.dimensions} tensors of shape (batch, {self.units})"
+            _arguments.check(sizes == [self.units] * self.dimensions, rule, shapes=shapes)
         for cell in self.cells:
             cell.build((None, self.units * (self.dimensions - 1)))
 

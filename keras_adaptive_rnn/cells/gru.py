@@ -29,38 +29,27 @@ class GRUCell(GatedCell):
             Defaults to `True`.
         **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of one tensor, $h$ `[batch, units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, [h]`, each `[batch, units]`; the output is $h$.
-
-    Example:
-
-    >>> layer = keras.layers.RNN(keras_adaptive_rnn.GRUCell(4, reset_after=False))
-    >>> tuple(layer(np.ones((2, 5, 3))).shape)
-    (2, 4)
+    States: $h$ `[batch, units]`.
 
     Reference: Cho et al., Learning Phrase Representations using RNN Encoder-Decoder (2014).
     """
 
     gates = ("z", "r", "h")
     is_affine = True
-    positional_arguments_of = keras.layers.GRUCell
-    # Keras's two ways to form the products of the gates, and a third of its past.
+    # How Keras forms the products of the gates.
     ignored_arguments = {"implementation": (0, 1, 2)}
 
     def __init__(
         self,
         units: int,
-        *,
         activation: Activation = "tanh",
         recurrent_activation: Activation = "sigmoid",
+        use_bias: bool = True,
+        *,
         reset_after: bool = True,
         **kwargs,
     ):
-        super().__init__(units, activation=activation, **kwargs)
+        super().__init__(units, activation=activation, use_bias=use_bias, **kwargs)
         self.recurrent_activation = _arguments.resolve("recurrent_activation", recurrent_activation, activations.get)
         self.reset_after = _arguments.boolean("reset_after", reset_after)
 
@@ -88,8 +77,7 @@ class GRUCell(GatedCell):
             u_z, u_r = ops.split(self.recurrent(h, run), 2, axis=-1)
         z = self.recurrent_activation(x_z + u_z)
         r = self.recurrent_activation(x_r + u_r)
-        candidate = x_h + (r * u_h if self.reset_after else self.recurrent(r * h, run, group=1))
-        candidate = self.activation(candidate)
+        candidate = self.activation(x_h + (r * u_h if self.reset_after else self.recurrent(r * h, run, group=1)))
         h = z * h + (1 - z) * candidate
         run.sow(self, z=z, r=r, candidate=candidate)
         return h, [h]

@@ -14,12 +14,11 @@ class GateNormalizedLSTMCell(LSTMCell):
     r"""An LSTM that normalizes each gate as a whole, $\mathrm{LN}(x W + h U + b)$, with gain and offset.
 
     Args:
-        units: As in `keras_adaptive_rnn.LSTMCell`.
         **kwargs: As in `keras_adaptive_rnn.LSTMCell`.
     """
 
     def build_norms(self):
-        # The mean takes out what all units have in common, such as a bias of one: the offset starts with it instead.
+        # The mean removes what is common to all units, such as a bias of one: the offset starts with it instead.
         self.gate_norms = [
             self.make_norm(self.units, center=True, beta_initializer=initializer, name=f"{gate}_norm")
             for gate, initializer in zip(self.gates, self.bias_initializers(), strict=True)
@@ -54,7 +53,6 @@ class HyperLSTMCell(GateNormalizedLSTMCell):
     `layer_normalization` a gain and an offset for each gate and for $c$.
 
     Args:
-        units: Positive integer, size of the memory $c$.
         hyper_units: Positive integer, units of the small LSTM. Defaults to `128`.
         hyper_embedding_units: Positive integer, size of each embedding $z$. Defaults to `4`.
         delayed: Whether the embeddings read $\hat h_{t-1}$, as in the paper, or $\hat h_t$, as in the authors' code.
@@ -67,28 +65,12 @@ class HyperLSTMCell(GateNormalizedLSTMCell):
             read, with one mask per sequence. Default to `0.0`. The paper drops the update instead: `update_dropout`.
         **kwargs: As in `keras_adaptive_rnn.LSTMCell`, except `per_gate_dropout` and `peepholes`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of four tensors: $h$ and $c$, each `[batch, units]`; $\hat h$ and $\hat c$, each
-            `[batch, hyper_units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, states`; the output is $h$.
-
-    Raises:
-        ValueError: An argument is out of range.
-        TypeError: An argument is unknown or of the wrong type.
-
-    Example:
-
-    >>> layer = keras.layers.RNN(keras_adaptive_rnn.HyperLSTMCell(8, hyper_units=4))
-    >>> tuple(layer(np.ones((2, 5, 3))).shape)
-    (2, 8)
+    States: $h$ and $c$, each `[batch, units]`; $\hat h$ and $\hat c$, each `[batch, hyper_units]`.
 
     Reference: Ha, Dai, Le, HyperNetworks (2017), section 3.2 and appendices A.2.2 and A.2.3, equations 10 to 13.
     """
 
-    # The hypernetwork reads what the gates read, all of them the same; the equations hold no peepholes.
+    # The hypernetwork reads the same vectors as all gates; the equations have no peepholes.
     fixed_arguments = ("per_gate_dropout", "peepholes")
     is_affine = False
     divided_weights = {"hyper/.*": None}

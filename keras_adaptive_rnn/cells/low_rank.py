@@ -11,19 +11,7 @@ from keras_adaptive_rnn.cells.lstm import LSTMCell
 
 
 class LowRankGatedCell(GatedCell):
-    """A gated cell whose recurrent map is `keras_adaptive_rnn.maps.LowRank`. A subclass names its carry gate.
-
-    Args:
-        units: Positive integer $n$, dimensionality of the output space.
-        rank: Positive integer $d$, at most `units`. Defaults to `None`: a quarter of `units`, and at least one.
-        diagonal: Whether to add a diagonal to each product. Defaults to `True`.
-        tied: Whether the gates share $R$. Defaults to `False`.
-        carry_bias: Number, initial bias of the carry gate. Defaults to `0.0`.
-        weight_normalization: Whether to normalize the matrices: the columns of $W$ and $L$ have trained norms, and the
-            columns of $R$ have norm one. Defaults to `False`.
-        diagonal_initializer: Initializer of the diagonals. Defaults to `"zeros"`.
-        kernel_map: As in `keras_adaptive_rnn.cells.GatedCell`.
-    """
+    """A gated cell whose recurrent map is `keras_adaptive_rnn.maps.LowRank`. A subclass names its carry gate."""
 
     carry_gate = None
     fixed_arguments = ("recurrent_map",)
@@ -42,8 +30,7 @@ class LowRankGatedCell(GatedCell):
         **kwargs,
     ):
         units, rank = _arguments.integer("units", units), _arguments.integer("rank", rank, optional=True)
-        if rank is not None and rank > units:
-            raise ValueError(f"Argument `rank` must be at most `units`, {units}. Received: rank={rank}")
+        _arguments.check(rank is None or rank <= units, f"Argument `rank` must be at most `units`, {units}", rank=rank)
         _arguments.boolean("weight_normalization", weight_normalization)
         if kernel_map == "full":
             kernel_map = maps.Full(weight_normalization=weight_normalization)
@@ -107,16 +94,7 @@ class LowRankGRUCell(LowRankGatedCell, GRUCell):
         trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`. The paper trains it.
         **kwargs: As in `keras_adaptive_rnn.GRUCell`, except `recurrent_map`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of one tensor, $h$ `[batch, units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, [h]`, each `[batch, units]`; the output is $h$.
-
-    Raises:
-        ValueError: `rank` is larger than `units`, or an argument is out of range.
-        TypeError: An argument is unknown or of the wrong type.
+    States: $h$ `[batch, units]`.
 
     Example:
 
@@ -149,30 +127,13 @@ class LowRankLSTMCell(LowRankGatedCell, LSTMCell):
 
     Args:
         units: Positive integer $n$, size of the memory.
-        rank: Positive integer $d$, at most `units`. Defaults to `None`: a quarter of `units`, and at least one.
-        diagonal: Whether to add the diagonals. Defaults to `True`.
-        tied: Whether the gates share one $R$. Defaults to `False`.
         carry_bias: Number, initial bias of the forget gate. Defaults to `1.0`.
-        weight_normalization, diagonal_initializer, recurrent_constraint: As in `keras_adaptive_rnn.LowRankGRUCell`.
+        rank, diagonal, tied, weight_normalization, diagonal_initializer, recurrent_constraint: As in
+            `keras_adaptive_rnn.LowRankGRUCell`.
         per_gate_dropout: As in `keras_adaptive_rnn.cells.GatedCell`. The authors' code has `True`.
         **kwargs: As in `keras_adaptive_rnn.LSTMCell`, except `recurrent_map` and `unit_forget_bias`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of two tensors, $h$ and $c$, each `[batch, units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, [h, c]`; the output is $h$.
-
-    Raises:
-        ValueError: `rank` is larger than `units`, or an argument is out of range.
-        TypeError: An argument is unknown or of the wrong type.
-
-    Example:
-
-    >>> layer = keras.layers.RNN(keras_adaptive_rnn.LowRankLSTMCell(8, rank=2, tied=True))
-    >>> tuple(layer(np.ones((2, 5, 3))).shape)
-    (2, 8)
+    States: $h$ and $c$, each `[batch, units]`.
 
     Reference: Miceli Barone, Low-rank passthrough neural networks (2016), section 3, equations 8 and 9.
     """

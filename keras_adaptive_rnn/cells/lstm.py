@@ -46,17 +46,7 @@ class LSTMCell(GatedCell):
             $o \odot \phi(c)$, with gain and offset.
         **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of two tensors, $h$ `[batch, units]` (or `[batch, projection_units]`) and $c$ `[batch, units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, [h, c]`; the output is $h$.
-
-    Raises:
-        ValueError: An argument is out of range, or both `tied_gates` and `cap_input_gate` are set, or both `peepholes`
-            and `layer_normalization`.
-        TypeError: An argument is unknown or of the wrong type.
+    States: $h$ `[batch, units]` (or `[batch, projection_units]`) and $c$ `[batch, units]`.
 
     Example:
 
@@ -71,16 +61,14 @@ class LSTMCell(GatedCell):
     Nets that Time and Count (2000).
     """
 
-    positional_arguments_of = keras.layers.LSTMCell
-    # Keras's two ways to form the products of the gates, and a third of its past.
-    ignored_arguments = {"implementation": (0, 1, 2)}
 
     def __init__(
         self,
         units: int,
-        *,
         activation: Activation = "tanh",
         recurrent_activation: Activation = "sigmoid",
+        use_bias: bool = True,
+        *,
         unit_forget_bias: bool = True,
         tied_gates: bool = False,
         cap_input_gate: bool = False,
@@ -90,31 +78,32 @@ class LSTMCell(GatedCell):
         peepholes: bool = False,
         **kwargs,
     ):
-        super().__init__(units, activation=activation, **kwargs)
+        super().__init__(units, activation=activation, use_bias=use_bias, **kwargs)
         self.recurrent_activation = _arguments.resolve("recurrent_activation", recurrent_activation, activations.get)
         self.unit_forget_bias = _arguments.boolean("unit_forget_bias", unit_forget_bias)
         self.tied_gates = _arguments.boolean("tied_gates", tied_gates)
         self.cap_input_gate = _arguments.boolean("cap_input_gate", cap_input_gate)
-        if tied_gates and cap_input_gate:
-            raise ValueError(
-                "Arguments `tied_gates` and `cap_input_gate` are mutually exclusive: a tied input gate is 1 - f. "
-                "Received: tied_gates=True, cap_input_gate=True"
-            )
+        rule = "Arguments `tied_gates` and `cap_input_gate` are mutually exclusive: a tied input gate is 1 - f"
+        fits = not (tied_gates and cap_input_gate)
+        _arguments.check(fits, rule, tied_gates=tied_gates, cap_input_gate=cap_input_gate)
         self.projection_units = _arguments.integer("projection_units", projection_units, optional=True)
         self.cell_clip = _arguments.number("cell_clip", cell_clip, positive=True, optional=True)
         self.update_dropout = _arguments.rate("update_dropout", update_dropout)
         self.peepholes = _arguments.boolean("peepholes", peepholes)
-        if self.peepholes and self.layer_normalization:
-            raise ValueError(
-                "Arguments `peepholes` and `layer_normalization` are mutually exclusive: a memory that is added to "
-                "normalized gates is not normalized itself. Received: peepholes=True, layer_normalization=True"
-            )
+        rule = (
+            "Arguments `peepholes` and `layer_normalization` are mutually exclusive: a memory that is added to "
+            "normalized gates is not normalized itself"
+        )
+        fits = not (self.peepholes and self.layer_normalization)
+        _arguments.check(fits, rule, peepholes=self.peepholes, layer_normalization=self.layer_normalization)
         self.output_size = self.projection_units or self.units
         self.state_size = [self.output_size, self.units]
         self.projection = self.peephole_map = self.cell_norm = None
 
     memory_index = 1
     is_affine = True
+    # How Keras forms the products of the gates.
+    ignored_arguments = {"implementation": (0, 1, 2)}
 
     @property
     def gates(self):
@@ -144,22 +133,28 @@ class LSTMCell(GatedCell):
     def update(self, a, states, run):
         _, c = states
         *i, f, j, o = self.split(a)
-        if self.peepholes:
-            seen = ops.split(self.peephole_map(c, run), len(self.gates) - 2, axis=-1)
-            *i, f = (gate + peephole for gate, peephole in zip([*i, f], seen, strict=True))
-        f = self.recurrent_activation(f)
-        i = 1 - f if self.tied_gates else self.recurrent_activation(i[0])
-        if self.cap_input_gate:
-            # Not `ops.minimum`, which on PyTorch returns float32 for float64.
-            i = ops.where(i < 1 - f, i, 1 - f)
+        i, f = self.input_and_forget_gates(i, f, c, run)
         j = self.drop(self.activation(j), "update_dropout", run)
         c = f * c + i * j
         o = self.recurrent_activation(o + self.peephole_map(c, run, group=1) if self.peepholes else o)
         h = o * self.activation(self.cell_norm(c) if self.layer_normalization else c)
         run.sow(self, i=i, f=f, j=j, o=o)
-        if self.projection_units:
-            h = self.projection(h, run)
-        if self.cell_clip is not None:
-            bound = ops.convert_to_tensor(self.cell_clip, dtype=c.dtype)
-            c = ops.clip(c, -bound, bound)
-        return h, [h, c]
+        h = self.projection(h, run) if self.projection_units else h
+        return h, [h, self.clipped(c)]
+
+    def input_and_forget_gates(self, i, f, c, run):
+        """Returns $i$ and $f$ from their affine parts; `i` is a list of one, or empty with `tied_gates`."""
+        if self.peepholes:
+            seen = ops.split(self.peephole_map(c, run), len(self.gates) - 2, axis=-1)
+            *i, f = (gate + peephole for gate, peephole in zip([*i, f], seen, strict=True))
+        f = self.recurrent_activation(f)
+        i = 1 - f if self.tied_gates else self.recurrent_activation(i[0])
+        # Not `ops.minimum`, which on PyTorch returns float32 for float64.
+        return ops.where(i < 1 - f, i, 1 - f) if self.cap_input_gate else i, f
+
+    def clipped(self, c):
+        """Returns the memory as it is stored."""
+        if self.cell_clip is None:
+            return c
+        bound = ops.convert_to_tensor(self.cell_clip, dtype=c.dtype)
+        return ops.clip(c, -bound, bound)

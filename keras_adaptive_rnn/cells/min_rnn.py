@@ -10,13 +10,7 @@ from keras_adaptive_rnn.cells.bases.linear import LinearCell
 
 
 class MinCell(LinearCell):
-    """What the two cells share: a candidate, and whether it is forgotten with coefficients of either sign.
-
-    Args:
-        activation: Activation function of the candidate. Defaults to `None`: linear.
-        negative_eigenvalues: Whether the coefficients of the state lie in $[-1, 1]$ instead of $[0, 1]$. Defaults to
-            `False`.
-    """
+    """The base of both cells, with a candidate, and coefficients of the state that may be negative."""
 
     def __init__(self, units: int, *, activation: Activation = None, negative_eigenvalues: bool = False, **kwargs):
         super().__init__(units, **kwargs)
@@ -43,25 +37,13 @@ class MinGRUCell(MinCell):
     Weights, in order, gates concatenated as z, h: `kernel_map` $W$ `[inputs, 2 units]`; `bias` `[2 units]`.
 
     Args:
-        units: Positive integer, dimensionality of the output space.
         activation: Activation function $\phi$. Defaults to `None`: linear, as in the paper's equations. Its parallel
             form needs positive candidates: `"min_rnn"`, `keras_adaptive_rnn.activations.min_rnn`.
         negative_eigenvalues: Whether the coefficients of the state lie in $[-1, 1]$ instead of $[0, 1]$. Defaults to
             `False`.
         **kwargs: As in `keras_adaptive_rnn.cells.LinearCell`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of one tensor, $h$ `[batch, units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, [h]`, each `[batch, units]`; the output is $h$.
-
-    Example:
-
-    >>> layer = keras.layers.RNN(keras_adaptive_rnn.MinGRUCell(4))
-    >>> tuple(layer(np.ones((2, 5, 3))).shape)
-    (2, 4)
+    States: $h$ `[batch, units]`.
 
     Reference: Feng et al., Were RNNs All We Needed? (2024), section 3.1; negative eigenvalues: Grazzi et al., Unlocking
     State-Tracking in Linear RNNs Through Negative Eigenvalues (2024).
@@ -87,24 +69,10 @@ class MinLSTMCell(MinCell):
     Weights, in order, gates concatenated as f, i, h: `kernel_map` $W$ `[inputs, 3 units]`; `bias` `[3 units]`.
 
     Args:
-        units: Positive integer, dimensionality of the output space.
-        activation: As in `keras_adaptive_rnn.MinGRUCell`.
-        negative_eigenvalues: Whether the coefficients of the state lie in $[-1, 1]$ instead of $[0, 1]$. Defaults to
-            `False`.
+        activation, negative_eigenvalues: As in `keras_adaptive_rnn.MinGRUCell`.
         **kwargs: As in `keras_adaptive_rnn.cells.LinearCell`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of one tensor, $h$ `[batch, units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, [h]`, each `[batch, units]`; the output is $h$.
-
-    Example:
-
-    >>> layer = keras.layers.RNN(keras_adaptive_rnn.MinLSTMCell(4))
-    >>> tuple(layer(np.ones((2, 5, 3))).shape)
-    (2, 4)
+    States: $h$ `[batch, units]`.
 
     Reference: Feng et al., Were RNNs All We Needed? (2024), section 3.2; negative eigenvalues: Grazzi et al., Unlocking
     State-Tracking in Linear RNNs Through Negative Eigenvalues (2024).

@@ -62,20 +62,9 @@ class MogrifierCell(CoreWrapperCell):
         gate_constraint: Constraint of each $Q$ and $R$, `None` by default.
         dropout, recurrent_dropout: Float in `[0, 1)`, fraction of $x_t$ and of $h_{t-1}$ to drop before the first
             round, with one mask per sequence, as in the authors' code. Default to `0.0`.
-        seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
         **kwargs: Arguments of the wrapped cell.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of the inner cell's states; for an LSTM $h$ and $c$, each `[batch, units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, states`; the output is $h$.
-
-    Raises:
-        ValueError: Both `units` and `cell` are given, or neither; `rank` is given with `static_gates`; an argument is
-            out of range.
-        TypeError: An argument is unknown or of the wrong type.
+    States: the inner cell's states; for an LSTM $h$ and $c$, each `[batch, units]`.
 
     Example:
 
@@ -111,24 +100,19 @@ class MogrifierCell(CoreWrapperCell):
     ):
         super().__init__(units, core=core, cell=cell, **kwargs)
         self.rounds = _arguments.integer("rounds", rounds, minimum=0)
-        if self.rounds > MAXIMUM_ROUNDS:
-            raise ValueError(
-                f"Argument `rounds` must be at most {MAXIMUM_ROUNDS}: every round has its own weights and enlarges the "
-                f"graph of a step. The paper uses 5 or 6. Received: rounds={rounds}"
-            )
+        rule = (
+            f"Argument `rounds` must be at most {MAXIMUM_ROUNDS}: every round has its own weights and enlarges the "
+            "graph of a step. The paper uses 5 or 6"
+        )
+        _arguments.check(self.rounds <= MAXIMUM_ROUNDS, rule, rounds=rounds)
         self.rank = _arguments.integer("rank", rank, optional=True)
-        if self.rank is not None and self.rank > self.state_size[0]:
-            raise ValueError(
-                f"Argument `rank` must be at most the size of the state, {self.state_size[0]}. Received: rank={rank}"
-            )
+        rule = f"Argument `rank` must be at most the size of the state, {self.state_size[0]}"
+        _arguments.check(self.rank is None or self.rank <= self.state_size[0], rule, rank=rank)
         self.zigzag = _arguments.boolean("zigzag", zigzag)
         self.gate_bias = _arguments.boolean("gate_bias", gate_bias)
         self.static_gates = _arguments.boolean("static_gates", static_gates)
-        if self.static_gates and self.rank is not None:
-            raise ValueError(
-                "Argument `rank` must be None with `static_gates=True`: these gates have no matrices. "
-                f"Received: rank={rank}"
-            )
+        rule = "Argument `rank` must be None with `static_gates=True`: these gates have no matrices"
+        _arguments.check(not self.static_gates or self.rank is None, rule, rank=rank)
         self.gate_activation = _arguments.resolve("gate_activation", gate_activation, activations.get)
         # Zero for the sigmoid.
         self._gate_offset = 1 - 2 * _arguments.resolve("gate_activation", gate_activation, self._at_zero)

@@ -33,26 +33,10 @@ class MultiplicativeLSTMCell(CoreWrapperCell):
             to `False`.
         dropout, recurrent_dropout: Float in `[0, 1)`, fraction of $x_t$ and of $h_{t-1}$ to drop, with one mask per
             sequence. Default to `0.0`.
-        seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
         **kwargs: Arguments of the wrapped cell. Its `kernel_initializer` and `recurrent_initializer` also initialize
             $W_{mx}$ and $W_{mh}$.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of the inner cell's states; for an LSTM $h$ and $c$, each `[batch, units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, states`; the output is $h$.
-
-    Raises:
-        ValueError: Both `units` and `cell` are given, or neither, or an argument is out of range.
-        TypeError: An argument is unknown or of the wrong type.
-
-    Example:
-
-    >>> layer = keras.layers.RNN(keras_adaptive_rnn.MultiplicativeLSTMCell(8))
-    >>> tuple(layer(np.ones((2, 5, 3))).shape)
-    (2, 8)
+    States: the inner cell's states; for an LSTM $h$ and $c$, each `[batch, units]`.
 
     Reference: Krause, Lu, Murray, Renals, Multiplicative LSTM for sequence modelling (2016), section 2; Sutskever,
     Martens, Hinton, Generating Text with Recurrent Neural Networks (2011), for the multiplicative RNN.

@@ -1,4 +1,4 @@
-"""Multiplicative integration: gates multiply what they read of input and state, instead of only adding it."""
+"""Multiplicative integration: gates multiply their products with input and state, instead of only adding them."""
 
 import keras
 
@@ -13,10 +13,6 @@ class MultiplicativeIntegrationCell(GatedCell):
     r"""A gated cell whose gates integrate input and state multiplicatively.
 
     $$a = \alpha \odot x W \odot h U + \beta_1 \odot h U + \beta_2 \odot x W + b$$
-
-    Args:
-        units, alpha, beta_1, beta_2: As in `keras_adaptive_rnn.MultiplicativeIntegrationLSTMCell`.
-        **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`.
     """
 
     # The gains of both normalized products would only rescale alpha, beta_1 and beta_2.
@@ -48,7 +44,7 @@ class MultiplicativeIntegrationCell(GatedCell):
 
 @export
 class MultiplicativeIntegrationLSTMCell(MultiplicativeIntegrationCell, LSTMCell):
-    r"""An LSTM whose gates multiply what they read of input and state, instead of only adding it.
+    r"""An LSTM whose gates multiply their products with input and state, instead of only adding them.
 
     For each gate $s \in \{i, f, c, o\}$:
 
@@ -62,28 +58,12 @@ class MultiplicativeIntegrationLSTMCell(MultiplicativeIntegrationCell, LSTMCell)
     `[3, 4 units]`.
 
     Args:
-        units: Positive integer, size of the memory $c$.
         alpha: Number, initial value of $\alpha$. Defaults to `1.0`.
-        beta_1: Number, initial value of $\beta_1$, which scales what is read of the state. Defaults to `1.0`.
-        beta_2: Number, initial value of $\beta_2$, which scales what is read of the input. Defaults to `1.0`.
+        beta_1: Number, initial value of $\beta_1$, the scale of $h_{t-1} U$. Defaults to `1.0`.
+        beta_2: Number, initial value of $\beta_2$, the scale of $x_t W$. Defaults to `1.0`.
         **kwargs: As in `keras_adaptive_rnn.LSTMCell`, except `layer_normalization`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of two tensors, $h$ `[batch, units]` (or `[batch, projection_units]`) and $c$ `[batch, units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, [h, c]`; the output is $h$.
-
-    Raises:
-        ValueError: An argument is out of range.
-        TypeError: An argument is unknown or of the wrong type.
-
-    Example:
-
-    >>> layer = keras.layers.RNN(keras_adaptive_rnn.MultiplicativeIntegrationLSTMCell(8))
-    >>> tuple(layer(np.ones((2, 5, 3))).shape)
-    (2, 8)
+    States: $h$ `[batch, units]` (or `[batch, projection_units]`) and $c$ `[batch, units]`.
 
     Reference: Wu, Zhang, Zhang, Bengio, Salakhutdinov, On Multiplicative Integration with Recurrent Neural Networks
     (2016), section 2, the general form.
@@ -92,7 +72,7 @@ class MultiplicativeIntegrationLSTMCell(MultiplicativeIntegrationCell, LSTMCell)
 
 @export
 class MultiplicativeIntegrationRNNCell(MultiplicativeIntegrationCell, ElmanCell):
-    r"""An Elman cell that multiplies what it reads of input and state, instead of only adding it.
+    r"""An Elman cell that multiplies its products with input and state, instead of only adding them.
 
     $$h_t = \phi(\alpha \odot x_t W \odot h_{t-1} U + \beta_1 \odot h_{t-1} U + \beta_2 \odot x_t W + b)$$
 
@@ -102,26 +82,10 @@ class MultiplicativeIntegrationRNNCell(MultiplicativeIntegrationCell, ElmanCell)
     `[3, units]`.
 
     Args:
-        units: Positive integer, dimensionality of the output space.
         alpha, beta_1, beta_2: As in `keras_adaptive_rnn.MultiplicativeIntegrationLSTMCell`.
         **kwargs: As in `keras_adaptive_rnn.ElmanCell`, except `layer_normalization`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of one tensor, $h$ `[batch, units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, [h]`, each `[batch, units]`; the output is $h$.
-
-    Raises:
-        ValueError: An argument is out of range.
-        TypeError: An argument is unknown or of the wrong type.
-
-    Example:
-
-    >>> layer = keras.layers.RNN(keras_adaptive_rnn.MultiplicativeIntegrationRNNCell(8, alpha=2.0))
-    >>> tuple(layer(np.ones((2, 5, 3))).shape)
-    (2, 8)
+    States: $h$ `[batch, units]`.
 
     Reference: Wu, Zhang, Zhang, Bengio, Salakhutdinov, On Multiplicative Integration with Recurrent Neural Networks
     (2016), section 2, the general form.

@@ -27,22 +27,7 @@ class NASCell(GatedCell):
         use_bias: Whether to use $b$. Defaults to `False`, as in TensorFlow's cell.
         **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`, except `activation` and `layer_normalization`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of two tensors, $h$ and $c$, each `[batch, units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, [h, c]`, each `[batch, units]`; the output is $h$.
-
-    Raises:
-        ValueError: An argument is out of range.
-        TypeError: An argument is unknown or of the wrong type.
-
-    Example:
-
-    >>> layer = keras.layers.RNN(keras_adaptive_rnn.NASCell(4))
-    >>> tuple(layer(np.ones((2, 5, 3))).shape)
-    (2, 4)
+    States: $h$ and $c$, each `[batch, units]`.
 
     Reference: Zoph and Le, Neural Architecture Search with Reinforcement Learning (2017), section 4.2 and appendix A,
     which draw the cell. The equations, and the place of the bias, are those of `NASCell` in TensorFlow 1.x

@@ -33,26 +33,11 @@ class RecurrentHighwayCell(GatedCell):
             negative, so that $c = 1 - t$ for zero inputs. Defaults to `-2.0`, which carries most of the state.
         activation: Activation function $\phi$. Defaults to `"tanh"`.
         recurrent_activation: Activation function $\sigma$ of the gates. Defaults to `"sigmoid"`.
-        recurrent_dropout: As in `keras_adaptive_rnn.cells.Cell`. The mask applies to what each layer multiplies by $U$,
-            but not to what it carries.
+        recurrent_dropout: As in `keras_adaptive_rnn.cells.Cell`. The mask applies to the factor of $U$ in each layer,
+            but not to the state that it carries.
         **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of one tensor, $s$ `[batch, units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, [s]`, each `[batch, units]`; the output is $s$.
-
-    Raises:
-        ValueError: An argument is out of range.
-        TypeError: An argument is unknown or of the wrong type.
-
-    Example:
-
-    >>> layer = keras.layers.RNN(keras_adaptive_rnn.RecurrentHighwayCell(8, depth=3))
-    >>> tuple(layer(np.ones((2, 5, 3))).shape)
-    (2, 8)
+    States: $s$ `[batch, units]`.
 
     Reference: Zilly, Srivastava, Koutnik, Schmidhuber, Recurrent Highway Networks (2017), section 4, equations 6 to 9.
     """

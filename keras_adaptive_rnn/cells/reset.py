@@ -1,4 +1,4 @@
-"""A cell that starts again where its inputs say so."""
+"""A cell that restarts from its initial state where a flag in its inputs is set."""
 
 from typing import Any
 
@@ -23,19 +23,10 @@ class ResetCell(WrapperCell):
 
     Args:
         cell: A cell object; its first state must be its output.
-        seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
-        name, dtype, trainable: As in `keras.layers.Layer`.
+        **kwargs: As in `keras_adaptive_rnn.cells.Cell`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features + 1]`. The last feature is one where an episode begins, else zero.
-        states: List of the states of the cell, each `[batch, size]`.
-        training: Whether dropout of the cell is on.
-
-    Returns: `output, states` of the cell.
-
-    Raises:
-        ValueError: The inputs have fewer than two features, or the first state of `cell` is not its output.
-        TypeError: An argument is unknown or of the wrong type.
+    States: the states of the cell, each `[batch, size]`. The last feature of the inputs is one where an episode
+    begins, else zero.
 
     Example:
 

@@ -10,7 +10,7 @@ from keras_adaptive_rnn.cells.bases.linear import LinearCell
 
 # The exponent $c$ of the paper.
 EXPONENT = 8.0
-# The least $t$, about a quarter of $1 - a^2$, which half precision still tells from zero.
+# The smallest $t$, about a quarter of $1 - a^2$, that half precision distinguishes from zero.
 LEAST = 6e-8
 
 
@@ -40,21 +40,10 @@ class RGLRUCell(LinearCell):
             is never below $\sigma(\Lambda)^8$. Defaults to `0.9`.
         max_decay: Number of at least `min_decay` and below 1, the most. Defaults to `0.999`.
         gate_map: The linear map $W_r, W_i$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`.
-        **kwargs: As in `keras_adaptive_rnn.cells.LinearCell`. What is said of $W$ and $b$ holds for the gates, too,
-            except for `kernel_map`.
+        **kwargs: As in `keras_adaptive_rnn.cells.LinearCell`. Those of $W$ and $b$ hold for the gates, too, except for
+            `kernel_map`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of one tensor, $h$ `[batch, units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, [h]`, each `[batch, units]`; the output is $h$.
-
-    Example:
-
-    >>> layer = keras.layers.RNN(keras_adaptive_rnn.RGLRUCell(4))
-    >>> tuple(layer(np.ones((2, 5, 3))).shape)
-    (2, 4)
+    States: $h$ `[batch, units]`.
 
     Reference: De et al., Griffin: Mixing Gated Linear Recurrences with Local Attention for Efficient Language Models
     (2024), section 2.4.

@@ -77,20 +77,11 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
         skim_loss: Non-negative number, $\gamma$. Defaults to `0.0`. If it is positive, the cell does not run in
             `keras.layers.RNN`, which cannot add the loss.
         decision_initializer: Initializer of $W$. Defaults to `"glorot_uniform"`.
-        seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
+        **kwargs: As in `keras_adaptive_rnn.cells.Cell`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of the big cell's states, then the unpaired states of the small cell, each `[batch, size]`, and the
-            step count `[batch, 3]`, as digits of base 128.
-        training: Whether the choice is random, and soft unless `estimator="reinforce"`.
-
-    Returns: `output, states`; the output is the first state.
-
-    Raises:
-        ValueError: An argument is not a recurrent cell or is out of range, the small cell is larger than the big one,
-            or a cell with a loss runs in `keras.layers.RNN`.
-        TypeError: An argument is unknown or of the wrong type.
+    States: the big cell's states, then the unpaired states of the small cell, each `[batch, size]`, and the step
+    count `[batch, 3]`, as digits of base 128. In training, the choice is random, and soft unless
+    `estimator="reinforce"`.
 
     Example:
 
@@ -123,13 +114,13 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
         self.temperature = _arguments.number("temperature", temperature, positive=True)
         self.skim_loss = _arguments.number("skim_loss", skim_loss, minimum=0)
         for name, inner in (("cell", self.cell), ("small_cell", self.small_cell)):
-            if not getattr(inner, "reads_output", True):
-                raise ValueError(
-                    f"Argument `{name}` of SkimCell must be a cell that reads its output in the next step, and "
-                    f"{type(inner).__name__}, with these arguments, does not. Received: {name}={inner!r}"
-                )
-        if self.cell is self.small_cell:
-            raise ValueError("Arguments `cell` and `small_cell` must be two cells, each with its own weights.")
+            rule = (
+                f"Argument `{name}` of SkimCell must be a cell that reads its output in the next step, and "
+                f"{type(inner).__name__}, with these arguments, does not"
+            )
+            _arguments.check(getattr(inner, "reads_output", True), rule, **{name: inner})
+        rule = "Arguments `cell` and `small_cell` must be two cells, each with its own weights"
+        _arguments.check(self.cell is not self.small_cell, rule, cell=cell, small_cell=small_cell)
         self._place_states()
 
     def _place_states(self):
@@ -140,11 +131,8 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
         for k, is_memory in enumerate(memory_states(self.small_cell)):
             if is_memory and memory:
                 place = memory.pop(0)
-                if small_sizes[k] > sizes[place]:
-                    raise ValueError(
-                        "Argument `small_cell` must not have a state larger than the corresponding state of `cell`. "
-                        f"Received: states of sizes {small_sizes} and {sizes}"
-                    )
+                rule = "Argument `small_cell` must not have a state larger than the corresponding state of `cell`"
+                _arguments.check(small_sizes[k] <= sizes[place], rule, small_cell=small_sizes, cell=sizes)
             else:
                 place = len(sizes) + len(unplaced)
                 unplaced.append(k)

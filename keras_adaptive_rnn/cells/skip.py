@@ -54,22 +54,11 @@ class SkipCell(AdaptiveComputationCell, WrapperCell):
             the cell does not run in `keras.layers.RNN`, which cannot add the loss.
         held_increment: Whether to hold $\Delta \hat u$ in skipped steps, as in the authors' code. Defaults to `False`.
         decision_initializer: Initializer of $W_p$. Defaults to `"glorot_uniform"`.
-        seed: As in `keras_adaptive_rnn.cells.Cell`.
         trainable_initial_state: Whether the initial state of the inner cell is trained. Defaults to `False`.
+        **kwargs: As in `keras_adaptive_rnn.cells.Cell`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of the inner cell's states, each `[batch, size]`, then $\Delta \hat u$ from the previous step,
-            `[batch, 1]`, initially one, and $\hat u$ from the previous step, `[batch, 1]`, zero if that step was an
-            update.
-        training: Whether dropout of the inner cell is on.
-
-    Returns: `output, states`; the output is the first state.
-
-    Raises:
-        ValueError: `cell` is not a recurrent cell, an argument is out of range, or a cell with a cost runs in
-            `keras.layers.RNN`.
-        TypeError: An argument is unknown or of the wrong type.
+    States: the inner cell's states, each `[batch, size]`, then $\Delta \hat u$ from the previous step, `[batch,
+    1]`, initially one, and $\hat u$ from the previous step, `[batch, 1]`, zero if that step was an update.
 
     Example:
 

@@ -31,19 +31,9 @@ class StackedCells(ContainerCell):
         connection: `None` (default), `"skip"` or `"residual"`. Both connections need cells of equal output sizes; the
             input size of the first cell is free.
         dropout, recurrent_dropout: Not accepted; pass them to the cells instead.
-        seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
-        name, dtype, trainable: As in `keras.layers.Layer`.
+        **kwargs: As in `keras_adaptive_rnn.cells.Cell`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of the states of the cells, the highest cell first; with a connection, the output precedes them.
-        training: Whether dropout of the cells is on.
-
-    Returns: `output, states`; the output is the first state.
-
-    Raises:
-        ValueError: `cells` is not a list of cells, contains a cell twice, or their sizes do not fit the connection.
-        TypeError: An argument is unknown or of the wrong type.
+    States: the states of the cells, the highest cell first; with a connection, the output precedes them.
 
     Example:
 
@@ -62,19 +52,14 @@ class StackedCells(ContainerCell):
 
     def __init__(self, cells: list[Any], connection: str | None = None, **kwargs):
         super().__init__(**kwargs)
-        if not isinstance(cells, (list, tuple)) or not cells or len({id(cell) for cell in cells}) < len(cells):
-            raise ValueError(
-                "Argument `cells` must be a list of distinct recurrent cells, so that each has its own "
-                f"weights. Received: cells={cells!r}"
-            )
+        fits = isinstance(cells, (list, tuple)) and 0 < len(cells) == len({id(cell) for cell in cells})
+        rule = "Argument `cells` must be a list of distinct recurrent cells, so that each has its own weights"
+        _arguments.check(fits, rule, cells=cells)
         self.cells = [validate_cell("cells", cell) for cell in cells]
         self.connection = None if connection is None else _arguments.choice("connection", connection, CONNECTIONS)
         sizes = [output_size(cell) for cell in self.cells]
-        if self.connection and len(set(sizes)) > 1:
-            raise ValueError(
-                f"Argument `connection` must be None if the cells have different output sizes, here {sizes}. "
-                f"Received: connection={connection!r}"
-            )
+        rule = f"Argument `connection` must be None if the cells have different output sizes, here {sizes}"
+        _arguments.check(self.connection is None or len(set(sizes)) == 1, rule, connection=connection)
         # With a connection, the output is no state of any cell, so the stack has a state for it.
         own = [] if self.connection is None else [sizes[-1]]
         self.own_states_before = len(own)

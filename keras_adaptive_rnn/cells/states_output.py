@@ -33,20 +33,10 @@ class StatesOutput(ContainerCell):
             `keras_adaptive_rnn.ZoneoutCell`, are not part of the output.
         truncate: Positive integer $k$, or `None` (default): the gradient reaches back to the first step.
         dropout, recurrent_dropout: Not accepted; pass them to the cell instead.
-        seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
-        name, dtype, trainable: As in `keras.layers.Layer`.
+        **kwargs: As in `keras_adaptive_rnn.cells.Cell`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of the output, `[batch, output_size]`, which is not read; the states of the cell; with `truncate`,
-            the step count `[batch, 3]`, as digits of base 128.
-        training: Whether dropout of the cell is on.
-
-    Returns: `output, states`; the output is the first state.
-
-    Raises:
-        ValueError: `cell` is not a cell, or `truncate` is not positive.
-        TypeError: An argument is unknown or of the wrong type.
+    States: the output, `[batch, output_size]`, which is not read; the states of the cell; with `truncate`, the step
+    count `[batch, 3]`, as digits of base 128.
 
     Example:
 

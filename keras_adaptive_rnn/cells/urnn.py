@@ -13,7 +13,7 @@ from keras_adaptive_rnn.cells.bases.gated import GatedCell
 from keras_adaptive_rnn.initializers import Drawn
 from keras_adaptive_rnn.maps.unitary import Unitary
 
-# The least square of a modulus by which a number is divided.
+# The lower bound of a squared modulus in a denominator.
 LEAST = 1e-24
 
 
@@ -51,22 +51,7 @@ class URNNCell(GatedCell):
         seed: Integer seed of the masks, $\omega$, $v$ and the initial state, or `None` (default).
         **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`. Of the recurrent matrix and its gates, nothing can be set.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of one tensor, $[\mathrm{Re}\,h, \mathrm{Im}\,h]$ `[batch, 2 units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, [h]`, each `[batch, 2 units]`; the output is $[\mathrm{Re}\,h, \mathrm{Im}\,h]$.
-
-    Raises:
-        ValueError: An argument is out of range.
-        TypeError: An argument is unknown or of the wrong type.
-
-    Example:
-
-    >>> layer = keras.layers.RNN(keras_adaptive_rnn.URNNCell(4))
-    >>> tuple(layer(np.ones((2, 5, 3))).shape)
-    (2, 8)
+    States: $[\mathrm{Re}\,h, \mathrm{Im}\,h]$ `[batch, 2 units]`.
 
     Reference: Arjovsky, Shah, Bengio, Unitary Evolution Recurrent Neural Networks (2016), sections 4 and 5.
     """

@@ -63,16 +63,7 @@ class VariableComputationCell(ScheduledCell, AdaptiveComputationCell, GatedCell)
         **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`. `dropout` and `recurrent_dropout` apply after the masks,
             so the scheduler reads all of input and state.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of one tensor, $h$ `[batch, units]`.
-        training: Whether the mask is soft and dropout is on.
-
-    Returns: `output, [h]`, each `[batch, units]`; the output is $h$.
-
-    Raises:
-        ValueError: An argument is out of range, or a cell with a cost runs in `keras.layers.RNN`.
-        TypeError: An argument is unknown or of the wrong type.
+    States: $h$ `[batch, units]`. In training, the mask is soft.
 
     Example:
 

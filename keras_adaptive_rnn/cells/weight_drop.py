@@ -25,22 +25,7 @@ class WeightDropLSTMCell(LSTMCell):
             Defaults to `False`. (With this option, the authors' code also drops in inference; this cell does not.)
         **kwargs: As in `keras_adaptive_rnn.LSTMCell`, except `recurrent_map`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of two tensors, $h$ and $c$, each `[batch, units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, [h, c]`; the output is $h$.
-
-    Raises:
-        ValueError: An argument is out of range.
-        TypeError: An argument is unknown or of the wrong type.
-
-    Example:
-
-    >>> layer = keras.layers.RNN(keras_adaptive_rnn.WeightDropLSTMCell(8, recurrent_weight_dropout=0.5))
-    >>> tuple(layer(np.ones((2, 5, 3))).shape)
-    (2, 8)
+    States: $h$ and $c$, each `[batch, units]`.
 
     Reference: Merity, Keskar, Socher, Regularizing and Optimizing LSTM Language Models (2018), section 2.
     """

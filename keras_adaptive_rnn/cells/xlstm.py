@@ -12,9 +12,9 @@ from keras_adaptive_rnn.cells.bases.gated import GatedCell
 from keras_adaptive_rnn.cells.bases.matrix_memory import NEVER, MatrixMemoryCell, cumulative_sum
 
 FORGET_GATES = ("sigmoid", "exponential")
-# Of the heads of an mLSTM, the first and the last.
+# The initial forget biases of the first and the last head of an mLSTM.
 FORGET_BIASES = (3.0, 6.0)
-# The least number by which what is read is divided.
+# The lower bound of the denominator.
 LEAST = 1e-6
 
 
@@ -46,18 +46,7 @@ class SLSTMCell(GatedCell):
         unit_forget_bias: Whether to initialize $b_f$ to one. Defaults to `True`.
         **kwargs: As in `keras_adaptive_rnn.cells.GatedCell`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of four tensors, $h$, $c$, $n$ and $m$, each `[batch, units]`.
-        training: Whether dropout is on.
-
-    Returns: `output, [h, c, n, m]`, each `[batch, units]`; the output is $h$.
-
-    Example:
-
-    >>> layer = keras.layers.RNN(keras_adaptive_rnn.SLSTMCell(4))
-    >>> tuple(layer(np.ones((2, 5, 3))).shape)
-    (2, 4)
+    States: $h$, $c$, $n$ and $m$, each `[batch, units]`.
 
     Reference: Beck et al., xLSTM: Extended Long Short-Term Memory (2024), section 2.2.
     """
@@ -123,8 +112,8 @@ class MLSTMCell(MatrixMemoryCell):
     normal inputs, outputs of 8 untrained units in bfloat16 are off by a median of 0.2 %, but by 60 % of their norm, as
     much as with weights and inputs that are rounded to bfloat16 and all else in float32.
 
-    Nothing depends on $h_{t-1}$: `keras_adaptive_rnn.layers.RNN` computes what the gates are at all steps at once, and
-    the memory in chunks of 64 steps, a few matrix products each (`schedule="scan"`).
+    Nothing depends on $h_{t-1}$: `keras_adaptive_rnn.layers.RNN` computes the gates of all steps at once, and the
+    memory in chunks of 64 steps, a few matrix products each (`schedule="scan"`).
 
     Weights, in order, gates concatenated as q, k, v, o, and i, f: `kernel_map` `[inputs, 4 units]`; `gate_map`
     `[inputs, 2 num_heads]`; `bias` `[4 units]`; `gate_bias` `[2 num_heads]`. As in the authors' code, the $b_f$ of the
@@ -132,30 +121,14 @@ class MLSTMCell(MatrixMemoryCell):
 
     Args:
         units: Positive integer, dimensionality of the output space, a multiple of `num_heads`.
-        num_heads: Positive integer, the number of heads. Defaults to `4`.
         forget_gate: Form of the forget gate, `"sigmoid"` (default) or `"exponential"`.
         epsilon: Non-negative number that is added to the denominator, divided as above. Defaults to `0.0`, as in the
             paper.
-        **kwargs: As in `keras_adaptive_rnn.cells.LinearCell`. What is said of $W$ and $b$ holds for the gates, too,
+        **kwargs: As in `keras_adaptive_rnn.cells.MatrixMemoryCell`. Those of $W$ and $b$ hold for the gates, too,
             except for `kernel_map`.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of four tensors: $h$ `[batch, units]`, which is not read; $C$, $n$ and $m$ of all heads, flattened,
-            `[batch, units^2 / num_heads]`, `[batch, units]` and `[batch, num_heads]`.
-        training: Whether dropout is on.
-
-    Returns: `output, [h, C, n, m]`; the output is $h$.
-
-    Raises:
-        ValueError: An argument is out of range, or `units` is not a multiple of `num_heads`.
-        TypeError: An argument is unknown or of the wrong type.
-
-    Example:
-
-    >>> layer = keras.layers.RNN(keras_adaptive_rnn.MLSTMCell(8, num_heads=2))
-    >>> tuple(layer(np.ones((2, 5, 3))).shape)
-    (2, 8)
+    States: $h$ `[batch, units]`, which is not read; $C$, $n$ and $m$ of all heads, flattened, `[batch, units^2 /
+    num_heads]`, `[batch, units]` and `[batch, num_heads]`.
 
     Reference: Beck et al., xLSTM: Extended Long Short-Term Memory (2024), section 2.3. There, $b_k$ is not divided by
     $\sqrt d$.
@@ -216,7 +189,7 @@ class MLSTMCell(MatrixMemoryCell):
         kept = pieces.from_start(lambda c, n, m: m[..., None], memories)
         m = b + ops.where(kept > most, kept, most)
         kept = ops.exp(b + kept - m)
-        # How much step t sees of what step s has written.
+        # The share that step t sees of what step s has written.
         seen = ops.where(pieces.seen, b[..., :, None] + (i - b)[..., None, :] - m[..., :, None], NEVER)
         seen = ops.exp(seen)
         scores = plain_matmul(q, ops.swapaxes(k, -1, -2)) * seen

@@ -30,27 +30,10 @@ class ZoneoutCell(CoreWrapperCell):
             cell, such as `[0.05, 0.5]` for $h$ and $c$ of an LSTM. Defaults to `0.1`.
         core: Name of the cell to wrap: `"lstm"` (default), `"gru"` or `"elman"`. Further arguments are passed to it.
         cell: A cell object to wrap instead of `units` and `core`; its first state must be its output.
-        seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
         **kwargs: Arguments of the wrapped cell.
 
-    Call arguments:
-        inputs: Tensor `[batch, features]`.
-        states: List of the inner cell's states, each `[batch, units]`, and the step count `[batch, 3]`, as digits of
-            base 128.
-        training: Whether zoneout is random.
-
-    Returns: `output, states`; the output is the first state.
-
-    Raises:
-        ValueError: Both `units` and `cell` are given, or neither, a rate is out of range, or the number of rates is not
-            the number of memory states.
-        TypeError: An argument is unknown or of the wrong type.
-
-    Example:
-
-    >>> cell = keras_adaptive_rnn.ZoneoutCell(8, zoneout=[0.05, 0.5])
-    >>> tuple(keras_adaptive_rnn.layers.RNN(cell)(np.ones((2, 5, 3))).shape)
-    (2, 8)
+    States: the inner cell's states, each `[batch, units]`, and the step count `[batch, 3]`, as digits of base 128.
+    Noise is drawn in training alone.
 
     Reference: Krueger et al., Zoneout: Regularizing RNNs by Randomly Preserving Hidden Activations (2017), section 3,
     equations 2 to 4.
@@ -73,11 +56,8 @@ class ZoneoutCell(CoreWrapperCell):
         memories = sum(self.memory_states)
         rates = zoneout if isinstance(zoneout, (list, tuple)) else [zoneout] * memories
         self._rates = [_arguments.rate("zoneout", rate) for rate in rates]
-        if len(rates) != memories:
-            raise ValueError(
-                f"Argument `zoneout` must be one rate, or a list with one rate for each of the {memories} states. "
-                f"Received: zoneout={zoneout!r}"
-            )
+        rule = f"Argument `zoneout` must be one rate, or a list with one rate for each of the {memories} states"
+        _arguments.check(len(rates) == memories, rule, zoneout=zoneout)
         self.zoneout = list(self._rates) if isinstance(zoneout, (list, tuple)) else self._rates[0]
 
     @property

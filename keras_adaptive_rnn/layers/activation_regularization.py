@@ -26,7 +26,7 @@ class ActivationRegularization(FeedForward):
     Args:
         activation: Non-negative number, $\alpha$ of AR. Defaults to `2.0`.
         temporal: Non-negative number, $\beta$ of TAR. Defaults to `1.0`.
-        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+        **kwargs: As in `keras.layers.Layer`.
 
     Call arguments:
         dropped: Tensor `[batch, time, units]`, the outputs after dropout.
@@ -35,10 +35,6 @@ class ActivationRegularization(FeedForward):
         training: Whether the penalties are added.
 
     Output shape: that of `dropped`, which is returned as it is.
-
-    Raises:
-        ValueError: An argument is out of range; the inputs differ in shape, or are not of rank 3.
-        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 

@@ -66,17 +66,13 @@ class AdaptiveDense(Affine):
         kernel_constraint: Constraint of each $W$, but not of the policy, `None` by default.
         bias_regularizer: Regularizer of $b$, `None` by default.
         bias_constraint: Constraint of $b$, `None` by default.
-        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+        **kwargs: As in `keras.layers.Layer`.
 
     Call arguments:
         inputs: Tensor `[..., inputs]`.
         training: Whether dropout is on, if the policy has any.
 
     Output shape: `[..., units]`.
-
-    Raises:
-        ValueError: An argument is out of range, `rank` does not fit `adaptation`, or the output of the policy does not
-            have the size of the policy vector.
 
     Example:
 
@@ -108,11 +104,8 @@ class AdaptiveDense(Affine):
         self.adaptation = _arguments.resolve("adaptation", adaptation, get_adaptation)
         self.policy = _arguments.resolve("policy", policy, get_policy)
         self.rank = _arguments.integer("rank", rank, optional=True)
-        if self.rank is not None and isinstance(self.adaptation, list):
-            raise ValueError(
-                "Argument `rank` must be None if `adaptation` is a list, which specifies all widths. "
-                f"Received: rank={rank}, adaptation={adaptation!r}"
-            )
+        rule = "Argument `rank` must be None if `adaptation` is a list, which specifies all widths"
+        _arguments.check(rank is None or isinstance(self.adaptation, str), rule, rank=rank, adaptation=adaptation)
         self.activation = _arguments.resolve("activation", activation, activations.get)
         self.use_bias = _arguments.boolean("use_bias", use_bias)
         self.kernel_maps = []

@@ -18,15 +18,10 @@ class Bipolar(FeedForward):
         axis: Integer, the axis along which $i$ counts. The size of a last axis must be known. Defaults to `-1`.
         layout: `"interleaved"` (default) or `"halves"`, which flips the first half of the entries (rounded down), as in
             the authors' code.
-        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+        **kwargs: As in `keras.layers.Layer`.
 
     Call arguments:
         inputs: Tensor of any shape with this axis.
-
-    Output shape: Same as the inputs.
-
-    Raises:
-        ValueError: `layout` or `activation` is unknown, or the inputs have no such axis, or a last one of unknown size.
 
     Example:
 
@@ -58,7 +53,7 @@ class CReLU(FeedForward):
 
     Args:
         axis: Integer, the axis along which to concatenate. Defaults to `-1`.
-        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+        **kwargs: As in `keras.layers.Layer`.
 
     Call arguments:
         inputs: Tensor of any shape with this axis.
@@ -101,15 +96,10 @@ class OPLU(FeedForward):
 
     Args:
         axis: Integer, the axis of the pairs. Its size must be even. Defaults to `-1`.
-        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+        **kwargs: As in `keras.layers.Layer`.
 
     Call arguments:
         inputs: Tensor of any shape with this axis.
-
-    Output shape: Same as the inputs.
-
-    Raises:
-        ValueError: The size along `axis` is odd or unknown.
 
     Example:
 

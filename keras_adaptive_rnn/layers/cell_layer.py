@@ -27,8 +27,6 @@ class CellLayer(RNN):
     def __init_subclass__(cls, cell_class: type | None = None, **kwargs: Any) -> None:
         if cell_class is not None:
             cls.cell_class = cls.takes_arguments_of = cell_class
-            if not {"__init__", "positional_arguments_of"} & set(vars(cls)):
-                cls.positional_arguments_of = cell_class
         super().__init_subclass__(**kwargs)
         declared = _arguments.parameters(cls)
         for name in _arguments.parameters(cls.cell_class) if cls.cell_class else ():
@@ -37,16 +35,16 @@ class CellLayer(RNN):
 
     @classmethod
     def accepted_arguments(cls):
-        # The arguments of the cell come first, as they matter most.
-        accepted = {**_arguments.part_arguments(cls), **_arguments.parameters(cls)}
+        accepted = super().accepted_arguments()
         if "units" in accepted:
             optional = accepted["units"].default is None
             sizes = int | list[int] | None if optional else int | list[int]
             accepted["units"] = accepted["units"].replace(annotation=sizes)
         return accepted
 
-    def __init__(self, *, connection: str | None = None, **kwargs):
-        loop, of_cell = _arguments.split_arguments(type(self), RNN, kwargs)
+    def __init__(self, *args, connection: str | None = None, **kwargs):
+        arguments = _arguments.by_name(self.cell_class, args, kwargs)
+        loop, of_cell = _arguments.split_arguments(type(self), RNN, arguments)
         shared = {name: loop[name] for name in ("dtype", "trainable") if name in loop}
         self.connection = connection
         super().__init__(self.make_cell(**of_cell, **shared), **loop)
@@ -57,14 +55,10 @@ class CellLayer(RNN):
         arguments = kwargs if units is None else {"units": units, **kwargs}
         _arguments.reject_missing(type(self), arguments, _arguments.part_arguments(type(self)))
         if "connection" not in _arguments.parameters(type(self)) or not isinstance(units, (list, tuple)):
-            if self.connection is not None:
-                raise ValueError(
-                    "Argument `connection` must be None unless `units` is a list, which creates a stack. "
-                    f"Received: connection={self.connection!r}, units={units!r}"
-                )
+            rule = "Argument `connection` must be None unless `units` is a list, which creates a stack"
+            _arguments.check(self.connection is None, rule, connection=self.connection, units=units)
             return cell_class(**arguments)
-        if not units:
-            raise ValueError("Argument `units` must be a positive integer, or a list of them. Received: units=[]")
+        _arguments.check(units, "Argument `units` must be a positive integer, or a list of them", units=units)
         stack = [cell_class(**sibling(cell_class, {**arguments, "units": size}, k)) for k, size in enumerate(units)]
         layer = {name: kwargs[name] for name in _arguments.LAYER_ARGUMENTS if name in kwargs}
         stacked = cells.StackedCells(stack, connection=self.connection, **layer)

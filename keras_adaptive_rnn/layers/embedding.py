@@ -21,7 +21,7 @@ class FixedEmbedding(FeedForward):
         output_dim: Positive integer, size of each vector.
         seed: Non-negative integer seed, or `None` (default) for a random one, which `keras.utils.set_random_seed`
             determines.
-        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+        **kwargs: As in `keras.layers.Layer`.
 
     Call arguments:
         inputs: Integer tensor of any shape.

@@ -3,8 +3,8 @@
 import keras
 
 from keras_adaptive_rnn import _arguments, initializers, maps
-from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
-from keras_adaptive_rnn.maps.owner import OwnsWeights
+from keras_adaptive_rnn._types import Regularizer
+from keras_adaptive_rnn.maps.owner import OwnsKernelAndBias, OwnsWeights
 
 
 class FeedForward(OwnsWeights, _arguments.DeclaredArguments, keras.layers.Layer):
@@ -14,8 +14,7 @@ class FeedForward(OwnsWeights, _arguments.DeclaredArguments, keras.layers.Layer)
     `keras_adaptive_rnn.step_model` can run it for a single one. Any layer may say so, in an attribute of this name.
 
     Args:
-        activity_regularizer: Regularizer of the output. Defaults to `None`.
-        name, dtype, trainable: As in `keras.layers.Layer`.
+        **kwargs: As in `keras.layers.Layer`.
     """
 
     is_time_distributed = True
@@ -29,36 +28,8 @@ class FeedForward(OwnsWeights, _arguments.DeclaredArguments, keras.layers.Layer)
         return tuple(input_shape)
 
 
-class Affine(FeedForward):
-    """A feed-forward layer with kernels and a bias.
-
-    Args:
-        kernel_initializer: Initializer of the kernels. Defaults to `"glorot_uniform"`.
-        bias_initializer: Initializer of the bias. Defaults to `"zeros"`.
-        kernel_regularizer, bias_regularizer: Regularizers, `None` by default.
-        kernel_constraint, bias_constraint: Constraints, `None` by default.
-    """
-
-    def __init__(
-        self,
-        *,
-        kernel_initializer: Initializer = "glorot_uniform",
-        bias_initializer: Initializer = "zeros",
-        kernel_regularizer: Regularizer = None,
-        bias_regularizer: Regularizer = None,
-        kernel_constraint: Constraint = None,
-        bias_constraint: Constraint = None,
-        **kwargs,
-    ):
-        super().__init__(**kwargs)
-        self.set_resolved(
-            kernel_initializer=kernel_initializer,
-            bias_initializer=bias_initializer,
-            kernel_regularizer=kernel_regularizer,
-            bias_regularizer=bias_regularizer,
-            kernel_constraint=kernel_constraint,
-            bias_constraint=bias_constraint,
-        )
+class Affine(OwnsKernelAndBias, FeedForward):
+    """A feed-forward layer with kernels and a bias."""
 
     def build(self, input_shape):
         """Checks the input size. A subclass calls this first."""

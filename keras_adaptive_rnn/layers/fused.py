@@ -3,8 +3,9 @@
 import keras
 from keras import ops
 
-from keras_adaptive_rnn import activations, cells, maps
+from keras_adaptive_rnn import _arguments, activations, maps
 from keras_adaptive_rnn._keras import cudnn_loop, is_exporting
+from keras_adaptive_rnn.cells import LSTMCell
 from keras_adaptive_rnn.engine import tuning
 from keras_adaptive_rnn.layers.cell_layer import CellLayer
 
@@ -39,14 +40,12 @@ class FusedLayer(CellLayer):
             does. With `True`, the layer raises a `ValueError` where cuDNN cannot run it.
     """
 
-    ignored_arguments = cells.LSTMCell.ignored_arguments
+    ignored_arguments = LSTMCell.ignored_arguments
 
-    def __init__(self, *, use_cudnn: bool | str = "auto", **kwargs):
-        if not isinstance(use_cudnn, bool) and use_cudnn != "auto":
-            raise ValueError(
-                f"Argument `use_cudnn` must be 'auto', True or False, as in Keras. Received: use_cudnn={use_cudnn!r}"
-            )
-        super().__init__(**kwargs)
+    def __init__(self, *args, use_cudnn: bool | str = "auto", **kwargs):
+        fits = isinstance(use_cudnn, bool) or use_cudnn == "auto"
+        _arguments.check(fits, "Argument `use_cudnn` must be 'auto', True or False, as in Keras", use_cudnn=use_cudnn)
+        super().__init__(*args, **kwargs)
         self.use_cudnn = use_cudnn
         if keras.backend.backend() == "tensorflow" and self._cudnn() is not None:
             # XLA compiles no operation of cuDNN.
@@ -69,7 +68,7 @@ class FusedLayer(CellLayer):
             )
 
     def _beyond_cudnn(self):
-        """Returns what cuDNN cannot do of what the layer does, or `None`."""
+        """Returns the reason why cuDNN cannot run the layer, or `None`."""
         cell = self.cell
         if type(cell) is not type(self).cell_class:
             return "cuDNN runs a single layer of this cell"

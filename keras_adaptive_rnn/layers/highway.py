@@ -47,9 +47,7 @@ class Highway(Affine):
         activation: Activation function $\phi$. Defaults to `"relu"`.
         kernel_initializer: Initializer of the matrices. Defaults to `"glorot_uniform"`.
         bias_initializer: Initializer of $b_h$. Defaults to `"zeros"`.
-        kernel_regularizer, bias_regularizer: Regularizers, `None` by default.
-        kernel_constraint, bias_constraint: Constraints, `None` by default.
-        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+        **kwargs: As in `keras.layers.Layer`.
 
     Call arguments:
         inputs: Tensor `[..., n]`.
@@ -57,10 +55,6 @@ class Highway(Affine):
         mask: Boolean tensor, the shape of the inputs without its last axis, or `None` (default).
 
     Output shape: `[..., units]`.
-
-    Raises:
-        ValueError: `diagonal=True` without `rank` or with another size of the output, or `rank` is larger than the size
-            of the input or of the output.
 
     Example:
 
@@ -93,11 +87,8 @@ class Highway(Affine):
         self.coupled = _arguments.boolean("coupled", coupled)
         self.rank = _arguments.integer("rank", rank, optional=True)
         self.diagonal = _arguments.boolean("diagonal", diagonal)
-        if self.diagonal and self.rank is None:
-            raise ValueError(
-                "Argument `diagonal` must be False if `rank` is None, as a full matrix already has a diagonal. "
-                "Received: diagonal=True, rank=None"
-            )
+        rule = "Argument `diagonal` must be False if `rank` is None, as a full matrix already has a diagonal"
+        _arguments.check(not self.diagonal or self.rank is not None, rule, diagonal=diagonal, rank=rank)
         self.batch_normalization = _arguments.boolean("batch_normalization", batch_normalization)
         self.transform_bias = _arguments.number("transform_bias", transform_bias)
         self.activation = _arguments.resolve("activation", activation, activations.get)

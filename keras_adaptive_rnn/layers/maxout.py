@@ -19,9 +19,7 @@ class Maxout(Affine):
         use_bias: Whether to add the $b_j$. Defaults to `True`.
         kernel_initializer: Initializer of the kernel. Defaults to `"glorot_uniform"`.
         bias_initializer: Initializer of each $b_j$. Defaults to `"zeros"`.
-        kernel_regularizer, bias_regularizer: Regularizers, `None` by default.
-        kernel_constraint, bias_constraint: Constraints, `None` by default.
-        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+        **kwargs: As in `keras.layers.Layer`.
 
     Call arguments:
         inputs: Tensor `[..., inputs]`.

@@ -36,17 +36,13 @@ class MixtureOfSoftmaxes(VocabularyOutput):
             Melis et al.; in that of Yang et al. it is `1e-8`.
         kernel_initializer: Initializer of the kernels. Defaults to `"glorot_uniform"`.
         seed: Non-negative integer seed of the dropout, or `None` (default).
-        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+        **kwargs: As in `keras.layers.Layer`.
 
     Call arguments:
         inputs: Tensor `[batch, ..., inputs]`, $h$.
         training: Whether dropout is on.
 
     Output shape: `[batch, ..., vocabulary_size]`.
-
-    Raises:
-        ValueError: An argument is out of range, or the feature size of the inputs is unknown.
-        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 

@@ -38,17 +38,12 @@ class MultidimensionalGridLSTM(_arguments.DeclaredArguments, keras.layers.Layer)
     dimensions, in order, and its recurrent kernel the rows for its own.
 
     Args:
-        units: Positive integer, size of every vector.
         dimensions: Integer, at least 2, the number $n$ of dimensions of the data. Defaults to `2`.
         depth: Positive integer, $L$. Defaults to `1`.
-        tied: Whether all layers share their weights. Defaults to `False`.
         return_sequences: Whether to return the output at every point. Defaults to `False`: only at the last one.
-        kernel_initializer: Initializer of $W$ and of the kernels of the LSTMs. Defaults to `"glorot_uniform"`.
         dropout: Float in `[0, 1)`, fraction of $x_p$ to drop, with one mask per sample. Defaults to `0.0`.
         recurrent_dropout: Float in `[0, 1)`, fraction of each $\hat h$ to drop, with one mask per sample, shared by all
             dimensions and layers. Defaults to `0.0`.
-        seed: As in `keras_adaptive_rnn.cells.Cell`.
-        name, dtype, trainable: As in `keras.layers.Layer`.
         **kwargs: Arguments of the LSTMs, as in `keras_adaptive_rnn.LSTMCell`, except `projection_units`,
             `update_dropout` and `trainable_initial_state`.
 
@@ -58,10 +53,6 @@ class MultidimensionalGridLSTM(_arguments.DeclaredArguments, keras.layers.Layer)
         training: Whether dropout is on.
 
     Output shape: `[batch, units]`, or `[batch, d_1, ..., d_n, units]` with `return_sequences`.
-
-    Raises:
-        ValueError: An argument is out of range; the input has another number of dimensions, an unknown size, or a mask.
-        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 

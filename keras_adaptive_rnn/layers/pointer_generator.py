@@ -54,7 +54,7 @@ class PointerGenerator(VocabularyOutput):
         score_mode: `"concat"` (default) or `"dot"`, as in `keras.layers.Attention`.
         return_p_gen: Whether to return $p_{gen}$, too. Defaults to `False`.
         kernel_initializer: Initializer of the kernels. Defaults to `"glorot_uniform"`.
-        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+        **kwargs: As in `keras.layers.Layer`.
 
     Call arguments:
         states: Tensor `[batch, time, states]`, $s$.
@@ -65,10 +65,6 @@ class PointerGenerator(VocabularyOutput):
             (default) for the mask of `encoded`.
 
     Output shape: `[batch, time, vocabulary_size + oov_words]`; with `return_p_gen`, a pair of it and `[batch, time]`.
-
-    Raises:
-        ValueError: An argument is out of range; the call arguments do not have these shapes.
-        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""An auxiliary loss that makes a recurrent network remember, or foresee, what is near a random step."""
+"""An auxiliary loss that makes a recurrent network remember, or foresee, the steps near a random one."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ MODES = ("reconstruct", "predict")
 
 @export
 class SequenceAuxiliary(FeedForward):
-    r"""Returns the states of a recurrent network, and adds to the loss how badly a decoder rebuilds what is near them.
+    r"""Returns the states of a recurrent network, and adds to the loss the error of a decoder of the steps near them.
 
     In training, it draws an anchor $a$ for each row: the network has read $x_1, \dots, x_a$, its states are $s_a$. A
     decoder starts from $s_a$ and writes the $l$ steps before the anchor (`"reconstruct"`, r-LSTM) or after it
@@ -50,7 +50,7 @@ class SequenceAuxiliary(FeedForward):
             writes it as well, from the states alone. Defaults to `True`.
         truncate: Positive integer, or `None` (default): anchors are multiples of it.
         seed: Non-negative integer seed of the anchors, or `None` (default).
-        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+        **kwargs: As in `keras.layers.Layer`.
 
     Call arguments:
         states: Tensor `[batch, time, size]`, the states of the network after each step.
@@ -59,11 +59,6 @@ class SequenceAuxiliary(FeedForward):
         training: Whether the loss is added.
 
     Output shape: that of `states`, which are returned as they are.
-
-    Raises:
-        ValueError: An argument is out of range, the decoder does not fit the states, or the number of classes is not
-            given.
-        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 
@@ -124,11 +119,8 @@ class SequenceAuxiliary(FeedForward):
 
     def build(self, states_shape, sequence_shape):
         self._reads_tokens = len(sequence_shape) == 2
-        if self._output is None and self._reads_tokens:
-            raise ValueError(
-                "Argument `output` must be a layer, or the number of classes, for a sequence of integers. "
-                "Received: output=None"
-            )
+        rule = "Argument `output` must be a layer, or the number of classes, for a sequence of integers"
+        _arguments.check(self._output is not None or not self._reads_tokens, rule, output=self._output)
         if self.output_layer is None:
             units = sequence_shape[-1] if self._output is None else self._output
             self.output_layer = keras.layers.Dense(units, name="output", dtype=self.dtype_policy)

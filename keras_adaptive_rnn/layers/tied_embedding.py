@@ -32,7 +32,7 @@ class TiedEmbedding(FeedForward):
         embeddings_regularizer, bias_regularizer: Regularizers, `None` by default.
         embeddings_constraint, bias_constraint: Constraints, `None` by default.
         seed: Non-negative integer seed of the dropped words, or `None` (default).
-        name, dtype, trainable, activity_regularizer: As in `keras.layers.Layer`.
+        **kwargs: As in `keras.layers.Layer`.
 
     Call arguments:
         inputs: Integer tensor of any shape; with `reverse`, tensor `[..., units]`.
@@ -40,10 +40,6 @@ class TiedEmbedding(FeedForward):
         training: Whether words are dropped.
 
     Output shape: `[..., units]`, with one more axis than the inputs; with `reverse`, `[..., vocabulary_size]`.
-
-    Raises:
-        ValueError: An argument is out of range; with `reverse`, the last axis of the inputs is not `units`.
-        TypeError: An argument is unknown or of the wrong type.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""What the output layers over a vocabulary share."""
+"""The base of output layers over a vocabulary."""
 
 import keras
 

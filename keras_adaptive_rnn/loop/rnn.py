@@ -91,8 +91,6 @@ class RNN(Stateful, _arguments.DeclaredArguments, CellConfig, keras.layers.RNN):
     (2, 5, 8)
     """
 
-    argument_group = "every recurrent layer"
-
     def __init__(
         self,
         cell: Any,

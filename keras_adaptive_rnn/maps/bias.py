@@ -5,7 +5,6 @@ import itertools
 import keras
 from keras import ops
 
-from keras_adaptive_rnn._documentation import document
 from keras_adaptive_rnn._keras import AutocastScope, entry_elsewhere
 from keras_adaptive_rnn._saving import StoredByCell
 from keras_adaptive_rnn._types import Constraint, Regularizer
@@ -13,7 +12,6 @@ from keras_adaptive_rnn.initializers import reseeded
 from keras_adaptive_rnn.maps.base import narrow_blocks
 
 
-@document
 class Bias(StoredByCell, keras.layers.Layer):
     """Adds a bias `[blocks * units]`, or one row of a bias `[rows, blocks * units]`.
 

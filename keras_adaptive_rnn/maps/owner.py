@@ -1,8 +1,9 @@
-"""Initializers, regularizers and constraints of layers and cells, and their biases."""
+"""Mixins of layers and cells with initializers, regularizers and constraints of their weights."""
 
 import keras
 
 from keras_adaptive_rnn import _arguments, initializers
+from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
 from keras_adaptive_rnn.maps.bias import Bias
 
 GETTERS = {
@@ -32,3 +33,35 @@ class OwnsWeights:
         )
         bias.build()
         return bias
+
+
+class OwnsKernelAndBias(OwnsWeights):
+    """Mixin of those with a kernel and a bias.
+
+    Args:
+        kernel_initializer: Initializer of the kernel. Defaults to `"glorot_uniform"`.
+        bias_initializer: Initializer of the bias. Defaults to `"zeros"`.
+        kernel_regularizer, bias_regularizer: Regularizers, `None` by default.
+        kernel_constraint, bias_constraint: Constraints, `None` by default.
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel_initializer: Initializer = "glorot_uniform",
+        bias_initializer: Initializer = "zeros",
+        kernel_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.set_resolved(
+            kernel_initializer=kernel_initializer,
+            bias_initializer=bias_initializer,
+            kernel_regularizer=kernel_regularizer,
+            bias_regularizer=bias_regularizer,
+            kernel_constraint=kernel_constraint,
+            bias_constraint=bias_constraint,
+        )

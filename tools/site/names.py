@@ -41,7 +41,11 @@ class Name:
 
     @property
     def line(self):
-        return inspect.getsourcelines(inspect.unwrap(self.value))[1]
+        try:
+            return inspect.getsourcelines(inspect.unwrap(self.value))[1]
+        except OSError:  # A class that a function makes.
+            lines = (ROOT / self.file).read_text(encoding="utf-8").splitlines()
+            return next(k for k, line in enumerate(lines, 1) if line.startswith(f"{self.name} = "))
 
 
 def rooms():

@@ -8,8 +8,8 @@ import re
 import keras
 
 from keras_adaptive_rnn import _types
-from keras_adaptive_rnn._documentation import ITEM, OPEN
 from tools.site import docstrings, weights
+from tools.site.docstrings import ITEM, OPEN
 from tools.site.names import PACKAGE, module_of
 
 ALIASES = {str(value): name for name, value in vars(_types).items() if isinstance(value, type(int | str))}
@@ -64,8 +64,8 @@ def page(name, site):
     # What a reader looks for first comes before what may be forty arguments.
     if "Example" in doc.sections:
         lines += ["## Example", "", docstrings.markdown(doc.sections["Example"]), ""]
-    lines += arguments(name, doc)
-    for section in ("Call arguments", "Returns", "Output shape", "Yields"):
+    lines += arguments(name)
+    for section in ("Call arguments", "States", "Returns", "Output shape", "Yields"):
         lines += listed(doc, section)
     for section in ("Attributes", "Variables", "Items", "Logs", "Raises"):
         lines += listed(doc, section)
@@ -145,12 +145,12 @@ def default(value):
     return text if not text.startswith("<") else getattr(value, "__name__", "...")
 
 
-def arguments(name, doc):
-    """Returns the section of arguments: the signature, and what `help` says about each."""
-    lines = ["## Arguments", "", signature(name), "", definition_list(doc.items("Args")), ""]
-    for section in doc.sections:
-        if section.startswith("Args of "):
-            lines += [f"### {section.replace('Args', 'Arguments')}", "", definition_list(doc.items(section)), ""]
+def arguments(name):
+    """Returns the section of arguments: the signature, and what is written about each."""
+    own, *others = docstrings.arguments(name.value).items()
+    lines = ["## Arguments", "", signature(name), "", definition_list(own[1]), ""]
+    for section, listed in others:
+        lines += [f"### {section.replace('Args', 'Arguments')}", "", definition_list(listed), ""]
     return lines
 
 

@@ -3,6 +3,7 @@
 import collections
 import dataclasses
 import functools
+import inspect
 import itertools
 import math
 import re
@@ -12,7 +13,7 @@ import keras
 import keras_adaptive_rnn
 from keras_adaptive_rnn import layers
 
-# A name of a size in `CALLS`: its letter, a value to build with, and what it is.
+# A name of a size in a call: its letter, a value to build with, and what it is.
 SIZES = {
     "inputs": ("D", 11, "features of the input"),
     "units": ("U", 13, "units"),
@@ -22,33 +23,43 @@ SIZES = {
     "embedding": ("E", 4, "entries of an embedding"),
     "vocabulary": ("V", 17, "tokens"),
 }
-# The call that is measured, where it is not `NAME(units)`.
-CALLS = {
-    "AdaptiveDense": "AdaptiveDense(units)",
-    "AdaptiveLSTMCell": "AdaptiveLSTMCell(units, policy_units=policy)",
-    "AdaptiveLinearCell": "AdaptiveLinearCell(units, policy)",
-    "AdaptiveRNNCell": "AdaptiveRNNCell(units, policy_units=policy)",
-    "DeepRNNCell": "DeepRNNCell(units, depth=4)",
-    "GatedDeltaNetCell": "GatedDeltaNetCell(units, num_heads=1)",
-    "GridLSTMCell": "GridLSTMCell(units, depth=2)",
-    "Highway": "Highway()",
-    "HyperLSTMCell": "HyperLSTMCell(units, hyper_units=small, hyper_embedding_units=embedding)",
-    "LowRankGRUCell": "LowRankGRUCell(units, rank)",
-    "LowRankLSTMCell": "LowRankLSTMCell(units, rank)",
-    "MLSTMCell": "MLSTMCell(units, num_heads=1)",
-    "Maxout": "Maxout(units, pieces=2)",
-    "MixtureOfSoftmaxes": "MixtureOfSoftmaxes(3, vocabulary)",
-    "ResetCell": "ResetCell(LSTMCell(units))",
-    "SkimCell": "SkimCell(LSTMCell(units), LSTMCell(small))",
-    "SkipCell": "SkipCell(LSTMCell(units))",
-    "StackedAdaptiveLSTMCells": "StackedAdaptiveLSTMCells([units, units], policy_units=policy)",
-    "StackedAdaptiveRNNCells": "StackedAdaptiveRNNCells([units, units], policy_units=policy)",
-    "StackedCells": "StackedCells([LSTMCell(units), LSTMCell(units)])",
-    "StatesOutput": "StatesOutput(LSTMCell(units))",
-    "TiedEmbedding": "TiedEmbedding(vocabulary, units)",
+# What is passed for an argument, by its name. Others that must be given are 4.
+PASSED = {
+    "cell": "LSTMCell(units)",
+    "cells": "[LSTMCell(units), LSTMCell(units)]",
+    "embedding": "vocabulary",
+    "small_cell": "LSTMCell(small)",
+    "units": "units",
+    "vocabulary_size": "vocabulary",
 }
+# Of those that need not be given, because their defaults are no size.
+SIZED = {
+    "hyper_embedding_units": "embedding",
+    "hyper_units": "small",
+    "num_heads": "1",
+    "policy_units": "policy",
+}
+# Layers without a cell that are measured.
+LAYERS = (layers.AdaptiveDense, layers.Highway, layers.Maxout, layers.MixtureOfSoftmaxes, layers.TiedEmbedding)
 # A second way to make a cell whose number of weights is worth knowing.
 ALSO = {"MogrifierCell": "MogrifierCell(units, rank=rank)", "GRUCell": "GRUCell(units, reset_after=False)"}
+
+
+def call_of(cls):
+    """Returns the call that is measured, with all arguments that are sizes."""
+    by_position, by_name = [], []
+    for name, parameter in inspect.signature(cls).parameters.items():
+        is_position = parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+        if name == "units" and parameter.annotation == list[int]:
+            by_position.append("[units, units]")
+        elif parameter.default is parameter.empty or name == "units":
+            by_position += [PASSED.get(name, "4")] if is_position else []
+            by_name += [] if is_position else [f"{name}={PASSED.get(name, '4')}"]
+        elif name in SIZED:
+            by_name.append(f"{name}={SIZED[name]}")
+        elif name == "rank" and is_position:
+            by_name.append("rank=rank")
+    return f"{cls.__name__}({', '.join(by_position + by_name)})"
 
 
 @dataclasses.dataclass
@@ -62,16 +73,16 @@ class Weights:
 
 @functools.cache
 def of(cls):
-    """Returns the `Weights` of a class, or `None` if it is no cell and no layer of `CALLS`."""
+    """Returns the `Weights` of a class, or `None` if it is no cell and none of `LAYERS`."""
     cell = getattr(cls, "cell_class", None)
     if cell is not None and issubclass(cls, layers.RNN):
         found = of(cell)
         sentence = f"Those of its cell, [`{cell.__name__}`](/api/cells/{cell.__name__}.md). {found.sentence}"
         return dataclasses.replace(found, sentence=sentence)
-    name = cls.__name__
-    if name not in CALLS and not (name.endswith("Cell") and getattr(keras_adaptive_rnn, name, None) is cls):
+    is_public = getattr(keras_adaptive_rnn, cls.__name__, None) is cls
+    if not is_public or not issubclass(cls, (keras_adaptive_rnn.cells.Cell, *LAYERS)):
         return None
-    call = CALLS.get(name, f"{name}(units)")
+    call = call_of(cls)
     shapes, total = measure(call)
     letters = [f"{SIZES[s][0]} {SIZES[s][2]}" for s in sizes_in(call)]
     return Weights(f"Of `{call}`, with {', '.join(letters)}, as built at several sizes:", shapes, total)
@@ -80,7 +91,7 @@ def of(cls):
 def formula(cls):
     """Returns `(call, number of weights)` for each way to make a cell that is measured."""
     name = cls.__name__
-    calls = [CALLS.get(name, f"{name}(units)"), *([ALSO[name]] if name in ALSO else [])]
+    calls = [call_of(cls), *([ALSO[name]] if name in ALSO else [])]
     return [(call, measure(call)[1]) for call in calls]
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from keras import ops, tree
 
 from keras_adaptive_rnn import _arguments, engine
-from keras_adaptive_rnn._documentation import document
 from keras_adaptive_rnn._keras import flatten_layers, replaced, takes_training
 from keras_adaptive_rnn.callbacks.unit_variance import cell_scaling
 from keras_adaptive_rnn.callbacks.unit_variance.matrices import LayerMatrices, MapMatrices, is_known_map, own_kernels
@@ -88,7 +87,6 @@ def lsuv(model: keras.Model | keras.layers.Layer, data: Any, **options: Any) -> 
     return LSUV(data, **options).initialize(model)
 
 
-@document
 @dataclasses.dataclass(eq=False, repr=False)
 class LSUV(keras.callbacks.Callback):
     r"""Scales each layer to unit variance when `fit` starts: `keras_adaptive_rnn.callbacks.lsuv` as a callback.

@@ -103,17 +103,17 @@ class AdaptiveComputationCell(Cell):
 
     def prepare_sequence(self, batch_size, run):
         if run.training is None and (self.adds_loss or self.draws_decisions):
-            what, cannot = (
+            does, cannot = (
                 ("adds to the loss", "add its loss") if self.adds_loss else ("draws decisions", "record them")
             )
             raise ValueError(
-                f"A {type(self).__name__} that {what} must run in `keras_adaptive_rnn.layers.RNN`: "
+                f"A {type(self).__name__} that {does} must run in `keras_adaptive_rnn.layers.RNN`: "
                 f"`keras.layers.RNN` cannot {cannot}. Received: {self!r}"
             )
         return super().prepare_sequence(batch_size, run)
 
     def may_skip(self, run):
-        """Returns whether a step may skip computation whose result is unused."""
+        """Returns whether a step may skip computation whose result is not used."""
         return run.skips_unneeded
 
 

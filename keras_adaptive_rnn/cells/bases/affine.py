@@ -1,23 +1,39 @@
-"""What the bases of gated and linear cells share: a map of the input, a bias, and gates."""
+"""The base of gated and linear cells: a map of the input, a bias, and gates."""
 
 import keras
 from keras import ops
 
 from keras_adaptive_rnn import _arguments, maps
-from keras_adaptive_rnn.maps.owner import OwnsWeights
+from keras_adaptive_rnn.cells.bases.cell import Cell
+from keras_adaptive_rnn.maps.owner import OwnsKernelAndBias
 
 
-class AffineInputs(OwnsWeights):
-    r"""Mixin of cells that read their inputs as $x W + b$, concatenated over the gates.
-
-    A subclass sets `kernel_map`, `bias_layer`, and `kernel_norm`: `None`, or a layer normalization of $x W$. It has no
-    class attribute of these names, which PyTorch would find in the place of a layer.
-    """
+class AffineInputs(OwnsKernelAndBias, Cell):
+    r"""A cell that reads its inputs as $x W + b$, concatenated over the gates, which a subclass lists in `gates`."""
 
     gates: tuple[str, ...] = ()
     bias_rows = 1
     # The part that holds each weight that has a name in Keras's cells.
     held_by = {"kernel": "kernel_map", "bias": "bias_layer"}
+
+    def __init__(self, units: int, *, use_bias: bool = True, kernel_map: str | maps.LinearMap = "full", **kwargs):
+        super().__init__(**kwargs)
+        self.units = _arguments.integer("units", units)
+        self.use_bias = _arguments.boolean("use_bias", use_bias)
+        self.kernel_map = self._bind("kernel", kernel_map)
+        self.bias_layer, self.kernel_norm = maps.no_bias, None
+        self.state_size, self.output_size = [self.units], self.units
+
+    def build(self, input_shape):
+        self._set_input_size(input_shape)
+        self.build_maps()
+        if self.use_bias:
+            self.bias_layer = self.make_bias(self.units, self.bias_row_initializers())
+        super().build(input_shape)
+
+    def build_maps(self):
+        """Creates the weights of the maps."""
+        self.kernel_map.build_blocks((len(self.gates),), self.input_size)
 
     def _bind(self, role, linear_map):
         name = f"{role}_map"

@@ -154,16 +154,15 @@ def validate_cell(name, cell):
     check_is_cell(name, cell)
     size = cell.state_size
     sizes = as_list(size)
-    if not sizes or any(not isinstance(s, int) for s in sizes):
-        raise ValueError(
-            f"Argument `{name}` must have a flat `state_size`, an integer or a list of them; stack cells in "
-            f"`keras_adaptive_rnn.StackedCells`. Received: a {type(cell).__name__} with state_size={size}"
-        )
-    if output_size(cell) != sizes[0]:
-        raise ValueError(
-            f"Argument `{name}` must be a cell whose first state is its output. "
-            f"Received: a {type(cell).__name__} with state_size={size} and output_size={cell.output_size}"
-        )
+    rule = (
+        f"Argument `{name}` must have a flat `state_size`, an integer or a list of them; stack cells in "
+        "`keras_adaptive_rnn.StackedCells`"
+    )
+    _arguments.check(sizes and all(isinstance(s, int) for s in sizes), rule, **{name: cell}, state_size=size)
+    rule = f"Argument `{name}` must be a cell whose first state is its output"
+    _arguments.check(
+        output_size(cell) == sizes[0], rule, **{name: cell}, state_size=size, output_size=output_size(cell)
+    )
     return cell
 
 

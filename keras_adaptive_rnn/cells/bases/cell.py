@@ -47,10 +47,20 @@ class Cell(_arguments.DeclaredArguments, DropoutRNNCell, keras.layers.Layer):
         seed: Integer seed of the masks, or `None` (default).
         trainable_initial_state: Whether the initial state is trained: one vector per state, shared by the batch,
             initialized to zero. Defaults to `False`: zeros.
-        name, dtype, trainable: As in `keras.layers.Layer`.
+        **kwargs: As in `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: Tensor `[batch, features]`.
+        states: List of tensors `[batch, size]`, the states of the cell, in order.
+        training: Whether dropout is on, and other noise of the cell.
+
+    Returns: `output, states`; the output is the first state, too.
+
+    Raises:
+        ValueError: An argument is out of range, or arguments exclude each other.
+        TypeError: An argument is unknown or of the wrong type.
     """
 
-    argument_group = "every cell"
     # Whether the next step reads the first state, the output. If not, wrappers that modify the output cannot affect the
     # recurrence, so they refuse this cell.
     reads_output = True
@@ -136,7 +146,7 @@ class Cell(_arguments.DeclaredArguments, DropoutRNNCell, keras.layers.Layer):
         return f"For sequences, use {named}`keras_adaptive_rnn.RNN({own})`."
 
     def sequence_loss(self, emitted, counted):
-        """Returns what the decisions of each sequence add to the loss, `[batch]`. Called if `adds_loss`.
+        """Returns the loss of the decisions of each sequence, `[batch]`. Called if `adds_loss`.
 
         Args:
             emitted: Float32 tensor `[batch, time, aux_size]`, zero at masked steps.

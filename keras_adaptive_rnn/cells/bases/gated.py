@@ -4,10 +4,9 @@ from keras_adaptive_rnn import _arguments, activations, maps
 from keras_adaptive_rnn._saving import hand_over
 from keras_adaptive_rnn._types import Activation, Constraint, Initializer, Regularizer
 from keras_adaptive_rnn.cells.bases.affine import AffineInputs
-from keras_adaptive_rnn.cells.bases.cell import Cell
 
 
-class GatedCell(AffineInputs, Cell):
+class GatedCell(AffineInputs):
     r"""A cell whose gates are affine in input and state: $a = x W + h U + b$, concatenated over the gates.
 
     A subclass lists its gates in `gates` and implements `update(a, states, run)`, which returns `output, states`
@@ -27,22 +26,19 @@ class GatedCell(AffineInputs, Cell):
         units: Positive integer, dimensionality of the output space and of each gate.
         activation: Activation function of the candidate state. Defaults to `"tanh"`.
         use_bias: Whether to use a bias. Defaults to `True`.
-        kernel_initializer: Initializer of $W$. Defaults to `"glorot_uniform"`.
         recurrent_initializer: Initializer of $U$. Defaults to `"orthogonal"`.
-        bias_initializer: Initializer of $b$. Defaults to `"zeros"`.
-        kernel_regularizer, recurrent_regularizer, bias_regularizer: Regularizers of $W$, $U$, $b$, `None` by default.
-        kernel_constraint, recurrent_constraint, bias_constraint: Constraints of $W$, $U$, $b$, `None` by default.
-        kernel_map, recurrent_map: The linear maps $W$ and $U$: `"full"` (default) or an object of
-            `keras_adaptive_rnn.maps`, such as `LowRank(rank=24, diagonal=True)`.
+        recurrent_regularizer: Regularizer of $U$, `None` by default.
+        recurrent_constraint: Constraint of $U$, `None` by default.
+        recurrent_map: The linear map $U$, as `kernel_map`. Defaults to `"full"`.
         layer_normalization: Whether to normalize $x W$ and $h U$, each over all gates together, with a gain but no
             offset, before they are added. Defaults to `False`.
-        dropout, recurrent_dropout, seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
         per_gate_dropout: Whether each gate has dropout masks of its own. Defaults to `False`: the gates share one mask.
-        name, dtype, trainable: As in `keras.layers.Layer`.
+        kernel_map, kernel_initializer, kernel_regularizer, kernel_constraint, bias_initializer, bias_regularizer,
+            bias_constraint: As in `keras_adaptive_rnn.cells.LinearCell`.
+        **kwargs: As in `keras_adaptive_rnn.cells.Cell`.
     """
 
     groups = None
-    argument_group = "every gated cell"
     # Whether a step uses $W$ and $U$ once for each gate, and in $x W + h U + b$ alone.
     is_affine = False
     # Thin factors of low-rank maps stay whole.
@@ -54,57 +50,33 @@ class GatedCell(AffineInputs, Cell):
     def __init__(
         self,
         units: int,
-        *,
         activation: Activation = "tanh",
         use_bias: bool = True,
-        kernel_initializer: Initializer = "glorot_uniform",
+        *,
         recurrent_initializer: Initializer = "orthogonal",
-        bias_initializer: Initializer = "zeros",
-        kernel_regularizer: Regularizer = None,
         recurrent_regularizer: Regularizer = None,
-        bias_regularizer: Regularizer = None,
-        kernel_constraint: Constraint = None,
         recurrent_constraint: Constraint = None,
-        bias_constraint: Constraint = None,
-        kernel_map: str | maps.LinearMap = "full",
         recurrent_map: str | maps.LinearMap = "full",
         layer_normalization: bool = False,
         per_gate_dropout: bool = False,
         **kwargs,
     ):
-        super().__init__(**kwargs)
-        self.units = _arguments.integer("units", units)
+        super().__init__(units, use_bias=use_bias, **kwargs)
         self.activation = _arguments.resolve("activation", activation, activations.get)
-        self.use_bias = _arguments.boolean("use_bias", use_bias)
         self.set_resolved(
-            kernel_initializer=kernel_initializer,
             recurrent_initializer=recurrent_initializer,
-            bias_initializer=bias_initializer,
-            kernel_regularizer=kernel_regularizer,
             recurrent_regularizer=recurrent_regularizer,
-            bias_regularizer=bias_regularizer,
-            kernel_constraint=kernel_constraint,
             recurrent_constraint=recurrent_constraint,
-            bias_constraint=bias_constraint,
         )
         self.layer_normalization = _arguments.boolean("layer_normalization", layer_normalization)
         self.per_gate_dropout = _arguments.boolean("per_gate_dropout", per_gate_dropout)
-        self.kernel_map = self._bind("kernel", kernel_map)
         self.recurrent_map = self._bind("recurrent", recurrent_map)
-        self.bias_layer = maps.no_bias
-        self.kernel_norm = None
         self.recurrent_norms = []
-        self.state_size = [self.units]
-        self.output_size = self.units
 
     def build(self, input_shape):
-        self._set_input_size(input_shape)
-        self.build_maps()
-        if self.use_bias:
-            self.bias_layer = self.make_bias(self.units, self.bias_row_initializers())
+        super().build(input_shape)
         if self.layer_normalization:
             self.build_norms()
-        super().build(input_shape)
 
     @property
     def recurrent_kernel(self):
@@ -143,7 +115,7 @@ class GatedCell(AffineInputs, Cell):
         parts, weights = self._weights_as_in_keras()
         count = sum(name.isdecimal() for name in list(store.keys()))
         if not (parts and count):
-            # A file of version 0.1, in which the maps and the bias hold the weights.
+            # The maps and the bias hold the weights.
             return super().load_own_variables(store)
         self._hand_over(parts, store)
         if count != len(weights):

@@ -4,12 +4,10 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments, engine, initializers, maps
 from keras_adaptive_rnn._precision import precise
-from keras_adaptive_rnn._types import Constraint, Initializer, Regularizer
 from keras_adaptive_rnn.cells.bases.affine import AffineInputs
-from keras_adaptive_rnn.cells.bases.cell import Cell
 
 
-class LinearCell(AffineInputs, Cell):
+class LinearCell(AffineInputs):
     r"""A cell whose state is a linear recurrence, $h_t = a_t \odot h_{t-1} + b_t$, where $a_t, b_t$ need no state.
 
     A subclass lists its gates in `gates` and implements `coefficients(inputs, run)`, which returns $a$ and $b$ for
@@ -32,54 +30,25 @@ class LinearCell(AffineInputs, Cell):
         bias_initializer: Initializer of $b$. Defaults to `"zeros"`.
         kernel_regularizer, bias_regularizer: Regularizers of $W$, $b$, `None` by default.
         kernel_constraint, bias_constraint: Constraints of $W$, $b$, `None` by default.
-        kernel_map: The linear map $W$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`.
-        dropout, seed, trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`.
-        name, dtype, trainable: As in `keras.layers.Layer`.
+        kernel_map: The linear map $W$: `"full"` (default) or an object of `keras_adaptive_rnn.maps`, such as
+            `LowRank(rank=24, diagonal=True)`.
+        **kwargs: As in `keras_adaptive_rnn.cells.Cell`.
     """
 
-    argument_group = "every linear cell"
     # Dropping a state with its mask would scale up what stays in every step, without bound.
     fixed_arguments = ("recurrent_dropout",)
     divided_weights = {"kernel_map/kernel": 1}
     # The coefficients of a step that changes no state, `None` for any.
     neutral: tuple[float | None, ...] = (1.0, 0.0)
 
-    def __init__(
-        self,
-        units: int,
-        *,
-        use_bias: bool = True,
-        kernel_initializer: Initializer = "glorot_uniform",
-        bias_initializer: Initializer = "zeros",
-        kernel_regularizer: Regularizer = None,
-        bias_regularizer: Regularizer = None,
-        kernel_constraint: Constraint = None,
-        bias_constraint: Constraint = None,
-        kernel_map: str | maps.LinearMap = "full",
-        **kwargs,
-    ):
-        super().__init__(**kwargs)
-        self.units = _arguments.integer("units", units)
-        self.use_bias = _arguments.boolean("use_bias", use_bias)
-        self.set_resolved(
-            kernel_initializer=kernel_initializer,
-            bias_initializer=bias_initializer,
-            kernel_regularizer=kernel_regularizer,
-            bias_regularizer=bias_regularizer,
-            kernel_constraint=kernel_constraint,
-            bias_constraint=bias_constraint,
-        )
-        self.kernel_map = self._bind("kernel", kernel_map)
-        self.bias_layer = maps.no_bias
-        self.kernel_norm = None
-        self.output_size = self.units
-        self.state_size = [self.units]
+    def __init__(self, units: int, **kwargs):
+        super().__init__(units, **kwargs)
         if self.has_read_out:
             self.state_size = [self.output_size, self.units]
             self.reads_output, self.memory_index = False, 1
 
     def bind_gate_map(self, gate_map, units):
-        """Returns the map of further gates, bound: with what holds for $W$, and random numbers of its own."""
+        """Returns the bound map of further gates, with the arguments of $W$ and random numbers of its own."""
         weights = (
             initializers.reseeded(self.kernel_initializer, "gates"),
             self.kernel_regularizer,
@@ -91,13 +60,6 @@ class LinearCell(AffineInputs, Cell):
     def has_read_out(self):
         """Whether the output is another tensor than the state."""
         return type(self).read_out is not LinearCell.read_out
-
-    def build(self, input_shape):
-        self._set_input_size(input_shape)
-        self.kernel_map.build_blocks((len(self.gates),), self.input_size)
-        if self.use_bias:
-            self.bias_layer = self.make_bias(self.units, self.bias_row_initializers())
-        super().build(input_shape)
 
     @property
     def noise_sizes(self):
@@ -141,7 +103,7 @@ class LinearCell(AffineInputs, Cell):
             associative: That of `engine.linear_scan`.
             resets: `Resets` of the memories, or `None` (default).
         """
-        # What a step changes may be less than half precision tells from nothing.
+        # A step may change less than half precision can represent.
         a, b, h = map(precise, (*coefficients, memories[0]))
         if resets is not None:
             a, b = ops.where(resets.flags, 0.0, a), b + ops.where(resets.flags, a * precise(resets.states[0]), 0.0)

@@ -10,7 +10,7 @@ from keras_adaptive_rnn._products import plain_matmul
 from keras_adaptive_rnn.cells.bases.linear import LinearCell
 from keras_adaptive_rnn.engine.masking import where_rows
 
-# Stands for minus infinity: its exponential is zero in every dtype.
+# In place of minus infinity: its exponential is zero in every dtype.
 NEVER = -1e4
 
 
@@ -40,17 +40,14 @@ class MatrixMemoryCell(LinearCell):
     memory_index = 1
     # The steps of a chunk: products within it grow with their square, and fewer memories are kept for the gradient.
     chunk_size = 64
-    # How many numbers each head has beside query, key and value.
+    # The gates of each head, a number each, besides query, key and value.
     head_gates: tuple[str, ...] = ()
 
     def __init__(self, units: int, *, num_heads: int = 4, **kwargs):
         super().__init__(units, **kwargs)
         self.num_heads = _arguments.integer("num_heads", num_heads)
-        if self.units % self.num_heads:
-            raise ValueError(
-                "Argument `units` must be a multiple of `num_heads`. "
-                f"Received: units={self.units}, num_heads={self.num_heads}"
-            )
+        fits, rule = self.units % self.num_heads == 0, "Argument `units` must be a multiple of `num_heads`"
+        _arguments.check(fits, rule, units=self.units, num_heads=self.num_heads)
         self.gate_map = self.bind_gate_map("full", self.num_heads)
         self.gate_bias = maps.no_bias
         self.state_size = [self.units, *(self.num_heads * math.prod(shape) for shape in self.memory_shapes)]
@@ -61,7 +58,7 @@ class MatrixMemoryCell(LinearCell):
 
     @property
     def memory_shapes(self):
-        """The shapes of what a head remembers."""
+        """The shapes of the memories of a head."""
         return [(self.head_size, self.head_size)]
 
     def build(self, input_shape):
@@ -149,7 +146,7 @@ def _chunked(x, neutral, chunks, size):
 
 
 class Pieces:
-    """What the steps of a chunk see: steps of their own piece of the sequence, and the memories that it began with.
+    """The pieces of a sequence within a chunk: a step sees steps of its own piece, and the memories it began with.
 
     Args:
         steps: Integer, the steps of the chunk.

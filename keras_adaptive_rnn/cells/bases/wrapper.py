@@ -16,9 +16,8 @@ class WrapperCell(ContainerCell):
     Args:
         cell: The inner cell, with `state_size`; its first state must be its output.
         dropout, recurrent_dropout: As in `keras_adaptive_rnn.cells.Cell`. They apply to what the wrapper reads.
-        seed: As in `keras_adaptive_rnn.cells.Cell`.
         trainable_initial_state: As in `keras_adaptive_rnn.cells.Cell`. The states of the inner cell are included.
-        name, dtype, trainable: As in `keras.layers.Layer`.
+        **kwargs: As in `keras_adaptive_rnn.cells.Cell`.
     """
 
     own_state_size = ()
@@ -50,7 +49,7 @@ class WrapperCell(ContainerCell):
         return self.inner_step(self.inner_project(inputs, run), states, run)
 
     def inner_project(self, inputs, run):
-        """Returns what the inner cell computes without its state."""
+        """Returns the state-independent part of the inner cell's step."""
         return project(self.cell, inputs, run, self.compute_dtype)
 
     def inner_step(self, projected, states, run):
