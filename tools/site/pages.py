@@ -1,5 +1,6 @@
 """The pages that are written by hand: copied, with their links, and with a page for each file that they point at."""
 
+import csv
 import html
 import pathlib
 import posixpath
@@ -47,6 +48,8 @@ SECTIONS = {
 TITLES = {"readme": "README"}
 FENCE = re.compile(r"^(```+|~~~+).*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
+# A paragraph that is a link to a table, which the site shows below it.
+TABLE = re.compile(r"^\[[^\[\]]*\]\(([^()\s]+\.csv)\)$", re.MULTILINE)
 IMAGE = re.compile(r'(<img src=")([^":]+)(")')
 CODE = re.compile(r"(?<![`\[])`([\w./]+)`(?![`\]])")
 
@@ -105,6 +108,10 @@ class Site:
             path = posixpath.normpath(posixpath.join(posixpath.dirname(origin or ""), match[2]))
             return f"{match[1]}{self.image(path) or match[2]}{match[3]}"
 
+        def with_table(match):
+            path = ROOT / posixpath.join(posixpath.dirname(origin or ""), match[1])
+            return f"{match[0]}\n\n{table(path)}" if path.is_file() else match[0]
+
         def name(match):
             target = self.targets.get(match[1]) or self.origins.get(match[1])
             is_first = target not in linked
@@ -114,6 +121,7 @@ class Site:
             return f"[{match[0]}](/{target}.md)"
 
         lines = []
+        text = TABLE.sub(with_table, text)
         for line in LINK.sub(replace, IMAGE.sub(picture, text)).splitlines(keepends=True):
             # Not in headings, nor in words that are links already.
             is_heading = line.startswith("#")
@@ -204,6 +212,15 @@ def split(text):
         yield titled(match[0]), True
         end = match.end()
     yield text[end:], False
+
+
+def table(path):
+    """Returns a table in Markdown from a file of comma-separated values; columns of numbers are aligned right."""
+    with path.open(newline="", encoding="utf-8") as file:
+        head, *rows = [[cell.replace("|", r"\|") for cell in row] for row in csv.reader(file)]
+    columns = zip(*rows, strict=True)
+    aligned = ["---:" if all(re.match(r"[\d.]|$", cell) for cell in column) else "---" for column in columns]
+    return "\n".join(f"| {' | '.join(line)} |" for line in [head, aligned, *rows])
 
 
 def titled(block):
