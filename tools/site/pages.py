@@ -10,6 +10,7 @@ import pygments
 import pygments.formatters
 import pygments.lexers
 
+from tools.site import studies
 from tools.site.names import ROOT
 
 # Pages from outside of docs/, by their path in the repository.
@@ -28,9 +29,6 @@ SECTIONS = {
     "Guides": ["guides/"],
     "Tasks": ["tasks/"],
     "Train": [
-        "compare",
-        "probe",
-        "estimators",
         "linear_cells",
         "language_models",
         "awd_lstm",
@@ -39,8 +37,17 @@ SECTIONS = {
         "native_loops",
         "distribution",
     ],
+    "Compare": [
+        "compare/start",
+        "compare/reference",
+        "compare/options",
+        "compare/method",
+        "compare/many_machines",
+        "compare/estimators",
+        "compare/probe",
+    ],
     "Ship": ["one_step", "exports", "quantization"],
-    "Measured": ["results", "benchmarks", "figures", "needs"],
+    "Measured": ["results", "studies/index", "benchmarks", "figures", "needs"],
     "Reference": ["api/index"],
     "Project": ["readme", "architecture", "contributing", "tests", "golden", "changelog"],
 }
@@ -59,10 +66,12 @@ class Site:
 
     def __init__(self, folder, extra, names):
         self.folder, self.extra = pathlib.Path(folder), pathlib.Path(extra)
-        self.origins = {path.relative_to(ROOT).as_posix(): page_of(path) for path in sorted(ROOT.glob("docs/**/*.md"))}
-        self.origins |= {path: page for path, page in OTHERS.items() if (ROOT / path).exists()}
+        self.by_hand = {path.relative_to(ROOT).as_posix(): page_of(path) for path in sorted(ROOT.glob("docs/**/*.md"))}
+        self.by_hand |= {path: page for path, page in OTHERS.items() if (ROOT / path).exists()}
         # Pages that are made while the site is built, as pages that are written by hand link to them.
-        self.origins |= {f"docs/{page}.md": page for page in ["catalogue", "api/index", *(name.page for name in names)]}
+        made = ["catalogue", "compare/options", "api/index", *(name.page for name in names)]
+        self.origins = {**self.by_hand, **{f"docs/{page}.md": page for page in made}}
+        self.origins |= {path: page for path, (page, _) in studies.made().items()}
         self.targets = {path: name.page for name in names for path in name.paths}
         self.targets |= {name.name: name.page for name in names if name.room in ("cells", "layers", "models", "hub")}
         self.pages, self.sources, self.files, self.broken = set(), set(), set(), []
@@ -78,9 +87,8 @@ class Site:
 
     def write_all(self):
         """Writes every page that is a file of the repository."""
-        for origin, page in self.origins.items():
-            if (ROOT / origin).exists():
-                self.write(page, (ROOT / origin).read_text(), origin)
+        for origin, page in self.by_hand.items():
+            self.write(page, (ROOT / origin).read_text(), origin)
 
     def linked(self, text, page, origin, linked):
         """Returns a text whose links lead to pages of the site, and whose names of classes are links to their pages."""
@@ -93,7 +101,8 @@ class Site:
             target, _, anchor = target.partition("#")
             path = posixpath.normpath(posixpath.join(posixpath.dirname(origin or ""), target))
             anchor = f"#{anchor}" if anchor else ""
-            if path in self.origins:
+            # A page that is made of a program links to the program itself.
+            if self.origins.get(path, page) != page:
                 return f"[{words}](/{self.origins[path]}.md{anchor})"
             if (ROOT / path).is_dir():
                 return words  # The site has no pages for folders.
@@ -176,7 +185,9 @@ class Site:
         """Adds the tables of contents to the first page: every page is in one of them."""
         index, preset = self.folder / "index.md", self.folder / "preset.md"
         text = index.read_text()
-        left = {page for page in self.pages if not page.startswith("api/")} - {"index", "preset"} | {"api/index"}
+        # The pages of these folders are listed by their index.
+        inside = {page for page in self.pages if page.startswith(("api/", "studies/")) and not page.endswith("/index")}
+        left = self.pages - inside - {"index", "preset"}
         for caption, listed in SECTIONS.items():
             found = []
             for entry in listed:
