@@ -42,8 +42,8 @@ and the AutoETS of statsforecast have the same windows, horizons and parts, and 
 - **Intervals** hold 77 to 81 % and 92 to 97 % where the series stay as they were and there are three hundred windows or
   more to test: CO₂ and the synthetic ones. They hold 78 to 84 % and 99 % of El Niño and sunspots, with 94 and 37.
   Unemployment rose in 2008 as never before, and airline passengers vary more every year; there they hold much less than
-  they should, and no choice on the validation part could have told. Nile, airline and lynx have 14 to 16 windows to
-  test, which tell little. With fewer than 19 windows for validation, there is no interval of 95 %.
+  they should, and no choice on the validation part could have foreseen it. Nile, airline and lynx have 14 to 16 windows
+  to test, which tell little. With fewer than 19 windows for validation, there is no interval of 95 %.
 
 `python -m benchmarks.forecasts FOLDER` runs it ([program](forecasts.py)), and [`forecasters.py`](forecasters.py) the
 other two. [All rows](forecasts.json), and [theirs](forecasters.json).
