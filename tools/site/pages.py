@@ -25,7 +25,15 @@ OTHERS = {
 }
 # Captions of the sidebar, and the pages below them; a folder stands for all of its pages.
 SECTIONS = {
-    "Start": ["live", "catalogue"],
+    "Start": [
+        "guides/install",
+        "guides/first_model",
+        "guides/which_cell",
+        "guides/from_lstm_to_mogrifier",
+        "guides/sharing",
+        "live",
+        "catalogue",
+    ],
     "Guides": ["guides/"],
     "Tasks": ["tasks/"],
     "Train": [
