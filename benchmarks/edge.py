@@ -5,7 +5,7 @@
 Each cell of 64 units is trained on three tasks of the gallery (`examples/tasks`): digits, read as 40 rows of 40 pixels;
 the state of a machine, after each sample of its sensor; and the next letter of a text. A single time step of the model
 is written to LiteRT files of 32 and of 8 bits, calibrated on training data, and both read the test data. It takes
-`pip install ai-edge-litert`, and one seed is trained. `--report` prints what the file holds.
+`pip install ai-edge-litert`, and one seed is trained. `--report` writes the rows to `docs/tables/`.
 """
 
 import argparse
@@ -20,7 +20,7 @@ import numpy as np
 from rich.progress import track
 
 import keras_adaptive_rnn as kar
-from benchmarks.rows import add, read
+from benchmarks.rows import add, read, write_tables
 from examples.tasks import _task, sequential_digits, streaming_sensor
 from keras_adaptive_rnn._command_line import without_logs
 from tests import runtimes
@@ -121,13 +121,15 @@ def measured(task, cell, units=64, small=False):
     return row
 
 
-def report(rows):
-    """Returns lines of Markdown: for each task, the cells from the smallest file of 8 bits on."""
-    lines = ["| task | cell | float32: kB | right | int8: kB | right |", "| --- | --- |" + " ---: |" * 4]
-    for row in sorted(rows, key=lambda row: (list(TASKS).index(row["task"]), row["int8"]["bytes"])):
-        cells = [f"{row[name]['bytes'] / 1000:.1f} | {100 * row[name]['right']:.1f} %" for name in ("float32", "int8")]
-        lines.append(f"| {row['task']} | `{row['cell']}` | {' | '.join(cells)} |")
-    return lines
+def tables(rows):
+    """Returns the table of the rows: for each task, the cells by the size of their files of 8 bits."""
+    lines = [["task", "cell", "float32: kB", "float32: right", "int8: kB", "int8: right"]]
+    for row in sorted(rows.values(), key=lambda row: (list(TASKS).index(row["task"]), row["int8"]["bytes"])):
+        line = [row["task"], f"`{row['cell']}`"]
+        for name in ("float32", "int8"):
+            line += [f"{row[name]['bytes'] / 1000:.1f}", f"{100 * row[name]['right']:.1f} %"]
+        lines.append(line)
+    return {"edge": lines}
 
 
 def main(arguments=None):
@@ -139,8 +141,7 @@ def main(arguments=None):
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args(arguments)
     if options.report:
-        print(*report(read(options.json, KEY).values()), sep="\n")
-        return
+        return write_tables(tables(read(options.json, KEY)))
     for task, cell in track([(task, cell) for task in options.tasks for cell in options.cells], "Training"):
         row = measured(task, cell, 8 if options.small else 64, options.small)
         print(row, flush=True)

@@ -1,4 +1,4 @@
-"""Exports every layer and model in every format, runs the files, and writes what came of it to `docs/exports.md`.
+"""Exports every layer and model in every format, runs the files, and writes the results to `docs/tables/`.
 
     python -m benchmarks.exports
     python -m benchmarks.exports --rows mogrifier skip --backends tensorflow --formats onnx --again
@@ -8,7 +8,8 @@ behind a mask, and `keras.layers.LSTM` for comparison. A file passes if its own 
 a relative and absolute tolerance of 1e-5, for two batch sizes and, where it takes any length, for two lengths.
 
 Each cell of the table runs in a process of its backend, which is ended if it takes too long, and started again if it
-crashes. Results are kept in `benchmarks/exports.json` as they come, so that a run that was stopped goes on.
+crashes. Results are kept in `benchmarks/exports.json` as they come, so that a run that was stopped goes on. At the end,
+it prints the versions for `docs/exports.md`.
 """
 
 import argparse
@@ -24,9 +25,7 @@ from rich.progress import track
 
 from benchmarks import rows as files
 
-PAGE = pathlib.Path("docs/exports.md")
 KEY = ("row", "backend", "format", "length")
-BEGIN, END = "<!-- Written by `python -m benchmarks.exports` -->", "<!-- End of what is written -->"
 BATCHES, LENGTHS, FEATURES, TOLERANCE = (2, 3), (5, 8), 4, 1e-5
 FORMATS = {
     "tensorflow": ["tf_saved_model", "onnx", "litert", "openvino"],
@@ -189,37 +188,36 @@ def short(message):
     return text if len(text) < 300 else f"{text[:300]} ..."
 
 
-def table(results):
-    """Returns the results as tables in Markdown, with a note for each kind of failure."""
-    notes, lines = {}, []
-    for length in ("fixed", "unknown"):
-        of_length = {key: row for key, row in results.items() if key[3] == length}
-        columns = [(b, f) for b, formats in FORMATS.items() for f in formats]
+def tables(results):
+    """Returns a table of results for each kind of length, and one of notes, with a note for each kind of failure."""
+    notes, found = {}, {}
+    columns = [(backend, format) for backend, formats in FORMATS.items() for format in formats]
+    for name, length in (("exports_fixed_length", "fixed"), ("exports_any_length", "unknown")):
+        lines = [["layer or model", *(f"{backend}, {format}" for backend, format in columns)]]
         # In the order of the rows, whenever they were run.
-        names = [name for name in makers() if any(key[0] == name for key in of_length)]
-        lines += ["", f"### {'A fixed length' if length == 'fixed' else 'Any length'}", ""]
-        lines += [f"| | {' | '.join(f'{b}, {f}' for b, f in columns)} |", "| --- |" + " --- |" * len(columns)]
-        for name in names:
-            cells = []
-            for column in columns:
-                row = of_length.get((name, *column, length))
-                if row is None:
-                    cells.append("")
-                    continue
-                text = row["result"]
-                if text != "passes":
-                    note = row["note"]
-                    text += f" [{notes.setdefault(note, len(notes) + 1)}]"
-                cells.append(text)
-            lines.append(f"| `{name}` | {' | '.join(cells)} |")
-    lines += ["", *(f"{number}. {note}" for note, number in notes.items())]
-    versions = {package: {version(package)} - {None} for package in PACKAGES if package not in FORMATS}
-    # Those that the rows ran with, which may not be installed any more.
+        for layer in makers():
+            rows = [results.get((layer, *column, length)) for column in columns]
+            if any(rows):
+                lines.append([f"`{layer}`", *(shown(row, notes) for row in rows)])
+        found[name] = lines
+    found["exports_notes"] = [["note", "message"], *([str(number), note] for note, number in notes.items())]
+    return found
+
+
+def shown(row, notes):
+    """Returns the result of a row, with the number of the note that says why it does not pass."""
+    if row is None or row["result"] == "passes":
+        return row["result"] if row else ""
+    return f"{row['result']} [{notes.setdefault(row['note'], len(notes) + 1)}]"
+
+
+def versions(results):
+    """Returns a sentence with the versions that the rows ran with, some of which may be installed no more."""
+    found = {package: {version(package)} - {None} for package in PACKAGES if package not in FORMATS}
     for row in results.values():
-        versions.setdefault(row["backend"], set()).add(row["version"])
-    shown = [f"{PACKAGES[p]} {' or '.join(sorted(versions[p]))}" for p in PACKAGES if versions.get(p)]
-    lines += ["", f"Run with {', '.join(shown)}."]
-    return "\n".join(lines)
+        found.setdefault(row["backend"], set()).add(row["version"])
+    listed = [f"{PACKAGES[p]} {' or '.join(sorted(found[p]))}" for p in PACKAGES if found.get(p)]
+    return f"Run with {', '.join(listed)}."
 
 
 def version(package):
@@ -227,11 +225,6 @@ def version(package):
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
         return None
-
-
-def write_page(results):
-    head, rest = PAGE.read_text().split(BEGIN)
-    PAGE.write_text(f"{head}{BEGIN}\n{table(results)}\n\n{END}{rest.split(END)[1]}")
 
 
 def main(arguments=None):
@@ -255,7 +248,9 @@ def main(arguments=None):
         files.add(arguments.json, KEY, [row])
     for worker in workers.values():
         worker.stop()
-    write_page(files.read(arguments.json, KEY))
+    results = files.read(arguments.json, KEY)
+    files.write_tables(tables(results))
+    print(versions(results))
 
 
 if __name__ == "__main__":

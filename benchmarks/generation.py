@@ -29,7 +29,15 @@ PATH = pathlib.Path(__file__).with_suffix(".json")
 FIGURE = PATH.parent.parent / "docs" / "images" / "generation.png"
 KEY = ("backend", "method", "batch", "length")
 VOCABULARY, UNITS, PROMPT = 100, 256, 128
-METHODS = ("generate", "GPT-2 with its cache", "loop over step", "whole model again")
+METHODS = {
+    "generate": "`generate`",
+    "GPT-2 with its cache": "KerasHub's GPT-2, with its cache",
+    "loop over step": "a Python loop over `layer.step`",
+    "whole model again": "the whole model rerun for each token",
+}
+# Those that are measured at every length.
+LONG = ("generate", "GPT-2 with its cache")
+BACKENDS = {"jax": "JAX", "tensorflow": "TensorFlow", "torch": "PyTorch"}
 # The ways that take a constant time a token are measured over fewer of them.
 FEW = {"loop over step": 64, "whole model again": 8}
 
@@ -61,7 +69,7 @@ def writer(method, batch, length):
     ids = np.zeros((batch, length), "int32")
     ids[:, :PROMPT] = np.random.default_rng(0).integers(1, VOCABULARY, size=(batch, PROMPT))
     inputs = {"token_ids": ids, "padding_mask": np.arange(length) < np.full((batch, 1), PROMPT)}
-    if method in METHODS[:2]:
+    if method in LONG:
         lm, weights = recurrent() if method == "generate" else gpt2(length)
         return lambda: lm.generate(inputs, stop_token_ids=None), length - PROMPT, weights
     lm, weights = recurrent()
@@ -114,6 +122,16 @@ def measure(method, batch, length):
     }
 
 
+def tables(known):
+    """Returns the table of the rows at the shortest length."""
+    lines = [["", *BACKENDS.values()]]
+    for batch in (1, 32):
+        for method, title in METHODS.items():
+            speeds = [known[backend, method, batch, 384]["tokens_per_second"] for backend in BACKENDS]
+            lines.append([f"{title}, batch {batch}", *(f"{speed:,.0f}" for speed in speeds)])
+    return {"generation": lines}
+
+
 def plot(path):
     from matplotlib.figure import Figure
 
@@ -121,7 +139,7 @@ def plot(path):
     backends = sorted({row["backend"] for row in found if row["length"] > 384})
     figure = Figure(figsize=(4 * len(backends), 4), layout="constrained")
     for axes, backend in zip(figure.subplots(1, len(backends), squeeze=False)[0], backends, strict=True):
-        for method, color in zip(METHODS[:2], ("tab:blue", "tab:orange"), strict=True):
+        for method, color in zip(LONG, ("tab:blue", "tab:orange"), strict=True):
             mine = [r for r in found if (r["backend"], r["method"], r["batch"]) == (backend, method, 1)]
             mine.sort(key=lambda row: row["length"])
             label = "Mogrifier, states" if method == "generate" else "GPT-2, cache"
@@ -136,9 +154,9 @@ def plot(path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--backends", nargs="+", default=["jax", "tensorflow", "torch"])
+    parser.add_argument("--backends", nargs="+", default=list(BACKENDS))
     parser.add_argument("--lengths", nargs="+", type=int, default=[384, 1000, 3000, 10000])
-    parser.add_argument("--plot", action="store_true", help="only draw the figure")
+    parser.add_argument("--plot", action="store_true", help="only draw the figure and write the table")
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.one:
@@ -146,7 +164,7 @@ def main():
         return
     if not args.plot:
         table = [(method, batch, args.lengths[0]) for method in METHODS for batch in (1, 32)]
-        figure = [(method, 1, length) for length in args.lengths[1:] for method in METHODS[:2]]
+        figure = [(method, 1, length) for length in args.lengths[1:] for method in LONG]
         for backend in args.backends:
             for method, batch, length in table + figure:
                 if (backend, method, batch, length) in rows.read(PATH, KEY):
@@ -160,6 +178,7 @@ def main():
                 rows.add(PATH, KEY, [row])
                 print(row, flush=True)
     plot(FIGURE)
+    rows.write_tables(tables(rows.read(PATH, KEY)))
 
 
 if __name__ == "__main__":

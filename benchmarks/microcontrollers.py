@@ -6,7 +6,7 @@ For each cell of 64 units that reads 40 numbers, such as the bands of a spectrum
 file; the least arena, the memory of all that is no weight, in which the interpreter runs it; the operations that it
 takes; the largest difference of its outputs from those of `predict` over `--check-steps` steps, and the mean one in
 each half of them; and the median time of a step on this machine, in a Python loop. It takes `pip install --no-deps
-tflite-micro`. `--report` prints what the file holds; `--check` fails where a file has become worse.
+tflite-micro`. `--report` writes the rows to `docs/tables/`; `--check` fails where a file has become worse.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from rich.progress import track
 
 import keras_adaptive_rnn as kar
 from benchmarks.one_step import FEATURES, LAYERS, perturbed
-from benchmarks.rows import add, read, worse_than_known
+from benchmarks.rows import add, read, worse_than_known, write_tables
 from keras_adaptive_rnn._command_line import without_logs
 from tests import runtimes
 
@@ -126,12 +126,12 @@ def measured(make, bits, check_steps, steps):
     return found | {"microseconds": 1e6 * statistics.median(times)}
 
 
-def report(rows):
-    """Returns lines of Markdown."""
-    lines = ["| cell | file, kB | arena, kB | difference | int8: file, kB | arena, kB | mean difference | operations |"]
-    lines.append("| --- |" + " ---: |" * 6 + " --- |")
+def tables(rows):
+    """Returns the table of the rows; a line for each layer."""
+    lines = [["cell", "file, kB", "arena, kB", "difference"]]
+    lines[0] += [f"int8: {column}" for column in ("file, kB", "arena, kB", "mean difference")] + ["operations"]
     by_layer = {}
-    for row in rows:
+    for row in rows.values():
         by_layer.setdefault(row["layer"], {})[row["bits"]] = row
     for layer, of_bits in by_layer.items():
         cells = []
@@ -144,8 +144,8 @@ def report(rows):
                 difference = row["difference"] if bits == 32 else row["mean difference of each half"][1]
                 cells += [f"{row['arena bytes'] / 1000:.1f}", f"{difference:.1e}"]
         operations = of_bits[32].get("refused") or ", ".join(of_bits[32]["operations"]).lower()
-        lines.append(f"| `{layer}` | {' | '.join(cells)} | {operations} |")
-    return lines
+        lines.append([f"`{layer}`", *cells, operations])
+    return {"microcontrollers": lines}
 
 
 def main(arguments=None):
@@ -159,8 +159,7 @@ def main(arguments=None):
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args(arguments)
     if options.report:
-        print(*report(read(options.json, KEY).values()), sep="\n")
-        return None
+        return write_tables(tables(read(options.json, KEY)))
     faults = []
     for name, bits in track([*itertools.product(options.layers, options.bits)], "Writing and running"):
         row = {"layer": name, "bits": bits, **measured(LAYERS[name], bits, options.check_steps, options.steps)}

@@ -8,7 +8,7 @@ outputs from those of `predict` over `--check-steps` steps, and the median time 
 Python loop, on one thread where the runtime has that setting (not in OpenVINO and TensorFlow). With `--every`, it
 writes all recurrent layers of `tests/table.py`, small ones, into one file instead and reports the largest difference.
 `--json FILE` puts the rows into the file, in the place of those of the same backend, format and layer; with `--check`,
-it fails instead where a file is larger or less exact than the rows say. `--report` prints them in Markdown.
+it fails instead where a file is larger or less exact than the rows say. `--report` writes them to `docs/tables/`.
 """
 
 import argparse
@@ -23,7 +23,7 @@ import numpy as np
 
 import keras_adaptive_rnn as kar
 from benchmarks.contenders import CELLS
-from benchmarks.rows import add, read, worse_than_known
+from benchmarks.rows import add, read, worse_than_known, write_tables
 from keras_adaptive_rnn.one_step.file import FORMATS
 from tests import exporting, runtimes
 
@@ -31,6 +31,14 @@ KEY = ("backend", "format", "layer")
 # A version of a format may take a few bytes more, and another processor rounds otherwise.
 ALLOWED = {"bytes": (1.02, 0), "difference": (3, 1e-6)}
 UNITS, FEATURES = 64, 40
+TITLES = {
+    "litert": "LiteRT",
+    "onnx": "ONNX Runtime",
+    "executorch": "ExecuTorch",
+    "openvino": "OpenVINO",
+    "tf_saved_model": "SavedModel",
+    "torch": "`torch.export`",
+}
 LAYERS = {
     "keras.layers.LSTM": lambda: keras.layers.LSTM(UNITS, return_sequences=True),
     "keras.layers.GRU": lambda: keras.layers.GRU(UNITS, return_sequences=True),
@@ -97,21 +105,18 @@ def measured(model, format, sequence, steps):
         return row | ({"microseconds": microseconds(run, sequence, states, steps)} if steps else {})
 
 
-def report(path):
-    rows = read(path, KEY)
+def tables(rows):
+    """Returns the table of the rows; a line for each layer."""
     # The first backend that writes a format stands for all; the fastest one comes first.
     by_format = {format: (backend, format) for backend, format, _ in reversed(rows)}
     columns = sorted(by_format.values(), key=lambda column: rows[*column, "LSTM"]["microseconds"])
-    print(f"| cell | {' | '.join(format for _, format in columns)} | largest difference |")
-    print(f"| --- |{' ---: |' * (len(columns) + 1)}")
+    lines = [["cell", *(TITLES[format] for _, format in columns), "largest difference"]]
     for layer in LAYERS:
         found = [rows.get((*column, layer)) for column in columns]
         cells = [f"{row['bytes'] / 1000:,.0f} kB, {row['microseconds']:,.0f} µs" if row else "" for row in found]
         differences = [row["difference"] for (_, _, of), row in rows.items() if of == layer]
-        print(f"| `{layer}` | {' | '.join(cells)} | {max(differences):.1e} |")
-    for (backend, format, layer), row in rows.items():
-        if layer not in LAYERS:
-            print(f"{layer}: {format} written on {backend}, {row['difference']:.1e}")
+        lines.append([f"`{layer}`", *cells, f"{max(differences):.1e}"])
+    return {"one_step": lines}
 
 
 def formats():
@@ -133,7 +138,7 @@ def main(arguments=None):
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args(arguments)
     if options.report:
-        return report(options.json)
+        return write_tables(tables(read(options.json, KEY)))
     backend = keras.backend.backend()
     rng, faults = np.random.default_rng(0), []
     for name in ["every recurrent layer of tests/table.py"] if options.every else options.layers:

@@ -1,7 +1,11 @@
-"""Files of the rows that benchmarks have measured, in JSON, a row a line."""
+"""Files of the rows that benchmarks have measured, in JSON, one row per line, and the tables made from them."""
 
+import csv
 import json
 import math
+import pathlib
+
+TABLES = pathlib.Path(__file__).parents[1] / "docs" / "tables"
 
 
 def key(row, names):
@@ -41,3 +45,11 @@ def add(path, names, rows):
     new_file = path.with_suffix(".new")
     new_file.write_text("[\n" + ",\n".join(lines) + "\n]\n")
     new_file.replace(path)
+
+
+def write_tables(tables):
+    """Writes tables, lists of lines of cells by name, to the files that the pages of `docs/` link to."""
+    TABLES.mkdir(exist_ok=True)
+    for name, lines in tables.items():
+        with (TABLES / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file, lineterminator="\n").writerows(lines)

@@ -39,7 +39,7 @@ from keras_adaptive_rnn import hub
 
 RARE = 5  # Characters that occur less often in the training part become one.
 VALIDATION = 0.07  # Share of the text, taken from its end.
-# For each the best of those that docs/language_models.md lists.
+# For each the best of those that docs/demo.md lists.
 LEARNING_RATES = {"Mogrifier": 0.004, "LSTM": 0.008}
 OUTPUT = "runs/char_language_model"
 PAPERS = [name for name, recipe in recipes.PAPERS.items() if recipe.settings["tokens"] == "characters"]

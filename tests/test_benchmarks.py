@@ -1,5 +1,7 @@
 """The benchmarks run, on sizes that say nothing of speed, and what they compare computes the same."""
 
+import csv
+import importlib
 import json
 import pathlib
 
@@ -15,10 +17,11 @@ if not (pathlib.Path(__file__).parents[1] / "benchmarks").exists():
     pytest.skip("the benchmarks are not part of the source distribution", allow_module_level=True)
 
 import keras_adaptive_rnn as kar
-from benchmarks import contenders, deep_stack, gpu, memory, plain_cells, plot, start_up, time_loop
+from benchmarks import contenders, deep_stack, gpu, memory, plain_cells, plot, rows, start_up, time_loop
 
 pytestmark = in_turns
 
+ROOT = pathlib.Path(__file__).parents[1]
 SIZES = {"units": 3, "batch": 2, "steps": 4}
 ARGUMENTS = [f"--{name}={size}" for name, size in SIZES.items()]
 
@@ -59,6 +62,15 @@ def test_plain_cells(tmp_path, capsys):
     )
     plain_cells.main(["--report", f"--json={path}"])
     assert "by hand for `keras.layers.RNN` takes 0.90 to 1.25 times as long" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["edge", "exports", "generation", "microcontrollers", "one_step"])
+def test_the_tables_of_the_docs_are_those_of_the_rows(name):
+    module = importlib.import_module(f"benchmarks.{name}")
+    known = rows.read(ROOT / "benchmarks" / f"{name}.json", module.KEY)
+    for table, lines in module.tables(known).items():
+        with (ROOT / "docs" / "tables" / f"{table}.csv").open(newline="", encoding="utf-8") as file:
+            assert list(csv.reader(file)) == lines
 
 
 def test_streaming_contenders_compute_the_same():

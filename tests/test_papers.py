@@ -17,8 +17,10 @@ import pytest
 import keras_adaptive_rnn
 from benchmarks import plain_cells
 from examples import papers, word_language_model
-from examples.papers import _study, ptb_words, report
+from examples.papers import _study, ptb_words
+from keras_adaptive_rnn.comparison.statistics import STUDENT
 from tests.backends import in_turns, one_in
+from tools.site import studies
 
 pytestmark = in_turns
 
@@ -240,13 +242,31 @@ def test_significance_is_that_of_so_few_seeds():
     assert _study.significant(values + 3 * values.std(ddof=1) / 6**0.5)
 
 
-def test_the_page_of_results_is_what_the_files_say():
-    assert report.PAGE.read_text(encoding="utf-8") == report.page()
+ROOT = pathlib.Path(__file__).parents[1]
+NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
+
+
+def test_every_number_of_the_findings_is_on_the_page_of_a_study_that_they_link_to():
+    text = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    pages, unknown, linked = studies.made(), {}, set()
+    for finding in re.split(r"\n(?=- \*\*)|\n\n", text.partition("\n## ")[2]):
+        here = {link for link in re.findall(r"\]\(\.\./([\w/]+\.(?:py|md))\)", finding) if link in pages}
+        known = {number for link in here for number in NUMBER.findall(pages[link][1]())}
+        # Decimals may be rounded further.
+        places = {
+            number: len(number.partition(".")[2]) for number in NUMBER.findall(re.sub(r"\]\(.*?\)", "]", finding))
+        }
+        rounded = {f"{float(number.replace(',', '')):.{k}f}" for number in known for k in set(places.values()) if k}
+        missing = places.keys() - known - rounded
+        unknown |= {finding[:40]: missing} if missing else {}
+        linked |= here
+    assert unknown == {}
+    assert set(pages) - linked == {"examples/papers", "benchmarks/probe/table.md"}
+    assert f"{STUDENT[1]:.1f} standard errors" in " ".join(text.split())
 
 
 # What the README says. What it claims is made of the files again; what is left of its section has no number.
 
-ROOT = pathlib.Path(__file__).parents[1]
 BACKENDS = {"jax": "JAX", "tensorflow": "TensorFlow", "torch": "PyTorch"}
 
 
@@ -291,7 +311,7 @@ def gains():
     reverse = [of_study("reverse_copy", f"{model}, length 15", entropy) for model in ("LSTM", "Mogrifier")]
     characters = [of_study("ptb_characters", model, "bits") for model in ("LSTM", "Mogrifier")]
     digits = [of_comparison("digits", cell) for cell in ("gru", "low_rank_lstm")]
-    name, percent = "[digits](compare.md#on-data-that-nobody-tuned-for) by rows, accuracy", mean(1, " %")
+    name, percent = "[digits](results.md#on-data-that-nobody-tuned-for) by rows, accuracy", mean(1, " %")
     return [
         row_of_gains(
             "memory over 500 steps, cross-entropy", ("GRU", memory[0], each(2)), ("`LowRankGRU`", memory[1], each(1))
@@ -340,7 +360,7 @@ def speeds():
 def test_the_readme_says_what_was_measured():
     text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     section = re.search(r"## What you gain (.*?) ## Install", text)[1]
-    claims = [row.replace("(compare.md", "(docs/compare.md") for row in gains()] + speeds()
+    claims = [row.replace("(results.md", "(docs/results.md") for row in gains()] + speeds()
     # Steps and updates of the tasks, and sizes that are no result.
     settings = read("examples/papers/results/memory.json")["settings"]
     assert settings["gap"] == 500
@@ -359,7 +379,7 @@ def test_the_home_page_has_the_table_of_the_readme():
 
 
 def means_and_errors():
-    """Yields those of all models, of the differences within a study, and of cells on data that nobody tuned for."""
+    """Yields those of all models, of the differences within a study, and of the data sets of `compare`."""
     for name in STUDIES:
         found = {}
         for row in read(f"examples/papers/results/{name}.json")["runs"]:
@@ -382,16 +402,21 @@ def means_and_errors():
                 for measure in ("test", "accuracy"):
                     found.setdefault((row["name"], measure), []).extend(row[measure] or [])
         yield from (_study.mean_and_error(values) for values in found.values() if len(values) > 2)
+    for result in read("benchmarks/forecasts.json").values():
+        yield from ((row["test"], row.get("test error")) for row in result["table"])
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/guides/which_cell.md", "docs/results.md"])
+PAGES = ["README.md", "docs/index.md", "docs/guides/which_cell.md", "docs/results.md"]
+
+
+@pytest.mark.parametrize("page", [*PAGES, "examples/papers", *(f"examples/papers/{name}.py" for name in STUDIES)])
 def test_every_mean_with_an_error_is_one_of_the_files(page):
-    text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
-    said = re.findall(r"(\d[\d.]*) ± (\d[\d.]*)(?![\d.]*e)", text)
-    assert said
+    text = studies.made()[page][1]() if page not in PAGES else (ROOT / page).read_text(encoding="utf-8")
+    stated = re.findall(r"(\d[\d.]*) ± (\d[\d.]*)(?![\d.]*e)", " ".join(text.split()))
+    assert stated or page not in PAGES
     known = np.abs([each for each in means_and_errors() if None not in each])
     known = np.concatenate([known, 100 * known])
-    for pair in said:
+    for pair in stated:
         half = [0.5001 * 10.0 ** -len(number.rstrip(".").partition(".")[2]) for number in pair]
         near = np.abs(known - [float(number.rstrip(".")) for number in pair]) <= half
         assert near.all(axis=1).any(), pair

@@ -40,12 +40,26 @@ def test_task(name, tmp_path, monkeypatch):
         assert (tmp_path / "picture.png").stat().st_size < 40_000
 
 
-def test_the_gallery_shows_what_was_measured():
-    """`python -m examples.tasks --gallery` writes the page from the docstrings and the committed figures."""
+def test_the_gallery_has_every_task_and_what_was_measured():
+    """`python -m examples.tasks --gallery` writes the list and the results; the site makes the gallery from both."""
     tasks = importlib.import_module("examples.tasks.__main__")
     results = json.loads((ROOT / "docs" / "tasks" / "figures.json").read_text(encoding="utf-8"))
     assert sorted(results) == NAMES
-    page = (ROOT / "docs" / "tasks" / "index.md").read_text(encoding="utf-8")
-    assert page == tasks.gallery(results)
+    assert (ROOT / "docs" / "tasks" / "index.md").read_text(encoding="utf-8") == tasks.index()
+    gallery = tasks.gallery()
+    for name, result in results.items():
+        assert tasks.table(result["rows"]) in gallery
+        assert f"](../../examples/tasks/{name}.py)" in gallery
     assert all(path.stat().st_size < 40_000 for path in (ROOT / "docs" / "images" / "tasks").glob("*.png"))
-    assert all((ROOT / "docs" / "tasks" / link).resolve().exists() for link in re.findall(r"\]\((\.\./[^)]*)\)", page))
+    assert all(
+        (ROOT / "docs" / "tasks" / link).resolve().exists() for link in re.findall(r"\]\((\.\./[^)]*)\)", gallery)
+    )
+
+
+def test_links_to_a_task_lead_to_its_section():
+    tasks = importlib.import_module("examples.tasks.__main__")
+    headings = {tasks.anchor(title) for title in re.findall(r"^## (.*)", tasks.gallery(), flags=re.MULTILINE)}
+    pages = [path.read_text(encoding="utf-8") for path in ROOT.glob("docs/**/*.md")]
+    linked = {anchor for page in pages for anchor in re.findall(r"\]\([./]*tasks/index\.md#([\w-]+)\)", page)}
+    assert linked
+    assert linked <= headings

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 ROOT = pathlib.Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted([*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "compare").glob("*.md")])]
 PUBLIC = [cls for cls in _export.PUBLIC if cls.__module__.startswith("keras_adaptive_rnn.")]
 MODULES = (
     *(kar.activations, kar.analysis, kar.callbacks, kar.datasets, kar.distribution),

@@ -526,27 +526,6 @@ def test_a_comparison_that_is_killed_goes_on_to_the_same_numbers(tmp_path):
             assert one[name] == other[name]
 
 
-RESULTS = pathlib.Path(__file__).parents[2] / "benchmarks" / "compare"
-
-
-@pytest.mark.skipif(not RESULTS.exists(), reason="the benchmarks are not part of the source distribution")
-def test_the_guide_shows_what_was_measured():
-    from benchmarks import forecasts, which_cell
-
-    guide = (RESULTS.parents[1] / "docs" / "compare.md").read_text(encoding="utf-8")
-    comparisons = {}
-    for name in ("digits", "sunspots", "python_docs"):
-        for seed in (0, 1):
-            results = json.loads((RESULTS / f"{name}_{seed}.json").read_text())
-            assert which_cell.line(f"{name}, {seed}", results) in guide
-            comparisons.setdefault(name, []).append(results)
-    assert "\n".join(which_cell.both(comparisons)) in guide
-    of_series = json.loads(forecasts.RESULTS.read_text())
-    others = json.loads(forecasts.FORECASTERS.read_text())
-    for name, result in of_series.items():
-        assert forecasts.line(name, result, others.get(name, {})) in guide
-
-
 def test_a_rate_that_is_too_high_for_a_whole_training_gives_way_to_the_next_lower_one(monkeypatch):
     def trial(rate, steps, *scores):
         curve = [[k + 1, score] for k, score in enumerate(scores)]

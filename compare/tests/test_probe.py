@@ -140,12 +140,12 @@ def test_chance_is_what_the_best_constant_gets_and_the_last_token_tells_no_more(
 
 
 def test_the_page_and_the_help_list_every_task(capsys):
-    page = (ROOT / "docs" / "probe.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "compare" / "probe.md").read_text(encoding="utf-8")
     with pytest.raises(SystemExit):
         main(["probe", "--help"])
     shown = capsys.readouterr().out
     for name, task in TASKS.items():
-        assert re.search(rf"^\| `{name}` \| .* \| {task.chance:.2g} \| ", page, re.MULTILINE)
+        assert re.search(rf"^\| `{name}` \| .* \| {task.chance:.2g} \|$", page, re.MULTILINE)
         assert re.search(rf"^  .*\b{name}\b", shown, re.MULTILINE)
         assert f'`"{name}"`' in krc.probe.__doc__
 

@@ -1,29 +1,26 @@
-"""Writes docs/results.md and its pictures from the results of the studies.
+"""Pages of the studies, one each and a list, made from the files of results. The site shows them.
 
-python -m examples.papers.report
+python -m examples.papers.report draws the pictures of all studies again.
 """
 
 import collections
 import importlib
 import json
+import pathlib
 import pkgutil
 import re
 
 from examples import papers
 from examples.papers import _study
 
-PAGE = _study.ROOT.parent.parent / "docs" / "results.md"
-
 HEAD = """\
-# Results
+# All studies
 
-The papers' claims, put to the test. Each section is one command, and `python -m examples.papers.report` writes this
-page from the result files. The models within a section have the same number of weights, to within a few percent, and
+Each study tests claims of a paper. The models of a study have the same number of weights, to within a few percent, and
 figures are on the test set, unless the setup says otherwise: means over seeds, with standard errors, or both figures of
-two seeds. A difference is called significant if a paired t-test over the seeds finds it at 95 %; with three seeds, that
-takes 4.3 standard errors. All choices were made on validation data, never on the test set. Minutes are for one training
-run, beside others on the same machine, so they are not a benchmark.
-
+two seeds. A difference is significant if a paired t-test over the seeds finds it at 95 %; with three seeds, that takes
+4.3 standard errors. All choices were made on validation data, never on the test set. Minutes are for one training run,
+beside others on the same machine, so they are not a benchmark. [Results](../../docs/results.md) sums up what was found.
 """
 
 
@@ -36,7 +33,8 @@ def studies():
             yield module
 
 
-def section(module) -> str:
+def page(module) -> str:
+    """Returns the page of a study, in Markdown. Its links start from the folder of this file."""
     study = module.STUDY
     results = read(study)
     header, lines = _study.table(study, results)
@@ -46,19 +44,20 @@ def section(module) -> str:
     settings = {**results["settings"], **results["settings"].get("options", {})}
     settings = ", ".join(f"{k} {v}" for k, v in settings.items() if k != "options" and v is not None)
     differences = _study.differences(study, results)
+    drawn = pathlib.PurePosixPath("../../docs/images/results", picture(study).name)
     return "\n\n".join(
         [
-            f"## {study.title}",
+            f"# {study.title}",
             f"**Claim.** {study.claim} ({source})",
             f"**Setup.** {study.protocol}",
+            f"**Outcome.** {study.outcome[0].upper()}{study.outcome[1:]}.",
             f"**Result.** {study.found}",
             "\n".join("| " + " | ".join(row) + " |" for row in rows),
             *(["Differences at the same seed:", "\n".join(f"- {line}" for line in differences)] if differences else []),
-            f"![Curves of {study.metric} over the {study.axis}]({picture(study).relative_to(PAGE.parent).as_posix()})"
-            + cut_off(study),
+            f"![Curves of {study.metric} over the {study.axis}]({drawn})" + cut_off(study),
             f"`python -m examples.papers.{study.name} --budget {results['budget']}`: {settings}. "
             f"Keras {versions['keras']}, {versions['backend']}, {machines(results)}. "
-            f"[All figures](../examples/papers/results/{study.name}.json).",
+            f"[Program]({study.name}.py), [all figures](results/{study.name}.json).",
         ]
     )
 
@@ -76,15 +75,14 @@ def machines(results: dict) -> str:
     return results["machine"] + "".join(parts)
 
 
-def overview(modules) -> str:
-    """Returns a table of what was found, with links to the sections."""
-    lines = ["| study | seeds | outcome |", "| --- | ---: | --- |"]
-    for module in modules:
+def index() -> str:
+    """Returns the page that lists the studies and their outcomes, in Markdown."""
+    lines = [HEAD, "| study | seeds | outcome |", "| --- | ---: | --- |"]
+    for module in studies():
         study = module.STUDY
-        anchor = re.sub(r"[^\w -]", "", study.title.lower()).replace(" ", "-")
         seeds = len({row["seed"] for row in read(study)["runs"]})
-        lines.append(f"| [{study.title}](#{anchor}) | {seeds} | {study.outcome} |")
-    return "\n".join(lines)
+        lines.append(f"| [{study.title}]({study.name}.py) | {seeds} | {study.outcome} |")
+    return "\n".join([*lines, ""])
 
 
 def read(study) -> dict:
@@ -95,16 +93,10 @@ def picture(study):
     return _study.PICTURES / f"{study.name}.png"
 
 
-def page() -> str:
-    modules = list(studies())
-    return HEAD + "\n\n".join([overview(modules), *map(section, modules)]) + "\n"
-
-
 def main() -> None:
     for module in studies():
         _study.plot(module.STUDY, read(module.STUDY), picture(module.STUDY))
-    PAGE.write_text(page(), encoding="utf-8")
-    print(f"Wrote {PAGE}.")
+        print(f"Drew {picture(module.STUDY)}.")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Runs tasks, and writes the gallery of those that have been run: docs/tasks/index.md.
+"""Runs tasks, and collects their results for the gallery, which the documentation site shows.
 
 python -m examples.tasks                       # the list
 python -m examples.tasks adding_problem all    # runs them, each in a process of its own; `all` are all
-python -m examples.tasks --gallery             # takes what is in runs/tasks into docs/tasks
+python -m examples.tasks --gallery             # copies the results from runs/tasks into docs/tasks
 """
 
 import argparse
@@ -21,7 +21,7 @@ DOCS = HERE.parents[1] / "docs"
 FIGURES = DOCS / "tasks" / "figures.json"
 BACKENDS = {"jax": "JAX", "tensorflow": "TensorFlow", "torch": "PyTorch"}
 NAMES = sorted(path.stem for path in HERE.glob("[!_]*.py"))
-GALLERY = """# Tasks
+HEAD = """# Tasks
 
 Each task is a script of 30 to 90 lines that learns something in less than two minutes on two cores, on every Keras
 backend. `--small` takes a few seconds and shows that the script runs:
@@ -31,14 +31,15 @@ KERAS_BACKEND=jax python -m examples.tasks.adding_problem
 KERAS_BACKEND=torch python -m examples.tasks.adding_problem --small
 ```
 
+{about}
+"""
+ON_GITHUB = "The documentation site (`make docs-serve`) shows the results and pictures of each task on this page.\n"
+ON_SITE = """\
 Each result is from one run with seed 0, on the backend named, and on held-out data unless stated otherwise. The results
 show that a task works; they are not a benchmark, and another seed gives other results. "Weights" counts the weights
 of the recurrent layer or, with several layers or a bidirectional one, of the whole model. The text of Python's language
 reference is from Python 3.11.
-
-{thumbnails}
-{contents}
-{sections}"""
+"""
 # Pictures in a row of the first table.
 ACROSS = 3
 
@@ -89,16 +90,25 @@ def thumbnails(names: list[str]) -> str:
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
-def gallery(results: dict[str, dict]) -> str:
+def index() -> str:
+    """Returns docs/tasks/index.md: the list of the tasks, each a link to its script."""
+    titles = [(name, *titled(described(name)[0])) for name in NAMES]
+    contents = "".join(f"- [{title}](../../examples/tasks/{name}.py): {about}\n" for name, title, about in titles)
+    return f"{HEAD.format(about=ON_GITHUB)}{contents}"
+
+
+def gallery() -> str:
+    """Returns the page of the documentation site: the list, and a section for each task with its results."""
+    results = json.loads(FIGURES.read_text(encoding="utf-8"))
     titles = [titled(described(name)[0]) for name in results]
     shown = [name for name in results if (DOCS / "images" / "tasks" / f"{name}.png").exists()]
     contents = "".join(f"- [{title}](#{anchor(title)}): {about}\n" for title, about in titles)
     sections = "\n".join(section(name, results[name]) for name in results)
-    return GALLERY.format(thumbnails=thumbnails(shown), contents=contents, sections=sections)
+    return "\n".join([HEAD.format(about=ON_SITE), thumbnails(shown), contents, sections])
 
 
 def collect():
-    """Takes tables and pictures from `runs/tasks`."""
+    """Copies tables and pictures from `runs/tasks`, and writes docs/tasks/index.md."""
     results = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}
     for name in NAMES:
         path = _task.OUTPUT / f"{name}.json"
@@ -112,13 +122,13 @@ def collect():
             picture.save(DOCS / "images" / "tasks" / f"{name}.png", optimize=True)
     results = {name: results[name] for name in NAMES if name in results}
     FIGURES.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    (DOCS / "tasks" / "index.md").write_text(gallery(results), encoding="utf-8")
+    (DOCS / "tasks" / "index.md").write_text(index(), encoding="utf-8")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", choices=[*NAMES, "all", []], help="tasks to run")
-    parser.add_argument("--gallery", action="store_true", help="write docs/tasks from what is in runs/tasks")
+    parser.add_argument("--gallery", action="store_true", help="write docs/tasks from runs/tasks")
     args = parser.parse_args()
     for name in NAMES if "all" in args.names else args.names:
         subprocess.run([sys.executable, "-m", f"examples.tasks.{name}"], check=True)

@@ -7,7 +7,7 @@ import urllib.parse
 import pytest
 
 from tests.site.conftest import DESKTOP, PHONE, ROOT
-from tools.site import names, reference
+from tools.site import names, pages, reference, studies
 
 PROMPT, LETTERS = "An exception", 100
 
@@ -15,8 +15,20 @@ PROMPT, LETTERS = "An exception", 100
 def test_every_page_is_there(visits):
     written = {path.relative_to(ROOT / "docs").with_suffix(".html").as_posix() for path in ROOT.glob("docs/**/*.md")}
     public = {f"{name.page}.html" for name in names.public()}
+    measured = {f"{page}.html" for page, _ in studies.made().values()}
     assert len(public) > 100
-    assert written | public | {"catalogue.html", "readme.html"} <= set(visits)
+    assert len(measured) > 25
+    assert written | public | measured | {"catalogue.html", "compare/options.html", "readme.html"} <= set(visits)
+
+
+def test_a_link_to_a_table_is_followed_by_the_table(folder):
+    linked = 0
+    for path in ROOT.glob("docs/**/*.md"):
+        files = [path.parent / target for target in pages.TABLE.findall(path.read_text())]
+        linked += len(files)
+        page = (folder / path.relative_to(ROOT / "docs").with_suffix(".html")).read_text()
+        assert page.count("<tr") >= sum(len(file.read_text().splitlines()) for file in files)
+    assert linked > 3
 
 
 def test_every_page_of_a_layer_lists_its_weights():

@@ -62,7 +62,8 @@ def build(output):
     modules = fetched_packages()
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     import keras_adaptive_rnn
-    from tools.site import catalogue, live, names, pages, reference
+    from examples.tasks import __main__ as tasks
+    from tools.site import catalogue, live, names, options, pages, reference, studies
 
     source, static, extra = WORK / "source", WORK / "static", WORK / "extra"
     for folder in (source, static, extra):
@@ -74,7 +75,10 @@ def build(output):
     listed = names.public()
     site = pages.Site(source, extra, listed)
     site.write_all()
+    site.write("tasks/index", tasks.gallery(), "docs/tasks/index.md")
     site.write("catalogue", catalogue.page(site, listed))
+    site.write("compare/options", options.page())
+    studies.write(site)
     for page, text in reference.pages(listed, site).items():
         site.write(page, text)
     site.write_index()

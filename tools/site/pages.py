@@ -1,5 +1,6 @@
 """The pages that are written by hand: copied, with their links, and with a page for each file that they point at."""
 
+import csv
 import html
 import pathlib
 import posixpath
@@ -9,6 +10,7 @@ import pygments
 import pygments.formatters
 import pygments.lexers
 
+from tools.site import studies
 from tools.site.names import ROOT
 
 # Pages from outside of docs/, by their path in the repository.
@@ -23,13 +25,18 @@ OTHERS = {
 }
 # Captions of the sidebar, and the pages below them; a folder stands for all of its pages.
 SECTIONS = {
-    "Start": ["live", "catalogue"],
+    "Start": [
+        "guides/install",
+        "guides/first_model",
+        "guides/which_cell",
+        "guides/from_lstm_to_mogrifier",
+        "guides/sharing",
+        "live",
+        "catalogue",
+    ],
     "Guides": ["guides/"],
     "Tasks": ["tasks/"],
     "Train": [
-        "compare",
-        "probe",
-        "estimators",
         "linear_cells",
         "language_models",
         "awd_lstm",
@@ -38,8 +45,17 @@ SECTIONS = {
         "native_loops",
         "distribution",
     ],
+    "Compare": [
+        "compare/start",
+        "compare/reference",
+        "compare/options",
+        "compare/method",
+        "compare/many_machines",
+        "compare/estimators",
+        "compare/probe",
+    ],
     "Ship": ["one_step", "exports", "quantization"],
-    "Measured": ["results", "benchmarks", "figures", "needs"],
+    "Measured": ["results", "studies/index", "benchmarks", "figures", "needs"],
     "Reference": ["api/index"],
     "Project": ["readme", "architecture", "contributing", "tests", "golden", "changelog"],
 }
@@ -47,6 +63,8 @@ SECTIONS = {
 TITLES = {"readme": "README"}
 FENCE = re.compile(r"^(```+|~~~+).*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
+# A paragraph that is a link to a table, which the site shows below it.
+TABLE = re.compile(r"^\[[^\[\]]*\]\(([^()\s]+\.csv)\)$", re.MULTILINE)
 IMAGE = re.compile(r'(<img src=")([^":]+)(")')
 CODE = re.compile(r"(?<![`\[])`([\w./]+)`(?![`\]])")
 
@@ -56,10 +74,12 @@ class Site:
 
     def __init__(self, folder, extra, names):
         self.folder, self.extra = pathlib.Path(folder), pathlib.Path(extra)
-        self.origins = {path.relative_to(ROOT).as_posix(): page_of(path) for path in sorted(ROOT.glob("docs/**/*.md"))}
-        self.origins |= {path: page for path, page in OTHERS.items() if (ROOT / path).exists()}
+        self.by_hand = {path.relative_to(ROOT).as_posix(): page_of(path) for path in sorted(ROOT.glob("docs/**/*.md"))}
+        self.by_hand |= {path: page for path, page in OTHERS.items() if (ROOT / path).exists()}
         # Pages that are made while the site is built, as pages that are written by hand link to them.
-        self.origins |= {f"docs/{page}.md": page for page in ["catalogue", "api/index", *(name.page for name in names)]}
+        made = ["catalogue", "compare/options", "api/index", *(name.page for name in names)]
+        self.origins = {**self.by_hand, **{f"docs/{page}.md": page for page in made}}
+        self.origins |= {path: page for path, (page, _) in studies.made().items()}
         self.targets = {path: name.page for name in names for path in name.paths}
         self.targets |= {name.name: name.page for name in names if name.room in ("cells", "layers", "models", "hub")}
         self.pages, self.sources, self.files, self.broken = set(), set(), set(), []
@@ -75,9 +95,8 @@ class Site:
 
     def write_all(self):
         """Writes every page that is a file of the repository."""
-        for origin, page in self.origins.items():
-            if (ROOT / origin).exists():
-                self.write(page, (ROOT / origin).read_text(), origin)
+        for origin, page in self.by_hand.items():
+            self.write(page, (ROOT / origin).read_text(), origin)
 
     def linked(self, text, page, origin, linked):
         """Returns a text whose links lead to pages of the site, and whose names of classes are links to their pages."""
@@ -90,7 +109,8 @@ class Site:
             target, _, anchor = target.partition("#")
             path = posixpath.normpath(posixpath.join(posixpath.dirname(origin or ""), target))
             anchor = f"#{anchor}" if anchor else ""
-            if path in self.origins:
+            # A page that is made of a program links to the program itself.
+            if self.origins.get(path, page) != page:
                 return f"[{words}](/{self.origins[path]}.md{anchor})"
             if (ROOT / path).is_dir():
                 return words  # The site has no pages for folders.
@@ -105,6 +125,10 @@ class Site:
             path = posixpath.normpath(posixpath.join(posixpath.dirname(origin or ""), match[2]))
             return f"{match[1]}{self.image(path) or match[2]}{match[3]}"
 
+        def with_table(match):
+            path = ROOT / posixpath.join(posixpath.dirname(origin or ""), match[1])
+            return f"{match[0]}\n\n{table(path)}" if path.is_file() else match[0]
+
         def name(match):
             target = self.targets.get(match[1]) or self.origins.get(match[1])
             is_first = target not in linked
@@ -114,6 +138,7 @@ class Site:
             return f"[{match[0]}](/{target}.md)"
 
         lines = []
+        text = TABLE.sub(with_table, text)
         for line in LINK.sub(replace, IMAGE.sub(picture, text)).splitlines(keepends=True):
             # Not in headings, nor in words that are links already.
             is_heading = line.startswith("#")
@@ -168,7 +193,9 @@ class Site:
         """Adds the tables of contents to the first page: every page is in one of them."""
         index, preset = self.folder / "index.md", self.folder / "preset.md"
         text = index.read_text()
-        left = {page for page in self.pages if not page.startswith("api/")} - {"index", "preset"} | {"api/index"}
+        # The pages of these folders are listed by their index.
+        inside = {page for page in self.pages if page.startswith(("api/", "studies/")) and not page.endswith("/index")}
+        left = self.pages - inside - {"index", "preset"}
         for caption, listed in SECTIONS.items():
             found = []
             for entry in listed:
@@ -204,6 +231,15 @@ def split(text):
         yield titled(match[0]), True
         end = match.end()
     yield text[end:], False
+
+
+def table(path):
+    """Returns a table in Markdown from a file of comma-separated values; columns of numbers are aligned right."""
+    with path.open(newline="", encoding="utf-8") as file:
+        head, *rows = [[cell.replace("|", r"\|") for cell in row] for row in csv.reader(file)]
+    columns = zip(*rows, strict=True)
+    aligned = ["---:" if all(re.match(r"[\d.]|$", cell) for cell in column) else "---" for column in columns]
+    return "\n".join(f"| {' | '.join(line)} |" for line in [head, aligned, *rows])
 
 
 def titled(block):
