@@ -49,9 +49,9 @@ def page(module) -> str:
         [
             f"# {study.title}",
             f"**Claim.** {study.claim} ({source})",
-            f"**Setup.** {study.protocol}",
+            f"**Setup.** {linked(study.protocol)}",
             f"**Outcome.** {study.outcome[0].upper()}{study.outcome[1:]}.",
-            f"**Result.** {study.found}",
+            f"**Result.** {linked(study.found)}",
             "\n".join("| " + " | ".join(row) + " |" for row in rows),
             *(["Differences at the same seed:", "\n".join(f"- {line}" for line in differences)] if differences else []),
             f"![Curves of {study.metric} over the {study.axis}]({drawn})" + cut_off(study),
@@ -60,6 +60,12 @@ def page(module) -> str:
             f"[Program]({study.name}.py), [all figures](results/{study.name}.json).",
         ]
     )
+
+
+def linked(text: str) -> str:
+    """Returns a text in which the names of studies are links."""
+    names = {path.stem for path in _study.RESULTS.glob("*.json")}
+    return re.sub(r"`(\w+)`", lambda match: f"[{match[0]}]({match[1]}.py)" if match[1] in names else match[0], text)
 
 
 def cut_off(study) -> str:

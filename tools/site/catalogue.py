@@ -131,7 +131,7 @@ def probed():
     for key, row in zip((row["cell"] for row in found.results["rows"]), found.table(), strict=True):
         accuracies = f"{row['accuracy']:.2f} / {row['accuracy when longer']:.2f}"
         figures[classes[key]].append(f"{row['task']} {accuracies} ({row['solved']})")
-    head = f"[task](/compare/probe.md), accuracy at {length} / {8 * length} steps (how many of {seeds} seeds solved it): "
+    head = f"[task](/compare/probe.md), accuracy at {length} / {8 * length} steps (seeds that solved it, of {seeds}): "
     return {cls: head + ", ".join(texts) for cls, texts in figures.items()}
 
 

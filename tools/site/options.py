@@ -1,4 +1,4 @@
-"""The page of all options of `keras-rnn-compare`, from what its `--help` says."""
+"""The page of all options of `keras-rnn-compare`, from its `--help`."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ COMMANDS = {"Compare": (), "Predict": ("predict",), "Probe": ("probe",)}
 HEAD = """\
 # Options
 
-What `keras-rnn-compare --help` says. In Python, an option is an argument of the same name: `--no-memory` is
+The output of `keras-rnn-compare --help`. In Python, an option is an argument of the same name: `--no-memory` is
 `memory=False`.
 """
 
@@ -18,7 +18,7 @@ def page():
     lines = [HEAD]
     for title, words in COMMANDS.items():
         command = [sys.executable, "-m", "keras_rnn_compare", *words, "--help"]
-        environment = {**os.environ, "COLUMNS": "100"}
+        environment = {**os.environ, "COLUMNS": "90"}
         shown = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
         lines += [f"## {title}", "", f"```text\n{shown}```", ""]
     return "\n".join(lines)
