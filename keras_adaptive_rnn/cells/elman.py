@@ -41,6 +41,7 @@ class ElmanCell(GatedCell):
 
     gates = ("h",)
     is_affine = True
+    native_kind = "rnn"
     positional_arguments_of = keras.layers.SimpleRNNCell
 
     def load_own_variables(self, store):

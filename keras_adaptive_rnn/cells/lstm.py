@@ -115,6 +115,7 @@ class LSTMCell(GatedCell):
         self.state_size = [self.output_size, self.units]
         self.projection = self.peephole_map = self.cell_norm = None
 
+    native_kind = "lstm"
     memory_index = 1
     is_affine = True
 

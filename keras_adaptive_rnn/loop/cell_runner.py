@@ -20,7 +20,7 @@ from keras_adaptive_rnn.cells.bases.any_cell import (
 from keras_adaptive_rnn.cells.bases.cell import Cell
 from keras_adaptive_rnn.cells.bases.linear import last_entry
 from keras_adaptive_rnn.engine.masking import where_rows
-from keras_adaptive_rnn.loop import decisions, linear, resetting, schedules
+from keras_adaptive_rnn.loop import decisions, linear, native, resetting, schedules
 from keras_adaptive_rnn.loop.skipped_steps import scan_taken_steps, scans_taken_steps
 
 
@@ -207,6 +207,9 @@ class CellRunner:
     def _scan(self, run, sequences, states, mask, resets, options, schedule, collected):
         if run.skips_unneeded and scans_taken_steps(self.cell) and resets is None:
             return scan_taken_steps(self.cell, run, sequences, states, mask, options, bool(collected))
+        results = None if resets is not None else native.scan(self.cell, run, sequences, states, mask, options)
+        if results is not None:
+            return *results, None
         first_output = self.first_output(states)
         arguments = (self.cell, run, sequences, states, first_output, mask, options, resets)
         if schedule in linear.SCHEDULES:
