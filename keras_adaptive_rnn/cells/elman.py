@@ -28,6 +28,7 @@ class ElmanCell(GatedCell):
 
     gates = ("h",)
     is_affine = True
+    native_kind = "rnn"
 
     def load_own_variables(self, store):
         # Keras finds the layers of a model by the names of their classes.

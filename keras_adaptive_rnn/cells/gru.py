@@ -53,6 +53,8 @@ class GRUCell(GatedCell):
         self.recurrent_activation = _arguments.resolve("recurrent_activation", recurrent_activation, activations.get)
         self.reset_after = _arguments.boolean("reset_after", reset_after)
 
+    native_kind = "gru"
+
     @property
     def groups(self):
         return (3,) if self.reset_after else (2, 1)

@@ -61,7 +61,6 @@ class LSTMCell(GatedCell):
     Nets that Time and Count (2000).
     """
 
-
     def __init__(
         self,
         units: int,
@@ -100,6 +99,7 @@ class LSTMCell(GatedCell):
         self.state_size = [self.output_size, self.units]
         self.projection = self.peephole_map = self.cell_norm = None
 
+    native_kind = "lstm"
     memory_index = 1
     is_affine = True
     # How Keras forms the products of the gates.

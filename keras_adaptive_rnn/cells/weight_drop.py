@@ -31,6 +31,7 @@ class WeightDropLSTMCell(LSTMCell):
     """
 
     fixed_arguments = ("recurrent_map",)
+    native_kind = "lstm"
 
     def __init__(
         self,

@@ -8,6 +8,11 @@ from keras_adaptive_rnn._private import optional
 maybe_current_level = optional("torch._C._functorch.maybe_current_level", "time loops run slower", object)
 # Tells one backward pass from another.
 current_backward_pass = optional("torch._C._current_graph_task_id", "training with large weights is slower")
+# What `torch.nn.LSTM` and its like call, by the name of the operation.
+recurrent_operations = {
+    kind: optional(f"torch._VF.{kind}", "recurrent layers are slower on a CPU")
+    for kind in ("lstm", "gru", "rnn_tanh", "rnn_relu")
+}
 # The operators with which PyTorch's own compiler multiplies on a CPU.
 reorder_weight = multiply_reordered = None
 if torch.backends.mkldnn.is_available():

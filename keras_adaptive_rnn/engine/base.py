@@ -18,6 +18,7 @@ __all__ = [
     "linear_scan",
     "litert_options",
     "litert_tensors",
+    "native_scan",
     "outside_compilers",
     "outside_graph",
     "padding_recipe",
@@ -66,6 +67,16 @@ def scan(step, run, inputs, states, output, mask, options):
     if not options.return_sequences:
         return output, None, states
     return output, ops.stack(outputs) if outputs else output[None][:0], states
+
+
+def native_scan(operation, inputs, states, mask, options):
+    """Does what `scan` does in one recurrent operation of the backend, or returns `None` where that is not faster.
+
+    Args:
+        operation: `NativeOperation`.
+        inputs, states, mask, options: As in `scan`.
+    """
+    return None
 
 
 def linear_scan(a, b, h, associative):

@@ -12,6 +12,7 @@ from keras_adaptive_rnn.engine import _torch_internals as internals
 from keras_adaptive_rnn.engine import base, linear, tuning
 from keras_adaptive_rnn.engine.masking import masked
 from keras_adaptive_rnn.engine.reading import values_of
+from keras_adaptive_rnn.engine.torch_native import native_scan
 from keras_adaptive_rnn.engine.torch_trace import Traced, distinct, one_operation
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "exported_steps",
     "inference",
     "linear_scan",
+    "native_scan",
     "outside_compilers",
     "outside_graph",
     "padding_recipe",

@@ -78,6 +78,11 @@ TRACED_SHAPES = 16
 WAVEFRONT_DEPTH, WAVEFRONT_MULTIPLICATIONS = 8, 2_000_000
 
 
+# Units up to which PyTorch's own operation runs a layer on a CPU.
+NATIVE_UNITS = {"lstm": 512, "gru": 512, "rnn_tanh": 512, "rnn_relu": 512}
+NATIVE_ROWS = 4
+
+
 def batches_gradient(kernel, rows):
     """Returns whether, on a CPU, the gradient of a kernel is faster to form once for many steps than in each step.
 

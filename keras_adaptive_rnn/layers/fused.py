@@ -6,23 +6,16 @@ from keras import ops
 from keras_adaptive_rnn import _arguments, activations, maps
 from keras_adaptive_rnn._keras import cudnn_loop, is_exporting
 from keras_adaptive_rnn.cells import LSTMCell
+from keras_adaptive_rnn.cells.bases import native
 from keras_adaptive_rnn.engine import tuning
 from keras_adaptive_rnn.layers.cell_layer import CellLayer
 
 # Arguments of our cells at which they compute what cuDNN computes.
 OF_CUDNN = {
     "activation": activations.get("tanh"),
-    "recurrent_activation": activations.get("sigmoid"),
     "use_bias": True,
-    "reset_after": True,
-    "recurrent_dropout": 0.0,
-    "tied_gates": False,
-    "cap_input_gate": False,
-    "projection_units": None,
-    "cell_clip": None,
-    "update_dropout": 0.0,
-    "layer_normalization": False,
-    "per_gate_dropout": False,
+    **native.ARGUMENTS,
+    **native.IN_TRAINING,
 }
 # Modules of Keras that write files, which run where there is no cuDNN.
 EXPORTS = ("litert", "onnx", "openvino", "saved_model", "torch")
@@ -73,9 +66,9 @@ class FusedLayer(CellLayer):
         if type(cell) is not type(self).cell_class:
             return "cuDNN runs a single layer of this cell"
         for owner, needed in ((cell, OF_CUDNN), (self, OF_LAYER)):
-            for name, value in needed.items():
-                if getattr(owner, name, value) != value:
-                    return f"cuDNN has no {name}={getattr(owner, name)!r}"
+            name = native.unmet(owner, needed)
+            if name is not None:
+                return f"cuDNN has no {name}={getattr(owner, name)!r}"
         for name in ("kernel_map", "recurrent_map"):
             linear_map = getattr(cell, name)
             if not isinstance(linear_map, maps.Full) or linear_map.quantization_mode:

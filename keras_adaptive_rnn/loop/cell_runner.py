@@ -18,7 +18,7 @@ from keras_adaptive_rnn.cells.bases.any_cell import (
     step,
 )
 from keras_adaptive_rnn.cells.bases.cell import Cell
-from keras_adaptive_rnn.loop import decisions, layer_by_layer, linear, resetting
+from keras_adaptive_rnn.loop import decisions, layer_by_layer, linear, native, resetting
 from keras_adaptive_rnn.loop.skipped_steps import scan_taken_steps, scans_taken_steps
 
 
@@ -206,6 +206,10 @@ class CellRunner:
             resets = resetting.Resets.at(resets, mask, self.initial_states(ops.shape(sequences)[1]))
         elif run.skips_unneeded and scans_taken_steps(self.cell):
             return scan_taken_steps(self.cell, run, sequences, states, mask, options, bool(collected))
+        else:
+            results = native.scan(self.cell, run, sequences, states, mask, options)
+            if results is not None:
+                return *results, None
         output, emitted = self.first_output(states), None
         if schedule in linear.SCHEDULES:
             scan = functools.partial(linear.scan, associative=schedule == "associative")

@@ -1,0 +1,118 @@
+"""PyTorch's own recurrent operations, each of which runs all steps of a sequence in one call on a CPU."""
+
+import torch
+from torch.nn.utils import rnn
+
+from keras_adaptive_rnn.engine import _torch_internals as internals
+from keras_adaptive_rnn.engine import tuning
+
+
+def native_scan(operation, inputs, states, mask, options):
+    tensors = [inputs, *states, *operation.weights]
+    if options.recompute or not _is_faster(operation.kind, inputs, states) or not _is_possible(tensors):
+        return None
+    piece, lengths, first = None, None, states[0]
+    if mask is not None:
+        piece = Piece(mask[..., 0])
+        if not piece.is_whole:
+            return None
+        lengths, tensors[0] = piece.lengths, piece.moved(inputs, piece.starts)
+    needs_gradient = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+    if needs_gradient and operation.kind == "lstm" and lengths is None:
+        outputs, *states = OneCall.apply(operation.kind, *tensors)
+    else:
+        outputs, *states = _run(operation.kind, lengths, *tensors)
+    if piece is not None:
+        held = torch.zeros_like(first) if options.zero_output_for_mask else piece.around(first, states[0])
+        outputs = torch.where(mask, piece.moved(outputs, -piece.starts), held)
+    return outputs[-1], outputs if options.return_sequences else None, states
+
+
+class Piece:
+    """The steps of each row that are not masked, if no masked step lies between them.
+
+    Args:
+        mask: Boolean tensor `[time, batch]`.
+    """
+
+    def __init__(self, mask):
+        begins = torch.cat([mask[:1], mask[1:] & ~mask[:-1]])
+        self.is_whole = bool((begins.sum(0) == 1).all())
+        self.starts, self.lengths = begins.int().argmax(0), mask.sum(0)
+        self.steps = torch.arange(len(mask), device=mask.device)[:, None]
+
+    def moved(self, x, by):
+        """Returns `x` `[time, batch, size]` with each row moved to earlier steps, each by a number of its own."""
+        if not by.any():
+            return x
+        index = (self.steps + by).clamp(0, len(x) - 1)
+        return x.gather(0, index[..., None].expand(x.shape))
+
+    def around(self, before, after):
+        """Returns `before` `[batch, size]` in the steps before the piece, and `after` in all others."""
+        return torch.where((self.steps < self.starts)[..., None], before, after)
+
+
+def _is_faster(kind, inputs, states):
+    units, rows = states[0].shape[-1], inputs.shape[1]
+    return units <= tuning.NATIVE_UNITS[kind] or rows <= tuning.NATIVE_ROWS
+
+
+def _is_possible(tensors):
+    """Returns whether PyTorch has the operation for these tensors, and the derivatives that may be asked for."""
+    return (
+        all(tensor.device.type == "cpu" and tensor.dtype == torch.float32 for tensor in tensors)
+        and tensors[0].numel() > 0
+        and not internals.maybe_current_level()
+        and not any(torch.autograd.forward_ad.unpack_dual(tensor).tangent is not None for tensor in tensors)
+        and not (torch.jit.is_tracing() or torch.compiler.is_compiling())
+    )
+
+
+def _run(kind, lengths, inputs, *tensors):
+    """Returns `[outputs, *states]`, with outputs of zero in the steps beyond `lengths`."""
+    *states, kernel, recurrent_kernel, bias, recurrent_bias = tensors
+    weights = [kernel.mT, recurrent_kernel.mT, bias, recurrent_bias]
+    if kind == "gru":
+        # The order of the gates: z, r and the candidate here, r, z and the candidate there.
+        weights = [torch.cat([weight.chunk(3)[k] for k in (1, 0, 2)]) for weight in weights]
+    weights = [weight.contiguous() for weight in weights]
+    run, options = internals.recurrent_operations[kind], (True, 1, 0.0, torch.is_grad_enabled(), False)
+    if lengths is None:
+        outputs, *states = run(inputs, _joined(kind, states), weights, *options, False)
+        return [outputs, *(state[0] for state in states)]
+    packed = rnn.pack_padded_sequence(inputs, lengths, enforce_sorted=False)
+    states = _joined(kind, [state[packed.sorted_indices] for state in states])
+    outputs, *states = run(packed.data, packed.batch_sizes, states, weights, *options)
+    outputs, _ = rnn.pad_packed_sequence(packed._replace(data=outputs), total_length=len(inputs))
+    return [outputs, *(state[0, packed.unsorted_indices] for state in states)]
+
+
+def _joined(kind, states):
+    states = [state[None].contiguous() for state in states]
+    return states if kind == "lstm" else states[0]
+
+
+class OneCall(torch.autograd.Function):
+    """The operation of oneDNN, and for second derivatives, which that has not, PyTorch's own for packed sequences."""
+
+    @staticmethod
+    def forward(ctx, kind, *tensors):
+        ctx.kind = kind
+        ctx.save_for_backward(*tensors)
+        with torch.enable_grad():
+            ctx.inputs = [tensor.detach().requires_grad_(tensor.requires_grad) for tensor in tensors]
+            ctx.results = _run(kind, None, *ctx.inputs)
+        return tuple(result.detach() for result in ctx.results)
+
+    @staticmethod
+    @torch.compiler.disable
+    def backward(ctx, *gradients):
+        tensors, inputs, results = ctx.saved_tensors, ctx.inputs, ctx.results
+        again = torch.is_grad_enabled()
+        if again:
+            inputs = tensors
+            results = _run(ctx.kind, torch.full((tensors[0].shape[1],), len(tensors[0])), *tensors)
+        wanted = [tensor for tensor, needed in zip(inputs, ctx.needs_input_grad[1:], strict=True) if needed]
+        found = iter(torch.autograd.grad(results, wanted, gradients, retain_graph=True, create_graph=again))
+        return None, *(next(found) if needed else None for needed in ctx.needs_input_grad[1:])
