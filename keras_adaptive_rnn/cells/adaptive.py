@@ -275,6 +275,12 @@ class AdaptiveRNNCell(AdaptiveGatedCell, ElmanCell):
     States: $h$ `[batch, units]`; with a recurrent policy also $z$ and the policy's own memory, each `[batch,
     policy_units]`.
 
+    Example:
+
+    >>> cell = keras_adaptive_rnn.AdaptiveRNNCell(8, policy_units=4, policy="static")
+    >>> tuple(keras.layers.RNN(cell)(np.ones((2, 5, 3))).shape)
+    (2, 8)
+
     Reference: Flennerhag, Yin, Keane, Elliot, Breaking the Activation Function Bottleneck through Adaptive
     Parameterization (2018), section 3, with the Elman cell, as in the authors' code.
     """

@@ -40,6 +40,12 @@ class AdaptiveLinearCell(ContainerCell):
 
     States: $h$ `[batch, units]`, then the states of the policy, each `[batch, policy_units]`.
 
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.AdaptiveLinearCell(16, policy_units=4))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 16)
+
     Reference: after Flennerhag et al., Breaking the Activation Function Bottleneck through Adaptive Parameterization
     (2018), on linear recurrences; nothing is published of this cell itself. As a network, it is a minGRU on an LSTM,
     with skip connections from the input as in Graves, Generating Sequences With Recurrent Neural Networks (2013).

@@ -84,6 +84,12 @@ class StackedAdaptiveLSTMCells(StackedAdaptiveCells):
 
     States: the states of the cells, the highest cell first: $h$, $c$, $z$ and the policy's memory for each.
 
+    Example:
+
+    >>> cell = keras_adaptive_rnn.StackedAdaptiveLSTMCells([8, 6], policy_units=4)
+    >>> tuple(keras.layers.RNN(cell)(np.ones((2, 5, 3))).shape)
+    (2, 6)
+
     Reference: Flennerhag, Yin, Keane, Elliot, Breaking the Activation Function Bottleneck through Adaptive
     Parameterization (2018), section 3, equation 10.
     """
@@ -107,6 +113,12 @@ class StackedAdaptiveRNNCells(StackedAdaptiveCells):
         **kwargs: As in `keras_adaptive_rnn.cells.Cell`.
 
     States: the states of the cells, the highest cell first: $h$, $z$ and the policy's memory for each.
+
+    Example:
+
+    >>> cell = keras_adaptive_rnn.StackedAdaptiveRNNCells([8, 6], policy_units=4)
+    >>> tuple(keras.layers.RNN(cell)(np.ones((2, 5, 3))).shape)
+    (2, 6)
 
     Reference: Flennerhag, Yin, Keane, Elliot, Breaking the Activation Function Bottleneck through Adaptive
     Parameterization (2018), section 3, equation 10, with the Elman cell.

@@ -60,6 +60,12 @@ class DeepRNNCell(GatedCell):
     States: $h_L, \dots, h_1$, each `[batch, units]`. With `block_dropout` they are preceded by the output, which
     the next step does not read; with `dropout` or `block_dropout` they are followed by a step count, `[batch, 3]`.
 
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.DeepRNNCell(8, depth=12))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+
     Reference: Eidnes, Nokland, Shifting Mean Activation Towards Zero with Bipolar Activation Functions (2018),
     section 3, equations 3 and 4, and section 4.1. In the authors' code a dropped block adds its skip connection to its
     output, and blocks are dropped for the whole batch; this cell follows the paper. The initial scale: He et al.,

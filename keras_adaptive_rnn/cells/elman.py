@@ -23,6 +23,12 @@ class ElmanCell(GatedCell):
 
     States: $h$ `[batch, units]`.
 
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.ElmanCell(4))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 4)
+
     Reference: Elman, Finding Structure in Time (1990).
     """
 

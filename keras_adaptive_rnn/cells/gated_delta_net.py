@@ -59,6 +59,12 @@ class GatedDeltaNetCell(MatrixMemoryCell):
 
     States: $h$ `[batch, units]`, which is not read; $S$ of all heads, flattened, `[batch, units^2 / num_heads]`.
 
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.GatedDeltaNetCell(8, num_heads=2))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+
     Reference: Yang, Kautz, Hatamizadeh, Gated Delta Networks: Improving Mamba2 with Delta Rule (2024), section 3;
     negative eigenvalues: Grazzi et al., Unlocking State-Tracking in Linear RNNs Through Negative Eigenvalues (2024).
     """

@@ -90,6 +90,12 @@ class GridLSTMCell(GridCell):
     States: each `[batch, units]`, the output, which the next step does not read, then $\hat h$ and $\hat m$
     for each layer, the lowest first.
 
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.GridLSTMCell(8, depth=2))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+
     Reference: Kalchbrenner, Danihelka, Graves, Grid Long Short-Term Memory (2015), section 3.
     """
 

@@ -31,6 +31,12 @@ class GRUCell(GatedCell):
 
     States: $h$ `[batch, units]`.
 
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.GRUCell(4, reset_after=False))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 4)
+
     Reference: Cho et al., Learning Phrase Representations using RNN Encoder-Decoder (2014).
     """
 

@@ -67,6 +67,12 @@ class HyperLSTMCell(GateNormalizedLSTMCell):
 
     States: $h$ and $c$, each `[batch, units]`; $\hat h$ and $\hat c$, each `[batch, hyper_units]`.
 
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.HyperLSTMCell(8, hyper_units=4))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+
     Reference: Ha, Dai, Le, HyperNetworks (2017), section 3.2 and appendices A.2.2 and A.2.3, equations 10 to 13.
     """
 

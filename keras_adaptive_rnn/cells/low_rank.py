@@ -135,6 +135,12 @@ class LowRankLSTMCell(LowRankGatedCell, LSTMCell):
 
     States: $h$ and $c$, each `[batch, units]`.
 
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.LowRankLSTMCell(8, rank=2, tied=True))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+
     Reference: Miceli Barone, Low-rank passthrough neural networks (2016), section 3, equations 8 and 9.
     """
 

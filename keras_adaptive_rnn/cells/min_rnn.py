@@ -45,6 +45,12 @@ class MinGRUCell(MinCell):
 
     States: $h$ `[batch, units]`.
 
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.MinGRUCell(4))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 4)
+
     Reference: Feng et al., Were RNNs All We Needed? (2024), section 3.1; negative eigenvalues: Grazzi et al., Unlocking
     State-Tracking in Linear RNNs Through Negative Eigenvalues (2024).
     """
@@ -73,6 +79,12 @@ class MinLSTMCell(MinCell):
         **kwargs: As in `keras_adaptive_rnn.cells.LinearCell`.
 
     States: $h$ `[batch, units]`.
+
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.MinLSTMCell(4))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 4)
 
     Reference: Feng et al., Were RNNs All We Needed? (2024), section 3.2; negative eigenvalues: Grazzi et al., Unlocking
     State-Tracking in Linear RNNs Through Negative Eigenvalues (2024).

@@ -38,6 +38,12 @@ class MultiplicativeLSTMCell(CoreWrapperCell):
 
     States: the inner cell's states; for an LSTM $h$ and $c$, each `[batch, units]`.
 
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.MultiplicativeLSTMCell(8))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+
     Reference: Krause, Lu, Murray, Renals, Multiplicative LSTM for sequence modelling (2016), section 2; Sutskever,
     Martens, Hinton, Generating Text with Recurrent Neural Networks (2011), for the multiplicative RNN.
     """

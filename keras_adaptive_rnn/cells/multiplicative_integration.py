@@ -65,6 +65,12 @@ class MultiplicativeIntegrationLSTMCell(MultiplicativeIntegrationCell, LSTMCell)
 
     States: $h$ `[batch, units]` (or `[batch, projection_units]`) and $c$ `[batch, units]`.
 
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.MultiplicativeIntegrationLSTMCell(8))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+
     Reference: Wu, Zhang, Zhang, Bengio, Salakhutdinov, On Multiplicative Integration with Recurrent Neural Networks
     (2016), section 2, the general form.
     """
@@ -86,6 +92,12 @@ class MultiplicativeIntegrationRNNCell(MultiplicativeIntegrationCell, ElmanCell)
         **kwargs: As in `keras_adaptive_rnn.ElmanCell`, except `layer_normalization`.
 
     States: $h$ `[batch, units]`.
+
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.MultiplicativeIntegrationRNNCell(8, alpha=2.0))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
 
     Reference: Wu, Zhang, Zhang, Bengio, Salakhutdinov, On Multiplicative Integration with Recurrent Neural Networks
     (2016), section 2, the general form.

@@ -29,6 +29,12 @@ class NASCell(GatedCell):
 
     States: $h$ and $c$, each `[batch, units]`.
 
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.NASCell(4))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 4)
+
     Reference: Zoph and Le, Neural Architecture Search with Reinforcement Learning (2017), section 4.2 and appendix A,
     which draw the cell. The equations, and the place of the bias, are those of `NASCell` in TensorFlow 1.x
     (`tf.contrib.rnn`) and TensorFlow Addons, whose states are in the order $c$, $h$.

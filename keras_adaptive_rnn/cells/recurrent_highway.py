@@ -39,6 +39,12 @@ class RecurrentHighwayCell(GatedCell):
 
     States: $s$ `[batch, units]`.
 
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.RecurrentHighwayCell(8, depth=3))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+
     Reference: Zilly, Srivastava, Koutnik, Schmidhuber, Recurrent Highway Networks (2017), section 4, equations 6 to 9.
     """
 

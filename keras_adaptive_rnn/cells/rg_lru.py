@@ -45,6 +45,12 @@ class RGLRUCell(LinearCell):
 
     States: $h$ `[batch, units]`.
 
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.RGLRUCell(4))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 4)
+
     Reference: De et al., Griffin: Mixing Gated Linear Recurrences with Local Attention for Efficient Language Models
     (2024), section 2.4.
     """

@@ -53,6 +53,12 @@ class URNNCell(GatedCell):
 
     States: $[\mathrm{Re}\,h, \mathrm{Im}\,h]$ `[batch, 2 units]`.
 
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.URNNCell(4))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+
     Reference: Arjovsky, Shah, Bengio, Unitary Evolution Recurrent Neural Networks (2016), sections 4 and 5.
     """
 

@@ -27,6 +27,12 @@ class WeightDropLSTMCell(LSTMCell):
 
     States: $h$ and $c$, each `[batch, units]`.
 
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.WeightDropLSTMCell(8, recurrent_weight_dropout=0.5))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
+
     Reference: Merity, Keskar, Socher, Regularizing and Optimizing LSTM Language Models (2018), section 2.
     """
 

@@ -48,6 +48,12 @@ class SLSTMCell(GatedCell):
 
     States: $h$, $c$, $n$ and $m$, each `[batch, units]`.
 
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.SLSTMCell(4))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 4)
+
     Reference: Beck et al., xLSTM: Extended Long Short-Term Memory (2024), section 2.2.
     """
 
@@ -129,6 +135,12 @@ class MLSTMCell(MatrixMemoryCell):
 
     States: $h$ `[batch, units]`, which is not read; $C$, $n$ and $m$ of all heads, flattened, `[batch, units^2 /
     num_heads]`, `[batch, units]` and `[batch, num_heads]`.
+
+    Example:
+
+    >>> layer = keras.layers.RNN(keras_adaptive_rnn.MLSTMCell(8, num_heads=2))
+    >>> tuple(layer(np.ones((2, 5, 3))).shape)
+    (2, 8)
 
     Reference: Beck et al., xLSTM: Extended Long Short-Term Memory (2024), section 2.3. There, $b_k$ is not divided by
     $\sqrt d$.

@@ -35,6 +35,12 @@ class ZoneoutCell(CoreWrapperCell):
     States: the inner cell's states, each `[batch, units]`, and the step count `[batch, 3]`, as digits of base 128.
     Noise is drawn in training alone.
 
+    Example:
+
+    >>> cell = keras_adaptive_rnn.ZoneoutCell(8, zoneout=[0.05, 0.5])
+    >>> tuple(keras_adaptive_rnn.layers.RNN(cell)(np.ones((2, 5, 3))).shape)
+    (2, 8)
+
     Reference: Krueger et al., Zoneout: Regularizing RNNs by Randomly Preserving Hidden Activations (2017), section 3,
     equations 2 to 4.
     """
