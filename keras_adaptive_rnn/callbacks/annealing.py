@@ -20,6 +20,10 @@ class Annealing(keras.callbacks.Callback):
         schedule: Function from the epoch, counted from 0, to a positive number, such as a
             `keras.optimizers.schedules.LearningRateSchedule`.
 
+    Raises:
+        ValueError: no cell of the model has a scheduled value of this name, or the schedule returns one out of range.
+        TypeError: an argument is of the wrong type.
+
     Example:
 
     >>> cell = keras_adaptive_rnn.SkimCell(keras_adaptive_rnn.GRUCell(4), keras_adaptive_rnn.GRUCell(2))

@@ -44,6 +44,11 @@ class AveragingTrigger(keras.callbacks.Callback):
         restore_best_weights: Whether `fit` ends with the weights of the best epoch, which are kept in memory. If not,
             it ends with the averages, if there are any. Defaults to `True`.
 
+    Raises:
+        ValueError: The optimizer is not an `Averaged`, `monitor` is not in the logs of an epoch with validation, or
+            an argument is out of range.
+        TypeError: An argument is of the wrong type.
+
     Example:
 
     >>> model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])

@@ -26,6 +26,11 @@ class StreamStates(keras.callbacks.Callback):
             initial state, whatever it has carried on. Defaults to `0.0`.
         seed: Non-negative integer seed of the dropped states, or `None` (default) for a random one.
 
+    Raises:
+        ValueError: The model has no stateful layer; an argument is out of range; with `stream`, the learning rate is a
+            schedule, `steps_per_execution` is not 1, or a token is outside of the vocabulary of the model.
+        TypeError: An argument is of the wrong type.
+
     Example:
 
     >>> stream = keras_adaptive_rnn.datasets.TokenStream(np.arange(200) % 7, batch_size=2, steps=10)

@@ -31,6 +31,9 @@ class TimeLimit(keras.callbacks.Callback):
         spent: Number of seconds that have been trained.
         steps: Number of steps that have been trained.
 
+    Raises:
+        ValueError: `seconds` is not positive, or the learning rate of the optimizer is a schedule.
+
     Example:
 
     >>> model = keras.Sequential([keras.layers.Dense(1)])

@@ -46,6 +46,11 @@ class TokenStream(keras.utils.PyDataset):
 
     Items: `x, y`, int32 arrays `[batch_size, length]`.
 
+    Raises:
+        ValueError: The text is too short for one segment a row, no segments within `minimum` and `maximum` fill a row,
+            or an argument is out of range.
+        TypeError: An argument is of the wrong type.
+
     Example:
 
     >>> stream = keras_adaptive_rnn.datasets.TokenStream(np.arange(1000), batch_size=2, steps=70, seed=0)

@@ -46,6 +46,9 @@ class CopyPenalty:
         name: String, the entry of the step function's `extras` that holds the probability of generating. Defaults to
             `"p_gen"`.
 
+    Raises:
+        ValueError, TypeError: an argument is out of its range, or of the wrong type.
+
     Example:
 
     >>> generated = [0.1, 0.2, 0.3]
@@ -145,6 +148,11 @@ def beam_search(
 
     Returns: A list of up to `beam` `Hypothesis(tokens, score, log_prob, extras)`. Those without a stop token, cut off
         at `max_length`, are returned only if none has ended. None has probability zero, so the list may be empty.
+
+    Raises:
+        ValueError: an argument is out of its range, the step function returns other shapes, or no `extras` that the
+            penalty reads.
+        TypeError: an argument is of the wrong type.
 
     Example:
 

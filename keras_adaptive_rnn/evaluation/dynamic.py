@@ -128,6 +128,10 @@ def gradient_statistics(
 
     Returns: A `GradientStatistics(root_means, steps, reduction)`.
 
+    Raises:
+        ValueError: As in `keras_adaptive_rnn.evaluation.evaluate`, or the text is shorter than a segment.
+        TypeError: An argument is of the wrong type.
+
     Example:
 
     >>> rnn = keras_adaptive_rnn.LSTM(8, stateful=True, return_sequences=True)
@@ -240,6 +244,11 @@ def dynamic_evaluate(
         samples, average, dropout_scale, temperature, seed, verbose: As in `keras_adaptive_rnn.evaluation.evaluate`.
 
     Returns: An `Evaluation(loss, perplexity, bits, tokens, log_probs)`.
+
+    Raises:
+        ValueError: As in `keras_adaptive_rnn.evaluation.evaluate`; the training text is shorter than a segment; its
+            gradient is zero; or `statistics` are those of another model, other `steps` or another `reduction`.
+        TypeError: An argument is of the wrong type.
 
     Example:
 

@@ -64,6 +64,9 @@ class Perplexity(keras.metrics.Metric):
 
     Returns: A scalar; 1 before the first token.
 
+    Raises:
+        TypeError: an argument is of the wrong type.
+
     Example:
 
     >>> metric = keras_adaptive_rnn.evaluation.Perplexity()

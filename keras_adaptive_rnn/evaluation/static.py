@@ -75,6 +75,11 @@ def evaluate(
 
     Returns: An `Evaluation(loss, perplexity, bits, tokens, log_probs)`, the last one token by token.
 
+    Raises:
+        ValueError: ids outside of the vocabulary, too short a text, a model without a stateful layer, without dropout
+            although there are `samples`, or whose outputs are probabilities, or an argument out of its range.
+        TypeError: an argument is of the wrong type.
+
     Example:
 
     >>> rnn = keras_adaptive_rnn.LSTM(8, stateful=True, return_sequences=True, dropout=0.3)

@@ -63,6 +63,9 @@ class RecurrentBackbone(ReadsItsOwnFiles, keras_hub.models.Backbone):
     Returns: Hidden states `[batch, time, size]`, `size` being the output size of the last cell, doubled if
         `bidirectional`. At padding they repeat the last hidden state.
 
+    Raises:
+        ValueError: An argument is out of range, or `cells` holds something else than cells, or a cell twice.
+
     Example:
 
     >>> from keras_adaptive_rnn import hub

@@ -51,6 +51,10 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
 
     Returns: Logits `[batch, time, vocabulary_size]`.
 
+    Raises:
+        ValueError: The backbone is bidirectional, or has fewer tokens than the tokenizer; with tied weights and one
+            softmax, the last cell's output is smaller than the embedding.
+
     Example:
 
     >>> from keras_adaptive_rnn import hub
@@ -133,6 +137,9 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
             load_weights: Whether to load the weights, too. Defaults to `True`.
             **kwargs: As in `keras_hub.models.Task.from_preset`, such as `dtype="mixed_bfloat16"`.
 
+        Raises:
+            ValueError: There is no such preset, or it is of another kind of model.
+
         Example:
 
         >>> from keras_adaptive_rnn import hub
@@ -174,6 +181,9 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
             sampler: Name of a sampler of KerasHub (`"greedy"`, `"top_k"`, `"top_p"`, `"random"`, `"beam"` or
                 `"contrastive"`), or a `keras_hub.samplers.Sampler` that is not speculative. Defaults to `"top_k"`.
             **kwargs: As in `keras.Model.compile`.
+
+        Raises:
+            ValueError: `sampler` is speculative, which needs a cache that forgets, or returns all beams.
         """
         if optimizer == "auto":
             optimizer = keras.optimizers.Adam(2e-3, global_clipnorm=1.0)
@@ -215,6 +225,9 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
 
         Returns: A dict of `"cache"`, the states before the last token, a list of lists of tensors `[batch, size]`, and
             `"token_ids"`, the last tokens, `[batch, 1]`.
+
+        Raises:
+            ValueError: A text is empty, and there are no `states`; or the batch sizes differ.
 
         Example:
 
@@ -278,6 +291,9 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
             epochs, **kwargs: As in `keras.Model.fit`.
 
         Returns: A `keras.callbacks.History` with the loss, the perplexity and, for characters, bits per character.
+
+        Raises:
+            ValueError: The text is shorter than one batch, not of integers, or has tokens outside of the vocabulary.
         """
         return streams.fit_streams(self, text, batch_size, steps, epochs, validation, callbacks, **kwargs)
 
@@ -293,6 +309,9 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
             **kwargs: As in `keras_adaptive_rnn.evaluation.evaluate`, such as `samples` and `temperature`.
 
         Returns: A `keras_adaptive_rnn.evaluation.Evaluation`.
+
+        Raises:
+            ValueError: As in `keras_adaptive_rnn.evaluation.evaluate`.
         """
         return streams.evaluate_streams(self, text, batch_size, steps=steps, **kwargs)
 
@@ -308,6 +327,9 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
             max_shard_size: As in `keras_hub.models.Task.save_to_preset`.
             card: Dict of further lines of the model card: `"data"`, `"license"`, `"perplexity"` and `"training"`, each
                 a string or a number. Defaults to `None`: no such lines.
+
+        Raises:
+            ValueError: `card` has other keys.
         """
         presets.check_card(card)
         super().save_to_preset(str(preset_dir), max_shard_size)
@@ -356,6 +378,10 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
             return_states: Whether to return `outputs, states`. Defaults to `False`.
 
         Returns: A string, or a list of strings; for token ids, a dict of arrays `"token_ids"` and `"padding_mask"`.
+
+        Raises:
+            ValueError: A prompt is empty, or as long as `max_length`; there is no length to write to; or the batch
+                sizes of prompts and `states` differ.
         """
         generate = self.make_generate_function()
         prompts = generation.prompts_of(self, inputs, states)
@@ -384,6 +410,10 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
         Args:
             prompt, max_length, stop_token_ids, states: As in `generate`; `max_length=float("inf")` goes on until there
                 is a stop token. The pieces do not repeat the prompt.
+
+        Raises:
+            ValueError: As in `generate`; the model has no preprocessor; or its sampler weighs whole texts (beam and
+                contrastive search), so that nothing is final before the end.
 
         Example:
 

@@ -260,6 +260,10 @@ def upload_preset(uri: str, preset: str | os.PathLike) -> None:
         uri: `"hf://user/name"` or `"kaggle://user/model/keras/variation"`.
         preset: Path of a folder that `save_to_preset` has written.
 
+    Raises:
+        FileNotFoundError: There is no such folder.
+        ValueError: `uri` is of neither form.
+
     Example:
 
     >>> from keras_adaptive_rnn import hub

@@ -26,6 +26,9 @@ def streams(ids: Any, batch_size: int, steps: int) -> tuple[np.ndarray, np.ndarr
 
     Returns: `x, y`: int32 arrays `[segments * batch_size, steps]`; `y` is the next token of each.
 
+    Raises:
+        ValueError: The text is shorter than one batch.
+
     Example:
 
     >>> from keras_adaptive_rnn import hub

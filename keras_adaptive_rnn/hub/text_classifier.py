@@ -45,6 +45,9 @@ class RecurrentTextClassifier(HeadInPreset, keras_hub.models.TextClassifier):
 
     Returns: Logits `[batch, num_classes]`.
 
+    Raises:
+        ValueError: An argument is out of range.
+
     Example:
 
     >>> from keras_adaptive_rnn import hub

@@ -51,6 +51,9 @@ class VocabularyTokenizer(presets.ReadsItsOwnFiles, keras_hub.tokenizers.Tokeniz
 
     Returns: The ids, an array `[tokens]`; for a list of strings, a list of lists.
 
+    Raises:
+        ValueError: `vocabulary` holds a token twice or lacks a special token, or `split` is unknown.
+
     Example:
 
     >>> from keras_adaptive_rnn import hub
@@ -102,6 +105,9 @@ class VocabularyTokenizer(presets.ReadsItsOwnFiles, keras_hub.tokenizers.Tokeniz
             min_count: Positive integer: rarer tokens are not in the vocabulary. Defaults to `1`.
             max_size: The largest size of the vocabulary, special tokens included. Defaults to `None`: no limit.
             split, **kwargs: As in the class: unknown_token, end_token, start_token, pad_token, dtype.
+
+        Raises:
+            ValueError: The text is empty, or an argument is out of range.
         """
         _arguments.integer("min_count", min_count)
         _arguments.integer("max_size", max_size, minimum=2, optional=True)

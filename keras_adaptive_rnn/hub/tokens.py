@@ -32,6 +32,10 @@ def write_tokens(
 
     Returns: The ids, a read-only `np.memmap` `[tokens]`.
 
+    Raises:
+        ValueError: The text is empty, is not UTF-8, or has bytes of zero.
+        OSError: The text cannot be read.
+
     Example:
 
     >>> import pathlib, tempfile

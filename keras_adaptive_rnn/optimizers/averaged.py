@@ -56,6 +56,10 @@ class Averaged(keras.optimizers.Optimizer):
             weights. With `None` (default), it begins where averaging is switched on.
         name: String, or `None` (default).
 
+    Raises:
+        ValueError: `optimizer` is not understood, or wraps another one; `skip` or `start` is negative.
+        TypeError: `skip` or `start` is not an integer.
+
     Example:
 
     >>> optimizer = keras_adaptive_rnn.optimizers.Averaged(keras.optimizers.SGD(0.5))
@@ -139,7 +143,11 @@ class Averaged(keras.optimizers.Optimizer):
         return [(w, a) for w, a in zip(self._trainable_variables, self.averages, strict=True) if a is not None]
 
     def swap(self) -> None:
-        """Exchanges the weights of the model with their averages; a second call puts the weights back, bit for bit."""
+        """Exchanges the weights of the model with their averages; a second call puts the weights back, bit for bit.
+
+        Raises:
+            ValueError: No step has been averaged.
+        """
         if not self.built or not ops.convert_to_numpy(self.count.value):
             raise ValueError("`swap` needs averages: set `averaging` to 1 and train for a step first.")
         for weight, average in self._pairs():

@@ -27,6 +27,10 @@ class InversePowerDecay(keras.optimizers.schedules.LearningRateSchedule):
 
     Returns: A scalar, $\eta_n$.
 
+    Raises:
+        ValueError: An argument is out of range.
+        TypeError: An argument is of the wrong type.
+
     Example:
 
     >>> schedule = keras_adaptive_rnn.optimizers.InversePowerDecay(8.0, decay_steps=1, decay_rate=5.0, power=2)

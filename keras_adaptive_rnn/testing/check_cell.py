@@ -48,6 +48,9 @@ def check_layer(layer: keras.layers.Layer, input_shape: tuple[int, int, int], se
         input_shape: `(batch, time, features)`.
         seed: Integer seed of the inputs. Defaults to `0`.
 
+    Raises:
+        AssertionError: what the layer does wrong.
+
     Example:
 
     >>> keras_adaptive_rnn.testing.check_layer(keras_adaptive_rnn.layers.Mogrifier(4), input_shape=(2, 4, 3))

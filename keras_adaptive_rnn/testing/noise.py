@@ -18,6 +18,9 @@ def given_noise(drawer: Cell | DropConnect, **masks: Tensor):
             `1 / (1 - rate)` for the others. The shape is `[batch, size]` for a cell, and the shape of the kernel for
             the `rate` of a map. For noise that changes from step to step, such as `zoneout`, int32 keys
             `[batch, size]`, from which the noise of every step is computed.
+
+    Raises:
+        ValueError: `drawer` has no noise of that name.
     """
     names = ["rate"] if isinstance(drawer, DropConnect) else [*drawer.noise_sizes, *drawer.step_noise_sizes]
     unknown = set(masks) - set(names)

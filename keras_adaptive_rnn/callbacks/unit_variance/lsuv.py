@@ -70,6 +70,11 @@ def lsuv(model: keras.Model | keras.layers.Layer, data: Any, **options: Any) -> 
     Returns: A list of `Scaled(name, variance, iterations)`, one per scaled layer, in their order: the final variance
         (before `horizon`), and how often the layer was scaled.
 
+    Raises:
+        ValueError: the output of a layer has no variance or is not finite, the model has nothing to scale, or an
+            argument is out of its range.
+        TypeError: an argument is of the wrong type.
+
     Example:
 
     >>> model = keras.Sequential([keras.layers.Dense(8, activation="relu") for _ in range(12)])
@@ -114,6 +119,9 @@ class LSUV(keras.callbacks.Callback):
 
     Attributes:
         scaled: The list of `Scaled` of `lsuv`; `None` before the first `fit`, and empty if that restored a backup.
+
+    Raises:
+        ValueError, TypeError: As in `keras_adaptive_rnn.callbacks.lsuv`.
 
     Example:
 
