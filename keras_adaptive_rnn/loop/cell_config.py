@@ -1,13 +1,14 @@
 """The config of a layer around a cell, which another layer may share."""
 
 import weakref
+from typing import Any
 
 import keras
 
 from keras_adaptive_rnn._keras import shares_objects
 
 # The layers around each cell.
-_layers_of = weakref.WeakKeyDictionary()
+_layers_of: weakref.WeakKeyDictionary[Any, weakref.WeakSet] = weakref.WeakKeyDictionary()
 
 
 class CellConfig:

@@ -132,7 +132,7 @@ class RNN(Stateful, _arguments.DeclaredArguments, CellConfig, keras.layers.RNN):
         self.schedule = _arguments.choice("schedule", schedule, schedules.SCHEDULES)
         schedules.check(self)
 
-    def __init_subclass__(cls, **kwargs):
+    def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         checks.check_subclass(cls)
 
