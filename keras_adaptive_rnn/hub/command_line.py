@@ -30,7 +30,7 @@ from keras_adaptive_rnn.files import LOCK, alone_in, alone_on, is_litter, replac
 from keras_adaptive_rnn.hub import presets
 from keras_adaptive_rnn.hub.backbone import RecurrentBackbone
 from keras_adaptive_rnn.hub.causal_lm import RecurrentCausalLM
-from keras_adaptive_rnn.hub.journal import Journal, Log, as_csv, read_log
+from keras_adaptive_rnn.hub.journal import Journal, as_csv, read_log
 from keras_adaptive_rnn.hub.preprocessor import RecurrentCausalLMPreprocessor
 from keras_adaptive_rnn.hub.streams import fit_rounds
 from keras_adaptive_rnn.hub.tokenizer import VocabularyTokenizer
@@ -163,13 +163,7 @@ def train_alone(args):
         args.steps,
         args.round,
         validation=ids[len(ids) - held_out :] if held_out else None,
-        callbacks=[
-            limit,
-            keras.callbacks.TerminateOnNaN(),
-            Log(journal.log, append=True),
-            journal,
-            Progress(limit, tokenizer),
-        ],
+        callbacks=[limit, keras.callbacks.TerminateOnNaN(), journal, Progress(limit, tokenizer)],
         begin=begin_rounds,
     )
     # The weights of the streaming model are those of the language model.

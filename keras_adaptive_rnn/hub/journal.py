@@ -10,23 +10,15 @@ import pathlib
 import keras
 
 from keras_adaptive_rnn.callbacks import StreamStates
-from keras_adaptive_rnn.files import save_whole, write_whole, writing
+from keras_adaptive_rnn.files import save_whole, write_whole
 from keras_adaptive_rnn.hub.presets import check_weights, read_json
 
 
-class Log(keras.callbacks.CSVLogger):
-    """A CSV log that names its file in errors."""
-
-    def on_epoch_end(self, epoch, logs=None):
-        with writing(self.filename):
-            super().on_epoch_end(epoch, logs)
-
-
 class Journal(keras.callbacks.Callback):
-    """Keeps, after each round, what a training goes on from and its best weights, beside its `Log`.
+    """Keeps, after each round, a log of all rounds, the best weights, and a backup from which a training goes on.
 
-    The backup of a round is one file, whose name is its number, and it is the last thing written. What other files know
-    of rounds that have no backup is forgotten when the training goes on. Weights appear whole.
+    The backup of a round is one file, whose name is its number, and it is the last thing written: rounds without one
+    are dropped from the log when the training goes on. Files appear whole.
 
     Args:
         folder: Path of the folder.
@@ -95,7 +87,9 @@ class Journal(keras.callbacks.Callback):
         return next(row for row in rows if row["epoch"] == best)
 
     def on_epoch_end(self, epoch, logs=None):
-        best = self.best(read_log(self.log))
+        rows = [*read_log(self.log), {"epoch": epoch, **{name: float(value) for name, value in logs.items()}}]
+        write_whole(self.log, as_csv(rows))
+        best = self.best(rows)
         if best == epoch:
             self._save("best", epoch)
         self._save("backup", epoch + 1)
