@@ -88,7 +88,7 @@ EVERY = {name: make for name, make in (CELLS | OPTIONS | EQUATIONS).items() if l
 REFUSED = {
     *("stack_skip", "gru_reset_before", "lstm_tied_projected", "mogrifier_around_keras", "lstm/normalised"),
     *("mogrifier_low_rank/normalised", "rg_lru", "rg_lru/blocks", "adaptive_linear/rg_lru"),
-    *("gated_delta_net", "gated_delta_net/negative", "hyper_lstm_normalized"),
+    *("gated_delta_net", "gated_delta_net/negative", "gated_delta_net/scaled", "hyper_lstm_normalized", "reset_keras"),
 }
 
 
