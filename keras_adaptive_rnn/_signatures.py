@@ -43,7 +43,7 @@ def _parameters_of(init):
 
 def _constructors(cls):
     """Yields `(parameters, fixed)` for the `__init__` of `cls`, and of each base to which it passes arguments on."""
-    fixed: set[str] = set()
+    fixed = set()
     for base in cls.__mro__:
         if base.__module__.startswith("keras."):
             break

@@ -33,7 +33,13 @@ from {PACKAGE}._types import Activation, Constraint, Initializer, Regularizer, T
 """
 # Arguments of these types alone are attributes of the same type.
 PLAIN = {"int", "float", "bool", "str", "list", "None"}
-RETURNS = {"__init__": "None", "build": "None", "get_config": "dict[str, Any]", "from_config": "Self"}
+RETURNS = {
+    "__init__": "None",
+    "__init_subclass__": "None",
+    "build": "None",
+    "from_config": "Self",
+    "get_config": "dict[str, Any]",
+}
 
 
 class Fake(types.ModuleType):
