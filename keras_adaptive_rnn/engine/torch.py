@@ -12,7 +12,7 @@ from keras_adaptive_rnn.engine import _torch_internals as internals
 from keras_adaptive_rnn.engine import base, linear, tuning
 from keras_adaptive_rnn.engine.masking import masked
 from keras_adaptive_rnn.engine.reading import values_of
-from keras_adaptive_rnn.engine.torch_native import native_scan
+from keras_adaptive_rnn.engine.torch_native import is_exporting, native_scan
 from keras_adaptive_rnn.engine.torch_trace import Traced, distinct, one_operation
 
 __all__ = [
@@ -380,11 +380,6 @@ def exported_steps(sequences):
     if is_exporting():
         return sequences.shape[1] if isinstance(sequences.shape[1], int) else 0
     return None
-
-
-def is_exporting():
-    """Returns whether the operations are recorded for a file, without knowing the values of their inputs."""
-    return torch.jit.is_tracing() or torch.compiler.is_compiling()
 
 
 inference = outside_graph = torch.no_grad

@@ -9,6 +9,9 @@ from keras_adaptive_rnn.engine import tuning
 
 def native_scan(operation, inputs, states, mask, options):
     tensors = [inputs, *states, *operation.weights]
+    if is_exporting():
+        outputs, *states = _exported(operation.kind, *tensors) if exports_native(inputs, mask) else (None,)
+        return None if outputs is None else (outputs[-1], outputs if options.return_sequences else None, states)
     if options.recompute or not _is_faster(operation.kind, inputs, states) or not _is_possible(tensors):
         return None
     piece, lengths, first = None, None, states[0]
@@ -26,6 +29,38 @@ def native_scan(operation, inputs, states, mask, options):
         held = torch.zeros_like(first) if options.zero_output_for_mask else piece.around(first, states[0])
         outputs = torch.where(mask, piece.moved(outputs, -piece.starts), held)
     return outputs[-1], outputs if options.return_sequences else None, states
+
+
+def exports_native(inputs, mask):
+    """Returns whether a file that is being written can hold the operation: one of ONNX, or a traced one."""
+    return mask is None and inputs.dtype == torch.float32 and (torch.jit.is_tracing() or torch.onnx.is_in_onnx_export())
+
+
+def _exported(kind, inputs, *tensors):
+    """Returns `[outputs, *states]` of an operation that the writer of a file turns into one of ONNX or OpenVINO."""
+    if torch.jit.is_tracing():
+        return _run(kind, None, inputs, *tensors)
+    *states, kernel, recurrent_kernel, bias, recurrent_bias = tensors
+    gates = {"lstm": (0, 3, 1, 2), "gru": (0, 1, 2)}.get(kind, (0,))
+    kernel, recurrent_kernel, *biases = (
+        torch.cat([weight.chunk(len(gates))[k] for k in gates])[None]
+        for weight in (kernel.t(), recurrent_kernel.t(), bias, recurrent_bias)
+    )
+    given = [inputs, kernel, recurrent_kernel, torch.cat(biases, -1), None, *(state[None] for state in states)]
+    attributes = {"hidden_size": states[0].shape[-1]}
+    if kind == "gru":
+        attributes["linear_before_reset"] = 1
+    elif kind != "lstm":
+        attributes["activations"] = ["Relu" if kind == "rnn_relu" else "Tanh"]
+    shape = (*states[0].shape[:1], states[0].shape[-1])
+    outputs, *states = torch.onnx.ops.symbolic_multi_out(
+        {"lstm": "LSTM", "gru": "GRU"}.get(kind, "RNN"),
+        given,
+        attributes,
+        dtypes=[torch.float32] * (1 + len(states)),
+        shapes=[(len(inputs), 1, *shape), *[(1, *shape)] * len(states)],
+    )
+    return [outputs[:, 0], *(state[0] for state in states)]
 
 
 class Piece:
@@ -53,6 +88,11 @@ class Piece:
         return torch.where((self.steps < self.starts)[..., None], before, after)
 
 
+def is_exporting():
+    """Returns whether the operations are recorded for a file, without knowing the values of their inputs."""
+    return torch.jit.is_tracing() or torch.compiler.is_compiling()
+
+
 def _is_faster(kind, inputs, states):
     units, rows = states[0].shape[-1], inputs.shape[1]
     return units <= tuning.NATIVE_UNITS[kind] or rows <= tuning.NATIVE_ROWS
@@ -65,14 +105,13 @@ def _is_possible(tensors):
         and tensors[0].numel() > 0
         and not internals.maybe_current_level()
         and not any(torch.autograd.forward_ad.unpack_dual(tensor).tangent is not None for tensor in tensors)
-        and not (torch.jit.is_tracing() or torch.compiler.is_compiling())
     )
 
 
 def _run(kind, lengths, inputs, *tensors):
     """Returns `[outputs, *states]`, with outputs of zero in the steps beyond `lengths`."""
     *states, kernel, recurrent_kernel, bias, recurrent_bias = tensors
-    weights = [kernel.mT, recurrent_kernel.mT, bias, recurrent_bias]
+    weights = [kernel.t(), recurrent_kernel.t(), bias, recurrent_bias]
     if kind == "gru":
         # The order of the gates: z, r and the candidate here, r, z and the candidate there.
         weights = [torch.cat([weight.chunk(3)[k] for k in (1, 0, 2)]) for weight in weights]
