@@ -262,7 +262,7 @@ def test_every_number_of_the_findings_is_on_the_page_of_a_study_that_they_link_t
         linked |= here
     assert unknown == {}
     assert set(pages) - linked == {"examples/papers", "benchmarks/probe/table.md"}
-    assert f"{stats.t.ppf(0.975, 1):.1f} standard errors" in " ".join(text.split())
+    assert f"{stats.t.ppf(0.975, 2):.1f} standard errors" in " ".join(text.split())
 
 
 # What the README says. What it claims is made of the files again; what is left of its section has no number.

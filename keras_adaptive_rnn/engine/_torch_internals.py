@@ -10,8 +10,10 @@ maybe_current_level = optional("torch._C._functorch.maybe_current_level", "time 
 current_backward_pass = optional("torch._C._current_graph_task_id", "training with large weights is slower")
 # What `torch.nn.LSTM` and its like call, by the name of the operation.
 recurrent_operations = {
-    kind: optional(f"torch._VF.{kind}", "recurrent layers are slower on a CPU")
-    for kind in ("lstm", "gru", "rnn_tanh", "rnn_relu")
+    "lstm": optional("torch._VF.lstm", "LSTM layers are slower on a CPU"),
+    "gru": optional("torch._VF.gru", "GRU layers are slower on a CPU"),
+    "rnn_tanh": optional("torch._VF.rnn_tanh", "Elman layers are slower on a CPU"),
+    "rnn_relu": optional("torch._VF.rnn_relu", "Elman layers are slower on a CPU"),
 }
 # The operators with which PyTorch's own compiler multiplies on a CPU.
 reorder_weight = multiply_reordered = None

@@ -12,7 +12,7 @@ def native_scan(operation, inputs, states, mask, options):
     if is_exporting():
         outputs, *states = _exported(operation.kind, *tensors) if exports_native(inputs, mask) else (None,)
         return None if outputs is None else (outputs[-1], outputs if options.return_sequences else None, states)
-    if options.recompute or not _is_faster(operation.kind, inputs, states) or not _is_possible(tensors):
+    if options.recompute or not _is_faster(operation.kind, inputs, states) or not _is_possible(operation.kind, tensors):
         return None
     piece, lengths, first = None, None, states[0]
     if mask is not None:
@@ -98,11 +98,12 @@ def _is_faster(kind, inputs, states):
     return units <= tuning.NATIVE_UNITS[kind] or rows <= tuning.NATIVE_ROWS
 
 
-def _is_possible(tensors):
+def _is_possible(kind, tensors):
     """Returns whether PyTorch has the operation for these tensors, and the derivatives that may be asked for."""
     return (
         all(tensor.device.type == "cpu" and tensor.dtype == torch.float32 for tensor in tensors)
         and tensors[0].numel() > 0
+        and internals.recurrent_operations[kind] is not None
         and not internals.maybe_current_level()
         and not any(torch.autograd.forward_ad.unpack_dual(tensor).tangent is not None for tensor in tensors)
     )

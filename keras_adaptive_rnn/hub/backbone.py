@@ -32,8 +32,8 @@ class RecurrentBackbone(ReadsItsOwnFiles, keras_hub.models.Backbone):
         vocabulary_size: Positive integer, number of tokens.
         embedding_dim: Positive integer, size of the embedding of a token.
         cells: List of recurrent cells, one a layer, the lowest first: of this package, of Keras, or of the user.
-        tie_weights: Whether a language model computes its logits with the matrix of the embedding (default), as in
-            `keras_adaptive_rnn.hub.RecurrentCausalLM`, or with a layer of its own.
+        tie_weights: Whether a language model computes its logits with the matrix of the embedding, as in
+            `keras_adaptive_rnn.hub.RecurrentCausalLM`, and not with a layer of its own. Defaults to `True`.
         embedding_dropout: Number in [0, 1), the rate at which units of the embedding are dropped, the same ones in all
             steps of a sequence. Defaults to `0.0`.
         output_dropout: Number in [0, 1), the same for the outputs of the last cell, and again, with a mask of its own,

@@ -55,7 +55,9 @@ def native_operation(cell, run):
     A class of cells names its operation in `native_kind`. A subclass does not inherit it, as its equations may differ.
     """
     kind = vars(type(cell)).get("native_kind")
-    if kind is None or run.sown is not None or not runs_in_parts(cell) or unmet(cell, ARGUMENTS):
+    # Others may have changed the methods of one cell, to see or to replace what its steps compute.
+    is_changed = not runs_in_parts(cell) or vars(cell).keys() & {"project", "step", "update"}
+    if kind is None or run.sown is not None or is_changed or unmet(cell, ARGUMENTS):
         return None
     if run.training and (unmet(cell, IN_TRAINING) or cell in run.given_noise):
         return None
