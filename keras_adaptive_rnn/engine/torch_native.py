@@ -12,7 +12,10 @@ def native_scan(operation, inputs, states, mask, options):
     if is_exporting():
         outputs, *states = _exported(operation.kind, *tensors) if exports_native(inputs, mask) else (None,)
         return None if outputs is None else (outputs[-1], outputs if options.return_sequences else None, states)
-    if options.recompute or not _is_faster(operation.kind, inputs, states) or not _is_possible(operation.kind, tensors):
+    needs_gradient = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+    training, inference = tuning.NATIVE_UNITS[operation.kind]
+    is_faster = states[0].shape[-1] <= (training if needs_gradient else inference)
+    if options.recompute or not is_faster or not _is_possible(operation.kind, tensors):
         return None
     piece, lengths, first = None, None, states[0]
     if mask is not None:
@@ -20,7 +23,6 @@ def native_scan(operation, inputs, states, mask, options):
         if not piece.is_whole:
             return None
         lengths, tensors[0] = piece.lengths, piece.moved(inputs, piece.starts)
-    needs_gradient = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
     if needs_gradient and operation.kind == "lstm" and lengths is None:
         outputs, *states = OneCall.apply(operation.kind, *tensors)
     else:
@@ -91,11 +93,6 @@ class Piece:
 def is_exporting():
     """Returns whether the operations are recorded for a file, without knowing the values of their inputs."""
     return torch.jit.is_tracing() or torch.compiler.is_compiling()
-
-
-def _is_faster(kind, inputs, states):
-    units, rows = states[0].shape[-1], inputs.shape[1]
-    return units <= tuning.NATIVE_UNITS[kind] or rows <= tuning.NATIVE_ROWS
 
 
 def _is_possible(kind, tensors):
