@@ -35,7 +35,9 @@ def native_scan(operation, inputs, states, mask, options):
 
 def exports_native(inputs, mask):
     """Returns whether a file that is being written can hold the operation: one of ONNX, or a traced one."""
-    return mask is None and inputs.dtype == torch.float32 and (torch.jit.is_tracing() or torch.onnx.is_in_onnx_export())
+    # Before PyTorch 2.8, the newer of the two writers of ONNX knows no such operation.
+    is_onnx = torch.onnx.is_in_onnx_export() and hasattr(torch.onnx, "ops")
+    return mask is None and inputs.dtype == torch.float32 and (torch.jit.is_tracing() or is_onnx)
 
 
 def _exported(kind, inputs, *tensors):
