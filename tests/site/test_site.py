@@ -32,7 +32,7 @@ def test_a_link_to_a_table_is_followed_by_the_table(folder):
 
 
 def test_every_page_of_a_layer_lists_its_weights():
-    public = {n.paths[0]: n for n in names.public() if n.page.startswith(("api/c", "api/l"))}
+    public = {n.paths[0]: n for n in names.public() if n.page.startswith(("api/cells", "api/layers"))}
     tables = {path: reference.measured(name.value) for path, name in public.items()}
     tables = {path: lines for path, lines in tables.items() if lines}
     assert len(tables) > 40
