@@ -6,6 +6,7 @@ import pytest
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine
+from tests import exporting
 from tests.backends import nightly
 
 pytestmark = pytest.mark.skipif(keras.backend.backend() != "torch", reason="other backends have no such operation")
@@ -184,6 +185,19 @@ def test_a_model_trains_to_the_same_weights(native, rng):
     assert native.runs
     for ours, theirs in zip(*found, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+@nightly
+@pytest.mark.filterwarnings("ignore")  # Of the exporters.
+@pytest.mark.parametrize("kind", ["lstm", "gru", "elman"])
+def test_a_file_in_openvino_holds_the_loop(kind, rng, tmp_path):
+    """Its converter reads no GRU whose gates are in another order, and traces with and without gradients."""
+    exporting.skip_without("openvino")
+    model = keras.Sequential([keras.Input((7, 3)), LAYERS[kind](4)])
+    x = rng.normal(size=(2, 7, 3)).astype("float32")
+    expected, path = model.predict(x, verbose=0), tmp_path / "model.xml"
+    exporting.export(model, path, "openvino", (None, 7, 3))
+    np.testing.assert_allclose(exporting.run(path, "openvino", x), expected, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.filterwarnings("ignore")  # Of the exporters.

@@ -34,14 +34,14 @@ def native_scan(operation, inputs, states, mask, options):
 
 
 def exports_native(inputs, mask):
-    """Returns whether a file that is being written can hold the operation: one of ONNX, or a traced one."""
+    """Returns whether a file that is being written can hold the operation: only one of ONNX can, as OpenVINO fails."""
     # Before PyTorch 2.8, the newer of the two writers of ONNX knows no such operation.
-    is_onnx = torch.onnx.is_in_onnx_export() and hasattr(torch.onnx, "ops")
-    return mask is None and inputs.dtype == torch.float32 and (torch.jit.is_tracing() or is_onnx)
+    is_known = torch.jit.is_tracing() or hasattr(torch.onnx, "ops")
+    return torch.onnx.is_in_onnx_export() and is_known and mask is None and inputs.dtype == torch.float32
 
 
 def _exported(kind, inputs, *tensors):
-    """Returns `[outputs, *states]` of an operation that the writer of a file turns into one of ONNX or OpenVINO."""
+    """Returns `[outputs, *states]` of an operation that the writer of a file turns into one of ONNX."""
     if torch.jit.is_tracing():
         return _run(kind, None, inputs, *tensors)
     *states, kernel, recurrent_kernel, bias, recurrent_bias = tensors
@@ -116,7 +116,9 @@ def _run(kind, lengths, inputs, *tensors):
         # The order of the gates: z, r and the candidate here, r, z and the candidate there.
         weights = [torch.cat([weight.chunk(3)[k] for k in (1, 0, 2)]) for weight in weights]
     weights = [weight.contiguous() for weight in weights]
-    run, options = internals.recurrent_operations[kind], (True, 1, 0.0, torch.is_grad_enabled(), False)
+    # A file only predicts, and is traced with and without gradients, which must give the same graph.
+    trains = torch.is_grad_enabled() and not is_exporting()
+    run, options = internals.recurrent_operations[kind], (True, 1, 0.0, trains, False)
     if lengths is None:
         outputs, *states = run(inputs, _joined(kind, states), weights, *options, False)
         return [outputs, *(state[0] for state in states)]
