@@ -1,4 +1,4 @@
-"""Files that are whole whenever a process ends, and places to which one process at a time writes.
+"""Whole files, whenever a process ends; places to which one process at a time writes; commands that end in one line.
 
 The packages that keep what they do in folders, such as `keras_rnn_compare`, stand on these.
 """
@@ -25,6 +25,7 @@ __all__ = [
     "alone_in",
     "alone_on",
     "contents",
+    "ending",
     "is_litter",
     "replaced",
     "save_whole",
@@ -39,6 +40,8 @@ NEW = ".new."
 # Locks that another process holds, and file systems without locks, such as some network shares.
 TAKEN = (errno.EAGAIN, errno.EACCES, errno.EDEADLK)
 LOCKLESS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
+# Errors of the system that only writing has.
+OF_WRITING = (errno.ENOSPC, errno.EFBIG, errno.EPIPE, getattr(errno, "EDQUOT", errno.ENOSPC))
 # How often a lock is tried whose file has just been removed, and the tenths of a second that its holder has to say who
 # it is.
 TRIES, PATIENCE = 100, 10
@@ -144,6 +147,48 @@ def save_whole(save, path):
     data = contents(save, path.name)
     with replaced(path) as new:
         new.write_bytes(data)
+
+
+@contextlib.contextmanager
+def ending(output=None):
+    """Ends a command with one line for the user, instead of a traceback, where it fails or is stopped.
+
+    Args:
+        output: Path of the folder that the command resumes from, which has a `settings.json` once there is something to
+            resume. Defaults to `None`: the command starts anew.
+
+    Raises:
+        SystemExit: The command fails (exit code 1), or is stopped with Ctrl-C (130).
+
+    Example:
+
+    >>> with keras_adaptive_rnn.files.ending():
+    ...     print("done")
+    done
+    """
+
+    def resumable():
+        # A folder that the command could not begin to fill is no place to go on from.
+        is_there = output is not None and os.path.exists(os.path.join(output, "settings.json"))
+        return f" What is done is in {output}; the same command goes on from there." if is_there else ""
+
+    try:
+        yield
+        sys.stdout.flush()
+    except Unwritten as error:
+        sys.exit(f"error: {error}.{resumable()}")
+    except OSError as error:
+        if error.filename is not None or error.errno not in OF_WRITING:
+            sys.exit(f"error: {error}")
+        # Files have names: it was printing. Python would say so again when it ends.
+        with contextlib.suppress(OSError), open(os.devnull, "w") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        sys.exit(f"error: the output cannot be written: {error.strerror}.{resumable()}")
+    except (ValueError, TypeError, ImportError, Busy) as error:
+        sys.exit(f"error: {error}")
+    except KeyboardInterrupt:
+        print(f"\nStopped.{resumable()}", file=sys.stderr)
+        sys.exit(130)
 
 
 def is_litter(path):

@@ -198,7 +198,7 @@ def test_no_room(name, room, here):
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
 def test_what_is_printed_cannot_be_written():
     """Python itself would say so in several lines, when it ends."""
-    code = "from keras_adaptive_rnn._command_line import ending\nwith ending():\n    print('x' * 9)"
+    code = "from keras_adaptive_rnn.files import ending\nwith ending():\n    print('x' * 9)"
     with open("/dev/full", "w") as full:
         ended = subprocess.run(
             [sys.executable, "-c", code], stdout=full, stderr=subprocess.PIPE, text=True, cwd=FILE.parents[1]

@@ -2,14 +2,12 @@
 
 import contextlib
 import csv
-import errno
-import os
 import pathlib
 import sys
 import time
 
 from keras_adaptive_rnn import check_export_format
-from keras_adaptive_rnn.files import Busy, Unwritten, alone_on, replaced
+from keras_adaptive_rnn.files import alone_on, ending, replaced
 from keras_rnn_compare.cli import NAME, names
 from keras_rnn_compare.models.candidates import from_command_line
 from keras_rnn_compare.probing import experiment as probing
@@ -19,37 +17,6 @@ from keras_rnn_compare.reporting.comparison import Comparison
 from keras_rnn_compare.running import workers
 from keras_rnn_compare.study import experiment
 from keras_rnn_compare.study.settings import Settings
-
-# Errors of the system that only writing has.
-OF_WRITING = (errno.ENOSPC, errno.EFBIG, errno.EPIPE, getattr(errno, "EDQUOT", errno.ENOSPC))
-
-
-@contextlib.contextmanager
-def ending(output=None):
-    """Ends a command in one line for the user, where it fails or is stopped; `output` is a folder to go on from."""
-
-    def resumable():
-        # A folder that the command could not begin to fill is no place to go on from.
-        is_there = output is not None and os.path.exists(os.path.join(output, "settings.json"))
-        return f" What is done is in {output}; the same command goes on from there." if is_there else ""
-
-    try:
-        yield
-        sys.stdout.flush()
-    except Unwritten as error:
-        sys.exit(f"error: {error}.{resumable()}")
-    except OSError as error:
-        if error.filename is not None or error.errno not in OF_WRITING:
-            sys.exit(f"error: {error}")
-        # Files have names: it was printing. Python would say so again when it ends.
-        with contextlib.suppress(OSError), open(os.devnull, "w") as nowhere:
-            os.dup2(nowhere.fileno(), sys.stdout.fileno())
-        sys.exit(f"error: the output cannot be written: {error.strerror}.{resumable()}")
-    except (ValueError, TypeError, ImportError, Busy) as error:
-        sys.exit(f"error: {error}")
-    except KeyboardInterrupt:
-        print(f"\nStopped.{resumable()}", file=sys.stderr)
-        sys.exit(130)
 
 
 def list_files(folder, files):

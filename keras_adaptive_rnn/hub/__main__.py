@@ -2,8 +2,8 @@
 
 import ast
 
-from keras_adaptive_rnn._command_line import ending
 from keras_adaptive_rnn._hub_options import check, parse, work_of
+from keras_adaptive_rnn.files import ending
 
 
 def options(pairs):
