@@ -6,6 +6,7 @@ import pytest
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine
+from keras_adaptive_rnn.engine import tuning
 from tests import exporting
 from tests.backends import nightly
 
@@ -140,6 +141,14 @@ class Doubled(kar.LSTMCell):
 def test_other_equations_run_in_the_loop(what, native, x):
     BEYOND[what]()(x)
     assert not native.runs
+
+
+def test_no_cell_of_a_stack_runs_in_vain(native, x, monkeypatch):
+    monkeypatch.setitem(tuning.NATIVE_UNITS, "lstm", (6, 6))
+    kar.LSTM([6, 7])(x)
+    assert not native.runs
+    kar.LSTM([6, 6])(x)
+    assert native.runs == 2
 
 
 @pytest.mark.parametrize("what", HOLES)

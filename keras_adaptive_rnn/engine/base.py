@@ -24,6 +24,7 @@ __all__ = [
     "padding_recipe",
     "preferred_linear_schedule",
     "preferred_schedules",
+    "prefers_native",
     "ragged_scan",
     "repeatable",
     "replica_id",
@@ -69,8 +70,18 @@ def scan(step, run, inputs, states, output, mask, options):
     return output, ops.stack(outputs) if outputs else output[None][:0], states
 
 
+def prefers_native(operation, inputs, states, mask, options):
+    """Returns whether the backend has the recurrent operation, and is faster with it than with `scan`.
+
+    Args:
+        operation, inputs, states, mask, options: As in `native_scan`. Of `inputs`, those of the lowest cell of a stack
+            may stand for those of the others.
+    """
+    return False
+
+
 def native_scan(operation, inputs, states, mask, options):
-    """Does what `scan` does in one recurrent operation of the backend, or returns `None` where that is not faster.
+    """Does what `scan` does in one recurrent operation, where `prefers_native`; `None` if a mask does not allow it.
 
     Args:
         operation: `NativeOperation`.

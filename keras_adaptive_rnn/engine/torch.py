@@ -12,7 +12,7 @@ from keras_adaptive_rnn.engine import _torch_internals as internals
 from keras_adaptive_rnn.engine import base, linear, tuning
 from keras_adaptive_rnn.engine.masking import masked
 from keras_adaptive_rnn.engine.reading import values_of
-from keras_adaptive_rnn.engine.torch_native import is_exporting, native_scan
+from keras_adaptive_rnn.engine.torch_native import is_exporting, native_scan, prefers_native
 from keras_adaptive_rnn.engine.torch_trace import Traced, distinct, one_operation
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "padding_recipe",
     "preferred_linear_schedule",
     "preferred_schedules",
+    "prefers_native",
     "ragged_scan",
     "repeatable",
     "replica_id",

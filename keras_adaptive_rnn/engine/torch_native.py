@@ -7,23 +7,27 @@ from keras_adaptive_rnn.engine import _torch_internals as internals
 from keras_adaptive_rnn.engine import tuning
 
 
-def native_scan(operation, inputs, states, mask, options):
-    tensors = [inputs, *states, *operation.weights]
+def prefers_native(operation, inputs, states, mask, options):
+    tensors = _tensors(operation, inputs, states)
     if is_exporting():
-        outputs, *states = _exported(operation.kind, *tensors) if exports_native(inputs, mask) else (None,)
-        return None if outputs is None else (outputs[-1], outputs if options.return_sequences else None, states)
-    needs_gradient = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+        return exports_native(inputs, mask)
     training, inference = tuning.NATIVE_UNITS[operation.kind]
-    is_faster = states[0].shape[-1] <= (training if needs_gradient else inference)
-    if options.recompute or not is_faster or not _is_possible(operation.kind, tensors):
-        return None
+    is_faster = states[0].shape[-1] <= (training if _needs_gradient(tensors) else inference)
+    return is_faster and not options.recompute and _is_possible(operation.kind, tensors)
+
+
+def native_scan(operation, inputs, states, mask, options):
+    tensors = _tensors(operation, inputs, states)
+    if is_exporting():
+        outputs, *states = _exported(operation.kind, *tensors)
+        return outputs[-1], outputs if options.return_sequences else None, states
     piece, lengths, first = None, None, states[0]
     if mask is not None:
         piece = Piece(mask[..., 0])
         if not piece.is_whole:
             return None
         lengths, tensors[0] = piece.lengths, piece.moved(inputs, piece.starts)
-    if needs_gradient and operation.kind == "lstm" and lengths is None:
+    if _needs_gradient(tensors) and operation.kind == "lstm" and lengths is None:
         outputs, *states = OneCall.apply(operation.kind, *tensors)
     else:
         outputs, *states = _run(operation.kind, lengths, *tensors)
@@ -31,6 +35,18 @@ def native_scan(operation, inputs, states, mask, options):
         held = torch.zeros_like(first) if options.zero_output_for_mask else piece.around(first, states[0])
         outputs = torch.where(mask, piece.moved(outputs, -piece.starts), held)
     return outputs[-1], outputs if options.return_sequences else None, states
+
+
+def _tensors(operation, inputs, states):
+    """Returns the inputs, the states, and the weights, with a bias of zeros in place of each that is `None`."""
+    zeros = states[0].new_zeros(())
+    kernels, biases = operation.weights[:2], operation.weights[2:]
+    biases = [zeros.expand(kernels[0].shape[-1]) if bias is None else bias for bias in biases]
+    return [inputs, *states, *kernels, *biases]
+
+
+def _needs_gradient(tensors):
+    return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
 
 
 def exports_native(inputs, mask):

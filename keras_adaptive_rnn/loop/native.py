@@ -20,7 +20,11 @@ def scan(cell, run, sequences, states, mask, options):
     is_stack = type(cell) is StackedCells and cell.connection is None
     cells, states = (cell.cells, cell.split_states(states)[::-1]) if is_stack else ([cell], [states])
     operations = [native_operation(each, run) for each in cells]
-    if None in operations:
+    # Of all cells before any runs: each would run once more in the loop.
+    if None in operations or not all(
+        engine.prefers_native(operation, sequences, start, mask, options)
+        for operation, start in zip(operations, states, strict=True)
+    ):
         return None
     below = dataclasses.replace(options, return_sequences=True, zero_output_for_mask=False)
     outputs, ends = sequences, []
@@ -28,6 +32,7 @@ def scan(cell, run, sequences, states, mask, options):
         is_highest = each is cells[-1]
         inputs = each.drop(outputs, "dropout", run)
         results = engine.native_scan(operation, inputs, start, mask, options if is_highest else below)
+        # Only the lowest cell can fail, at a mask that the others would share.
         if results is None:
             return None
         last, outputs, end = results

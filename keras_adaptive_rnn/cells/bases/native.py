@@ -3,8 +3,6 @@
 import dataclasses
 from typing import Any
 
-from keras import ops
-
 from keras_adaptive_rnn import activations, maps
 from keras_adaptive_rnn.cells.bases.any_cell import runs_in_parts
 
@@ -36,7 +34,7 @@ class NativeOperation:
         kind: `"lstm"`, with gates in the order i, f, candidate, o; `"gru"`, z, r, candidate, which resets after the
             product; `"rnn_tanh"` or `"rnn_relu"`.
         weights: List of the kernel `[features, gates * units]`, the recurrent kernel `[units, gates * units]`, and
-            their biases `[gates * units]`.
+            their biases `[gates * units]`, each of which may be `None`.
     """
 
     kind: str
@@ -67,5 +65,4 @@ def native_operation(cell, run):
         return None
     kernels = [group for each in linear_maps for group in run.prepared_by(each)["groups"]]
     biases = [cell.bias_layer.value(run, row) for row in range(cell.bias_rows)] if cell.use_bias else []
-    zeros = [ops.zeros_like(kernels[0][0])] * (2 - len(biases))
-    return NativeOperation(named[cell.activation], [*kernels, *biases, *zeros])
+    return NativeOperation(named[cell.activation], [*kernels, *biases, *[None] * (2 - len(biases))])
