@@ -42,8 +42,8 @@ get_mask = optional(
 # Keras notes here that it saves or loads a model, whose layers share objects, and which layer it is inside of.
 _global_attribute = optional(
     "keras.src.backend.common.global_state.get_global_attribute",
-    "layers inside a frozen layer of Keras may train, the config of a shared cell says so outside a model, too, and a "
-    "`Bidirectional` may lose masks",
+    "layers inside a frozen layer of Keras may train, the config of a shared cell says so outside a model, too, a "
+    "`Bidirectional` may lose masks, and a cell in `keras.layers.RNN` prepares its weights in every step",
     lambda name: (),
 )
 # `keras.layers.RNN` prepares and resets noise only for instances of this mix-in: a cell that draws noise without it
@@ -110,6 +110,24 @@ def enclosing_layers():
     """Returns the layers that are being built or called in this thread, the outermost first."""
     scopes = _global_attribute("name_scope_stack") or []
     return [scope.caller for scope in scopes if isinstance(scope.caller, keras.Layer)]
+
+
+def enclosing_call():
+    """Returns the object that Keras holds while the outermost layer of this thread is called, or `None`."""
+    return _global_attribute("current_call_ctx") or None
+
+
+def rematerializes(layer):
+    """Returns whether Keras computes the calls of a layer again for their gradient, from their arguments alone."""
+    return getattr(layer, "_remat_mode", None) is not None
+
+
+def is_bare(layer):
+    """Returns whether `keras.Layer.__call__` does nothing to the results of a layer, if its inputs need no cast."""
+    hooks = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
+    is_hooked = any(getattr(layer, name, None) for name in hooks)  # PyTorch's.
+    is_regularized = layer.activity_regularizer is not None
+    return layer.built and not (is_hooked or is_regularized or layer.quantization_mode or rematerializes(layer))
 
 
 def entry_elsewhere(store, rename):

@@ -12,7 +12,7 @@ from typing import Any
 import keras
 from keras import ops, tree
 
-from keras_adaptive_rnn._keras import AutocastScope, DropoutRNNCell
+from keras_adaptive_rnn._keras import AutocastScope, DropoutRNNCell, enclosing_call, rematerializes
 from keras_adaptive_rnn._products import plain_matmul, product_per_layer
 
 KERAS_MASKS = ("dropout_mask", "recurrent_dropout_mask")
@@ -42,6 +42,9 @@ class Run:
             product.
         emitted: Dict that takes what cells decide in a step, by cell; `None` (default) if nobody wants it.
         sown: List that takes what cells sow, `(cell, name, value)`; `None` (default) if nobody wants it.
+        keras_call: The call of a Keras model or layer that the run belongs to, if `keras.layers.RNN` began it; `None`
+            (default) otherwise.
+        bare: Cells that `keras.layers.RNN` steps, and whose `call` is all that such a step needs. Empty by default.
 
     Example:
 
@@ -62,6 +65,8 @@ class Run:
     matmul_impl: Callable | None = None
     emitted: dict | None = None
     sown: list | None = None
+    keras_call: Any = None
+    bare: frozenset = frozenset()
 
     def __post_init__(self):
         for name in ("prepared", "given_noise"):
@@ -76,6 +81,11 @@ class Run:
         return dataclasses.replace(self, **fields)
 
     # For cells and maps.
+
+    @property
+    def prepares_weights(self):
+        """Whether weights may be prepared before the first step, those that no noise changes if `training` is `None`."""
+        return self.training is not None or self.keras_call is not None
 
     def prepared_by(self, part):
         """Returns what `part` has prepared, a dict; an empty one if that is nothing."""
@@ -151,6 +161,10 @@ _current = ContextVar("run", default=Run())  # noqa: B039 - Nothing is written t
 def current(training=None):
     """Returns the run around a call in this thread, or else a new one; with another `training` if that is given."""
     run = _current.get()
+    if run.keras_call is not None and run.keras_call is not enclosing_call():
+        # An error has ended the loop of Keras before its last hook: what was prepared is of the past.
+        run = Run()
+        _current.set(run)
     return run if training is None or training == run.training else run.changed(training=bool(training))
 
 
@@ -164,10 +178,18 @@ def entered(run):
         _current.reset(token)
 
 
-def begin(parts, batch_size):
-    """Begins a run in `keras.layers.RNN`, which has hooks instead of a context and does not pass `training`."""
+def begin(parts, batch_size, is_bare):
+    """Begins a run in `keras.layers.RNN`, which has hooks instead of a context and does not pass `training`.
+
+    Args:
+        parts, batch_size: As in `start`.
+        is_bare: Whether the `call` of the first part is all that a step needs.
+    """
     run = current()
-    run = run.changed(training=None, prepared=dict(run.prepared))
+    # Weights that are prepared outside a call that is computed again would get no gradient.
+    call = None if rematerializes(parts[0]) else enclosing_call()
+    bare = run.bare | {parts[0]} if call is not None and is_bare else run.bare
+    run = run.changed(training=None, prepared=dict(run.prepared), keras_call=call, bare=bare)
     _current.set(run)
     _prepare(parts, run, batch_size)
 
@@ -176,7 +198,8 @@ def end(parts):
     """Ends what `begin` began."""
     run = current()
     prepared = {part: values for part, values in run.prepared.items() if part not in parts}
-    _current.set(run.changed(training=False, prepared=prepared))
+    call, bare = run.keras_call if prepared else None, run.bare - {parts[0]}
+    _current.set(run.changed(training=False, prepared=prepared, keras_call=call, bare=bare))
 
 
 def _prepare(parts, run, batch_size):

@@ -10,7 +10,7 @@ from keras import ops
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine
 from tests import exporting, runtimes
-from tests.backends import dealt
+from tests.backends import alternating
 
 BACKEND = keras.backend.backend()
 FORMATS = {"jax": ("onnx",), "tensorflow": ("onnx", "litert", "tf_saved_model"), "torch": ("onnx", "torch")}
@@ -81,9 +81,10 @@ def value_and_gradients(layer, x, run):
     return engine.gradients(total, layer.trainable_variables, [x], compiled=True)
 
 
+@alternating
 @pytest.mark.parametrize("backwards", [False, True])
 @pytest.mark.parametrize("mask", [None, MASK], ids=["whole", "masked"])
-@pytest.mark.parametrize("name", dealt(LAYERS))
+@pytest.mark.parametrize("name", LAYERS)
 def test_pieces_are_as_apart(name, mask, backwards, rng):
     layer = built(LAYERS[name], rng, go_backwards=backwards)
     x = rng.normal(size=(3, TIME, 3)).astype("float32")

@@ -109,6 +109,7 @@ def test_any_executor_of_processes_will_do(alone, folder):
     assert_same(folder, alone.path)
 
 
+@nightly
 def test_a_dask_cluster_of_which_a_worker_is_killed(alone, folder, monkeypatch, capsys):
     distributed = pytest.importorskip("distributed")
     given = kills(monkeypatch, workers.Cluster, 2)
@@ -272,6 +273,7 @@ def test_a_cell_that_a_worker_cannot_import_is_named():
         workers.WorkerState(problem(cells={"mine": lost}))
 
 
+@nightly
 def test_a_trial_of_a_dask_worker_runs_in_a_process_of_its_own():
     """With threads, two of which would draw from the same random numbers."""
     try:

@@ -217,13 +217,14 @@ class LinearMap(Quantizable, StoredByCell, _arguments.DeclaredArguments, keras.l
         return {}
 
     def prepare_sequence(self, batch_size, run):
-        """Draws what is random in the weights, and prepares them unless `run.training` is unknown: see `Cell`."""
+        """Draws what is random in the weights, and prepares them if all is known that they depend on: see `Cell`."""
         prepared = {}
         if self.quantization_mode:
             prepared["matrices"] = {name: self.matrix(name) for name in self.matrix_shapes}
         if run.training is not False:
             prepared |= self.draw_noise(run)
-        if run.training is not None:
+        is_noisy = type(self).draw_noise is not LinearMap.draw_noise
+        if run.prepares_weights and (run.training is not None or not is_noisy):
             run = run.changed(prepared={self: prepared})
             prepared = {**prepared, "groups": self._prepare(run)}
             if self._per_block:

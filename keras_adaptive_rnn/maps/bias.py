@@ -65,7 +65,7 @@ class Bias(StoredByCell, keras.layers.Layer):
         """Does nothing: as in Keras's layers, a bias stays as it is."""
 
     def prepare_sequence(self, batch_size, run):
-        return {} if run.training is None else {"rows": self._values()}
+        return {"rows": self._values()} if run.prepares_weights else {}
 
     def narrowed(self, inputs, units, run):
         """See `LinearMap.narrowed`; `inputs` is ignored."""

@@ -5,7 +5,7 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments, _run, engine
 from keras_adaptive_rnn._export import PUBLIC
-from keras_adaptive_rnn._keras import DropoutRNNCell, flatten_layers
+from keras_adaptive_rnn._keras import DropoutRNNCell, flatten_layers, is_bare
 from keras_adaptive_rnn._types import Initializer
 from keras_adaptive_rnn.cells.bases.noise import uniform
 
@@ -109,7 +109,9 @@ class Cell(_arguments.DeclaredArguments, DropoutRNNCell, keras.layers.Layer):
 
     def __call__(self, inputs, states=None, *args, **kwargs):
         self._check_step(inputs, states)
-        return super().__call__(inputs, states, *args, **kwargs)
+        # Keras's bookkeeping takes longer than a small step.
+        call = self.call if self in _run.current().bare else super().__call__
+        return call(inputs, states, *args, **kwargs)
 
     def call(self, inputs, states=None, training=False):
         if states is None:  # `keras.layers.TimeDistributed` calls `call`.
@@ -257,7 +259,10 @@ class Cell(_arguments.DeclaredArguments, DropoutRNNCell, keras.layers.Layer):
     # The hooks of `keras.layers.RNN` at the start and the end of a sequence.
 
     def get_dropout_mask(self, step_input):
-        _run.begin(flatten_layers(self), ops.shape(step_input)[0])
+        is_cast = keras.backend.standardize_dtype(step_input.dtype) == self.compute_dtype
+        overrides_call = getattr(self.call, "__func__", None) is not Cell.call
+        bare = is_cast and not overrides_call and is_bare(self)
+        _run.begin(flatten_layers(self), ops.shape(step_input)[0], bare)
 
     def get_recurrent_dropout_mask(self, step_input):
         """Does nothing: `get_dropout_mask` has drawn all noise."""
