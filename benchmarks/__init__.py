@@ -4,7 +4,10 @@
 NAMES = {
     "ours": "ours",
     "recompute": "ours, recompute",
-    "keras": "Keras RNN",
+    "keras_plain": "plain cell",
+    "keras_layer": "Keras layer",
+    "keras": "our cell",
+    "keras_alone": "Keras alone",
     "keras_lstm": "Keras LSTM",
     "keras_model": "Keras model",
     "keras_compiled": "Keras RNN, compiled",

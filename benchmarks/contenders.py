@@ -1,4 +1,4 @@
-"""What is timed: a cell in our loop and in Keras's, Keras's LSTM, and the products that no loop can do without."""
+"""What is timed: a cell in our loop and in Keras's, what a user has without it, and the products of any loop."""
 
 import collections
 import math
@@ -8,7 +8,7 @@ import numpy as np
 from keras import ops
 
 import keras_adaptive_rnn as kar
-from benchmarks import NAMES, OF_PYTORCH
+from benchmarks import NAMES, OF_PYTORCH, plain
 from keras_adaptive_rnn import _run, engine
 from keras_adaptive_rnn.cells.bases.any_cell import initial_states, parts_of
 
@@ -72,18 +72,40 @@ def contenders(job, wanted, jit="auto"):
             model.set_weights(weights)
         return {"train": lambda: model.train_on_batch(x, y), "predict": lambda: model.predict_on_batch(x)}
 
+    cell, layer = plain.CELLS.get(job["cell"]), plain.LAYERS.get(job["cell"])
     known = {
         "ours": lambda: compiled(ours),
         "recompute": lambda: compiled(kar.RNN(make(units), return_sequences=True, recompute=True), weights),
         "keras": lambda: compiled(keras.layers.RNN(make(units), return_sequences=True), weights),
         "keras_lstm": lambda: compiled(keras.layers.LSTM(units, return_sequences=True)),
+        "keras_alone": lambda: compiled(Alone(units, weights), weights),
         "products": lambda: multiplications(ours.cell, batch, steps),
     }
+    if cell is not None:
+        known["keras_plain"] = lambda: compiled(keras.layers.RNN(cell(units), return_sequences=True), weights)
+    if layer is not None:
+        known["keras_layer"] = lambda: compiled(layer(units, return_sequences=True), weights)
     if set(wanted) & set(OF_PYTORCH):
         from benchmarks import pytorch
 
         known |= pytorch.contenders(job["cell"], x, y, weights)
     return {name: known[name]() for name in NAMES if name in wanted and name in known}
+
+
+class Alone(keras.Layer):
+    """A layer with the weights of another one and no time loop: what is left is what Keras does around a layer."""
+
+    def __init__(self, units, like):
+        super().__init__()
+        self.units, self.shapes = units, [each.shape for each in like]
+
+    def build(self, input_shape):
+        for k, shape in enumerate(self.shapes):
+            self.add_weight(shape=shape, name=f"weight_{k}")
+
+    def call(self, inputs):
+        scale = sum(ops.reshape(weight, (-1,))[0] for weight in self.weights)
+        return scale * inputs[..., : self.units]
 
 
 def products(cell, batch):

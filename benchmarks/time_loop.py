@@ -40,7 +40,13 @@ MODES = {
 WHATS = {"time": ["train", "predict"], "memory": ["memory"], "streaming": ["step"]}
 KEY = ("backend", "device", "cell", "units", "batch", "steps", "what", "jit")
 RATIOS = {
-    "Keras / ours": lambda ratios: ratios.get("keras"),
+    "plain cell / ours": lambda ratios: ratios.get("keras_plain"),
+    "Keras layer / ours": lambda ratios: ratios.get("keras_layer"),
+    "PyTorch LSTM / ours": lambda ratios: ratios.get("torch_lstm"),
+    "our cell / plain cell": lambda ratios: (
+        ratios["keras"] / ratios["keras_plain"] if "keras_plain" in ratios else None
+    ),
+    "our cell / ours": lambda ratios: ratios.get("keras"),
     "Keras model / ours": lambda ratios: ratios.get("keras_model"),
     "Keras compiled / ours": lambda ratios: ratios.get("keras_compiled"),
     "PyTorch loop / ours": lambda ratios: ratios.get("plain"),

@@ -84,7 +84,7 @@ class Run:
 
     @property
     def prepares_weights(self):
-        """Whether weights may be prepared before the first step, those that no noise changes if `training` is `None`."""
+        """Whether weights are prepared before the first step; if `training` is `None`, those that no noise changes."""
         return self.training is not None or self.keras_call is not None
 
     def prepared_by(self, part):

@@ -17,7 +17,7 @@ if not (pathlib.Path(__file__).parents[1] / "benchmarks").exists():
     pytest.skip("the benchmarks are not part of the source distribution", allow_module_level=True)
 
 import keras_adaptive_rnn as kar
-from benchmarks import contenders, deep_stack, gpu, memory, plain_cells, plot, rows, start_up, time_loop
+from benchmarks import contenders, deep_stack, gpu, memory, plain, plot, rows, start_up, time_loop
 
 pytestmark = in_turns
 
@@ -37,31 +37,22 @@ def test_contenders_compute_the_same():
             np.testing.assert_allclose(losses[name], losses["ours"], rtol=1e-6)
 
 
-@pytest.mark.parametrize("cell", plain_cells.LAYERS)
+@pytest.mark.parametrize("cell", plain.CELLS)
 def test_plain_cells_compute_the_same(cell):
-    found = plain_cells.contenders(cell, **SIZES)
-    assert len(found) == 3
+    names = {"ours", "keras", "keras_plain", *(["keras_layer"] if cell in plain.LAYERS else [])}
+    found = contenders.contenders({"cell": cell, **SIZES}, names)
+    assert set(found) == names
     for what in ("predict", "train", "predict"):
         results = {name: each[what]() for name, each in found.items()}
         for each in results.values():
             np.testing.assert_allclose(each, results["ours"], rtol=1e-5, atol=1e-6)
 
 
-def test_plain_cells(tmp_path, capsys):
-    path = tmp_path / "rows.json"
-    plain_cells.main([*ARGUMENTS, "--cells", "Mogrifier", "LSTM", "--repeats=1", f"--json={path}"])
-    rows = json.loads(path.read_text())
-    assert [(row["cell"], row["what"]) for row in rows] == [
-        (cell, what) for cell in ("Mogrifier", "LSTM") for what in ("train", "predict")
-    ]
-    assert all({"keras", keras.backend.backend(), "date"} <= set(row["environment"]) for row in rows)
-    for row in rows:
-        row["ratios"] = {"ours": 1.0, **dict.fromkeys(row["ratios"].keys() - {"ours"}, 1.254)}
-    path.write_text(
-        json.dumps([*rows, *({**row, "units": 9, "ratios": {**row["ratios"], "plain": 0.9}} for row in rows)])
-    )
-    plain_cells.main(["--report", f"--json={path}"])
-    assert "by hand for `keras.layers.RNN` takes 0.90 to 1.25 times as long" in capsys.readouterr().out
+def test_the_sentence_of_the_readme():
+    ratios = [{"keras_plain": 1.254, "keras_layer": 1.0}, {"keras_plain": 0.9, "keras_layer": 2.0}, {"keras_plain": 1}]
+    rows = [{"what": what, "units": 8 + k, "ratios": r} for what in ("train", "predict") for k, r in enumerate(ratios)]
+    assert "8 to 10 units, cells written by hand for `keras.layers.RNN` take 0.90 to 1.25 times" in plain.sentence(rows)
+    assert "`SimpleRNN` take 1.00 to 2.00 and 1.00 to 2.00 times" in plain.sentence(rows)
 
 
 @pytest.mark.parametrize("name", ["edge", "exports", "generation", "microcontrollers", "one_step"])

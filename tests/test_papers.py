@@ -16,7 +16,7 @@ import pytest
 from scipy import stats
 
 import keras_adaptive_rnn
-from benchmarks import plain_cells
+from benchmarks import plain
 from examples import papers, word_language_model
 from examples.papers import _study, ptb_words
 from tests.backends import in_turns, one_in
@@ -366,7 +366,7 @@ def test_the_readme_says_what_was_measured():
     assert settings["gap"] == 500
     settings = read("examples/papers/results/reverse_copy.json")["settings"]
     assert settings["rounds"] * settings["updates"] == 4000
-    claims.append(plain_cells.sentence(read("benchmarks/plain_cells.json")))
+    claims.append(plain.sentence(read("benchmarks/baselines.json")))
     for claim in claims:
         assert claim in section
         section = section.replace(claim, "")
