@@ -146,7 +146,7 @@ def value(terms, sizes):
 
 def build(call, sizes):
     """Returns `[(name, shape)]` of the weights of a cell or layer with these sizes."""
-    keras.utils.clear_session()  # So that names are counted from the start.
+    keras.utils.clear_session(free_memory=False)  # So that names are counted from the start.
     layer = eval(call, {**vars(keras_adaptive_rnn), **sizes})
     layer.build((2, sizes["inputs"]))
     return [(short(weight.path, layer), tuple(weight.shape)) for weight in layer.weights]
