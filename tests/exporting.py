@@ -54,49 +54,66 @@ def export(model, path, format, shape, dtype="float32"):
     model.export(str(path), format=format, verbose=False, input_signature=signature, **options)
 
 
+def load(path, format):
+    """Returns a function from an array to an array, which runs a file of one input and one output."""
+    return globals()[f"_{format}"](str(path))
+
+
 def run(path, format, x):
     """Returns the output of a file for an array, as an array."""
-    return np.asarray(globals()[f"_run_{format}"](str(path), x))
+    return np.asarray(load(path, format)(x))
 
 
-def _run_tf_saved_model(path, x):
+def _tf_saved_model(path):
     import tensorflow as tf
 
     loaded = tf.saved_model.load(path)
-    return loaded.serve(x)
+    # The function does not keep the variables that it reads.
+    return lambda x, _=loaded: loaded.serve(x)
 
 
-def _run_litert(path, x):
+def _litert(path):
     from ai_edge_litert.interpreter import Interpreter
 
-    interpreter = Interpreter(path)
+    interpreter = Interpreter(path, num_threads=1)
     (given,), (found,) = interpreter.get_input_details(), interpreter.get_output_details()
-    # A size that is not known may change, and no other.
-    interpreter.resize_tensor_input(given["index"], x.shape, strict=True)
-    interpreter.allocate_tensors()
-    interpreter.set_tensor(given["index"], x)
-    interpreter.invoke()
-    return interpreter.get_tensor(found["index"])
+
+    def run(x):
+        # A size that is not known may change, and no other.
+        interpreter.resize_tensor_input(given["index"], x.shape, strict=True)
+        interpreter.allocate_tensors()
+        interpreter.set_tensor(given["index"], x)
+        interpreter.invoke()
+        return interpreter.get_tensor(found["index"])
+
+    return run
 
 
-def _run_onnx(path, x):
+def _onnx(path):
     import onnxruntime
 
-    session = onnxruntime.InferenceSession(path)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(path, options)
     (given,) = session.get_inputs()
-    return session.run(None, {given.name: x})[0]
+    return lambda x: session.run(None, {given.name: x})[0]
 
 
-def _run_openvino(path, x):
+def _openvino(path):
     import openvino
 
     # On CPUs that know shorter floats, OpenVINO computes in those by default.
     model = openvino.Core().compile_model(path, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
-    return model(x)[0]
+    return lambda x: model(x)[0]
 
 
-def _run_torch(path, x):
+def _torch(path):
     import torch
 
-    with torch.no_grad():
-        return torch.export.load(path).module()(torch.from_numpy(x))
+    program = torch.export.load(path).module()
+
+    def run(x):
+        with torch.no_grad():
+            return program(torch.from_numpy(x)).numpy()
+
+    return run

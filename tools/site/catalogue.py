@@ -160,5 +160,5 @@ def compositions():
             except (ValueError, TypeError):
                 refuses.append(wrapper.__name__)
         found.setdefault(type(row.make()), (takes, refuses))
-    keras.utils.clear_session()
+    keras.utils.clear_session(free_memory=False)
     return found
