@@ -1,7 +1,15 @@
 """What a Keras user has without this package: cells written by hand for `keras.layers.RNN`, and the layers of Keras.
 
-Weights are in the order of ours.
+    python -m benchmarks.plain benchmarks/baselines.json
+
+prints the table of `benchmarks/README.md` and the sentence of the README, of rows of `benchmarks.time_loop`. Weights
+are in the order of ours.
 """
+
+import json
+import pathlib
+import statistics
+import sys
 
 import keras
 from keras import ops
@@ -173,3 +181,29 @@ def sentence(rows):
         f"{ranged('keras_plain', 'predict')} to predict; `keras.layers.LSTM`, `GRU` and `SimpleRNN` take "
         f"{ranged('keras_layer', 'train')} and {ranged('keras_layer', 'predict')} times."
     )
+
+
+def table(rows):
+    """Returns a table in Markdown: by backend and size, geometric means over cells, and the lowest in brackets."""
+    columns = {
+        "plain cell / ours": lambda ratios: ratios.get("keras_plain"),
+        "Keras layer / ours": lambda ratios: ratios.get("keras_layer"),
+        "plain cell / our cell": lambda ratios: ratios["keras_plain"] / ratios["keras"],
+    }
+    names = [f"{name}, {what}" for name in columns for what in ("train", "predict")]
+    lines = [["backend", "units", "rows", *names], ["---", *["---:"] * (2 + len(names))]]
+    for size in dict.fromkeys((row["backend"], row["units"], row["batch"]) for row in rows):
+        alike = [row for row in rows if (row["backend"], row["units"], row["batch"]) == size]
+        line = list(map(str, size))
+        for of in columns.values():
+            for what in ("train", "predict"):
+                values = [of(row["ratios"]) for row in alike if row["what"] == what]
+                values = [value for value in values if value is not None]
+                line.append(f"{statistics.geometric_mean(values):.2f} ({min(values):.2f})")
+        lines.append(line)
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+if __name__ == "__main__":
+    found = json.loads(pathlib.Path(sys.argv[1]).read_text())
+    print(table(found), sentence(found), sep="\n\n")

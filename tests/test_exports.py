@@ -148,6 +148,12 @@ def test_an_onnx_file_of_one_size(make, batch, steps, tmp_path):
     check(make, "onnx", tmp_path, batch, steps)
 
 
+@pytest.mark.skipif(BACKEND != "tensorflow", reason="OpenVINO fails on loops of TensorFlow that slice a known shape")
+@pytest.mark.parametrize("make", [several, linear])
+def test_an_openvino_file_of_one_size(make, tmp_path):
+    check(make, "openvino", tmp_path, 2, 5)
+
+
 def check(make, format, folder, batch, steps):
     exporting.skip_without(format)
     path, axes = folder / f"model{exporting.SUFFIXES[format]}", [] if make in READ_TOKENS else [FEATURES]

@@ -91,11 +91,12 @@ def _recurrence(a, b, h, associative, reverse=False):
 
 def _step_by_step(a, b, h, reverse):
     length = b.shape[0] or tf.shape(b)[0]
-    states = _array_of(b, length, 1)
+    states, read = _array_of(b, length, 1), _slices((a, b))
 
     def one(k, h, states):
         t = length - 1 - k if reverse else k
-        h = a[t] * h + b[t]
+        a_t, b_t = read(t)
+        h = a_t * h + b_t
         return k + 1, h, states.write(t, h)
 
     _, _, states = tf.while_loop(lambda k, *_: k < length, one, (0, h, states), maximum_iterations=length)
@@ -192,6 +193,12 @@ def in_halves(a, kernel):
     return tf.concat([tf.matmul(a[:half], kernel), tf.matmul(a[half:], kernel)], 0)
 
 
+def _slices(xs):
+    """Returns a function of a time that returns what each of `xs` has there."""
+    # OpenVINO cannot slice a tensor of known shape in a loop.
+    return lambda t: [tf.gather(x, t) if is_exporting("openvino") else x[t] for x in xs]
+
+
 def batched_loop(body, run, xs, carry, length, reads_output, options):
     """`loop`, whose gradient forms that of each weight, $a^T de$ of its products $e = a W$, once for many steps.
 
@@ -208,7 +215,7 @@ def batched_loop(body, run, xs, carry, length, reads_output, options):
     if not internals.could_possibly_record():
         # A file that is exported cannot hold a gradient of our own.
         carry, _, _, outputs = loop(
-            body, lambda t: [x[t] for x in xs], carry, length, options.return_sequences, matmul_impl=weights.matmul_impl
+            body, _slices(xs), carry, length, options.return_sequences, matmul_impl=weights.matmul_impl
         )
         return carry, outputs
     keep = slice(0 if reads_output else 1, None)
