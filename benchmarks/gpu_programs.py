@@ -7,12 +7,24 @@ It takes `jax[cuda12]`, in an environment of its own. `benchmarks/README.md` say
 
 import argparse
 import json
+import math
 import os
 import pathlib
 import re
+import shutil
 import sys
+import tempfile
 
 os.environ["KERAS_BACKEND"] = "jax"
+# XLA writes there what it would launch, and which of it in command buffers, the graphs of CUDA.
+os.environ["GPU_PROGRAMS"] = tempfile.mkdtemp()
+os.environ["XLA_FLAGS"] = " ".join(
+    [
+        os.environ.get("XLA_FLAGS", ""),
+        f"--xla_dump_to={os.environ['GPU_PROGRAMS']}",
+        "--xla_dump_hlo_module_re=.*(predict|loss)",
+    ]
+)
 # Otherwise JAX asks for a GPU's driver.
 os.environ.setdefault("JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "1")
 
@@ -29,9 +41,11 @@ from benchmarks.contenders import CELLS
 from benchmarks.rows import add, key, read
 from keras_adaptive_rnn.engine.target import tracing_for
 
+FOLDER = pathlib.Path(os.environ["GPU_PROGRAMS"])
 TARGETS = pathlib.Path(__file__).parent / "targets"
 KEY = ("target", "cell", "layer", "what", "units", "batch", "steps")
 LAYERS = ("ours", "keras")
+FIGURES = ("kernels a step", "launches a step", "kernels once", "temporary MB")
 # Instructions that launch no kernel of their own.
 FREE = {
     *("parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "add-dependency", "opt-barrier"),
@@ -42,6 +56,9 @@ BETWEEN_HOST_AND_DEVICE = {"infeed", "outfeed", "send", "recv", "send-done", "re
 HOST = re.compile(r"S\(5\)|callback")
 HEADER = re.compile(r"^(ENTRY )?%?([\w.\-]+) .*\{$")
 INSTRUCTION = re.compile(r"^\s+(?:ROOT )?%?[\w.\-]+ = (?:\(.*?\)|\S+) ([a-z][\w\-]*)\(")
+# What launches nothing itself.
+CONTAINERS = {"kWhile", "kSequential", "kConditional"}
+LAUNCH = re.compile(r"^( *)(?:\d+: (k\w+)|(condition|body):)")
 TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"\}')
 
 
@@ -165,6 +182,43 @@ def called(line, attribute):
     return [name.strip().lstrip("%") for name in names.split(",")]
 
 
+def launches_on_host(text, trips):
+    """Returns how often the host launches something in loops: a kernel, a copy, or a whole command buffer.
+
+    Args:
+        text: The file of XLA with the sequence of launches, after its passes over them.
+        trips: List of the rounds of each loop, as in `launches`; the condition of such a loop is not launched.
+    """
+    left, count, hidden, loops = list(trips), 0, None, []
+    for line in text.splitlines():
+        match = LAUNCH.match(line)
+        if match is None or (hidden is not None and len(match[1]) > hidden):
+            continue
+        depth, kind, part = len(match[1]), match[2], match[3]
+        # Of a loop, `body:` is two places to the right, and what it launches four.
+        depth -= 2 if part == "body" else 0
+        while loops and depth < loops[-1]["depth"] + (0 if part == "body" else 1):
+            loops.pop()
+        hidden = depth if kind == "kCommandBuffer" else None
+        if part == "condition":
+            loops.append({"depth": depth, "rounds": left.pop(0), "part": part})
+        elif part == "body":
+            loops[-1]["part"] = part
+        elif kind not in CONTAINERS and loops and all(loop["part"] == "body" for loop in loops):
+            count += math.prod(loop["rounds"] for loop in loops)
+    return count
+
+
+def dumped():
+    """Returns what XLA wrote about the launches of the program that was compiled last, and removes what it wrote."""
+    # Of a program that XLA's passes leave alone, it writes the sequence once.
+    path = sorted(FOLDER.glob("*.thunk_sequence*.txt"), key=lambda path: len(path.name))[-1]
+    text = path.read_text()
+    shutil.rmtree(FOLDER)
+    FOLDER.mkdir()
+    return text
+
+
 def row(target, cell, layer, what, sizes, device):
     """Returns what is counted of one program."""
     make = CELLS[cell](sizes["units"])
@@ -179,6 +233,7 @@ def row(target, cell, layer, what, sizes, device):
         **sizes,
         "kernels a step": round(found["in loops"] / sizes["steps"], 2),
         "kernels once": found["once"],
+        "launches a step": round(launches_on_host(dumped(), found["trips"]) / sizes["steps"], 2),
         "trips": found["trips"],
         "temporary MB": round(program.memory_analysis().temp_size_in_bytes / 1e6, 2),
         "copies to or from the host": found["host"],
@@ -191,19 +246,20 @@ def worse(new, old):
     if new["copies to or from the host"]:
         return "copies between host and device in a loop"
     # Fractions of a kernel a step, and of a percent of memory, are no change of the program.
-    return rows.worse(new, old, dict.fromkeys(("kernels a step", "kernels once", "temporary MB"), (1.01, 0.1)))
+    return rows.worse(new, old, dict.fromkeys(FIGURES, (1.01, 0.1)))
 
 
 def table(rows):
-    """Returns lines of Markdown: kernels a step and once, and memory, of each cell, ours / Keras's loop."""
+    """Returns lines of Markdown: kernels and launches a step, kernels once, and memory, ours / Keras's loop."""
     by_key = {(row["target"], row["cell"], row["what"], row["layer"]): row for row in rows}
-    lines = ["| | train: kernels a step | once | MB | predict: kernels a step | once | MB |", "| --- |" + " ---: |" * 6]
+    header = [f"{what}: kernels a step | launches a step | once | MB" for what in ("train", "predict")]
+    lines = [f"| | {' | '.join(header)} |", "| --- |" + " ---: |" * 8]
     for target, cell in dict.fromkeys((row["target"], row["cell"]) for row in rows):
         shown = [f"{target}, `{cell}`"]
         for what in ("train", "predict"):
             pair = [by_key.get((target, cell, what, layer)) for layer in LAYERS]
-            for name in ("kernels a step", "kernels once", "temporary MB"):
-                shown.append(" / ".join(f"{row[name]:g}" for row in pair if row is not None))
+            for name in FIGURES:
+                shown.append(" / ".join(f"{row[name]:g}" for row in pair if row is not None and name in row))
         lines.append(f"| {' | '.join(shown)} |")
     return lines
 

@@ -144,6 +144,25 @@ def test_start_up(tmp_path, capsys):
     assert "Elman" in capsys.readouterr().out
 
 
+LAUNCHES = """
+000: kCommandBuffer [source       | next=006 (1)]
+    001: kCopy         [source       | sink        ] kCopy
+006: kWhile         [prev=000 (1) | next=018 (1)]
+condition:
+    007: kCustomKernel [source | sink] loop_compare_fusion grid: [1, 1, 1]
+  body:
+    000: kCommandBuffer [source | sink]
+        008: kCustomKernel [source       | next=009 (1)] gemm_fusion_dot_general_5
+        009: kCustomKernel [prev=008 (1) | next=010 (1)] loop_divide_multiply_slice_fusion_1
+    010: kCustomKernel [source | sink] fusion
+    011: kWhile         [prev=000 (1) | next=018 (1)]
+    condition:
+        012: kCustomKernel [source | sink] compare
+      body:
+        013: kCustomKernel [source | sink] fusion
+018: kCustomKernel  [prev=006 (1) | sink        ] wrapped_transpose_1
+"""
+
 PROGRAM = """\
 HloModule jit_f, is_scheduled=true
 
@@ -192,6 +211,8 @@ def test_kernels_of_a_program_are_counted():
     # In each of five steps: a product and a fusion in a command buffer, three fusions in a loop, and a copy.
     assert (found["once"], found["in loops"], found["trips"]) == (1, 5 * (2 + 3 + 1), [5, 3])
     assert found["host"]
+    # In each of five rounds: a command buffer, a kernel, and a loop of three rounds of one kernel.
+    assert gpu_programs.launches_on_host(LAUNCHES, [5, 3]) == 5 * (1 + 1 + 3)
     before = {"kernels a step": 6.0, "kernels once": 1, "temporary MB": 2.0}
     now = {**before, "copies to or from the host": False}
     assert gpu_programs.worse(now, before) is None
