@@ -14,6 +14,7 @@ from keras_adaptive_rnn.engine.masking import masked
 __all__ = [
     "compiled",
     "exported_steps",
+    "exports_native",
     "inference",
     "linear_scan",
     "litert_options",
@@ -253,6 +254,15 @@ def exported_steps(sequences):
         sequences: Tensor `[batch, time, features]`.
     """
     return None
+
+
+def exports_native(dtype):
+    """Returns whether a file whose loops hold every step can hold a recurrent operation, for any number of steps.
+
+    Args:
+        dtype: The name of the dtype in which it computes.
+    """
+    return False
 
 
 def inference():

@@ -12,12 +12,13 @@ from keras_adaptive_rnn.engine import _torch_internals as internals
 from keras_adaptive_rnn.engine import base, linear, tuning
 from keras_adaptive_rnn.engine.masking import masked
 from keras_adaptive_rnn.engine.reading import values_of
-from keras_adaptive_rnn.engine.torch_native import is_exporting, native_scan, prefers_native
+from keras_adaptive_rnn.engine.torch_native import exports_native, is_exporting, native_scan, prefers_native
 from keras_adaptive_rnn.engine.torch_trace import Traced, distinct, one_operation
 
 __all__ = [
     "compiled",
     "exported_steps",
+    "exports_native",
     "inference",
     "linear_scan",
     "native_scan",

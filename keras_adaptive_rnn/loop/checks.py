@@ -6,6 +6,7 @@ from keras_adaptive_rnn import engine
 from keras_adaptive_rnn._keras import enclosing_layers
 from keras_adaptive_rnn.cells.bases.any_cell import check_is_cell
 from keras_adaptive_rnn.cells.bases.cell import Cell
+from keras_adaptive_rnn.loop import native
 
 MASK_OF_LENGTHS = "mask = keras.ops.arange(x.shape[1]) < keras.ops.reshape(lengths, (-1, 1))"
 
@@ -121,7 +122,7 @@ def check_length(layer, shape):
         )
 
 
-def check_export(layer, sequences, built_length):
+def check_export(layer, sequences, built_length, resets):
     """Raises an error if PyTorch is exporting the layer to a file that cannot hold it."""
     steps = engine.exported_steps(sequences)
     if steps is None:
@@ -133,7 +134,8 @@ def check_export(layer, sequences, built_length):
             f"with stateful=False, or {elsewhere}."
         )
     # Keras traces an unknown length as a single step.
-    if not steps or (steps == 1 and built_length is None):
+    is_unknown = not steps or (steps == 1 and built_length is None)
+    if is_unknown and (resets is not None or not native.exports_any_length(layer.cell, layer.runner.dtype)):
         raise ValueError(
             f"Layer '{layer.name}' needs a known number of steps to be exported on PyTorch, where a file holds "
             "every step. Give `export` the shape of the input, as in "

@@ -176,7 +176,7 @@ class RNN(Stateful, _arguments.DeclaredArguments, CellConfig, keras.layers.RNN):
     def call(self, sequences, initial_state=None, mask=None, training=False, resets=None):
         let_masks_through(self)
         checks.check_length(self, sequences.shape)
-        checks.check_export(self, sequences, self._built_length)
+        checks.check_export(self, sequences, self._built_length, resets)
         if self.stateful:
             self._stateful_states.check_batch(self, sequences.shape)
         batch_size = ops.shape(sequences)[0]
