@@ -282,6 +282,21 @@ def test_a_file_refuses_another_length(format, tmp_path):
 
 
 @on_torch
+def test_no_step_casts_what_has_the_dtype(tmp_path):
+    exporting.skip_without("onnx")
+    import onnx
+
+    counts = []
+    for steps in (1, 4):
+        exporting.export(model_of([kar.Mogrifier(4)], steps), tmp_path / "model.onnx", "onnx", (None, steps, FEATURES))
+        kinds = [node.op_type for node in onnx.load(tmp_path / "model.onnx").graph.node]
+        counts.append((kinds.count("Cast"), kinds.count("Tanh")))
+    (casts, few), (same, many) = counts
+    assert casts == same
+    assert many == 4 * few
+
+
+@on_torch
 def test_what_pytorch_cannot_export_is_refused(tmp_path):
     path = tmp_path / "model.pt2"
     with pytest.raises(RuntimeError, match="is stateful, and a file that PyTorch exports keeps no states"):

@@ -1,10 +1,12 @@
 """The time loop on PyTorch: a Python loop, whose graph autograd keeps or recomputes."""
 
+import contextlib
 import itertools
 
 import keras
 import torch
 from keras import tree
+from torch.overrides import TorchFunctionMode
 from torch.utils.checkpoint import checkpoint
 
 from keras_adaptive_rnn._keras import AutocastScope, in_stateless_scope
@@ -405,7 +407,22 @@ def padding_recipe(sequences):
 # The graph of a loop would hold every step: minutes of compiling for a few dozen steps.
 @torch.compiler.disable
 def outside_compilers(function, *args, **kwargs):
-    return function(*args, **kwargs)
+    with WithoutCasts() if torch.jit.is_tracing() else contextlib.nullcontext():
+        return function(*args, **kwargs)
+
+
+class WithoutCasts(TorchFunctionMode):
+    """A context in which moves of tensors to the dtype and device that they have are not recorded.
+
+    Keras moves the arguments of every operation, and a file would hold each as a cast.
+    """
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        if func is torch.Tensor.to and len(args) == 2 and not kwargs:
+            tensor, target = args
+            if isinstance(target, (torch.dtype, str)) and target in (tensor.dtype, str(tensor.device)):
+                return tensor
+        return func(*args, **kwargs or {})
 
 
 def compiled(function, layer, is_traceable):
