@@ -14,7 +14,7 @@ from keras_adaptive_rnn.engine.masking import masked
 __all__ = [
     "compiled",
     "exported_steps",
-    "exports_native",
+    "exports_loop",
     "inference",
     "linear_scan",
     "litert_options",
@@ -256,12 +256,8 @@ def exported_steps(sequences):
     return None
 
 
-def exports_native(dtype):
-    """Returns whether a file whose loops hold every step can hold a recurrent operation, for any number of steps.
-
-    Args:
-        dtype: The name of the dtype in which it computes.
-    """
+def exports_loop():
+    """Returns whether the file that PyTorch is exporting can hold a loop over sequences of any length."""
     return False
 
 

@@ -1,6 +1,7 @@
 """The time loop on PyTorch: a Python loop, whose graph autograd keeps or recomputes."""
 
 import contextlib
+import functools
 import itertools
 
 import keras
@@ -13,14 +14,15 @@ from keras_adaptive_rnn._keras import AutocastScope, in_stateless_scope
 from keras_adaptive_rnn.engine import _torch_internals as internals
 from keras_adaptive_rnn.engine import base, linear, tuning
 from keras_adaptive_rnn.engine.masking import masked
-from keras_adaptive_rnn.engine.reading import values_of
-from keras_adaptive_rnn.engine.torch_native import exports_native, is_exporting, native_scan, prefers_native
+from keras_adaptive_rnn.engine.reading import reading, values_of
+from keras_adaptive_rnn.engine.torch_loop import exports_loop, looped
+from keras_adaptive_rnn.engine.torch_native import is_exporting, native_scan, prefers_native
 from keras_adaptive_rnn.engine.torch_trace import Traced, distinct, one_operation
 
 __all__ = [
     "compiled",
     "exported_steps",
-    "exports_native",
+    "exports_loop",
     "inference",
     "linear_scan",
     "native_scan",
@@ -46,18 +48,32 @@ def scan(step, run, inputs, states, output, mask, options):
     sequences = [*tree.flatten(inputs), *([] if mask is None else [mask])]
     length, count = len(sequences[0]), len(sequences) - (mask is not None)
     run = run.changed(matmul_impl=Products(length))
-    if torch.jit.is_tracing():
+    if torch.jit.is_tracing() and not options.any_length:
         # The graph holds so many steps: a sequence of another length must fail, not lose its end.
         sequences = [x.reshape(length, *x.shape[1:]) for x in sequences]
-    xs = list(zip(*map(torch.unbind, sequences), strict=True))
-
-    def flat_step(*tensors):
+    def flat_step(*tensors, run=run):
         now = tree.pack_sequence_as(inputs, list(tensors[:count]))
         mask_now, (output, *flat) = (None, tensors[count:]) if mask is None else (tensors[count], tensors[count + 1 :])
         old = output, tree.pack_sequence_as(states, flat)
         with AutocastScope(run.dtype):
             new = step(now, old[1], run)
         return tree.flatten(masked(mask_now, new, old, options.zero_output_for_mask))
+
+    if options.any_length:
+        emptied, tensors, read = run.emptied(), run.tensors(), len(sequences) + 1 + len(tree.flatten(states))
+
+        def whole_step(*given):
+            weights = list(given[read:])
+            now = functools.partial(flat_step, run=emptied.filled(weights[: len(tensors)]))
+            return tuple(reading(options.variables, weights[len(tensors) :], now, *given[:read]))
+
+        weights = [*tensors, *values_of(options.variables)]
+        carry, outputs = looped(
+            whole_step, sequences, [output, *tree.flatten(states)], weights, options.return_sequences
+        )
+        return carry[0], outputs, tree.pack_sequence_as(states, list(carry[1:]))
+
+    xs = list(zip(*map(torch.unbind, sequences), strict=True))
 
     def steps(start, stop, *carry):
         outputs = []

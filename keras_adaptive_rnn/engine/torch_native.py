@@ -1,6 +1,5 @@
 """PyTorch's own recurrent operations, each of which runs all steps of a sequence in one call on a CPU."""
 
-import keras
 import torch
 from torch.nn.utils import rnn
 
@@ -10,7 +9,10 @@ from keras_adaptive_rnn.engine import onnx, tuning
 
 def prefers_native(operation, inputs, states, mask, options):
     if is_exporting():
-        return exports_native(keras.backend.standardize_dtype(states[0].dtype))
+        # Only files of ONNX: the converter of OpenVINO fails. Before PyTorch 2.8, the newer of the two writers of ONNX
+        # knows no such operation.
+        is_known = torch.jit.is_tracing() or hasattr(torch.onnx, "ops")
+        return torch.onnx.is_in_onnx_export() and is_known and states[0].dtype == torch.float32
     tensors = _tensors(operation, inputs, states)
     training, inference = tuning.NATIVE_UNITS[operation.kind]
     is_faster = states[0].shape[-1] <= (training if _needs_gradient(tensors) else inference)
@@ -47,13 +49,6 @@ def _tensors(operation, inputs, states):
 
 def _needs_gradient(tensors):
     return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
-
-
-def exports_native(dtype):
-    # Only files of ONNX: the converter of OpenVINO fails. Before PyTorch 2.8, the newer of the two writers of ONNX
-    # knows no such operation.
-    is_known = torch.jit.is_tracing() or hasattr(torch.onnx, "ops")
-    return torch.onnx.is_in_onnx_export() and is_known and dtype == "float32"
 
 
 def _node(kind, tensors, attributes, shapes):

@@ -6,7 +6,6 @@ from keras_adaptive_rnn import engine
 from keras_adaptive_rnn._keras import enclosing_layers
 from keras_adaptive_rnn.cells.bases.any_cell import check_is_cell
 from keras_adaptive_rnn.cells.bases.cell import Cell
-from keras_adaptive_rnn.loop import native
 
 MASK_OF_LENGTHS = "mask = keras.ops.arange(x.shape[1]) < keras.ops.reshape(lengths, (-1, 1))"
 
@@ -122,10 +121,16 @@ def check_length(layer, shape):
         )
 
 
-def check_export(layer, sequences, built_length, resets):
-    """Raises an error if PyTorch is exporting the layer to a file that cannot hold it."""
+def is_of_any_length(sequences, built_length):
+    """Returns whether PyTorch is exporting a layer to a file that takes sequences of any length."""
     steps = engine.exported_steps(sequences)
-    if steps is None:
+    # Keras traces an unknown length as a single step.
+    return steps == 0 or (steps == 1 and built_length is None)
+
+
+def check_export(layer, sequences, built_length):
+    """Raises an error if PyTorch is exporting the layer to a file that cannot hold it."""
+    if engine.exported_steps(sequences) is None:
         return
     elsewhere = "save the model as a `.keras` file, load that on TensorFlow or JAX, and export it there"
     if layer.stateful:
@@ -133,9 +138,8 @@ def check_export(layer, sequences, built_length, resets):
             f"Layer '{layer.name}' is stateful, and a file that PyTorch exports keeps no states. Make the layer "
             f"with stateful=False, or {elsewhere}."
         )
-    # Keras traces an unknown length as a single step.
-    is_unknown = not steps or (steps == 1 and built_length is None)
-    if is_unknown and (resets is not None or not native.exports_any_length(layer.cell, layer.runner.dtype)):
+    holds_loop = engine.exports_loop() and layer.runner.has_own_cells_only and layer.schedule in ("auto", "steps")
+    if is_of_any_length(sequences, built_length) and not holds_loop:
         raise ValueError(
             f"Layer '{layer.name}' needs a known number of steps to be exported on PyTorch, where a file holds "
             "every step. Give `export` the shape of the input, as in "

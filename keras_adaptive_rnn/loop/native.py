@@ -3,7 +3,7 @@
 import dataclasses
 
 from keras_adaptive_rnn import engine
-from keras_adaptive_rnn.cells.bases.native import native_kind, native_operation
+from keras_adaptive_rnn.cells.bases.native import native_operation
 from keras_adaptive_rnn.cells.stacked import StackedCells
 
 
@@ -17,8 +17,8 @@ def scan(cell, run, sequences, states, mask, options):
         states: List of the states of the cell.
         mask, options: As in `engine.scan`.
     """
-    cells = cells_of(cell)
-    states = [states] if cells[0] is cell else cell.split_states(states)[::-1]
+    is_stack = type(cell) is StackedCells and cell.connection is None
+    cells, states = (cell.cells, cell.split_states(states)[::-1]) if is_stack else ([cell], [states])
     operations = [native_operation(each, run) for each in cells]
     # Of all cells before any runs: each would run once more in the loop.
     if None in operations or not all(
@@ -38,18 +38,3 @@ def scan(cell, run, sequences, states, mask, options):
         last, outputs, end = results
         ends.append(end)
     return last, outputs, [state for end in reversed(ends) for state in end]
-
-
-def cells_of(cell):
-    """Returns the cells that may run over the sequence one after the other, the lowest first."""
-    return cell.cells if type(cell) is StackedCells and cell.connection is None else [cell]
-
-
-def exports_any_length(cell, dtype):
-    """Returns whether the file that is being exported holds an operation for all steps of each cell.
-
-    Args:
-        cell: As in `scan`.
-        dtype: The name of the dtype in which it runs.
-    """
-    return engine.exports_native(dtype) and all(map(native_kind, cells_of(cell)))

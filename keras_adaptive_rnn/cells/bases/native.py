@@ -47,29 +47,22 @@ def unmet(cell, arguments):
     return next(differing, None)
 
 
-def native_kind(cell):
-    """Returns the kind of the `NativeOperation` that computes in inference what `cell` does, or `None`.
+def native_operation(cell, run):
+    """Returns the `NativeOperation` that computes all steps of `cell` in `run`, or `None`.
 
     A class of cells names its operation in `native_kind`. A subclass does not inherit it, as its equations may differ.
     """
     kind = vars(type(cell)).get("native_kind")
     # Others may have changed the methods of one cell, to see or to replace what its steps compute.
     is_changed = not runs_in_parts(cell) or vars(cell).keys() & {"project", "step", "update"}
-    if kind is None or is_changed or unmet(cell, ARGUMENTS):
-        return None
-    if not all(isinstance(each, maps.Full) for each in (cell.kernel_map, cell.recurrent_map)):
-        return None
-    named = {activations.get(name): of_kind for name, of_kind in ACTIVATIONS[kind].items()}
-    return named.get(cell.activation)
-
-
-def native_operation(cell, run):
-    """Returns the `NativeOperation` that computes all steps of `cell` in `run`, or `None`."""
-    kind = native_kind(cell)
-    if kind is None or run.sown is not None:
+    if kind is None or run.sown is not None or is_changed or unmet(cell, ARGUMENTS):
         return None
     if run.training and (unmet(cell, IN_TRAINING) or cell in run.given_noise):
         return None
-    kernels = [group for each in (cell.kernel_map, cell.recurrent_map) for group in run.prepared_by(each)["groups"]]
+    named = {activations.get(name): of_kind for name, of_kind in ACTIVATIONS[kind].items()}
+    linear_maps = [cell.kernel_map, cell.recurrent_map]
+    if cell.activation not in named or not all(isinstance(each, maps.Full) for each in linear_maps):
+        return None
+    kernels = [group for each in linear_maps for group in run.prepared_by(each)["groups"]]
     biases = [cell.bias_layer.value(run, row) for row in range(cell.bias_rows)] if cell.use_bias else []
-    return NativeOperation(kind, [*kernels, *biases, *[None] * (2 - len(biases))])
+    return NativeOperation(named[cell.activation], [*kernels, *biases, *[None] * (2 - len(biases))])
