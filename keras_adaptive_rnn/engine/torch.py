@@ -51,6 +51,7 @@ def scan(step, run, inputs, states, output, mask, options):
     if torch.jit.is_tracing() and not options.any_length:
         # The graph holds so many steps: a sequence of another length must fail, not lose its end.
         sequences = [x.reshape(length, *x.shape[1:]) for x in sequences]
+
     def flat_step(*tensors, run=run):
         now = tree.pack_sequence_as(inputs, list(tensors[:count]))
         mask_now, (output, *flat) = (None, tensors[count:]) if mask is None else (tensors[count], tensors[count + 1 :])

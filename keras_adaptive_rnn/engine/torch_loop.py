@@ -37,6 +37,8 @@ def looped(flat_step, sequences, carry, weights, return_sequences):
     Returns:
         `(carry, outputs)`, the last carry, and the outputs or `None`.
     """
+    # Each with a shape of its own: PyTorch declares those of two states of zeros as equal.
+    carry = [state.reshape(-1, int(state.shape[-1])) for state in carry]
     step = _traced(flat_step, [*(x[0] for x in sequences), *carry, *weights])
     xs, states, others = (
         [f"{letter}{k}" for k in range(len(of))] for letter, of in (("x", sequences), ("c", carry), ("w", weights))
