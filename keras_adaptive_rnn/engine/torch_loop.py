@@ -1,4 +1,4 @@
-"""A loop over sequences of any length, in files of ONNX that PyTorch writes from a trace, which else hold every step."""
+"""A loop over sequences of any length, in files of ONNX that PyTorch writes from a trace."""
 
 import collections
 
