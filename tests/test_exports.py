@@ -229,6 +229,21 @@ def check_operations(model, kind, layers, folder):
         np.testing.assert_allclose(exporting.run(path, "onnx", x), expected, rtol=1e-5, atol=1e-5)
 
 
+@nightly
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+@pytest.mark.parametrize("layers", [in_two_directions, masked])
+def test_openvino_reads_the_operations_of_an_onnx_file(kind, layers, tmp_path):
+    exporting.skip_without("onnx")
+    exporting.skip_without("openvino")
+    model, path = model_of(layers(OPERATIONS[kind]), bias_scale=1.5), tmp_path / "model.onnx"
+    exporting.export(model, path, "onnx", (None, None, FEATURES))
+    for rows, steps in ((2, 5), (3, 8)):
+        x = inputs(rows, steps)
+        x[0, ::2] = 0
+        expected = model.predict(x, verbose=0)
+        np.testing.assert_allclose(exporting.run(path, "openvino", x), expected, rtol=1e-5, atol=1e-5)
+
+
 def test_an_onnx_file_with_given_states_and_a_known_length_holds_one_operation(tmp_path):
     exporting.skip_without("onnx")
     x = keras.Input((5, FEATURES), batch_size=2)

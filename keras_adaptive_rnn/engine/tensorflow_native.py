@@ -34,7 +34,11 @@ def _node(kind, tensors, attributes, shapes):
 @functools.cache
 def _register():
     """Shows `tf2onnx` how to write a node."""
-    from tf2onnx.handler import tf_op
+    try:
+        from tf2onnx.handler import tf_op
+    except ImportError:
+        # Keras says so, with advice, once the model is traced.
+        return
 
     @tf_op("PyFuncStateless")
     class _Node:
@@ -42,7 +46,7 @@ def _register():
         def version_7(cls, ctx, node, **kwargs):
             token = node.get_attr_value("token").decode()
             if not token.startswith(PREFIX):
-                raise ValueError("A Python function has no place in an ONNX file. Received: token={token!r}")
+                raise ValueError(f"A Python function has no place in an ONNX file. Received: token={token!r}")
             description = json.loads(token.removeprefix(PREFIX))
             inputs = [""] * (1 + max(description["places"]))
             for place, name in zip(description["places"], node.input, strict=True):
