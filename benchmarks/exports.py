@@ -34,6 +34,8 @@ FORMATS = {
 }
 # What Keras writes for none of our layers, nor for its own: two rows show it.
 FOR_NO_LAYER, SHOWN = [("jax", "openvino"), ("torch", "tf_saved_model")], ("keras.layers.LSTM", "mogrifier")
+# Whose nodes are counted: files for a known length, of five steps, differ on PyTorch alone.
+LOOPS = [*((backend, "unknown") for backend in FORMATS), ("torch", "fixed")]
 PACKAGES = {
     "keras": "Keras",
     "tensorflow": "TensorFlow",
@@ -84,7 +86,7 @@ def makers():
 
 
 def outcome(name, format, length):
-    """Returns what came of one cell of the table: `(result, message)`."""
+    """Returns what came of one cell of the table: a dict of the result, a note, and for ONNX the number of nodes."""
     import keras
     import numpy as np
 
@@ -108,7 +110,11 @@ def outcome(name, format, length):
     if is_model:
         model(inputs(2, LENGTHS[0]))
     model.set_weights([0.5 * rng.normal(size=w.shape) for w in model.weights])
-    difference = 0
+    difference, nodes = 0, {}
+
+    def results(result, note):
+        return {"result": result, "note": short(note), **nodes}
+
     with tempfile.TemporaryDirectory() as folder:
         for size in batches:
             path = os.path.join(folder, f"model_{size}{exporting.SUFFIXES[format]}")
@@ -117,19 +123,21 @@ def outcome(name, format, length):
             except Exception as error:
                 # Our own errors say where to export instead.
                 refused = "and export it there" in str(error)
-                return "refused" if refused else "fails", f"{type(error).__name__}: {error}"
+                return results("refused" if refused else "fails", f"{type(error).__name__}: {error}")
+            if format == "onnx":
+                nodes = {"nodes": exporting.count_nodes(path)}
             for batch, steps_now in itertools.product(BATCHES if size is None else [size], lengths):
                 x = inputs(batch, steps_now)
                 try:
                     found = exporting.run(path, format, x)
                 except Exception as error:
-                    return "fails", f"in its runtime, for {list(x.shape)}: {type(error).__name__}: {error}"
+                    return results("fails", f"in its runtime, for {list(x.shape)}: {type(error).__name__}: {error}")
                 expected = model.predict(x, verbose=0)
                 if found.shape != expected.shape:
-                    return "wrong", f"of shape {list(found.shape)} for {list(x.shape)}"
+                    return results("wrong", f"of shape {list(found.shape)} for {list(x.shape)}")
                 error = np.abs(found - expected) / (1 + np.abs(expected))
                 difference = max(difference, float(error.max(initial=0)))
-    return "passes" if difference <= TOLERANCE else "wrong", f"{difference:.1e}"
+    return results("passes" if difference <= TOLERANCE else "wrong", f"{difference:.1e}")
 
 
 def work(connection):
@@ -156,12 +164,13 @@ class Worker:
             self.start()
         self.connection.send(job)
         try:
-            result = self.connection.recv() if self.connection.poll(seconds) else ("fails", f"no end in {seconds} s")
+            is_done = self.connection.poll(seconds)
+            result = self.connection.recv() if is_done else {"result": "fails", "note": f"no end in {seconds} s"}
         except EOFError:
-            result = "fails", "the process crashed"
+            result = {"result": "fails", "note": "the process crashed"}
         self.count += 1
         # What is compiled stays in memory for ever.
-        if "process" in result[1] or "no end" in result[1] or self.count == 40:
+        if "process" in result["note"] or "no end" in result["note"] or self.count == 40:
             self.stop()
         return result
 
@@ -189,7 +198,7 @@ def short(message):
 
 
 def tables(results):
-    """Returns a table of results for each kind of length, and one of notes, with a note for each kind of failure."""
+    """Returns a table of results for each kind of length, one of notes, for each kind of failure, and one of nodes."""
     notes, found = {}, {}
     columns = [(backend, format) for backend, formats in FORMATS.items() for format in formats]
     for name, length in (("exports_fixed_length", "fixed"), ("exports_any_length", "unknown")):
@@ -200,6 +209,11 @@ def tables(results):
             if any(rows):
                 lines.append([f"`{layer}`", *(shown(row, notes) for row in rows)])
         found[name] = lines
+    found["exports_nodes"] = [["layer or model", *(f"{backend}, {length}" for backend, length in LOOPS)]]
+    for layer in makers():
+        rows = [results.get((layer, backend, "onnx", length), {}) for backend, length in LOOPS]
+        if any(rows):
+            found["exports_nodes"].append([f"`{layer}`", *(row.get("nodes", "") for row in rows)])
     found["exports_notes"] = [["note", "message"], *([str(number), note] for note, number in notes.items())]
     return found
 
@@ -242,9 +256,9 @@ def main(arguments=None):
     left = [job for job in jobs(arguments) if job not in known]
     workers = {backend: Worker(backend) for backend in FORMATS}
     for name, backend, format, length in track(left, description="Exports"):
-        result, message = workers[backend].run((name, format, length), arguments.seconds)
         row = dict(zip(KEY, (name, backend, format, length), strict=True))
-        row |= {"result": result, "note": short(message), "version": version(backend)}
+        row |= workers[backend].run((name, format, length), arguments.seconds)
+        row |= {"version": version(backend)}
         files.add(arguments.json, KEY, [row])
     for worker in workers.values():
         worker.stop()

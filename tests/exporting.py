@@ -64,6 +64,17 @@ def run(path, format, x):
     return np.asarray(load(path, format)(x))
 
 
+def count_nodes(path, kind=None):
+    """Returns the number of nodes of a file in ONNX, or of those of one type, with those inside its loops."""
+    import onnx
+
+    def count(graph):
+        inside = [part.g for node in graph.node for part in node.attribute if part.HasField("g")]
+        return sum(kind in (None, node.op_type) for node in graph.node) + sum(map(count, inside))
+
+    return count(onnx.load(path).graph)
+
+
 def _tf_saved_model(path):
     import tensorflow as tf
 

@@ -25,7 +25,7 @@ FORMATS = {
         "litert": (2, None),
     },
     "jax": {"tf_saved_model": (None, None), "onnx": (None, None)},
-    "torch": {"torch": (None, 3), "onnx": (None, 3), "openvino": (None, 3)},
+    "torch": {"torch": (None, 3), "onnx": (None, None), "openvino": (None, 3)},
 }[BACKEND]
 
 
@@ -37,11 +37,14 @@ def _no_logs():
     logging.disable(logging.NOTSET)
 
 
-def model_of(layers, steps=None, batch=None):
-    """Returns a model of layers with weights with which cells decide now this, now that."""
+def model_of(layers, steps=None, batch=None, bias_scale=0.5):
+    """Returns a model of layers with weights with which cells decide now this, now that.
+
+    Large biases also show gates that are in the wrong order, or added in the wrong place.
+    """
     model = keras.Sequential([keras.Input((steps, FEATURES), batch_size=batch), *layers])
     rng = np.random.default_rng(0)
-    model.set_weights([0.5 * rng.normal(size=w.shape) for w in model.weights])
+    model.set_weights([(bias_scale if "bias" in w.path else 0.5) * rng.normal(size=w.shape) for w in model.weights])
     return model
 
 
@@ -127,6 +130,8 @@ CASES = {
     ],
     "torch": [
         (several, "torch"),
+        (several, "onnx"),
+        (deciding, "onnx"),
         pytest.param(several, "openvino", marks=nightly),
         pytest.param(deciding, "torch", marks=nightly),
         (linear, "onnx"),
@@ -187,13 +192,106 @@ def test_without_sequences_a_litert_file_takes_any_batch_and_length(tmp_path):
         np.testing.assert_allclose(exporting.run(path, "litert", x), model.predict(x, verbose=0), rtol=1e-5, atol=1e-5)
 
 
+OPERATIONS = {
+    "LSTM": kar.LSTM,
+    "GRU": kar.GRU,
+    "RNN": functools.partial(kar.Elman, activation="relu", use_bias=False),
+    "weight drop": functools.partial(kar.WeightDropLSTM, dropout=0.5),
+    "zoneout": functools.partial(kar.LSTM, update_dropout=0.1, recurrent_dropout=0.1),
+}
+
+
+def in_two_directions(make):
+    return [keras.layers.Bidirectional(make(5, return_sequences=True)), make([4, 3])]
+
+
+def masked(make):
+    """Returns layers behind a mask with holes, some of whose rows are empty."""
+    return [keras.layers.Masking(), *in_two_directions(make), keras.layers.Dense(2)]
+
+
+def masked_to_zero(make):
+    arguments = {"return_sequences": True, "go_backwards": True, "zero_output_for_mask": True}
+    return [keras.layers.Masking(), make(4, **arguments)]
+
+
+@pytest.mark.parametrize("kind", OPERATIONS)
+@pytest.mark.parametrize("layers", [in_two_directions, *one_in(2, [masked, masked_to_zero])])
+def test_an_onnx_file_holds_one_operation_for_each_layer(kind, layers, tmp_path):
+    check_operations(model_of(layers(OPERATIONS[kind]), bias_scale=1.5), kind, layers, tmp_path)
+
+
+def check_operations(model, kind, layers, folder):
+    exporting.skip_without("onnx")
+    path = folder / "model.onnx"
+    exporting.export(model, path, "onnx", (None, None, FEATURES))
+    count = exporting.count_nodes(path, kind if kind in ("GRU", "RNN") else "LSTM")
+    assert count == (1 if layers is masked_to_zero else 4)
+    assert not any(exporting.count_nodes(path, other) for other in ("Sigmoid", "Tanh", "Loop", "Scan"))
+    for rows, steps in ((2, 5), (3, 8), (2, 1)):
+        x = inputs(rows, steps)
+        x[0, ::2], x[-1] = 0, 0
+        expected = model.predict(x, verbose=0)
+        np.testing.assert_allclose(exporting.run(path, "onnx", x), expected, rtol=1e-5, atol=1e-5)
+
+
+@nightly
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+@pytest.mark.parametrize("layers", [in_two_directions, masked])
+def test_openvino_reads_the_operations_of_an_onnx_file(kind, layers, tmp_path):
+    exporting.skip_without("onnx")
+    exporting.skip_without("openvino")
+    model, path = model_of(layers(OPERATIONS[kind]), bias_scale=1.5), tmp_path / "model.onnx"
+    exporting.export(model, path, "onnx", (None, None, FEATURES))
+    for rows, steps in ((2, 5), (3, 8)):
+        x = inputs(rows, steps)
+        x[0, ::2] = 0
+        expected = model.predict(x, verbose=0)
+        np.testing.assert_allclose(exporting.run(path, "openvino", x), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_an_onnx_file_with_given_states_and_a_known_length_holds_one_operation(tmp_path):
+    exporting.skip_without("onnx")
+    x = keras.Input((5, FEATURES), batch_size=2)
+    first = [keras.layers.Dense(4)(x[:, 0]) for _ in range(2)]
+    model = keras.Model(x, kar.LSTM(4)(x, initial_state=first))
+    path = tmp_path / "model.onnx"
+    exporting.export(model, path, "onnx", (2, 5, FEATURES))
+    assert exporting.count_nodes(path, "LSTM") == 1
+    x = inputs(2, 5)
+    np.testing.assert_allclose(exporting.run(path, "onnx", x), model.predict(x, verbose=0), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("layers", [lambda: [kar.GRU(4, reset_after=False)], lambda: [kar.LSTM(4, peepholes=True)]])
+def test_an_onnx_file_holds_no_operation_with_other_equations(layers, tmp_path):
+    exporting.skip_without("onnx")
+    path = tmp_path / "model.onnx"
+    exporting.export(model_of(layers(), steps=3), path, "onnx", (None, 3, FEATURES))
+    assert not any(exporting.count_nodes(path, kind) for kind in ("LSTM", "GRU"))
+
+
+class Doubled(kar.LSTMCell):
+    """A cell of a user, whose steps may read what the loop of a file could not know."""
+
+    def update(self, a, states, run):
+        return super().update(2 * a, states, run)
+
+
 on_torch = pytest.mark.skipif(BACKEND != "torch", reason="only files of PyTorch hold every step")
 LENGTH = r"needs a known number of steps.*input_signature=\[keras.InputSpec\(shape=\(None, 20, 3\)"
 
 
 @on_torch
-@pytest.mark.parametrize("format", FORMATS)
-@pytest.mark.parametrize("layers", [several, lambda: [kar.Skip(kar.GRUCell(4))]])
+@pytest.mark.parametrize(
+    ("format", "layers"),
+    [
+        ("torch", several),
+        ("openvino", lambda: [kar.Skip(kar.GRUCell(4))]),
+        ("onnx", lambda: [kar.layers.RNN(Doubled(4))]),
+        ("onnx", lambda: [kar.layers.RNN(keras.layers.LSTMCell(4))]),
+        ("onnx", lambda: [kar.RGLRU(4, schedule="associative")]),
+    ],
+)
 def test_an_unknown_length_is_refused(format, layers, tmp_path):
     path = tmp_path / f"model{exporting.SUFFIXES[format]}"
     with pytest.raises((ValueError, RuntimeError), match=LENGTH):
@@ -214,6 +312,18 @@ def test_a_file_refuses_another_length(format, tmp_path):
     for x in (inputs(2, 4), inputs(1, 10)):
         with pytest.raises(Exception, match=r"(?i)shape|dimensions"):
             exporting.run(path, format, x)
+
+
+@on_torch
+def test_no_step_casts_what_has_the_dtype(tmp_path):
+    exporting.skip_without("onnx")
+    path, counts = tmp_path / "model.onnx", []
+    for steps in (2, 8):
+        exporting.export(model_of([kar.Mogrifier(4)], steps), path, "onnx", (None, steps, FEATURES))
+        counts.append([exporting.count_nodes(path, kind) for kind in ("Cast", "Tanh")])
+    (casts, few), (same, many) = counts
+    assert casts == same
+    assert many == 4 * few
 
 
 @on_torch

@@ -207,28 +207,3 @@ def test_a_file_in_openvino_holds_the_loop(kind, rng, tmp_path):
     expected, path = model.predict(x, verbose=0), tmp_path / "model.xml"
     exporting.export(model, path, "openvino", (None, 7, 3))
     np.testing.assert_allclose(exporting.run(path, "openvino", x), expected, rtol=1e-5, atol=1e-5)
-
-
-@pytest.mark.filterwarnings("ignore")  # Of the exporters.
-@pytest.mark.parametrize("batch_size", [None, 2])
-@pytest.mark.parametrize("kind", ["lstm", "gru", "elman", "relu"])
-def test_a_file_in_onnx_holds_one_operation(kind, batch_size, rng, tmp_path):
-    """With a known batch size, Keras writes files in another way."""
-    import onnx
-    import onnxruntime
-
-    layers = [keras.layers.Bidirectional(LAYERS[kind](5, return_sequences=True)), LAYERS[kind](4)]
-    model = keras.Sequential([keras.Input((7, 3), batch_size=batch_size), *layers])
-    # Large biases show gates in the wrong order, or added in the wrong place.
-    model.set_weights([rng.normal(size=weight.shape) for weight in model.get_weights()])
-    x = rng.normal(size=(2, 7, 3)).astype("float32")
-    expected = model.predict(x, verbose=0)
-    model.export(tmp_path / "model.onnx", format="onnx", verbose=False)
-    graph = onnx.load(tmp_path / "model.onnx").graph
-    kinds = [node.op_type for node in graph.node]
-    operation = {"lstm": "LSTM", "gru": "GRU"}.get(kind, "RNN")
-    assert kinds.count(operation) == 3
-    assert not {"Sigmoid", "Tanh", "Relu", "Loop", "Scan"} & set(kinds)
-    session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
-    (found,) = session.run(None, {session.get_inputs()[0].name: x})
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)

@@ -79,7 +79,8 @@ def importers(*modules):
 def test_only_the_engine_imports_a_backend():
     """And one file of `hub`: KerasHub tokenizes in pipelines of TensorFlow, whatever the backend."""
     internals = [f"_{name}_internals" for name in ("tensorflow", "torch")]
-    files = {f"engine/{name}.py" for name in (*BACKENDS, *internals, "torch_native", "torch_trace")}
+    parts = ["torch_loop", "torch_trace", *(f"{name}_native" for name in BACKENDS)]
+    files = {f"engine/{name}.py" for name in (*BACKENDS, *internals, *parts)}
     assert importers("jax", "jaxlib", "tensorflow", "torch") == files | {"hub/_tensorflow.py"}
 
 

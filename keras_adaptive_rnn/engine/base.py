@@ -14,6 +14,7 @@ from keras_adaptive_rnn.engine.masking import masked
 __all__ = [
     "compiled",
     "exported_steps",
+    "exports_loop",
     "inference",
     "linear_scan",
     "litert_options",
@@ -253,6 +254,11 @@ def exported_steps(sequences):
         sequences: Tensor `[batch, time, features]`.
     """
     return None
+
+
+def exports_loop():
+    """Returns whether the file that PyTorch is exporting can hold a loop over sequences of any length."""
+    return False
 
 
 def inference():

@@ -15,6 +15,7 @@ from jax import numpy as jnp
 
 from keras_adaptive_rnn._keras import AutocastScope, in_stateless_scope, is_exporting
 from keras_adaptive_rnn.engine import linear, tuning
+from keras_adaptive_rnn.engine.jax_native import native_scan, prefers_native
 from keras_adaptive_rnn.engine.masking import masked
 from keras_adaptive_rnn.engine.reading import reading, values_of
 from keras_adaptive_rnn.engine.target import target
@@ -22,9 +23,11 @@ from keras_adaptive_rnn.engine.target import target
 __all__ = [
     "compiled",
     "linear_scan",
+    "native_scan",
     "outside_graph",
     "preferred_linear_schedule",
     "preferred_schedules",
+    "prefers_native",
     "ragged_scan",
     "scan",
     "scan_layers",

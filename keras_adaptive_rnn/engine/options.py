@@ -15,6 +15,8 @@ class Options:
             to `False`.
         variables: The Keras variables that the steps may read.
         is_traceable: Whether the step is known to apply the same operations every time, so that PyTorch may trace it.
+        any_length: Whether the loop is written to a file for sequences of any length, on PyTorch, whose loops are
+            written out otherwise. Defaults to `False`.
         inside_layers: Whether the loop runs one layer inside `engine.scan_layers`. Defaults to `False`.
     """
 
@@ -24,4 +26,5 @@ class Options:
     recompute: bool = False
     variables: list
     is_traceable: bool
+    any_length: bool = False
     inside_layers: bool = False

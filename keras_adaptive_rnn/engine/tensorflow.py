@@ -14,16 +14,19 @@ from keras_adaptive_rnn.engine import linear, tuning
 from keras_adaptive_rnn.engine.masking import masked
 from keras_adaptive_rnn.engine.reading import reading, values_of
 from keras_adaptive_rnn.engine.target import target
+from keras_adaptive_rnn.engine.tensorflow_native import native_scan, prefers_native
 
 __all__ = [
     "compiled",
     "linear_scan",
     "litert_options",
     "litert_tensors",
+    "native_scan",
     "outside_graph",
     "padding_recipe",
     "preferred_linear_schedule",
     "preferred_schedules",
+    "prefers_native",
     "ragged_scan",
     "replica_id",
     "scan",

@@ -1,23 +1,28 @@
 """The time loop on PyTorch: a Python loop, whose graph autograd keeps or recomputes."""
 
+import contextlib
+import functools
 import itertools
 
 import keras
 import torch
 from keras import tree
+from torch.overrides import TorchFunctionMode
 from torch.utils.checkpoint import checkpoint
 
 from keras_adaptive_rnn._keras import AutocastScope, in_stateless_scope
 from keras_adaptive_rnn.engine import _torch_internals as internals
 from keras_adaptive_rnn.engine import base, linear, tuning
 from keras_adaptive_rnn.engine.masking import masked
-from keras_adaptive_rnn.engine.reading import values_of
+from keras_adaptive_rnn.engine.reading import reading, values_of
+from keras_adaptive_rnn.engine.torch_loop import exports_loop, looped
 from keras_adaptive_rnn.engine.torch_native import is_exporting, native_scan, prefers_native
 from keras_adaptive_rnn.engine.torch_trace import Traced, distinct, one_operation
 
 __all__ = [
     "compiled",
     "exported_steps",
+    "exports_loop",
     "inference",
     "linear_scan",
     "native_scan",
@@ -43,18 +48,33 @@ def scan(step, run, inputs, states, output, mask, options):
     sequences = [*tree.flatten(inputs), *([] if mask is None else [mask])]
     length, count = len(sequences[0]), len(sequences) - (mask is not None)
     run = run.changed(matmul_impl=Products(length))
-    if torch.jit.is_tracing():
+    if torch.jit.is_tracing() and not options.any_length:
         # The graph holds so many steps: a sequence of another length must fail, not lose its end.
         sequences = [x.reshape(length, *x.shape[1:]) for x in sequences]
-    xs = list(zip(*map(torch.unbind, sequences), strict=True))
 
-    def flat_step(*tensors):
+    def flat_step(*tensors, run=run):
         now = tree.pack_sequence_as(inputs, list(tensors[:count]))
         mask_now, (output, *flat) = (None, tensors[count:]) if mask is None else (tensors[count], tensors[count + 1 :])
         old = output, tree.pack_sequence_as(states, flat)
         with AutocastScope(run.dtype):
             new = step(now, old[1], run)
         return tree.flatten(masked(mask_now, new, old, options.zero_output_for_mask))
+
+    if options.any_length:
+        emptied, tensors, read = run.emptied(), run.tensors(), len(sequences) + 1 + len(tree.flatten(states))
+
+        def whole_step(*given):
+            weights = list(given[read:])
+            now = functools.partial(flat_step, run=emptied.filled(weights[: len(tensors)]))
+            return tuple(reading(options.variables, weights[len(tensors) :], now, *given[:read]))
+
+        weights = [*tensors, *values_of(options.variables)]
+        carry, outputs = looped(
+            whole_step, sequences, [output, *tree.flatten(states)], weights, options.return_sequences
+        )
+        return carry[0], outputs, tree.pack_sequence_as(states, list(carry[1:]))
+
+    xs = list(zip(*map(torch.unbind, sequences), strict=True))
 
     def steps(start, stop, *carry):
         outputs = []
@@ -404,7 +424,22 @@ def padding_recipe(sequences):
 # The graph of a loop would hold every step: minutes of compiling for a few dozen steps.
 @torch.compiler.disable
 def outside_compilers(function, *args, **kwargs):
-    return function(*args, **kwargs)
+    with WithoutCasts() if torch.jit.is_tracing() else contextlib.nullcontext():
+        return function(*args, **kwargs)
+
+
+class WithoutCasts(TorchFunctionMode):
+    """A context in which moves of tensors to the dtype and device that they have are not recorded.
+
+    Keras moves the arguments of every operation, and a file would hold each as a cast.
+    """
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        if func is torch.Tensor.to and len(args) == 2 and not kwargs:
+            tensor, target = args
+            if isinstance(target, (torch.dtype, str)) and target in (tensor.dtype, str(tensor.device)):
+                return tensor
+        return func(*args, **kwargs or {})
 
 
 def compiled(function, layer, is_traceable):

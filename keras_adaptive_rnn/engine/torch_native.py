@@ -4,23 +4,25 @@ import torch
 from torch.nn.utils import rnn
 
 from keras_adaptive_rnn.engine import _torch_internals as internals
-from keras_adaptive_rnn.engine import tuning
+from keras_adaptive_rnn.engine import onnx, tuning
 
 
 def prefers_native(operation, inputs, states, mask, options):
-    tensors = _tensors(operation, inputs, states)
     if is_exporting():
-        return exports_native(inputs, mask)
+        # Only files of ONNX: the converter of OpenVINO fails. Before PyTorch 2.8, the newer of the two writers of ONNX
+        # knows no such operation.
+        is_known = torch.jit.is_tracing() or hasattr(torch.onnx, "ops")
+        return torch.onnx.is_in_onnx_export() and is_known and states[0].dtype == torch.float32
+    tensors = _tensors(operation, inputs, states)
     training, inference = tuning.NATIVE_UNITS[operation.kind]
     is_faster = states[0].shape[-1] <= (training if _needs_gradient(tensors) else inference)
     return is_faster and not options.recompute and _is_possible(operation.kind, tensors)
 
 
 def native_scan(operation, inputs, states, mask, options):
-    tensors = _tensors(operation, inputs, states)
     if is_exporting():
-        outputs, *states = _exported(operation.kind, *tensors)
-        return outputs[-1], outputs if options.return_sequences else None, states
+        return onnx.scan(_node, operation, inputs, states, mask, options)
+    tensors = _tensors(operation, inputs, states)
     piece, lengths, first = None, None, states[0]
     if mask is not None:
         piece = Piece(mask[..., 0])
@@ -49,38 +51,32 @@ def _needs_gradient(tensors):
     return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
 
 
-def exports_native(inputs, mask):
-    """Returns whether a file that is being written can hold the operation: only one of ONNX can, as OpenVINO fails."""
-    # Before PyTorch 2.8, the newer of the two writers of ONNX knows no such operation.
-    is_known = torch.jit.is_tracing() or hasattr(torch.onnx, "ops")
-    return torch.onnx.is_in_onnx_export() and is_known and mask is None and inputs.dtype == torch.float32
-
-
-def _exported(kind, inputs, *tensors):
-    """Returns `[outputs, *states]` of an operation that the writer of a file turns into one of ONNX."""
+def _node(kind, tensors, attributes, shapes):
     if torch.jit.is_tracing():
-        return _run(kind, None, inputs, *tensors)
-    *states, kernel, recurrent_kernel, bias, recurrent_bias = tensors
-    gates = {"lstm": (0, 3, 1, 2), "gru": (0, 1, 2)}.get(kind, (0,))
-    kernel, recurrent_kernel, *biases = (
-        torch.cat([weight.chunk(len(gates))[k] for k in gates])[None]
-        for weight in (kernel.t(), recurrent_kernel.t(), bias, recurrent_bias)
+        places = [k for k, tensor in enumerate(tensors) if tensor is not None]
+        return TracedNode.apply(kind, places, attributes, shapes, *(tensors[k] for k in places))
+    return torch.onnx.ops.symbolic_multi_out(
+        kind, tensors, attributes, dtypes=[torch.float32] * len(shapes), shapes=shapes
     )
-    given = [inputs, kernel, recurrent_kernel, torch.cat(biases, -1), None, *(state[None] for state in states)]
-    attributes = {"hidden_size": states[0].shape[-1]}
-    if kind == "gru":
-        attributes["linear_before_reset"] = 1
-    elif kind != "lstm":
-        attributes["activations"] = ["Relu" if kind == "rnn_relu" else "Tanh"]
-    shape = (*states[0].shape[:1], states[0].shape[-1])
-    outputs, *states = torch.onnx.ops.symbolic_multi_out(
-        {"lstm": "LSTM", "gru": "GRU"}.get(kind, "RNN"),
-        given,
-        attributes,
-        dtypes=[torch.float32] * (1 + len(states)),
-        shapes=[(len(inputs), 1, *shape), *[(1, *shape)] * len(states)],
-    )
-    return [outputs[:, 0], *(state[0] for state in states)]
+
+
+class TracedNode(torch.autograd.Function):
+    """A node in a file that PyTorch's older writer of ONNX makes from a trace, of which no value is read."""
+
+    @staticmethod
+    def forward(ctx, kind, places, attributes, shapes, *tensors):
+        return tuple(torch.zeros([int(size) for size in shape]) for shape in shapes)
+
+    @staticmethod
+    def symbolic(graph, kind, places, attributes, shapes, *tensors):
+        from torch.onnx.symbolic_opset9 import unused
+
+        inputs = [unused(graph) for _ in range(1 + places[-1])]
+        for place, tensor in zip(places, tensors, strict=True):
+            inputs[place] = tensor
+        # The name of an attribute ends with its type.
+        attributes = {f"{name}_{'i' if isinstance(each, int) else 's'}": each for name, each in attributes.items()}
+        return graph.op(kind, *inputs, **attributes, outputs=len(shapes))
 
 
 class Piece:
@@ -132,9 +128,7 @@ def _run(kind, lengths, inputs, *tensors):
         # The order of the gates: z, r and the candidate here, r, z and the candidate there.
         weights = [torch.cat([weight.chunk(3)[k] for k in (1, 0, 2)]) for weight in weights]
     weights = [weight.contiguous() for weight in weights]
-    # A file only predicts, and is traced with and without gradients, which must give the same graph.
-    trains = torch.is_grad_enabled() and not is_exporting()
-    run, options = internals.recurrent_operations[kind], (True, 1, 0.0, trains, False)
+    run, options = internals.recurrent_operations[kind], (True, 1, 0.0, torch.is_grad_enabled(), False)
     if lengths is None:
         outputs, *states = run(inputs, _joined(kind, states), weights, *options, False)
         return [outputs, *(state[0] for state in states)]

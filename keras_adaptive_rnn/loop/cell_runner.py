@@ -75,6 +75,12 @@ class CellRunner:
         map_classes = [type(part) for part in self.parts if isinstance(part, maps.LinearMap)]
         return all(cls.__module__.startswith(maps.__name__) for cls in map_classes)
 
+    @property
+    def has_own_cells_only(self):
+        """Whether every part of the cell is one of this package, whose steps read nothing but what the engine knows."""
+        package = __name__.partition(".")[0]
+        return bool(self.parts) and all(type(part).__module__.split(".")[0] == package for part in self.parts)
+
     def may_skip(self, collected, resets=None):
         """Returns whether inference steps may skip computation whose result is unused.
 
@@ -193,7 +199,8 @@ class CellRunner:
             training, skips_unneeded: Those of the run that starts. Both default to `False`.
             schedule: As in `RNN`, other than `"auto"`. Defaults to `"steps"`.
             collected: List of the cells whose decisions are collected. Defaults to none.
-            **options: `return_sequences`, `zero_output_for_mask`, `unroll` and `recompute`, as in `RNN`.
+            **options: `return_sequences`, `zero_output_for_mask`, `unroll` and `recompute`, as in `RNN`, and
+                `any_length`, as in `engine.Options`.
 
         Returns:
             `(last_output, outputs, states, emitted)`: the results of `engine.scan`, and `None` or the decisions of the

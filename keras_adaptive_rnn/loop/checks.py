@@ -121,10 +121,16 @@ def check_length(layer, shape):
         )
 
 
+def is_of_any_length(sequences, built_length):
+    """Returns whether PyTorch is exporting a layer to a file that takes sequences of any length."""
+    steps = engine.exported_steps(sequences)
+    # Keras traces an unknown length as a single step.
+    return steps == 0 or (steps == 1 and built_length is None)
+
+
 def check_export(layer, sequences, built_length):
     """Raises an error if PyTorch is exporting the layer to a file that cannot hold it."""
-    steps = engine.exported_steps(sequences)
-    if steps is None:
+    if engine.exported_steps(sequences) is None:
         return
     elsewhere = "save the model as a `.keras` file, load that on TensorFlow or JAX, and export it there"
     if layer.stateful:
@@ -132,8 +138,8 @@ def check_export(layer, sequences, built_length):
             f"Layer '{layer.name}' is stateful, and a file that PyTorch exports keeps no states. Make the layer "
             f"with stateful=False, or {elsewhere}."
         )
-    # Keras traces an unknown length as a single step.
-    if not steps or (steps == 1 and built_length is None):
+    holds_loop = engine.exports_loop() and layer.runner.has_own_cells_only and layer.schedule in ("auto", "steps")
+    if is_of_any_length(sequences, built_length) and not holds_loop:
         raise ValueError(
             f"Layer '{layer.name}' needs a known number of steps to be exported on PyTorch, where a file holds "
             "every step. Give `export` the shape of the input, as in "

@@ -220,6 +220,7 @@ class RNN(Stateful, _arguments.DeclaredArguments, CellConfig, keras.layers.RNN):
 
     def _run(self, sequences, initial_state, mask, resets, training):
         """Returns `(last output, outputs, states, decisions)`, batch first, and adds the losses of the decisions."""
+        any_length = checks.is_of_any_length(sequences, self._built_length)
         sequences = ops.swapaxes(self.runner.cast_inputs(sequences), 0, 1)
         if self.go_backwards:
             sequences = ops.flip(sequences, axis=0)
@@ -231,12 +232,13 @@ class RNN(Stateful, _arguments.DeclaredArguments, CellConfig, keras.layers.RNN):
         scan = functools.partial(
             self.runner.scan,
             training=training,
-            schedule=self.running_schedule(known_rows(sequences), training),
+            schedule="steps" if any_length else self.running_schedule(known_rows(sequences), training),
             collected=collected,
             return_sequences=self.return_sequences,
             zero_output_for_mask=self.zero_output_for_mask,
             unroll=self.unroll,
             recompute=self.recompute,
+            any_length=any_length,
         )
         tensors = [sequences, initial_state, step_mask, resets]
         if not training and self.runner.may_skip(collected, resets):
