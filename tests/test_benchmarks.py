@@ -64,7 +64,7 @@ def test_plain_cells(tmp_path, capsys):
     assert "by hand for `keras.layers.RNN` takes 0.90 to 1.25 times as long" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", ["edge", "exports", "generation", "microcontrollers", "one_step"])
+@pytest.mark.parametrize("name", ["c_step", "edge", "exports", "generation", "microcontrollers", "one_step"])
 def test_the_tables_of_the_docs_are_those_of_the_rows(name):
     module = importlib.import_module(f"benchmarks.{name}")
     known = rows.read(ROOT / "benchmarks" / f"{name}.json", module.KEY)
