@@ -121,7 +121,7 @@ def tables(rows):
 
 def formats():
     """Returns the names of the formats that can be written and run here."""
-    found = [format for format in FORMATS[keras.backend.backend()] if format != "c"]
+    found = [format for format in FORMATS[keras.backend.backend()] if format not in ("c", "c99")]
     has_executorch = keras.backend.backend() == "torch" and not exporting.missing("executorch")
     return [*found, *(["executorch"] if has_executorch else [])]
 

@@ -8,6 +8,7 @@ import functools
 import inspect
 import io
 import sys
+import threading
 
 import keras
 
@@ -179,6 +180,110 @@ def is_exporting(*formats):
             return True
         frame = frame.f_back
     return False
+
+
+class SymbolicCalls(contextlib.ExitStack):
+    """A context in which the layers of a model run their `call` on symbolic tensors.
+
+    Outside, Keras only infers the shapes of what a layer returns. Inside, the operations of `keras.ops` that it applies
+    become nodes of the graph, and weights remain weights.
+
+    Args:
+        model: A `keras.Model`.
+
+    Attributes:
+        returned: Dict of pairs, by the ID of each symbolic tensor that the graph has for the result of a layer: this
+            tensor, and what the layer did return, a symbolic tensor or another one.
+        failed: The innermost layer whose `call` raised an error, or `None`.
+    """
+
+    def __init__(self, model):
+        super().__init__()
+        self.model, self.returned, self.failed = model, {}, None
+
+    def __enter__(self):
+        self.enter_context(_defer_to_symbolic_tensors())
+        for layer in flatten_layers(self.model):
+            self.enter_context(replaced(layer, symbolic_call=functools.partial(self._call, layer)))
+        return self
+
+    def _call(self, layer, *args, **kwargs):
+        try:
+            is_quantized = getattr(layer, "quantization_mode", None) is not None
+            results = (layer.quantized_call if is_quantized else layer.call)(*args, **kwargs)
+        except Exception:
+            self.failed = self.failed or layer
+            raise
+        # Keras makes each tensor that a layer returns a result of this layer, and cells compare them by identity.
+        new = {id(x): x for x in keras.tree.flatten(results) if x is not None}
+        for key, x in new.items():
+            new[key] = keras.KerasTensor(x.shape, keras.backend.standardize_dtype(x.dtype))
+            self.returned[id(new[key])] = new[key], x
+        return keras.tree.map_structure(lambda x: None if x is None else new[id(x)], results)
+
+
+OPERATORS = "add sub mul truediv floordiv mod pow matmul and or xor lt le gt ge"
+# Other threads may export at the same time.
+_deferring = threading.RLock()
+
+
+@contextlib.contextmanager
+def _defer_to_symbolic_tensors():
+    """Lets variables, arrays and functions with a gradient of their own take a symbolic tensor, inside the block.
+
+    `variable * tensor` is an error of every backend otherwise, and `array * tensor` one of NumPy and JAX. A symbolic
+    tensor knows what to do with each of them.
+    """
+
+    def operator(name):
+        plain = getattr(keras.Variable, name)
+        return lambda self, other: NotImplemented if isinstance(other, keras.KerasTensor) else plain(self, other)
+
+    def custom_gradient(function):
+        with_gradient = plain_custom_gradient(function)
+
+        def called(*args, **kwargs):
+            is_symbolic = any(isinstance(x, keras.KerasTensor) for x in keras.tree.flatten((args, kwargs)))
+            return function(*args, **kwargs)[0] if is_symbolic else with_gradient(*args, **kwargs)
+
+        return called
+
+    plain_custom_gradient = keras.ops.custom_gradient
+    changes = [(keras.Variable, {name: operator(name) for name in map("__{}__".format, OPERATORS.split())})]
+    # NumPy and JAX ask for these attributes before they ask a symbolic tensor.
+    changes.append((keras.KerasTensor, {"__array_ufunc__": None, "__jax_array__": property(_absent)}))
+    modules = [sys.modules[name] for name in ("keras.ops", "keras.src.ops") if name in sys.modules]
+    changes += [(module, {"custom_gradient": custom_gradient}) for module in modules]
+    with _deferring:
+        before = [(owner, {name: vars(owner).get(name, _absent) for name in new}) for owner, new in changes]
+        try:
+            _set_attributes(changes)
+            yield
+        finally:
+            _set_attributes(before)
+
+
+def _absent(self):
+    raise AttributeError
+
+
+def _set_attributes(changes):
+    for owner, values in changes:
+        for name, value in values.items():
+            if value is _absent:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, value)
+
+
+def call_that_returned(tensor):
+    """Returns the call that made a symbolic tensor.
+
+    Returns: `(operation, args, kwargs, list of symbolic tensors in them, list of outputs)`.
+    """
+    operation, index, _ = tensor._keras_history
+    node = operation._inbound_nodes[index]
+    return operation, node.arguments.args, node.arguments.kwargs, node.input_tensors, node.outputs
 
 
 def cudnn_loop(kind, sequences=None):

@@ -1,6 +1,7 @@
 """Files that `model.export` writes, run by the runtimes that they are made for."""
 
 import importlib.util
+import shutil
 
 import keras
 import numpy as np
@@ -11,6 +12,7 @@ from keras_adaptive_rnn import engine
 SUFFIXES = {
     "tf_saved_model": "",
     "litert": ".tflite",
+    "c99": ".c",
     "onnx": ".onnx",
     "openvino": ".xml",
     "torch": ".pt2",
@@ -21,6 +23,7 @@ SUFFIXES = {
 PACKAGES = {
     "tf_saved_model": ["tensorflow"],
     "litert": ["ai_edge_litert"],
+    "c99": [],
     "onnx": ["onnx", "onnxruntime"],
     "openvino": ["openvino"],
     "torch": [],
@@ -30,9 +33,10 @@ OF_BACKENDS = {("jax", "onnx"): ["jax2onnx"], ("tensorflow", "onnx"): ["tf2onnx"
 
 
 def missing(format):
-    """Returns the packages that are not installed and without which the backend cannot write the format, or run it."""
+    """Returns what is not installed and without which the backend cannot write the format, or run it."""
     needed = PACKAGES[format] + OF_BACKENDS.get((keras.backend.backend(), format), [])
-    return [name for name in needed if importlib.util.find_spec(name) is None]
+    compiler = ["cc"] if format == "c99" and shutil.which("cc") is None else []
+    return compiler + [name for name in needed if importlib.util.find_spec(name) is None]
 
 
 def skip_without(format):

@@ -1,9 +1,15 @@
 """The runtimes of files with one time step."""
 
+import ctypes
 import json
 import pathlib
+import re
+import subprocess
 
 import numpy as np
+
+C_FLAGS = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O2"]
+C_TYPES = {"float": ctypes.c_float, "int32_t": ctypes.c_int32, "bool": ctypes.c_bool, "int8_t": ctypes.c_int8}
 
 
 def load(path, format):
@@ -37,6 +43,40 @@ def _onnx(path):
     session = onnxruntime.InferenceSession(path, options)
     names = [output.name for output in session.get_outputs()]
     return lambda feeds: dict(zip(names, session.run(names, feeds), strict=True))
+
+
+def _c99(path):
+    path = pathlib.Path(path)
+    library, header = path.with_suffix(".so"), path.with_suffix(".h").read_text()
+    subprocess.run(["cc", *C_FLAGS, "-shared", "-fPIC", "-o", library, path, "-lm"], check=True)
+    macros = re.findall(r"#define (\w+) (\d+) /\* (.*) \*/", header)
+    sizes, shapes = (
+        {name: int(size) for name, size, _ in macros},
+        {name: json.loads(shape) for name, _, shape in macros},
+    )
+    members = re.findall(r"^  (\w+) (\w+)\[(\w+)\];", header, flags=re.MULTILINE)
+    parameters = re.findall(r"(const )?(\w+) (\w+)\[(\w+)\]", header.partition("_step(")[2])
+    fields = [(name, C_TYPES[c_type] * sizes[size]) for c_type, name, size in members if size in sizes]
+    # Scratch memory comes after the states, with sizes in numbers.
+    fields += [(name, C_TYPES[c_type] * int(size)) for c_type, name, size in members if size not in sizes]
+    state = type("State", (ctypes.Structure,), {"_fields_": fields})()
+    states = {
+        name: np.ctypeslib.as_array(getattr(state, name)).reshape(shapes[size])
+        for _, name, size in members
+        if size in sizes
+    }
+    arrays = {name: np.zeros(shapes[size], C_TYPES[c_type]) for _, c_type, name, size in parameters}
+    outputs = [name for is_input, _, name, _ in parameters if not is_input]
+    step = getattr(ctypes.CDLL(str(library)), f"{path.stem}_step")
+
+    def run(feeds):
+        for name, x in feeds.items():
+            np.copyto({**states, **arrays}[name], x)
+        step(ctypes.byref(state), *[ctypes.c_void_p(x.ctypes.data) for x in arrays.values()])
+        new = {f"next_{name}": x.copy() for name, x in states.items()}
+        return {name: arrays[name].copy() for name in outputs} | new
+
+    return run
 
 
 def _openvino(path):

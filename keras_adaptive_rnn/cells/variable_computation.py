@@ -195,7 +195,7 @@ class VariableComputationCell(ScheduledCell, AdaptiveComputationCell, GatedCell)
         soft = ops.sigmoid(self.scheduled_values["sharpness"] * (m * size - i))
         e = ops.where(soft > 1 - self.epsilon, 1.0, ops.where(soft < self.epsilon, 0.0, soft))
         if not (run.training or self.soft_inference):
-            e = straight_through(ops.cast(i < m * size + 1, "float32"), e, run)
+            e = straight_through(ops.cast(m * size + 1 > i, "float32"), e, run)
         return ops.cast(e, self.compute_dtype)
 
     def sequence_loss(self, emitted, counted):

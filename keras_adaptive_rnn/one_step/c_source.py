@@ -40,13 +40,13 @@ extern const unsigned int {prefix}_model_bytes;
 """
 
 
-def check_filepath(filepath):
+def check_filepath(filepath, format):
     """Returns the path of a C file as a `pathlib.Path`, or raises an error."""
     path = pathlib.Path(filepath)
     if path.suffix != ".c" or not re.fullmatch(r"[A-Za-z_]\w*", path.stem, re.ASCII):
         raise ValueError(
-            "Argument `filepath` must end in `.c` for the format 'c', after a name in C: letters, digits and "
-            f"underscores. Received: filepath={str(filepath)!r}"
+            f"Argument `filepath` must end in `.c` for the format {format!r}, after a name in C: letters, digits "
+            f"and underscores. Received: filepath={str(filepath)!r}"
         )
     return path
 

@@ -13,7 +13,7 @@ import keras
 
 from keras_adaptive_rnn import engine
 from keras_adaptive_rnn._keras import flatten_layers
-from keras_adaptive_rnn.one_step import c_source
+from keras_adaptive_rnn.one_step import c99, c_source
 from keras_adaptive_rnn.one_step.calibration import step_feeds
 from keras_adaptive_rnn.one_step.model import step_model
 
@@ -21,9 +21,9 @@ from keras_adaptive_rnn.one_step.model import step_model
 LITERT = ("litert", "c")
 # The formats in which Keras writes a model with several inputs and outputs.
 FORMATS = {
-    "tensorflow": ("tf_saved_model", "litert", "c", "onnx", "openvino"),
-    "jax": ("tf_saved_model", "onnx"),
-    "torch": ("onnx", "openvino", "torch"),
+    "tensorflow": ("tf_saved_model", "litert", "c", "c99", "onnx", "openvino"),
+    "jax": ("tf_saved_model", "onnx", "c99"),
+    "torch": ("onnx", "openvino", "torch", "c99"),
 }
 # The packages that write them, besides the backend.
 WRITERS = {
@@ -44,6 +44,7 @@ def export_step(
     *,
     time_distributed: Sequence[keras.Layer | type[keras.Layer]] = (),
     calibration: Any = None,
+    weight_dtype: str | None = None,
     verbose: bool | None = None,
     **kwargs: Any,
 ) -> None:
@@ -57,6 +58,7 @@ def export_step(
     - `"tf_saved_model"`: on TensorFlow and JAX;
     - `"litert"`: on TensorFlow;
     - `"c"`, the LiteRT file as an array in C, with a header that names inputs, outputs and states: on TensorFlow;
+    - `"c99"`, a function in C that needs no interpreter and allocates no memory, and its header: on all three;
     - `"onnx"`: on TensorFlow (needs `tf2onnx`), JAX (`jax2onnx`) and PyTorch (`onnx` and `onnxscript`);
     - `"openvino"`: on TensorFlow and PyTorch (needs `openvino`);
     - `"torch"`, a `torch.export` program: on PyTorch.
@@ -70,13 +72,17 @@ def export_step(
             the converter learns the range of every tensor. The LiteRT file then has weights of 8 bits, and computes in
             8 bits wherever LiteRT can; inputs, outputs and states keep their types. Only for `"litert"` and `"c"`.
             Defaults to `None`, which means numbers of 32 bits.
+        weight_dtype: `"int8"` to round the matrices of a C99 file to 8 bits, with a scale for each column; everything
+            is still computed in 32 bits. Defaults to `None`: 8 bits only for matrices that lose nothing, such as those
+            of a model after `model.quantize("int8")`.
         verbose: Whether to print a message, as in `keras.Model.export`; with `False`, PyTorch's exporter does not warn
             of itself either. Defaults to `None`.
         **kwargs: Further arguments of `keras.Model.export` for this format, such as `opset_version`.
 
     Raises:
-        ValueError: `format` is unknown, or not one that the backend writes; `calibration` does not fit the model, or
-            is given for another format; or as in `keras_adaptive_rnn.step_model`.
+        ValueError: `format` is unknown, or not one that the backend writes; `calibration` does not fit the model;
+            `calibration` or `weight_dtype` is given for another format; the model has an operation that the format
+            lacks; or as in `keras_adaptive_rnn.step_model`.
         TypeError: As in `keras_adaptive_rnn.step_model`.
         ImportError: A package that writes the format is not installed.
 
@@ -86,10 +92,15 @@ def export_step(
     >>> keras_adaptive_rnn.export_step(model, "step.onnx", format="onnx")  # doctest: +SKIP
     """
     check_export_format(format)
-    source = c_source.check_filepath(filepath) if format == "c" else None
+    source = c_source.check_filepath(filepath, format) if format in ("c", "c99") else None
     if calibration is not None and format not in LITERT:
         raise ValueError(
             f"Argument `calibration` must be None unless format='litert' or format='c'. Received: format={format!r}"
+        )
+    if weight_dtype not in (None, "int8") or (weight_dtype and format != "c99"):
+        raise ValueError(
+            "Argument `weight_dtype` must be None, or 'int8' with format='c99'. "
+            f"Received: weight_dtype={weight_dtype!r}, format={format!r}"
         )
     step = step_model(model, batch_size, time_distributed=time_distributed)
     # In alphabetical order, in which every exporter goes through a dict.
@@ -102,11 +113,14 @@ def export_step(
     if format in LITERT:
         feeds = None if calibration is None else step_feeds(step, model, calibration)
         kwargs = {**engine.litert_options(feeds), **kwargs}
-    if source is not None:
+    if format == "c99":
+        c99.write(source, model, step, weight_dtype, **kwargs)
+    elif format == "c":
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "step.tflite"
             step.export(str(path), "litert", verbose=False, input_signature=[signature], **kwargs)
             c_source.write(source, path.read_bytes())
+    if source is not None:
         if verbose is not False:
             print(f"Saved C source at '{source}' and '{source.with_suffix('.h')}'.")
         return
