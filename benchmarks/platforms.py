@@ -138,7 +138,7 @@ def ways(name, model, x, folder):
         found["torch.nn", "step"] = lambda: torch_outputs(name, *first)
     for format in [*FORMATS[backend], *(["executorch"] if backend == "torch" else [])]:
         if format in TITLES and not exporting.missing(format):
-            if format != "executorch":
+            if format not in ("executorch", "c99"):  # These hold single steps.
                 found[format, "sequence"] = lambda format=format: file_of_sequence(*given, format, folder)
             found[format, "step"] = lambda format=format: file_of_step(*given, format, folder)
     return found
