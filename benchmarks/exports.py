@@ -213,7 +213,7 @@ def tables(results):
     for layer in makers():
         rows = [results.get((layer, backend, "onnx", length), {}) for backend, length in LOOPS]
         if any(rows):
-            found["exports_nodes"].append([f"`{layer}`", *(row.get("nodes", "") for row in rows)])
+            found["exports_nodes"].append([f"`{layer}`", *(str(row.get("nodes", "")) for row in rows)])
     found["exports_notes"] = [["note", "message"], *([str(number), note] for note, number in notes.items())]
     return found
 

@@ -188,7 +188,9 @@ def table(rows):
     columns = {
         "plain cell / ours": lambda ratios: ratios.get("keras_plain"),
         "Keras layer / ours": lambda ratios: ratios.get("keras_layer"),
-        "plain cell / our cell": lambda ratios: ratios["keras_plain"] / ratios["keras"] if "keras_plain" in ratios else None,
+        "plain cell / our cell": lambda ratios: (
+            ratios["keras_plain"] / ratios["keras"] if "keras_plain" in ratios else None
+        ),
     }
     names = [f"{name}, {what}" for name in columns for what in ("train", "predict")]
     lines = [["backend", "units", "rows", *names], ["---", *["---:"] * (2 + len(names))]]

@@ -44,7 +44,8 @@ class Run:
         sown: List that takes what cells sow, `(cell, name, value)`; `None` (default) if nobody wants it.
         keras_call: The call of a Keras model or layer that the run belongs to, if `keras.layers.RNN` began it; `None`
             (default) otherwise.
-        bare: Cells that `keras.layers.RNN` steps, and whose `call` is all that such a step needs. Empty by default.
+        bare: Set of the cells that `keras.layers.RNN` steps and whose `call` is all that a step needs; `None` (default)
+            for an empty one.
 
     Example:
 
@@ -66,12 +67,12 @@ class Run:
     emitted: dict | None = None
     sown: list | None = None
     keras_call: Any = None
-    bare: frozenset = frozenset()
+    bare: frozenset | None = None
 
     def __post_init__(self):
-        for name in ("prepared", "given_noise"):
+        for name, empty in {"prepared": {}, "given_noise": {}, "bare": frozenset()}.items():
             if getattr(self, name) is None:
-                object.__setattr__(self, name, {})
+                object.__setattr__(self, name, empty)
 
     def __bool__(self):
         raise TypeError("`run` is a `Run`, not a boolean: a step gets it in place of `training`; use `run.training`.")

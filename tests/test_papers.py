@@ -350,8 +350,8 @@ def speeds():
     writing = {b: tokens[b, "generate"] / tokens[b, "loop over step"] for b in BACKENDS}
     writing = [f"{writing[b]:.{2 if writing[b] < 2 else 1}f} ({BACKENDS[b]})" for b in BACKENDS]
     return [
-        f"On an [H100](benchmarks/README.md#on-a-gpu), our cells train {by_backend(of_gpu)} times as fast as in that "
-        f"loop, but plain PyTorch is faster: ours has {' and '.join(plain)} of its speed, and "
+        f"On an [H100](benchmarks/README.md#on-a-gpu), our cells train {by_backend(of_gpu)} times as fast as in "
+        f"Keras's loop, but plain PyTorch is faster: ours has {' and '.join(plain)} of its speed, and "
         f"cuDNN's LSTM {1 / on_torch['LSTM']['keras_lstm']:.1f} times that of ours",
         f"`generate` writes a text {', '.join(writing[:-1])} and {writing[-1]} times as fast",
     ]
