@@ -4,7 +4,6 @@ import contextlib
 import csv
 import pathlib
 import sys
-import time
 
 from keras_adaptive_rnn import check_export_format
 from keras_adaptive_rnn.files import alone_on, ending, replaced
@@ -17,6 +16,9 @@ from keras_rnn_compare.reporting.comparison import Comparison
 from keras_rnn_compare.running import workers
 from keras_rnn_compare.study import experiment
 from keras_rnn_compare.study.settings import Settings
+
+# The file of `--sample`.
+SAMPLE = "sunspots.csv"
 
 
 def list_files(folder, files):
@@ -32,16 +34,35 @@ def list_files(folder, files):
 
 def compare(options):
     """Compares cells on a file."""
-    begun = time.perf_counter()
+    if options.sample:
+        options.data = SAMPLE
+        options.target, options.time = options.target or "sunspots", options.time or "year"
     output = options.output or f"compare_{pathlib.Path(options.data).stem}"
     with ending(output):
-        comparison = compared(options, output, begun)
+        if options.sample:
+            write_sample()
+        comparison = compared(options, output)
         if options.export:
             comparison.export(options.export)
         show(comparison, options.wide)
 
 
-def compared(options, output, begun):
+def write_sample():
+    """Writes the yearly sunspots of statsmodels to a table, unless it is there."""
+    try:
+        from statsmodels.datasets import sunspots
+    except ImportError:
+        raise ImportError('--sample needs statsmodels: pip install "keras_rnn_compare[report]"') from None
+    rows = sunspots.load_pandas().data.itertuples(index=False)
+    text = "year,sunspots\n" + "".join(f"{year:.0f},{count:g}\n" for year, count in rows)
+    path = pathlib.Path(SAMPLE)
+    if path.exists() and path.read_text(encoding="utf-8") != text:
+        raise ValueError(f"--sample writes {path}, and another file of this name is there")
+    with replaced(path) as new:
+        new.write_text(text, encoding="utf-8")
+
+
+def compared(options, output):
     if options.export:
         # Before anything is trained.
         check_export_format(options.export)
@@ -76,7 +97,7 @@ def compared(options, output, begun):
         differences=options.differences,
         folds=options.folds,
     )
-    return experiment.run(data, settings, output, begun=begun, team=team)
+    return experiment.run(data, settings, output, begun=options.begun, team=team)
 
 
 def show(comparison, wide):

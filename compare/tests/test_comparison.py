@@ -18,6 +18,7 @@ from keras import ops
 
 import keras_adaptive_rnn as kar
 import keras_rnn_compare as krc
+from keras_rnn_compare import commands
 from keras_rnn_compare.cli import main
 from keras_rnn_compare.models import candidates, measures, trials
 from keras_rnn_compare.reading import files
@@ -107,6 +108,35 @@ def test_models_have_equally_many_weights(features, vocabulary, depth, weights):
 def test_few_weights_leave_no_equal_sizes_and_the_note_says_so():
     _, note = candidates.equal_sizes(candidates.ModelShape(1, None, 1, 1), candidates.offered(), 60)
     assert "differ by" in note
+
+
+@pytest.mark.parametrize("name", ["min_gru", "min-gru", "MinGRU", "minGRU", "Min GRU"])
+def test_a_cell_is_found_however_its_name_is_written(name):
+    assert list(candidates.resolve_candidates(["LSTM", name])) == ["lstm", "min_gru"]
+    assert candidates.resolve_candidates({"mine": name}, fewest=1)["mine"].title == "minGRU"
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("lsmt", "lstm"), ("MoGrifir", "mogrifier"), ("LowRankGRUs", "low_rank_gru")]
+)
+def test_an_unknown_cell_gets_a_suggestion(name, meant):
+    with pytest.raises(ValueError, match=f"Received: '{name}'. Did you mean '{meant}'"):
+        candidates.resolve_candidates(["gru", name])
+
+
+def test_the_sample_is_real_and_overwrites_nothing(tmp_path, monkeypatch):
+    pytest.importorskip("statsmodels")
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        commands.write_sample()
+    data = files.read("sunspots.csv", target="sunspots", time="year")
+    assert data.card["frequency"]["name"] == "every 1"
+    assert len(data.series.values) == 309
+    pathlib.Path("sunspots.csv").write_text("year,sunspots\n1700,5\n")
+    with pytest.raises(ValueError, match="another file of this name"):
+        commands.write_sample()
+    with pytest.raises(SystemExit):
+        main(["compare", "data.csv", "--sample"])
 
 
 # The schedule.
