@@ -122,7 +122,7 @@ class Comparison:
         except (KeyError, OSError) as error:
             raise ValueError(f"{path} is no model ({error}): {AGAIN}") from error
 
-    def predict(self, path: str | os.PathLike, decimal: str = ".") -> list[dict[str, Any]]:
+    def predict(self, path: Any, decimal: str = ".") -> list[dict[str, Any]]:
         """Returns what the best model predicts for a file like the one that was compared on.
 
         Of a table to forecast, each series gets a dict for each row of the horizon: its name, the time, the forecast,
@@ -131,7 +131,7 @@ class Comparison:
         row that ends a window, gets a class and the probabilities of all; of arrays, each sample.
 
         Args:
-            path: Path of the file.
+            path: Path of the file, or a DataFrame of pandas or polars.
             decimal: What precedes the decimals of a number in a `.csv` file: `"."` (default) or `","`.
 
         Raises:

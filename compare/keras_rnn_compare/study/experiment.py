@@ -4,14 +4,17 @@ import concurrent.futures
 import os
 import pathlib
 import tempfile
-import time
 from collections.abc import Callable, Sequence
+from time import perf_counter as clock
 from typing import Any
 
 import keras
 
 from keras_rnn_compare import arguments
 from keras_rnn_compare.reading.data import beside_the_model, describe_source, from_arrays
+from keras_rnn_compare.reading.files import read
+from keras_rnn_compare.reading.options import ReadOptions
+from keras_rnn_compare.reading.tables import is_frame
 from keras_rnn_compare.reporting.comparison import NEEDS, Comparison
 from keras_rnn_compare.reporting.report import html
 from keras_rnn_compare.running.folder import Damaged, Folder, fault_of_zip, opened
@@ -31,10 +34,23 @@ from keras_rnn_compare.study.training import train
 
 def compare(
     x: Any,
-    y: Any,
+    y: Any = None,
     *,
     groups: Any = None,
     split: str | None = None,
+    target: str | None = None,
+    time: str | None = None,
+    group: str | None = None,
+    task: str | None = None,
+    columns: Sequence[str] | None = None,
+    steps: int | None = None,
+    horizon: int = 1,
+    decimal: str = ".",
+    missing: str = "refuse",
+    calendar: bool = True,
+    known: Sequence[str] | None = None,
+    differences: str = "auto",
+    folds: int = 1,
     cells: Sequence[str] | dict[str, str | Callable[[int], keras.Layer]] | None = None,
     weights: int | None = None,
     equal: str = "weights",
@@ -65,14 +81,18 @@ def compare(
     Each trial sets the random seeds of Python, NumPy and the backend.
 
     Args:
-        x: Array of sequences: numbers `[samples, steps, features]`, or tokens, integers `[samples, steps]`.
+        x: Array of sequences: numbers `[samples, steps, features]`, or tokens, integers `[samples, steps]`. Or, without
+            `y`, the path of a file, or a DataFrame of pandas or polars, whose index orders its rows if it holds times.
         y: Array of targets: classes `[samples]` or `[samples, steps]` (integers or strings), or numbers `[samples]`,
-            `[samples, outputs]` or `[samples, steps, outputs]` (floats).
+            `[samples, outputs]` or `[samples, steps, outputs]` (floats). Defaults to `None`, for a file or a DataFrame.
         groups: Array of an entry per sample, such as the person it comes from. A group is never divided between
             training, validation and test. Defaults to `None`.
         split: `"random"`, `"time"` (the samples are in order; the last ones are for testing) or `"group"`; `None`
             (default) means `"group"` if there are groups, else `"random"`. Training gets 70 % and the other parts 15 %
             each.
+        target, time, group, task, columns, steps, horizon, decimal, missing, calendar, known, differences, folds: Of a
+            file or a DataFrame, what the options of the command are: `target` is the column to predict, `time` orders
+            the rows, `group` names the series, `horizon` is the number of rows to forecast.
         cells: List of names, such as `"lstm"` and `"low_rank_gru"` (the message about an unknown name lists all); or a
             dict of names and functions `units -> layer`, which make any recurrent layer or cell of Keras. Defaults to
             `None`, which means all that have a name.
@@ -130,7 +150,24 @@ def compare(
     section 3: as many weights, tuned alike; and Jamieson and Talwalkar, Non-stochastic Best Arm Identification (2016):
     successive halving.
     """
-    begun = time.perf_counter()
+    begun = clock()
+    reading = ReadOptions(
+        target=target,
+        time=time,
+        group=group,
+        task=task,
+        columns=columns,
+        steps=steps,
+        horizon=horizon,
+        split=split,
+        seed=seed,
+        decimal=decimal,
+        missing=missing,
+        calendar=calendar,
+        known=known,
+        differences=differences,
+        folds=folds,
+    )
     settings = Settings(
         cells=cells,
         weights=weights,
@@ -144,8 +181,28 @@ def compare(
         seed=seed,
     )
     team = workers_for(workers, executor, candidates=settings.cells)
-    data = from_arrays(x, y, groups, split, settings.seed)
+    data = read_given(x, y, groups, reading)
     return run(data, settings, output, arguments.boolean("verbose", verbose), begun, team)
+
+
+def read_given(x, y, groups, reading):
+    """Returns the `Data` of arrays, or of a file or a DataFrame."""
+    if y is None and (is_frame(x) or isinstance(x, (str, os.PathLike))):
+        if groups is not None:
+            raise ValueError(
+                "Argument `groups` is for arrays; `group` names a column. Received: both a table and groups"
+            )
+        return read(x, **vars(reading))
+    passed = reading.of_tables()
+    if passed or reading.steps is not None:
+        name = (passed or ["steps"])[0]
+        raise ValueError(f"Argument `{name}` is for a file or a DataFrame, given as `x` without `y`. Received: arrays")
+    if y is None:
+        raise ValueError(
+            "Argument `y` must be an array of targets, unless `x` is a file or a DataFrame. "
+            f"Received: y=None, and x of type {type(x).__name__}"
+        )
+    return from_arrays(x, y, groups, reading.split, reading.seed)
 
 
 def run(data, settings, output=None, verbose=True, begun=None, team=None):
@@ -158,7 +215,7 @@ def run(data, settings, output=None, verbose=True, begun=None, team=None):
         begun: When the time began. Defaults to `None`, which means now.
         team: What `workers_for` returns.
     """
-    begun = time.perf_counter() if begun is None else begun
+    begun = clock() if begun is None else begun
     # Before anything is trained: what cannot be written, cannot be written now either.
     beside_the_model(data)
     path = pathlib.Path(tempfile.mkdtemp(prefix="comparison_") if output is None else output)
