@@ -78,7 +78,7 @@ def test_what_is_no_table_is_refused():
     with pytest.raises(ValueError, match="reset_index"):
         files.read(pd.DataFrame({"n": PASSENGERS}, index=two), target="n")
     mixed = pd.DataFrame({"n": PASSENGERS, "x": [1, "a"] * 72})
-    with pytest.raises(ValueError, match="column 'x' has 'a', which is not a plain number.* in row 2"):
+    with pytest.raises(ValueError, match=r"column 'x' has 'a', which is not a plain number.* in row 2"):
         files.read(mixed, target="n")
     files.read(mixed, target="n", columns=["n"])
     with pytest.raises(ValueError, match="DataFrame: --target must name the column"):

@@ -14,7 +14,7 @@ from keras_rnn_compare import arguments
 from keras_rnn_compare.reading.data import beside_the_model, describe_source, from_arrays
 from keras_rnn_compare.reading.files import read
 from keras_rnn_compare.reading.options import ReadOptions
-from keras_rnn_compare.reading.tables import is_frame
+from keras_rnn_compare.reading.tables import is_frame, listed
 from keras_rnn_compare.reporting.comparison import NEEDS, Comparison
 from keras_rnn_compare.reporting.report import html
 from keras_rnn_compare.running.folder import Damaged, Folder, fault_of_zip, opened
@@ -24,7 +24,7 @@ from keras_rnn_compare.running.workers import workers_for
 from keras_rnn_compare.scoring.baselines import not_compared
 from keras_rnn_compare.study import backtests
 from keras_rnn_compare.study.outcome import report
-from keras_rnn_compare.study.plan import fold_build_seconds, limits, plan_of
+from keras_rnn_compare.study.plan import fold_build_seconds, limits, paced, plan_of
 from keras_rnn_compare.study.runner import started, trials_done
 from keras_rnn_compare.study.search import search
 from keras_rnn_compare.study.settings import Settings
@@ -101,9 +101,9 @@ def compare(
             which means 20,000.
         equal: What is equal: `"weights"` (default), or `"time"`, which gives every cell the units with which a training
             step takes as long as one of the first cell at `weights`, up to 10 %, and four times the weights at most.
-        minutes: Positive number, the time for everything. Where it does not suffice, fewer rates are tried, then cells
-            are left out, the slow ones first, and a note says which; two are always compared, which may take longer.
-            Little data takes less. Defaults to `10`.
+        minutes: Positive number, the time for everything. Where it does not suffice, fewer rates are tried, then there
+            is one seed, then cells are left out, the last and the slow ones first; the first line says which are
+            compared. Little data takes less. Defaults to `10`.
         trials: Positive integer, number of learning rates between 0.001 and 0.03 that each cell tries. Defaults to `4`;
             1 means no search, and a rate of 0.003.
         seeds: Positive integer, how often each of the better cells is trained in the end. Defaults to `3`; 1 cannot
@@ -223,7 +223,12 @@ def run(data, settings, output=None, verbose=True, begun=None, team=None):
     with opened(path, "comparing cells"):
         folder = Folder(path, decisive(settings, data), progress.warn)
         study = Study(data, settings, folder, progress, begun)
-        for line in (*describe_source(data.card["read"]), *data.card.get("notes", ()), *not_compared(data)):
+        for line in (
+            first_line(study),
+            *describe_source(data.card["read"]),
+            *data.card.get("notes", ()),
+            *not_compared(data),
+        ):
             progress.line(line)
         if not is_done(folder):
             execute(study, team)
@@ -242,6 +247,7 @@ def execute(study, team):
             announce(study, plan, runner)
             with study.progress.shown("", seconds_of(study, plan, workers=1)):
                 searched = search(study, plan, runner)
+                plan = paced(study, plan, runner, searched)
                 trained = train(study, plan, runner, searched)
                 folds = backtests.earlier(study, plan, trained)
             report(study, plan, runner, searched, trained, folds)
@@ -250,6 +256,14 @@ def execute(study, team):
             f"{trials_done(study.folder)} trials are kept in {study.folder.path}: the same call goes on from there."
         )
         raise
+
+
+def first_line(study):
+    """Returns which cells are compared in the time."""
+    named = listed([study.title(name) for name in study.lineup])
+    count, all_of = len(study.lineup), len(study.candidates)
+    cells = named if count == all_of else f"at most {count} of {all_of} cells ({named})"
+    return f"--minutes {study.settings.minutes:g}: the baselines, and {cells}"
 
 
 def announce(study, plan, runner):
@@ -262,7 +276,7 @@ def announce(study, plan, runner):
 
 def seconds_of(study, plan, workers):
     """Returns the seconds that a plan takes with so many workers."""
-    of_trials = estimated(plan.schedule, plan.times, study.trainings, workers)
+    of_trials = estimated(plan.schedule, plan.times, workers)
     return plan.extra_seconds + fold_build_seconds(study, plan.times) + of_trials
 
 
