@@ -26,6 +26,7 @@ from keras_rnn_compare.reading.data import PARTS, Data, from_arrays
 from keras_rnn_compare.running import schedule
 from keras_rnn_compare.scoring import baselines
 from keras_rnn_compare.study import training
+from keras_rnn_compare.study.study import Study
 from tests.backends import nightly
 
 # Sizes.
@@ -415,6 +416,7 @@ def test_a_cell_without_a_memory_loses(tmp_path, monkeypatch):
     monkeypatch.setattr(schedule, "FEWEST", 30)
     monkeypatch.setattr(schedule, "DECENT", 30)
     monkeypatch.setattr(schedule, "LOWEST", 0.01)
+    monkeypatch.setattr(Study, "has_time", lambda *_: True)
     monkeypatch.setattr(schedule, "PIECES", 3)  # Each `fit` takes TensorFlow a tenth of a second.
     x, y = memory_task()
     cells = {"none": Forgetful, "gru": "gru"}
@@ -577,9 +579,13 @@ def test_a_rate_that_is_too_high_for_a_whole_training_gives_way_to_the_next_lowe
     monkeypatch.setattr(training, "full_trial", full_trial)
     titles = {"diverges": "Cell", "fails": "Other"}
     said = []
+    has_time = []
     study = SimpleNamespace(title=titles.get, progress=SimpleNamespace(line=said.append))
+    study.has_time = lambda *given: has_time.append(given) or True
     plan, runner = SimpleNamespace(final={"steps": 400}), SimpleNamespace(records=lambda names: map(again.get, names))
+    monkeypatch.setattr(training, "seconds_of_seed", lambda *_: 7.0)
     found = training.lower_rates(study, plan, runner, searched, records, "direct")
+    assert has_time == [("lower", 7.0)]
 
     assert asked == [("diverges", 0.01, 0, "direct", True), ("fails", 0.01, 0, "direct", True)]
     assert found == {"diverges": again["diverges"]}

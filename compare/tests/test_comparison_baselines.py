@@ -921,7 +921,7 @@ def test_a_comparison_that_a_season_wins(tmp_path, capsys, monkeypatch):
     main(command)
     out, err = capsys.readouterr()
     assert "times: hourly" in err
-    assert err.index("season: 24 rows") < err.index("pip install scikit-learn") < err.index("LSTM")
+    assert err.index("season: 24 rows") < err.index("pip install scikit-learn") < err.index("Seed 1")
     results = json.loads((tmp_path / "out" / "results.json").read_text())
     assert [row["name"] for row in results["baselines"]] == ["seasonal", "linear", "last_value"]
     assert "left out: drift, whose score is not finite" in err
@@ -931,7 +931,7 @@ def test_a_comparison_that_a_season_wins(tmp_path, capsys, monkeypatch):
     assert re.search(r"^seasonal naive \(24 rows\) +\d", out, re.MULTILINE)
     report = (tmp_path / "out" / "report.html").read_text()
     assert "<li>times: hourly" in report
-    assert '<tr class="baseline"><td>seasonal naive (24 rows)</td>' in report
+    assert '<tr class="baseline"><td data-of="cell">seasonal naive (24 rows)</td>' in report
     # What changes the data is another comparison.
     for option in (["--no-calendar"], ["--horizon", "2"]):
         with pytest.raises(SystemExit, match="another comparison"):

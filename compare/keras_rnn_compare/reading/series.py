@@ -625,8 +625,9 @@ class Table:
         """Returns when each row is, as dates or numbers, or `None` where that is not told."""
         if self.moments is None or self.moments.dates is not None:
             return self.dates(rows)
-        known = np.where(rows.places < 0, np.nan, self.moments.values[rows.places])
-        return known if np.isfinite(known).all() else None
+        column = self.columns[self.time]
+        numbers = np.array([float(column.plain(word)) for word in column.words])[column.codes]
+        return numbers[rows.places] if (rows.places >= 0).all() else None
 
     def usual_steps(self, rows, ahead):
         """Returns the length of windows: fewer rows than usual where these would leave a part too few windows."""

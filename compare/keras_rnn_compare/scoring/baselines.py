@@ -99,7 +99,7 @@ def fit(data, seconds=math.inf, warn=None):
     fitted, late, begun = [], [], time.perf_counter()
     with quiet(), one_thread():
         for maker in makers_for(data):
-            if time.perf_counter() - begun > seconds:
+            if fitted and time.perf_counter() - begun > seconds:
                 late.append(maker.__name__.replace("_", " "))
             else:
                 fitted.append(Fitted.of(maker, data))
@@ -143,9 +143,7 @@ def not_compared(data):
         what = "logistic regression" if data.classes is not None else "gradient-boosted trees"
         lines.append(f"not compared with {what}: pip install scikit-learn")
     if data.series is not None and is_single(data) and len(data.series.values) > MOST_ROWS:
-        lines.append(
-            f"not compared with exponential smoothing (ETS) and theta, which are for {MOST_ROWS:,} rows at most"
-        )
+        lines.append(f"not compared with exponential smoothing (ETS) and theta, for {MOST_ROWS:,} rows at most")
     elif data.series is not None and smooths(data) and not installed("statsmodels"):
         lines.append("not compared with exponential smoothing (ETS) and theta: pip install statsmodels")
     return lines
@@ -300,7 +298,9 @@ class Inputs:
             level = self.past.last[ends][:, None] if self.is_relative else series.level(ends)
             inputs += [(self.past.a_season_ago(ends, back) - level)[:, goal] for back in (1, 2) if series.season]
             if self.is_relative:
-                inputs[0][..., self.data.card["columns"].index(self.data.card["target"])] -= level
+                column = self.data.card["columns"].index(self.data.card["target"])
+                # Not by the last value in float64: what is zero would become rounding.
+                inputs[0][..., column] -= inputs[0][:, -1:, column]
         return np.concatenate([each.reshape(len(x), -1) for each in inputs], axis=1, dtype="float64")
 
     def multiples(self, known):

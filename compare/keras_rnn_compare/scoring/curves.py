@@ -16,8 +16,8 @@ FEW = 8
 OF_SCORE, OF_FALL = 0.02, 0.05
 # The share of the steps after which the best point of a curve that still falls is, on average over the seeds.
 LATE = 2 / 3
-# Falls are taken for power laws of the steps with exponents between these.
-EXPONENTS = (0.25, 0.5, 1.0)
+# Falls are taken for power laws of the steps with an exponent between these, 1/2 for a single number.
+EXPONENTS = (0.25, 1.0)
 
 
 def band(curves):
@@ -77,9 +77,14 @@ def fall(curves, shorter=None):
     error = np.std(gains, ddof=1) / math.sqrt(len(gains)) if len(gains) > 1 else 0.0
     if np.mean(gains) <= 2 * error:
         return Fall(0.0, float(least))
-    gain = float(np.mean(gains))
-    most, usual, fewest = ((1 - 2**-power) / (length**power - 1) for power in EXPONENTS)
-    return Fall(gain * usual, float(least), (gain + 2 * error) * most, (gain - 2 * error) * fewest)
+    gain, score = np.mean(gains), abs(np.mean(ends))
+
+    def of_twice(power, gain):
+        # No law falls below zero: none brings more than it would without a floor.
+        return float(min(gain * (1 - 2**-power) / (length**power - 1), score * (1 - 2**-power)))
+
+    found = [of_twice(power, each) for power in EXPONENTS for each in (gain - 2 * error, gain + 2 * error)]
+    return Fall(of_twice(0.5, gain), float(least), max(found), min(found))
 
 
 def blocks(scores):

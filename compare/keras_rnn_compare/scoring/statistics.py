@@ -318,10 +318,10 @@ class Advice:
         rows = {row["name"]: row for row in (*self.ranked, *self.behind)}
         ranges = []
         for name, more in self.falls.items():
-            low, high = (max(0.0, self.mean(rows[name]) - gain) for gain in (more.most, more.least))
-            ranges.append(f"{rows[name]['title']} to {low:.3g} to {high:.3g} (from {self.mean(rows[name]):.4g})")
+            low, high = (self.mean(rows[name]) - gain for gain in (more.most, more.least))
+            ranges.append(f"{rows[name]['title']} from {self.mean(rows[name]):.4g} to between {low:.3g} and {high:.3g}")
         minutes = "" if self.minutes is None else f", with about --minutes {math.ceil(2 * self.minutes)},"
-        return f" More time may change this: by its curve, twice the training{minutes} may bring {', '.join(ranges)}."
+        return f" More time may change this: by its curve, twice the training{minutes} may bring {'; '.join(ranges)}."
 
 
 def fall_of(row):

@@ -14,6 +14,8 @@ from keras_rnn_compare.running.schedule import LEAST
 from keras_rnn_compare.scoring import baselines
 from keras_rnn_compare.study.settings import Settings
 
+# Of plans and decisions: folders of another one hold another comparison.
+FORMAT = 2
 # Cells in a minute, at most; those that are compared however short the time is, are in the schedule.
 CELLS_A_MINUTE = 2
 # Shares of the time: to fit baselines, after which no other one is begun, and to save the model and write the report.
@@ -131,4 +133,5 @@ def decisive(settings, data):
         "backend": keras.backend.backend(),
         "data": data.fingerprint(),
         "folds": 1 + len(data.earlier),
+        "format": FORMAT,
     }
