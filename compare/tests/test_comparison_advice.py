@@ -4,6 +4,7 @@ import json
 import math
 import re
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,10 +15,12 @@ import keras_rnn_compare as krc
 from keras_rnn_compare.models import candidates, strategies, trials
 from keras_rnn_compare.reading.data import from_arrays
 from keras_rnn_compare.running import schedule
+from keras_rnn_compare.running.folder import Folder
 from keras_rnn_compare.scoring import curves, statistics
 from keras_rnn_compare.scoring.baselines import baseline_rows
 from keras_rnn_compare.study import experiment, plan
 from keras_rnn_compare.study.settings import Settings
+from keras_rnn_compare.study.study import Study
 
 
 def rows(samples=0.0, **scores):
@@ -374,6 +377,45 @@ def test_a_training_is_rescaled_to_the_time_that_is_left():
         assert found["steps"] == min(max(2 * schedule.FEWEST, int(share * final["steps"])), 2 * final["steps"])
         assert found["pieces"] % found["validations"] == 0
         assert found["rows"] == final["rows"]
+
+
+def study_of(folder, elapsed):
+    settings = Settings(["lstm", "gru"], minutes=1, seeds=3)
+    begun = time.perf_counter() - elapsed
+    return Study(from_arrays(*task()), settings, Folder(folder, {}, print), None, begun)
+
+
+def test_what_there_is_time_for_is_decided_once(tmp_path):
+    assert study_of(tmp_path, 10).has_time("seed1", 20)
+    late = study_of(tmp_path, 58)
+    assert not late.has_time("seed2", 20)
+    # A comparison that goes on decides as before.
+    assert late.has_time("seed1", 20)
+    assert not study_of(tmp_path, 10).has_time("seed2", 20)
+
+
+@pytest.mark.parametrize(("pace", "elapsed"), [(1, 10), (5, 10), (0.2, 10), (1, 50), (1, 70)])
+def test_the_pace_of_the_search_decides_how_long_the_final_training_is(tmp_path, pace, elapsed):
+    times = {name: {**TIMES, "step": 0.01} for name in ("lstm", "gru")}
+    planned = schedule.schedule(40, times, 10_000, 3, 2, SAMPLES)
+    made = {"versions": {}, "machine": "", "date": "", "left_out": [], "quantiles": False, "memory": False}
+    whole = plan.Plan(units={}, times=times, cells=list(times), schedule=planned, **made)
+    searched = {
+        name: {"trials": [{**rung, "seconds": pace * schedule.fit_seconds(rung, each)} for rung in planned["rungs"]]}
+        for name, each in times.items()
+    }
+    study, runner = study_of(tmp_path, elapsed), SimpleNamespace(at_once=1)
+    found = plan.paced(study, whole, runner, searched).final
+    if elapsed < 60:
+        one = pace * sum(schedule.trial_seconds(found, each) for each in times.values())
+        assert one < study.left()
+        # Three trainings of each cell, or one.
+        assert one > study.left() / 8 or found["steps"] == schedule.most_steps(study.batches)
+    else:
+        assert found["steps"] == 2 * schedule.FEWEST
+    # It is decided once.
+    again = plan.paced(study_of(tmp_path, 0), whole, runner, {name: {"trials": []} for name in times})
+    assert again.final == found
 
 
 def test_fewer_rates_are_tried_where_trials_would_be_too_short():

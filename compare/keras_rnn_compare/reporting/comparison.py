@@ -42,8 +42,8 @@ class Comparison:
     Attributes:
         path: The folder. It holds `results.json`, `report.html`, `best.keras` and, with the names of the classes or
             the characters, `best.json`.
-        winner: Name of the cell to take, whose model is saved: the one that is ahead, or, of several that are not told
-            apart, the simplest that beats the baselines.
+        winner: Name of the cell to take, whose model is saved: the best one by validation, or one that is as good
+            and much quicker.
         recommendation: What to take and why, or what it takes to find out.
         notes: List of sentences: what there was no time for, and the like.
         code: Python lines that predict with the model of the winner, and train others like it.

@@ -15,6 +15,7 @@ import numpy as np
 from keras_rnn_compare.reading.data import BLOCK, PARTS, carried, spread
 from keras_rnn_compare.reading.tables import listed
 from keras_rnn_compare.scoring.figures import JUDGED, figures
+from keras_rnn_compare.threads import one_thread
 
 # A window has at most so many inputs for linear models and trees: of a longer one, the last steps.
 MOST_INPUTS = 400
@@ -121,18 +122,6 @@ def makers_for(data):
     makers = [last_value, *([seasonal] if data.series.season else []), drift, linear]
     makers += [theta, exponential_smoothing] if installed("statsmodels") and smooths(data) else []
     return [*makers, *([trees] if learns else [])]
-
-
-@contextlib.contextmanager
-def one_thread():
-    """Has the loops of scikit-learn run in one thread: several take a hundred times as long where cores are busy."""
-    if not installed("threadpoolctl"):
-        yield
-        return
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1, user_api="openmp"):
-        yield
 
 
 def not_compared(data):

@@ -1,6 +1,7 @@
 """The comparison: sizes, measured times, a search for learning rates, several seeds, a result."""
 
 import concurrent.futures
+import contextlib
 import os
 import pathlib
 import tempfile
@@ -30,6 +31,10 @@ from keras_rnn_compare.study.search import search
 from keras_rnn_compare.study.settings import Settings
 from keras_rnn_compare.study.study import Study, decisive
 from keras_rnn_compare.study.training import train
+from keras_rnn_compare.threads import one_thread
+
+# Weights of models that several threads do not train faster.
+SMALL = 50_000
 
 
 def compare(
@@ -231,7 +236,8 @@ def run(data, settings, output=None, verbose=True, begun=None, team=None):
         ):
             progress.line(line)
         if not is_done(folder):
-            execute(study, team)
+            with one_thread() if study.weights <= SMALL else contextlib.nullcontext():
+                execute(study, team)
         comparison = Comparison(path)
         folder.write_text("best.json", beside_the_model(data, comparison.results))
         folder.write_text("report.html", html(comparison))
