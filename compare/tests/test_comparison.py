@@ -84,7 +84,8 @@ def test_any_recurrent_layer_is_a_candidate(name):
 
 
 @pytest.mark.every_backend
-def test_layers_of_keras_are_compared(tmp_path):
+def test_layers_of_keras_are_compared(tmp_path, monkeypatch):
+    monkeypatch.setattr(training, "QUICK", 60)
     cells = {"keras": keras.layers.LSTM, "averages": Averages}
     options = {"weights": 300, "minutes": 0.001, "trials": 1, "seeds": 1, "depth": 2, "memory": False, "verbose": False}
     found = krc.compare(X, Y, cells=cells, output=tmp_path / "out", **options)

@@ -18,7 +18,7 @@ from keras_rnn_compare.running import schedule
 from keras_rnn_compare.running.folder import Folder
 from keras_rnn_compare.scoring import curves, statistics
 from keras_rnn_compare.scoring.baselines import baseline_rows
-from keras_rnn_compare.study import experiment, plan
+from keras_rnn_compare.study import experiment, plan, training
 from keras_rnn_compare.study.settings import Settings
 from keras_rnn_compare.study.study import Study
 
@@ -505,7 +505,8 @@ def test_baselines_are_scored_by_the_same_samples():
     np.testing.assert_allclose(part["validation"], np.mean(two), rtol=1e-4)
 
 
-def test_cells_that_there_is_no_time_for_are_named(tmp_path, capsys):
+def test_cells_that_there_is_no_time_for_are_named(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(training, "QUICK", 60)
     x, y = task()
     cells = ["lstm", "gru", "min_gru", "rglru", "min_lstm"]
     found = krc.compare(x, y, cells=cells, seeds=1, output=tmp_path, **{**SMALL, "verbose": True})
