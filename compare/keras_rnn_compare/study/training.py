@@ -108,6 +108,11 @@ def chosen_strategy(study, plan, runner, searched):
     if study.data.one_step is None:
         return "direct", None
     name = best_searched(searched)
+    # One that is not taken was for nothing, and the models of the other are built anew.
+    needed = 2 * trial_seconds(plan.final, plan.times[name])
+    needed += sum(times["build"] + trial_seconds(plan.final, times) for times in plan.times.values())
+    if not study.has_time("strategy", needed / runner.at_once):
+        return "direct", "Horizons are forecast at once: there was no time to try it row by row."
     trials = [full_trial(study, plan, name, searched[name]["rate"], 0, strategy) for strategy in STRATEGIES]
     direct, recursive = (score_or_inf(record["score"]) for record in runner.records(trials))
     note = (
