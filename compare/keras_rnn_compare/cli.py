@@ -6,6 +6,7 @@ import importlib.metadata
 import math
 import platform
 import sys
+import time
 
 from keras_rnn_compare import __version__
 
@@ -52,7 +53,10 @@ Tasks:
 
 def main(argv=None):
     """Runs the command."""
+    begun = time.perf_counter()
     name, options = parse(sys.argv[1:] if argv is None else argv)
+    # The time for everything includes what it takes to import Keras.
+    options.begun = begun
     # The core finds an installed backend for a command of this name.
     importlib.import_module("keras_adaptive_rnn")
     commands = importlib.import_module("keras_rnn_compare.commands")
@@ -78,7 +82,9 @@ def versions():
 def compare_options():
     options = parser("", COMPARE)
     add = options.add_argument
-    add("data", metavar="DATA", help="a text, a table, or .npz")
+    source = options.add_mutually_exclusive_group(required=True).add_argument
+    source("data", metavar="DATA", nargs="?", help="a text, a table, or .npz")
+    source("--sample", action="store_true", help="write sunspots.csv, yearly sunspots since 1700, and forecast them")
     add("--output", help="folder for the results (compare_DATA); the same command goes on where it was stopped")
 
     add = options.add_argument_group("tables").add_argument
@@ -114,7 +120,7 @@ def compare_options():
     add(
         "--cells",
         metavar="NAME,...",
-        help="lstm,... or module:function (all); the first is always in the final table",
+        help="lstm,gru,mogrifier,... or module:function (all); the first is always in the final table",
     )
     add("--weights", type=positive(int), help="weights of each model (100,000 for a text, 20,000 otherwise)")
     add("--equal", choices=("weights", "time"), default="weights", help="what is equal: the weights, or a train step")

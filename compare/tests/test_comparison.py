@@ -18,6 +18,7 @@ from keras import ops
 
 import keras_adaptive_rnn as kar
 import keras_rnn_compare as krc
+from keras_rnn_compare import commands
 from keras_rnn_compare.cli import main
 from keras_rnn_compare.models import candidates, measures, trials
 from keras_rnn_compare.reading import files
@@ -25,6 +26,7 @@ from keras_rnn_compare.reading.data import PARTS, Data, from_arrays
 from keras_rnn_compare.running import schedule
 from keras_rnn_compare.scoring import baselines
 from keras_rnn_compare.study import training
+from keras_rnn_compare.study.study import Study
 from tests.backends import nightly
 
 # Sizes.
@@ -82,7 +84,8 @@ def test_any_recurrent_layer_is_a_candidate(name):
 
 
 @pytest.mark.every_backend
-def test_layers_of_keras_are_compared(tmp_path):
+def test_layers_of_keras_are_compared(tmp_path, monkeypatch):
+    monkeypatch.setattr(training, "QUICK", 60)
     cells = {"keras": keras.layers.LSTM, "averages": Averages}
     options = {"weights": 300, "minutes": 0.001, "trials": 1, "seeds": 1, "depth": 2, "memory": False, "verbose": False}
     found = krc.compare(X, Y, cells=cells, output=tmp_path / "out", **options)
@@ -107,6 +110,35 @@ def test_models_have_equally_many_weights(features, vocabulary, depth, weights):
 def test_few_weights_leave_no_equal_sizes_and_the_note_says_so():
     _, note = candidates.equal_sizes(candidates.ModelShape(1, None, 1, 1), candidates.offered(), 60)
     assert "differ by" in note
+
+
+@pytest.mark.parametrize("name", ["min_gru", "min-gru", "MinGRU", "minGRU", "Min GRU"])
+def test_a_cell_is_found_however_its_name_is_written(name):
+    assert list(candidates.resolve_candidates(["LSTM", name])) == ["lstm", "min_gru"]
+    assert candidates.resolve_candidates({"mine": name}, fewest=1)["mine"].title == "minGRU"
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("lsmt", "lstm"), ("MoGrifir", "mogrifier"), ("LowRankGRUs", "low_rank_gru")]
+)
+def test_an_unknown_cell_gets_a_suggestion(name, meant):
+    with pytest.raises(ValueError, match=f"Received: '{name}'. Did you mean '{meant}'"):
+        candidates.resolve_candidates(["gru", name])
+
+
+def test_the_sample_is_real_and_overwrites_nothing(tmp_path, monkeypatch):
+    pytest.importorskip("statsmodels")
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        commands.write_sample()
+    data = files.read("sunspots.csv", target="sunspots", time="year")
+    assert data.card["frequency"]["name"] == "every 1"
+    assert len(data.series.values) == 309
+    pathlib.Path("sunspots.csv").write_text("year,sunspots\n1700,5\n")
+    with pytest.raises(ValueError, match="another file of this name"):
+        commands.write_sample()
+    with pytest.raises(SystemExit):
+        main(["compare", "data.csv", "--sample"])
 
 
 # The schedule.
@@ -385,6 +417,7 @@ def test_a_cell_without_a_memory_loses(tmp_path, monkeypatch):
     monkeypatch.setattr(schedule, "FEWEST", 30)
     monkeypatch.setattr(schedule, "DECENT", 30)
     monkeypatch.setattr(schedule, "LOWEST", 0.01)
+    monkeypatch.setattr(Study, "has_time", lambda *_: True)
     monkeypatch.setattr(schedule, "PIECES", 3)  # Each `fit` takes TensorFlow a tenth of a second.
     x, y = memory_task()
     cells = {"none": Forgetful, "gru": "gru"}
@@ -547,9 +580,13 @@ def test_a_rate_that_is_too_high_for_a_whole_training_gives_way_to_the_next_lowe
     monkeypatch.setattr(training, "full_trial", full_trial)
     titles = {"diverges": "Cell", "fails": "Other"}
     said = []
+    has_time = []
     study = SimpleNamespace(title=titles.get, progress=SimpleNamespace(line=said.append))
+    study.has_time = lambda *given: has_time.append(given) or True
     plan, runner = SimpleNamespace(final={"steps": 400}), SimpleNamespace(records=lambda names: map(again.get, names))
+    monkeypatch.setattr(training, "seconds_of_seed", lambda *_: 7.0)
     found = training.lower_rates(study, plan, runner, searched, records, "direct")
+    assert has_time == [("lower", 7.0)]
 
     assert asked == [("diverges", 0.01, 0, "direct", True), ("fails", 0.01, 0, "direct", True)]
     assert found == {"diverges": again["diverges"]}

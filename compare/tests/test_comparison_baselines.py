@@ -452,7 +452,7 @@ def test_nothing_of_the_future_is_read(tmp_path, missing):
     np.testing.assert_array_equal(one.x["test"][before], two.x["test"][before])
     makers = [baselines.last_value, baselines.seasonal, baselines.drift, baselines.linear]
     makers += [baselines.trees] if baselines.installed("sklearn") else []
-    makers += [baselines.exponential_smoothing] if baselines.installed("statsmodels") else []
+    makers += [baselines.exponential_smoothing, baselines.theta] if baselines.installed("statsmodels") else []
     for maker in makers:
         outputs = [maker(data)[1]("test", np.arange(len(data.x["test"]))) for data in found]
         assert np.isfinite(outputs[1]).all()
@@ -652,11 +652,114 @@ def test_exponential_smoothing_forecasts_as_statsmodels_does(tmp_path, horizon):
         np.testing.assert_allclose(found, of_past.forecast(horizon), rtol=1e-6)
 
 
+@pytest.mark.parametrize("horizon", [1, 30])
+@pytest.mark.parametrize("level", [100, 0])
+@pytest.mark.parametrize("season", [24, None])
+def test_theta_forecasts_as_statsmodels_does(tmp_path, horizon, level, season):
+    models = pytest.importorskip("statsmodels.tsa.forecasting.theta")
+    rng = np.random.default_rng(0)
+    # Factors of a season where all is positive, else terms.
+    values = np.resize(DAILY - 50, 400) * (season is not None) + level + 0.05 * np.arange(400) + rng.normal(size=400)
+    data = read(hourly(tmp_path, values), horizon=horizon)
+    data.series.season = season
+    title, forecast = baselines.theta(data)
+    assert title == ("theta (season of 24)" if season else "theta")
+    end = data.series.ends["train"].max() + horizon
+    given = {"period": season, "deseasonalize": season is not None, "use_test": False}
+    expected = models.ThetaModel(values[: end + 1], **given).fit().forecast(horizon)
+    assert (season is None) or models.ThetaModel(values[: end + 1], **given).method.startswith("mul") == (level > 0)
+    rows_of = np.flatnonzero(data.series.ends["validation"] == end)
+    assert len(rows_of) == 1
+    found = (
+        forecast("validation", rows_of) * data.deviation
+        + data.mean
+        + data.series.level(data.series.ends["validation"][rows_of])
+    )
+    np.testing.assert_allclose(found[0], expected, rtol=1e-5)
+
+
+def test_a_season_that_multiplies_is_found(tmp_path):
+    pytest.importorskip("statsmodels")
+    rows_of = np.arange(400)
+    values = (50 + 0.2 * rows_of) * (1 + 0.3 * np.sin(2 * np.pi * rows_of / 24)) + np.random.default_rng(0).normal(
+        size=400
+    )
+    data = read(hourly(tmp_path, values), horizon=24)
+    title, forecast = baselines.exponential_smoothing(data)
+    assert title.endswith("factors for a season of 24)")
+    smoothing = pytest.importorskip("statsmodels.tsa.exponential_smoothing.ets")
+    kind = {"trend": "add", "seasonal": "mul", "seasonal_periods": 24, "initialization_method": "heuristic"}
+    kind |= {"damped_trend": "damped" in title}
+    fitted = smoothing.ETSModel(values[: data.series.ends["train"].max() + 25], **kind).fit(disp=False)
+    end = data.series.ends["test"][3]
+    expected = smoothing.ETSModel(values[: end + 1], **kind).smooth(fitted.params).forecast(24)
+    count = len(data.x["test"])
+    found = (
+        forecast("test", np.arange(count)) * data.deviation + data.mean + data.series.level(data.series.ends["test"])
+    )
+    np.testing.assert_allclose(found[3], expected, rtol=1e-6)
+    assert rows(data)["exponential_smoothing"]["test"][0] < rows(data)["seasonal"]["test"][0]
+
+
+def test_ridge_on_differences_is_that_of_scikit_learn(tmp_path):
+    sklearn = pytest.importorskip("sklearn.linear_model")
+    values = np.random.default_rng(0).normal(size=400).cumsum()
+    data = read(hourly(tmp_path, values), horizon=3, differences="no", calendar=False)
+    data.series.season = None
+    inputs = baselines.Inputs(data, is_relative=True)
+    found = [forecast("test", np.arange(20)) for forecast in baselines.ridges(data, inputs)]
+
+    def of_windows(ends):
+        last = values[ends][:, None]
+        return values[ends[:, None] + np.arange(-5, 1)] - last, values[ends[:, None] + np.arange(1, 4)] - last, last
+
+    x, y, _ = of_windows(data.series.ends["train"])
+    new, _, last = of_windows(data.series.ends["test"][:20])
+    # The difference of the last step is always zero.
+    mean, scale = x[:, :5].mean(0), x[:, :5].std(0)
+    for penalty, outputs in zip(baselines.PENALTIES, found, strict=True):
+        model = sklearn.Ridge(alpha=penalty * len(x)).fit((x[:, :5] - mean) / scale, y)
+        expected = model.predict((new[:, :5] - mean) / scale) + last
+        np.testing.assert_allclose(outputs * data.deviation + data.mean, expected, rtol=1e-3, atol=1e-3)
+
+
+def test_linear_models_read_harmonics_of_the_calendar(tmp_path):
+    hours = np.arange(900) % 24
+    values = np.cos(2 * np.pi * 3 * hours / 24) + 0.01 * np.random.default_rng(0).normal(size=900)
+    data = read(hourly(tmp_path, values), steps=2)
+    data.series.season = None
+    assert rows(data)["linear"]["test"][0] < 0.02
+    read_by = baselines.Inputs(data, harmonics=3)("train", np.arange(5))
+    angle = 2 * np.pi * (data.series.ends["train"][:5] + 1) / 24
+    # Two steps, then hour and weekday as sines and cosines, once, twice and three times as fast.
+    np.testing.assert_allclose(read_by[:, 2 + 8], np.sin(3 * angle), atol=1e-6)
+
+
+def test_trees_are_those_of_scikit_learn():
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    x = np.random.default_rng(0).normal(size=(300, 4, 1))
+    data = from_arrays(x, x[:, 0, 0] * x[:, -1, 0])
+    _, forecast = baselines.trees(data)
+    model = ensemble.HistGradientBoostingRegressor(random_state=0)
+    model.fit(data.x["train"].reshape(-1, 4).astype("float64"), data.y["train"][:, 0])
+    found = forecast("test", np.arange(len(data.x["test"])))
+    np.testing.assert_allclose(found[:, 0], model.predict(data.x["test"].reshape(-1, 4).astype("float64")))
+
+
+def test_baselines_keep_to_their_time(tmp_path):
+    data, said = read(hourly(tmp_path)), []
+    assert [each.name for each in baselines.fit(data, 0, said.append)] == ["last_value"]
+    assert said[0].startswith("not compared, for lack of time: seasonal, drift, linear")
+    everything = [each.name for each in baselines.fit(data, warn=said.append)]
+    assert everything == [maker.__name__ for maker in baselines.makers_for(data)]
+    assert len(said) == 1
+
+
 def test_a_long_series_is_not_smoothed(tmp_path, monkeypatch):
     monkeypatch.setattr(baselines, "MOST_ROWS", 100)
     data = read(hourly(tmp_path))
     assert "exponential_smoothing" not in [fitted.name for fitted in baselines.fit(data)]
-    line = "not compared with exponential smoothing (ETS), which is for 100 rows at most"
+    line = "not compared with exponential smoothing (ETS) and theta, for 100 rows at most"
     assert line in baselines.not_compared(data)
 
 
@@ -697,6 +800,63 @@ def test_a_logistic_regression_of_summaries():
     assert np.isfinite(found["logistic"]["test"][0])
     _, forecast = baselines.logistic(data)
     np.testing.assert_allclose(np.exp(forecast("test", np.arange(len(data.x["test"])))).sum(axis=1), 1)
+
+
+def in_patterns(samples=300):
+    """Returns series whose class is the place of a bump, and the classes."""
+    rng = np.random.default_rng(0)
+    y = np.arange(samples) % 3
+    x = rng.normal(size=(samples, 24, 2))
+    x[np.arange(samples), 5 + 6 * y, 0] += 8
+    return x, y
+
+
+def test_the_regression_on_all_steps_is_that_of_scikit_learn(monkeypatch):
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    data = from_arrays(*in_patterns())
+    monkeypatch.setattr(baselines, "LOGISTIC_PENALTIES", (0.1,))
+    title, forecast = baselines.flat_logistic(data)
+    assert title == "logistic regression on steps"
+    flat = {part: x.reshape(len(x), -1).astype("float64") for part, x in data.x.items()}
+    model = make_pipeline(StandardScaler(), linear_model.LogisticRegression(C=0.1, max_iter=300))
+    model.fit(flat["train"], data.y["train"])
+    found = np.exp(forecast("test", np.arange(len(data.x["test"]))))
+    np.testing.assert_allclose(found, model.predict_proba(flat["test"]), rtol=1e-6)
+    monkeypatch.setattr(baselines, "MOST_FLAT", 10)
+    assert baselines.flat_logistic(data)[0] == "logistic regression on means of 5 steps"
+
+
+def test_places_are_told_by_all_steps_and_by_convolutions():
+    pytest.importorskip("sklearn")
+    found = rows(from_arrays(*in_patterns()))
+    assert found["flat_logistic"]["accuracy"][0] > 0.9
+    # Wherever a shape is, convolutions see it.
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(300, 60, 1)) / 4, np.arange(300) % 2
+    for sample, place, kind in zip(x, rng.integers(50, size=300), y, strict=True):
+        sample[place : place + 8, 0] += np.array([3, 3, -3, -3, 3, 3, -3, -3] if kind else [3, -3] * 4)
+    found = rows(from_arrays(x, y))
+    assert found["convolutions"]["title"] == "500 random convolutions (ROCKET)"
+    assert found["convolutions"]["accuracy"][0] > 0.9 > 0.7 > found["flat_logistic"]["accuracy"][0]
+
+
+@pytest.mark.parametrize("shape", [(30, 3), (5, 1), (1, 1)])
+def test_a_random_convolution_by_hand(shape):
+    x = np.random.default_rng(1).normal(size=(4, *shape))
+    for weights, read_by, bias, dilation, is_padded in baselines.random_kernels(shape, 20):
+        found = baselines.convolved(x, weights, read_by, bias, dilation, is_padded)
+        np.testing.assert_allclose(weights.sum(0), 0, atol=1e-12)
+        padding = (len(weights) - 1) * dilation // 2 if is_padded else 0
+        for series, (most, share) in zip(x, found, strict=True):
+            outputs = []
+            for start in range(-padding, shape[0] + padding - (len(weights) - 1) * dilation):
+                at = [start + k * dilation for k in range(len(weights))]
+                inside = [(k, t) for k, t in enumerate(at) if 0 <= t < shape[0]]
+                outputs.append(bias + sum(weights[k] @ series[t, read_by] for k, t in inside))
+            np.testing.assert_allclose([most, share], [max(outputs), np.mean(np.array(outputs) > 0)])
 
 
 # Texts.
@@ -761,16 +921,17 @@ def test_a_comparison_that_a_season_wins(tmp_path, capsys, monkeypatch):
     main(command)
     out, err = capsys.readouterr()
     assert "times: hourly" in err
-    assert err.index("season: 24 rows") < err.index("pip install scikit-learn") < err.index("LSTM")
+    assert err.index("season: 24 rows") < err.index("pip install scikit-learn") < err.index("Seed 1")
     results = json.loads((tmp_path / "out" / "results.json").read_text())
     assert [row["name"] for row in results["baselines"]] == ["seasonal", "linear", "last_value"]
     assert "left out: drift, whose score is not finite" in err
     assert results["data"]["read"]["season"] == "24 rows"
-    assert results["verdict"] == "untrained"
+    assert (results["verdict"], results["baseline"]) == ("baseline", "seasonal")
+    assert re.search(r"^Take seasonal naive \(24 rows\)", out, re.MULTILINE)
     assert re.search(r"^seasonal naive \(24 rows\) +\d", out, re.MULTILINE)
     report = (tmp_path / "out" / "report.html").read_text()
     assert "<li>times: hourly" in report
-    assert '<tr class="baseline"><td>seasonal naive (24 rows)</td>' in report
+    assert '<tr class="baseline"><td data-of="cell">seasonal naive (24 rows)</td>' in report
     # What changes the data is another comparison.
     for option in (["--no-calendar"], ["--horizon", "2"]):
         with pytest.raises(SystemExit, match="another comparison"):

@@ -275,7 +275,7 @@ def test_times_are_in_order(tmp_path, times):
         (["2024-01-01", "NaT"], "row 2"),
         (["2024-02-30", "2024-03-01"], "row 1"),
         (["24-01-31", "24-02-01"], "row 1"),
-        (["Jan 5 2024", "Jan 6 2024"], "row 1"),
+        (["Jan 5 24", "Jan 6 24"], "row 1"),
         (["10:30", "10:31"], "row 1"),
         (["1700000000", "1700000001000"], "row 2"),
         (["31012024", "01022024"], "row 2"),
@@ -299,7 +299,7 @@ def test_times_in_doubt(tmp_path, times, row):
         ("2024-01-01T10:00+05:75", "neither"),
         ("01/02/2024", "day and month may be either way round"),
         ("1.2.24 10:00", "day and month may be either way round"),
-        ("2024/01/31", "neither"),
+        ("2024 01 31", "neither"),
     ],
 )
 def test_why_a_time_is_none(tmp_path, time, says):

@@ -225,7 +225,7 @@ def test_samples_of_no_weight_teach_nothing():
 @pytest.mark.parametrize(
     ("arguments", "error", "says"),
     [
-        ({"cell": "grv"}, ValueError, r"`cell` must be one of .*'gru', .*or a function .* Received: cell='grv'"),
+        ({"cell": "grv"}, ValueError, r"`cell` must name a cell among .*'gru', .* Received: 'grv'. Did you mean 'gru'"),
         ({"cell": os.system}, ValueError, r"or a function .* Received: cell=<built-in function system>"),
         ({"cell": keras.layers.Dense}, ValueError, "`cell` must make a recurrent layer"),
         ({"units": 0}, ValueError, r"`units` must be an integer of at least 1. Received: units=0"),

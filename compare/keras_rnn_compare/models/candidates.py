@@ -1,6 +1,7 @@
 """The cells to compare, and the sizes at which their models are equally large."""
 
 import dataclasses
+import difflib
 import functools
 import hashlib
 import importlib
@@ -51,25 +52,40 @@ def _named(name):
     return Candidate(row.title, layer, row.size, multiple=row.multiple, made_by=(_named, name))
 
 
+def squeezed(name: str) -> str:
+    """Returns a name without case, hyphens and the like: `min_gru`, `min-gru`, `MinGRU` and `minGRU` are one cell."""
+    return re.sub(r"[\W_]", "", name).lower()
+
+
+def find_named(name: Any, argument: str = "cells") -> str:
+    """Returns the name of the cell that `name` means, or raises an error that suggests one."""
+    names = {squeezed(each): each for each in NAMED_LAYERS}
+    found = names.get(squeezed(name)) if isinstance(name, str) else None
+    if found is None:
+        close = difflib.get_close_matches(squeezed(str(name)), names, 1)
+        suggestion = f". Did you mean {names[close[0]]!r}?" if close else ""
+        known = ", ".join(map(repr, NAMED_LAYERS))
+        what = "name cells among" if argument == "cells" else "name a cell among"
+        raise ValueError(f"Argument `{argument}` must {what} {known}. Received: {name!r}{suggestion}")
+    return found
+
+
 def resolve_candidates(cells: Any, fewest: int = 2) -> dict[str, Candidate]:
     """Returns the candidates of the argument `cells`, by name."""
     candidates = offered()
-    known = ", ".join(map(repr, candidates))
     if cells is None:
         # The first one is what the others are compared with.
         return {"lstm": candidates["lstm"], **candidates}
     if isinstance(cells, dict):
         resolved = {name: custom_candidate(name, value, candidates) for name, value in cells.items()}
     elif isinstance(cells, (list, tuple)):
-        unknown = [name for name in cells if not isinstance(name, str) or name not in candidates]
-        if unknown:
-            raise ValueError(f"Argument `cells` must name cells among {known}. Received: {unknown[0]!r}")
-        if len(set(cells)) < len(cells):
+        names = [find_named(name) for name in cells]
+        if len(set(names)) < len(names):
             raise ValueError(f"Argument `cells` must name each cell once. Received: cells={cells!r}")
-        resolved = {name: candidates[name] for name in cells}
+        resolved = {name: candidates[name] for name in names}
     else:
         raise TypeError(
-            f"Argument `cells` must be None, a list of names among {known}, or a dict of functions `units -> layer`. "
+            f"Argument `cells` must be None, a list of names such as 'lstm', or a dict of functions `units -> layer`. "
             f"Received: cells={cells!r}"
         )
     if len(resolved) < fewest:
@@ -158,8 +174,8 @@ def custom_candidate(name, make, candidates):
             "Argument `cells` must have names of letters, digits, '_', '-' and '.', which are names of files too. "
             f"Received: {name!r}"
         )
-    if isinstance(make, str) and make in candidates:
-        return candidates[make]
+    if isinstance(make, str):
+        return candidates[find_named(make)]
     layer = maker("cells", make)
     if layer is None:
         raise TypeError(

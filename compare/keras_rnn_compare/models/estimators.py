@@ -10,7 +10,7 @@ import keras
 import numpy as np
 
 from keras_rnn_compare import arguments
-from keras_rnn_compare.models.candidates import Candidate, ModelShape, maker, offered
+from keras_rnn_compare.models.candidates import Candidate, ModelShape, find_named, maker, offered
 from keras_rnn_compare.models.trials import Learner, falling, in_whole_batches
 from keras_rnn_compare.reading.data import (
     Data,
@@ -125,14 +125,13 @@ class Sequences:
 
     def _candidate(self):
         """Returns the `Candidate` of the argument `cell`."""
-        candidates = offered()
-        if isinstance(self.cell, str) and self.cell in candidates:
-            return candidates[self.cell]
+        if isinstance(self.cell, str):
+            return offered()[find_named(self.cell, "cell")]
         make = maker("cell", self.cell)
         if make is None:
             raise ValueError(
-                f"Argument `cell` must be one of {', '.join(map(repr, candidates))}, a class of recurrent layers or "
-                f"cells, or a function `units -> layer`. Received: cell={self.cell!r}"
+                "Argument `cell` must be the name of a cell, such as 'lstm', a class of recurrent layers or cells, or "
+                f"a function `units -> layer`. Received: cell={self.cell!r}"
             )
 
         def layer(units, inputs, return_sequences=False):

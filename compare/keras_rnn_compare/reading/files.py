@@ -1,5 +1,6 @@
 """Data in files: a text, a table of series, or arrays."""
 
+import dataclasses
 import pathlib
 import zipfile
 import zlib
@@ -10,9 +11,9 @@ from keras_rnn_compare.reading import texts
 from keras_rnn_compare.reading.data import PARTS, SHARES, from_arrays, prepare
 from keras_rnn_compare.reading.options import ReadOptions
 from keras_rnn_compare.reading.series import Table
-from keras_rnn_compare.reading.tables import listed
+from keras_rnn_compare.reading.tables import is_frame, listed, time_of
 
-TABLES = (".csv", ".tsv", ".parquet")
+TABLES = (".csv", ".tsv", ".parquet", ".xlsx")
 # Steps of a sequence.
 CHARACTERS = 100
 # A character that is rarer in the training part is an unknown one.
@@ -20,10 +21,11 @@ RARE = 5
 
 
 def read(path, *args, **options):
-    """Returns the `Data` of a file, by its suffix, and whether it is text, table or arrays.
+    """Returns the `Data` of a file, by its suffix, and whether it is text, table or arrays; or of a DataFrame.
 
     Args:
-        path: Path of a text in UTF-8, a table (`.csv`, `.tsv`, `.parquet`), or `.npz` with `x`, `y` and maybe `groups`.
+        path: Path of a text in UTF-8, a table (`.csv`, `.tsv`, `.parquet`, `.xlsx`), or `.npz` with `x`, `y` and maybe
+            `groups`; or a DataFrame of pandas or polars.
         args, options: The arguments of `ReadOptions`.
 
     Raises:
@@ -32,9 +34,11 @@ def read(path, *args, **options):
         TypeError: An argument has a wrong type.
     """
     options = ReadOptions(*args, **options)
+    if is_frame(path):
+        return of_frame(path, options)
     path = pathlib.Path(path)
     if path.is_dir():
-        raise ValueError(f"{path} is a folder, and should be a file: a text, a table (.csv, .tsv, .parquet) or .npz")
+        raise ValueError(f"{path} is a folder, and should be a file: a text, a table ({', '.join(TABLES)}) or .npz")
     if not path.exists():
         raise ValueError(f"there is no file {path}")
     kind = path.suffix.lower()
@@ -58,6 +62,18 @@ def read(path, *args, **options):
     # Names of files may hold what is no Unicode.
     data.file = str(path)
     data.card["file"] = path.name.encode(errors="replace").decode()
+    return data
+
+
+def of_frame(frame, options):
+    """Returns the `Data` of a DataFrame, whose index orders the rows if it holds times."""
+    try:
+        if options.time is None and time_of(frame) is not None:
+            options = dataclasses.replace(options, time=time_of(frame))
+        data = Table(frame, options).data(options.folds)
+    except ValueError as error:
+        raise ValueError(f"DataFrame: {error}") from None
+    data.card["file"] = "DataFrame"
     return data
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from keras_rnn_compare.reading.calendar import cycles, frequency_of, season_of, steps_between
 from keras_rnn_compare.reading.data import (
+    FEWEST,
     PARTS,
     SHARES,
     Series,
@@ -18,10 +19,10 @@ from keras_rnn_compare.reading.data import (
     prepare,
     split_rows,
 )
-from keras_rnn_compare.reading.tables import NAMELESS, listed, read_csv, read_parquet
+from keras_rnn_compare.reading.tables import NAMELESS, columns_of, listed
 
-# Rows of a window.
-ROWS = 32
+# Rows of a window, and the fewest that are chosen where series are short.
+ROWS, SHORTEST = 32, 8
 # What to do with cells, and times, that have no value.
 MISSING = ("refuse", "interpolate", "drop", "mask")
 # Whether models read and forecast the target as changes.
@@ -160,28 +161,21 @@ class Table:
     """A table of series, as sequences.
 
     Args:
-        path: Path of the file.
+        source: Path of the file, or a DataFrame.
         options: The `ReadOptions`.
     """
 
-    def __init__(self, path, options):
+    def __init__(self, source, options):
         self.target, self.time, self.group = options.target, options.time, options.group
         self.steps, self.horizon, self.seed = options.steps, options.horizon, options.seed
         self.missing, self.calendar, self.differences = options.missing, options.calendar, options.differences
         self.known = list(options.known or ())
-        decimal, columns = options.decimal, options.columns
-        if decimal not in (".", ","):
-            raise ValueError(f"--decimal must be '.' or ',', and is {decimal!r}")
+        columns = options.columns
         if self.missing not in MISSING:
             raise ValueError(f"--missing must be one of {', '.join(MISSING)}, and is {self.missing!r}")
         if self.differences not in DIFFERENCES:
             raise ValueError(f"--differences must be one of {', '.join(DIFFERENCES)}, and is {self.differences!r}")
-        if path.suffix.lower() != ".parquet":
-            self.columns = read_csv(path, decimal)
-        elif decimal == ".":
-            self.columns = read_parquet(path)
-        else:
-            raise ValueError("--decimal is for .csv and .tsv: numbers in Parquet have no such form")
+        self.columns = columns_of(source, options.decimal)
         self.check_arguments(columns, options.task, options.split)
         self.roles, self.notes, self.static = {}, [], set()
         self.choose_columns(columns)
@@ -253,7 +247,7 @@ class Table:
                 name,
                 "it has no name of its own (an index?); --columns would include it"
                 if name
-                else "it has no name (an index?); name it in the first row to include it",
+                else "it has no name (an index?); --time '' takes it for the time",
             )
 
     @property
@@ -445,12 +439,25 @@ class Table:
         }
         whole = not self.is_forecast and self.group is not None and self.steps is None
         make = self.whole_groups if whole else self.windows
+        rows = None
         try:
             rows = self.arranged(series, numbers, present)
             values = {name: rows.take(column) for name, column in numbers.items()}
             return make(values, target, present, rows, list(series), card)
         except TooFew as error:
-            raise ValueError(f"{error}{self.about_missing(numbers)}") from None
+            raise ValueError(f"{error}. {self.way_out(rows)}{self.about_missing(numbers)}") from None
+
+    def way_out(self, rows):
+        """Returns what to do where windows are too few, as a message says it."""
+        longest = 0 if rows is None else np.bincount(rows.owners).max()
+        ahead = self.horizon if self.is_forecast else 0
+        fewer = longest - rows_of_parts(ahead)
+        if fewer >= 1:
+            return f"--steps {fewer} or fewer would do"
+        horizon = (longest + 1) // 3 - FEWEST
+        if ahead > 1 and horizon >= 1:
+            return f"--horizon {horizon} with --steps 1 would do, or more rows"
+        return "Give more rows, or fewer --steps"
 
     def about_missing(self, numbers):
         """Returns which column has the most empty cells, as a message says it."""
@@ -503,7 +510,7 @@ class Table:
 
     def windows(self, values, target, present, rows, names, card):
         ahead = self.horizon if self.is_forecast else 0
-        steps = self.steps or max(ROWS, ahead)
+        steps = self.steps or self.usual_steps(rows, ahead)
         # The goals, from the end of a window: all rows of a horizon, or the last row itself.
         first, last = (1, ahead) if ahead else (0, 0)
         begins = self.begins(rows, len(names), steps, ahead)
@@ -618,8 +625,20 @@ class Table:
         """Returns when each row is, as dates or numbers, or `None` where that is not told."""
         if self.moments is None or self.moments.dates is not None:
             return self.dates(rows)
-        known = np.where(rows.places < 0, np.nan, self.moments.values[rows.places])
-        return known if np.isfinite(known).all() else None
+        column = self.columns[self.time]
+        numbers = np.array([float(column.plain(word)) for word in column.words])[column.codes]
+        return numbers[rows.places] if (rows.places >= 0).all() else None
+
+    def usual_steps(self, rows, ahead):
+        """Returns the length of windows: fewer rows than usual where these would leave a part too few windows."""
+        usual, spare = max(ROWS, ahead), int(np.bincount(rows.owners).max()) - rows_of_parts(ahead)
+        if ahead and self.split == "time" and not rows.owners.any() and 2 * SHORTEST <= spare < 2 * usual:
+            # As many to read as windows to learn from.
+            steps = max(SHORTEST, min(usual, spare // 2), ahead if self.known else 0)
+            if steps < usual:
+                self.notes.append(f"windows have {steps} rows, not {usual}, as the series is short; --steps decides")
+            return steps
+        return usual
 
     def begins(self, rows, count, steps, ahead):
         """Returns the first row of each window of `count` series."""
@@ -627,7 +646,7 @@ class Table:
         if lengths.max() < steps + ahead:
             raise TooFew(
                 f"is too short: its longest series has {lengths.max()} rows, and a window takes {steps} and {ahead} to "
-                "look ahead. Give fewer --steps"
+                "look ahead"
             )
         short = int((lengths < steps + ahead).sum())
         if short:
@@ -686,8 +705,9 @@ class Table:
         begin, end = (rows.ticks[of] if self.times is None else self.times[rows.places[of]] for of in (first, last))
         if not len(end):
             return dict.fromkeys(PARTS, np.zeros(0, int))
-        cuts = [self.until - SHARES[1] - SHARES[2], self.until - SHARES[2], self.until]
-        one, two, three = np.quantile(end, cuts)
+        three = np.quantile(end, self.until)
+        two = latest_cut(begin[end <= three], np.quantile(end, self.until - SHARES[2]))
+        one = latest_cut(begin[end <= two], np.quantile(end, self.until - SHARES[1] - SHARES[2]))
         masks = (end <= one, (begin > one) & (end <= two), (begin > two) & (end <= three))
         return {part: np.flatnonzero(mask) for part, mask in zip(PARTS, masks, strict=True)}
 
@@ -782,6 +802,16 @@ class Table:
         return "; ".join(filter(None, [read, left_out])) or "none at this frequency"
 
 
+def latest_cut(begins, cut):
+    """Returns a cut of time, or an earlier one, such that enough windows have all their goals after it.
+
+    Args:
+        begins: Array, the time of the first goal of each window up to the next cut.
+        cut: The time.
+    """
+    return min(cut, np.sort(begins)[-FEWEST] - 1) if len(begins) >= FEWEST else cut
+
+
 def changes(column, owners):
     """Returns the change of each row since the one before it in its series; that of the first one is zero."""
     found = np.diff(column, prepend=column[:1])
@@ -807,6 +837,11 @@ def rolled(predict, x, later, column, is_change):
         found.append(predict(x))
     found = np.stack(found, axis=1)
     return np.cumsum(found, axis=1) if is_change else found
+
+
+def rows_of_parts(ahead):
+    """Returns how many rows the parts of a series take at least, beside those that the first window reads."""
+    return len(PARTS) * (FEWEST + max(0, ahead - 1))
 
 
 def counted(count, what):

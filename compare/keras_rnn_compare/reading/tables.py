@@ -7,18 +7,19 @@ reader fills up rows that are too short, and does not know the lines of the othe
 
 import copy
 import csv
-import datetime
 import decimal
 import functools
 import io
 import itertools
 import re
 import unicodedata
+import zipfile
 
 import numpy as np
 import pandas as pd
 
 from keras_rnn_compare.reading.calendar import Moments
+from keras_rnn_compare.reading.dates import DAY_AND_MONTH, EPOCH, date_of, matched, to_datetime
 from keras_rnn_compare.reading.texts import read_text
 
 # With nothing but these, `float` accepts what a number looks like everywhere; it also accepts 1_000, nan and ١٢.
@@ -32,13 +33,6 @@ INTEGER = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII)
 WORD = re.compile(r"(?!inf(inity)?$)(?!(?-i:[A-Z]{3}|kr|Rs)\d+$)([^\W\d_]\D*|[^\W\d]\w*)", re.IGNORECASE)
 # The names of a column that has none: pandas's index, written to CSV, read and written again, and in Parquet.
 NAMELESS = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
-DATE = re.compile(
-    r"(\d{4})-(\d\d)(?:-(\d\d)(?:[T ](\d\d)(?::(\d\d)(?::(\d\d)(?:[.,](\d{1,18}))?)?)?\s?"
-    r"(Z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?)?)?",
-    re.ASCII,
-)
-DAY_AND_MONTH = re.compile(r"\d\d?([/.-])\d\d?\1\d{2,4}\b.*", re.ASCII)
-EPOCH = datetime.datetime(1, 1, 1)
 # Unicode's other forms of characters that do not look like them: m² and m2 differ.
 OF_OTHER_LOOKS = ("<super>", "<sub>", "<fraction>", "<circle>", "<square>", "<font>")
 # What takes no room: control and format characters, and selectors of variants.
@@ -311,7 +305,7 @@ class Column:
         kinds = {}
         for (kind, *_), row in zip(times, self.first_rows, strict=True):
             if kind is None:
-                raise self.error(self.no_time(row), hint)
+                raise self.error(self.no_time(row), self.or_pandas(row, hint))
             kinds.setdefault(kind, row)
         whole, parts, zones = (np.array(values, "int64")[self.codes] for values in list(zip(*times, strict=True))[1:])
         if len(kinds) > 1:
@@ -330,6 +324,12 @@ class Column:
             dates = np.datetime64(EPOCH, "s") + (whole + zones).astype("timedelta64[s]")
         return Moments(places, (whole - whole[first]) + (parts - parts[first]) / PARTS, dates)
 
+    def or_pandas(self, row, hint):
+        """Returns a hint, or where the day and the month of a date may be either way round, the line that tells."""
+        if not DAY_AND_MONTH.fullmatch(self.text(row)):
+            return hint
+        return f"{hint}. In pandas: {to_datetime(self.name, self.words)}"
+
     def no_time(self, row):
         """Returns what a row has in place of a time."""
         text = self.text(row)
@@ -339,7 +339,7 @@ class Column:
             "a number beyond 4e18, or with more than 18 digits after its point"
             if self.is_number(text) and not re.match(r"[+-]?0\d", text)
             else "a date or a time that does not exist"
-            if DATE.fullmatch(text)
+            if matched(text)
             else "a date whose day and month may be either way round"
             if DAY_AND_MONTH.fullmatch(text)
             else "neither a number nor such a date"
@@ -347,8 +347,8 @@ class Column:
         return f"has {self.at(row)}, which is {what}"
 
     def dates(self):
-        """Returns the column of the rows with a date in ISO 8601, or `None` if most of those with a text have none."""
-        rows = self.rows_with(lambda text: DATE.fullmatch(text) and self.time(text)[0])
+        """Returns the column of the rows with a date, or `None` if most of those with a text have none."""
+        rows = self.rows_with(date_of)
         return self.of_rows(rows) if len(rows) and 2 * len(rows) > (~self.missing()).sum() else None
 
     def time(self, text):
@@ -362,21 +362,10 @@ class Column:
                 return nothing
             number = int("".join(map(str, digits))) * 10 ** (exponent + 18) * (-1 if sign else 1)
             return ("a number", *divmod(number, PARTS), 0) if abs(number) <= LARGEST * PARTS else nothing
-        match = DATE.fullmatch(text)
-        if not match:
+        date = date_of(text)
+        if date is None:
             return nothing
-        *parts, fraction, _ = match.groups()
-        try:
-            date = datetime.datetime(*(int(part or k < 3) for k, part in enumerate(parts)))
-        except ValueError:
-            return nothing
-        _, _, day, hour, *_ = parts
-        zone = offset_of(match)
-        kind = "a month" if day is None else "a day" if hour is None else "a time with a time zone"
-        if hour is not None and zone is None:
-            kind = "a time without a time zone"
-        seconds = (date - EPOCH) // datetime.timedelta(seconds=1) - (zone or 0)
-        return kind, seconds, int((fraction or "").ljust(18, "0")), zone or 0
+        return date.kind, date.seconds - date.zone, int(date.fraction.ljust(18, "0")), date.zone
 
     def check_epochs(self, first, last, hint):
         """Raises an error if numbers are dates that do not sort as numbers do, or times in several units.
@@ -412,14 +401,6 @@ def fault_of_truth(text):
     if text.lower() in TRUTHS:
         return None
     return f"{shown(text)}, which is neither true nor false, as others are," if text else "neither true nor false"
-
-
-def offset_of(date):
-    """Returns how many seconds the time zone of a match of `DATE` is ahead of UTC; `None` without one."""
-    zone = date.groups()[-1]
-    if zone in (None, "Z"):
-        return None if zone is None else 0
-    return 60 * (60 * int(zone[1:3]) + int(zone[3:].strip(":") or 0)) * (-1 if zone[0] == "-" else 1)
 
 
 def lines_of(path):
@@ -525,11 +506,37 @@ def records_of(path, delimiter):
         raise ValueError(f"cannot be read from {where} on: {hint}") from None
 
 
+def columns_of(source, decimal="."):
+    """Returns the columns of a table, by name.
+
+    Args:
+        source: Path of a file, or a DataFrame of pandas or polars.
+        decimal: What precedes the decimals of a number.
+    """
+    if decimal not in (".", ","):
+        raise ValueError(f"--decimal must be '.' or ',', and is {decimal!r}")
+    suffix = None if is_frame(source) else source.suffix.lower()
+    if suffix in (".csv", ".tsv"):
+        return read_csv(source, decimal)
+    if decimal != ".":
+        raise ValueError("--decimal is for .csv and .tsv: numbers elsewhere have no such form")
+    if suffix == ".parquet":
+        return read_parquet(source)
+    return read_frame(read_excel(source) if suffix == ".xlsx" else source)
+
+
+def is_frame(value):
+    """Returns whether a value is a DataFrame of pandas or polars."""
+    return type(value).__name__ == "DataFrame" and type(value).__module__.partition(".")[0] in ("pandas", "polars")
+
+
 def imported_pyarrow():
     try:
         import pyarrow.parquet
     except ImportError:
-        raise ImportError('Parquet needs pyarrow. Install it with: pip install "keras_rnn_compare[report]"') from None
+        raise ImportError(
+            'Parquet and DataFrames need pyarrow. Install it with: pip install "keras_rnn_compare[report]"'
+        ) from None
     return pyarrow
 
 
@@ -541,14 +548,70 @@ def read_parquet(path):
         table = pyarrow.parquet.ParquetFile(path).read()
     except (pyarrow.ArrowException, OSError) as error:
         raise ValueError(f"is not a Parquet file, or a damaged one: {str(error).splitlines()[0]}") from None
+    return arrow_columns(table)
+
+
+def read_excel(path):
+    """Returns the first sheet of a workbook as a DataFrame."""
+    try:
+        return pd.read_excel(path)
+    except ImportError:
+        raise ImportError(".xlsx needs openpyxl. Install it with: pip install openpyxl") from None
+    except (ValueError, KeyError, OSError, zipfile.BadZipFile) as error:
+        raise ValueError(f"is not a workbook of Excel, or a damaged one: {error}") from None
+
+
+def read_frame(frame):
+    """Returns the columns of a DataFrame, by name; an index that was set is one of them."""
+    if hasattr(frame, "to_arrow"):
+        return arrow_columns(frame.to_arrow())
+    pyarrow = imported_pyarrow()
+    index = index_of(frame)
+    if index is not None:
+        if isinstance(frame.index, pd.MultiIndex):
+            raise ValueError("has an index of several levels: frame.reset_index() makes columns of them")
+        frame = frame.reset_index(names=index)
+    frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
+    check_names(list(frame.columns))
+    if not len(frame):
+        raise ValueError("has no rows")
+    columns = {}
+    for name, column in frame.items():
+        if isinstance(column.dtype, pd.PeriodDtype):
+            # Such as 2020Q1 and 2020-01.
+            column = column.astype("str").where(column.notna())
+        try:
+            columns[name] = ArrowColumn(name, pyarrow.chunked_array([pyarrow.array(column, from_pandas=True)]))
+        except (pyarrow.ArrowException, OverflowError):
+            # Values of several kinds: each is refused by its row if it is needed.
+            columns[name] = Column(name, column.astype(object).where(column.notna(), "").map(str))
+    return columns
+
+
+def index_of(frame):
+    """Returns the name of the column that the index of a DataFrame becomes, or `None` if it only counts rows."""
+    index = getattr(frame, "index", None)
+    if index is None or isinstance(index, pd.RangeIndex):
+        return None
+    return "index" if index.name is None else str(index.name)
+
+
+def time_of(frame):
+    """Returns the name of the index of a DataFrame if it holds times, or `None`."""
+    is_time = isinstance(getattr(frame, "index", None), (pd.DatetimeIndex, pd.PeriodIndex))
+    return index_of(frame) if is_time else None
+
+
+def arrow_columns(table):
+    """Returns the columns of a table of Arrow, by name."""
     check_names(table.column_names)
     if not table.num_rows:
         raise ValueError("has no rows")
-    return {name: ParquetColumn(name, table.column(k)) for k, name in enumerate(table.column_names)}
+    return {name: ArrowColumn(name, table.column(k)) for k, name in enumerate(table.column_names)}
 
 
-class ParquetColumn(Column):
-    """A column of a Parquet file, whose texts are made when they are needed."""
+class ArrowColumn(Column):
+    """A column of a Parquet file or a DataFrame, whose texts are made when they are needed."""
 
     def __init__(self, name, values):
         self.name, self.values, self.lines, self.decimal = name, values, None, "."
@@ -595,6 +658,11 @@ class ParquetColumn(Column):
         if types.is_timestamp(kind) and kind.tz is not None:
             # Instants, in UTC.
             values, zone = values.cast(pyarrow.timestamp(kind.unit)), "Z"
+        elif types.is_timestamp(kind):
+            # As dates, or without fractions of a second, where that is all they say.
+            for plain in (pyarrow.timestamp("s"), pyarrow.date32()):
+                cast = values.cast(plain, safe=False)
+                values = cast if cast.cast(kind).equals(values.cast(kind)) else values
         pieces = [as_strings([])]
         for start in range(0, len(values), BLOCK):
             try:

@@ -15,6 +15,7 @@ from keras_rnn_compare import arguments
 from keras_rnn_compare.models.candidates import offered
 from keras_rnn_compare.models.estimators import SequenceClassifier, SequenceRegressor
 from keras_rnn_compare.reading.data import BESIDE_THE_MODEL
+from keras_rnn_compare.reporting.columns import COLUMNS, NARROW
 from keras_rnn_compare.reporting.prediction import predictions
 from keras_rnn_compare.reporting.report import body
 from keras_rnn_compare.running.folder import AGAIN, Damaged, fault_of_zip, finished, read_json
@@ -25,33 +26,8 @@ NEEDS = (
     *("notes", "intervals", "quantiles", "strategy", "forecast", "figures", "folds", "code"),
 )
 
-# The columns of the table: what it calls a figure of `table`, and its format; some of them fit 80 characters.
-COLUMNS = {
-    "cell": ("cell", ""),
-    "units": ("units", ""),
-    "weights": ("weights", ","),
-    "rate": ("learning rate", "g"),
-    "seeds": ("seeds", ""),
-    "validation": ("validation", ".4g"),
-    "test": ("test", ".4g"),
-    "test accuracy": ("test accuracy", ".2%"),
-    "balanced accuracy": ("balanced accuracy", ".2%"),
-    "calibration error": ("calibration error", ".3f"),
-    "MAE": ("MAE", ".4g"),
-    "MASE": ("MASE", ".3f"),
-    "skill": ("skill", ".3f"),
-    "pinball": ("pinball loss", ".4g"),
-    "coverage 80 %": ("coverage 80 %", ".1%"),
-    "coverage 95 %": ("coverage 95 %", ".1%"),
-    "training, s": ("training, s", ".1f"),
-    "step, ms": ("step, ms", ".3g"),
-    "predict, ms": ("prediction, ms a sequence", ".2f"),
-    "one step, ms": ("one step, ms", ".2f"),
-    "memory, MB": ("training memory, MB", ".0f"),
-}
 # How the files of one step end.
 SUFFIXES = {"onnx": ".onnx", "litert": ".tflite"}
-NARROW = ["cell", "validation", "test", "training, s", "step, ms"]
 WIDTH = 80
 
 
@@ -66,8 +42,8 @@ class Comparison:
     Attributes:
         path: The folder. It holds `results.json`, `report.html`, `best.keras` and, with the names of the classes or
             the characters, `best.json`.
-        winner: Name of the cell to take, whose model is saved: the one that is ahead, or, of several that are not told
-            apart, the simplest that beats the baselines.
+        winner: Name of the cell to take, whose model is saved: the best one by validation, or one that is as good
+            and much quicker.
         recommendation: What to take and why, or what it takes to find out.
         notes: List of sentences: what there was no time for, and the like.
         code: Python lines that predict with the model of the winner, and train others like it.
@@ -122,7 +98,7 @@ class Comparison:
         except (KeyError, OSError) as error:
             raise ValueError(f"{path} is no model ({error}): {AGAIN}") from error
 
-    def predict(self, path: str | os.PathLike, decimal: str = ".") -> list[dict[str, Any]]:
+    def predict(self, path: Any, decimal: str = ".") -> list[dict[str, Any]]:
         """Returns what the best model predicts for a file like the one that was compared on.
 
         Of a table to forecast, each series gets a dict for each row of the horizon: its name, the time, the forecast,
@@ -131,7 +107,7 @@ class Comparison:
         row that ends a window, gets a class and the probabilities of all; of arrays, each sample.
 
         Args:
-            path: Path of the file.
+            path: Path of the file, or a DataFrame of pandas or polars.
             decimal: What precedes the decimals of a number in a `.csv` file: `"."` (default) or `","`.
 
         Raises:
@@ -227,19 +203,21 @@ class Comparison:
         is_forecast = self.results["measure"] == "RMSE"
         return (SequenceRegressor if is_forecast else SequenceClassifier)(kind, **{**made_by, **kwargs})
 
-    def cells(self, wide: bool = True) -> tuple[list[str], list[list[str]]]:
-        """Returns the headings and the rows of the table as text: all that was measured, or what fits 80 characters."""
-        names = list(COLUMNS) if wide else NARROW
+    def cells(self, names: list[str] | None = None) -> tuple[list[str], list[list[str]]]:
+        """Returns the headings and the rows of the table as text, of some columns or all; empty ones are left out."""
+        names = list(COLUMNS) if names is None else names
         lines = [[_shown(row, *COLUMNS[name]) for name in names] for row in self.table()]
         # Columns that no row has are left out, such as the accuracy of a forecast.
         shown = [k for k in range(len(names)) if any(line[k] for line in lines)]
-        measure = f" {self.results['measure']}" if wide else ""
+        measure = "" if set(names) <= set(NARROW) else f" {self.results['measure']}"
         headings = [names[k] + (measure if names[k] in ("validation", "test") else "") for k in shown]
         return headings, [[line[k] for k in shown] for line in lines]
 
     def text(self, wide: bool = False) -> str:
         """Returns the table, the learning curves, the recommendation and the notes; `print` shows it."""
-        headings, rows = self.cells(wide)
+        # Beside an accuracy there is no room for the time of a step.
+        narrow = NARROW if self.results["measure"] == "RMSE" else NARROW[:-1]
+        headings, rows = self.cells(None if wide else narrow)
         widths = [max(len(line[k]) for line in (headings, *rows)) for k in range(len(headings))]
         if not wide:
             # Long titles go on in the next line.

@@ -13,7 +13,10 @@ STYLE = {
     "legend.framealpha": 0,
     **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), INK),
 }
-WIDTH = 8
+# Inches: so narrow that a phone shows it with legible text.
+WIDTH = 5
+# Bins of a calibration with fewer predictions tell little; and axes show such a share of what they are about at least.
+SPARSE, LEAST_SPAN = 10, 0.2
 
 
 def drawn(comparison):
@@ -61,9 +64,10 @@ def learning_curves(results):
     """Draws the mean over the seeds, and a band from least to most."""
 
     def draw(figure):
-        figure.set_size_inches(WIDTH, 4.5)
+        rows = [*results["rows"], *results["behind"]]
+        figure.set_size_inches(WIDTH, 3.4 + 0.09 * len(rows))
         axes = figure.subplots()
-        for k, row in enumerate([*results["rows"], *results["behind"]]):
+        for k, row in enumerate(rows):
             color, seeds = colors()[k % len(colors())], len(row["curves"])
             steps, means, lowest, highest = zip(*row["band"], strict=True) if row["band"] else ((), (), (), ())
             label = row["title"] if seeds > 1 else f"{row['title']} (one seed)"
@@ -72,10 +76,10 @@ def learning_curves(results):
         best, (low, high) = results["baselines"][0], axes.get_ylim()
         if 2 * low - high < best["validation_mean"] < 2 * high - low:
             # Farther away, it would press the curves together.
-            axes.axhline(best["validation_mean"], color="0.5", ls=":", label=best["title"])
+            axes.axhline(best["validation_mean"], color="0.5", ls=":", label=best["title"].partition(" (")[0])
         axes.set(xlabel="training steps", ylabel=f"validation {results['measure']}")
         axes.grid(alpha=0.3)
-        axes.legend(fontsize=9)
+        figure.legend(loc="outside lower center", ncols=2, fontsize=8)
 
     return draw
 
@@ -85,7 +89,7 @@ def last_forecasts(results):
     shown = results["forecast"]
 
     def draw(figure):
-        figure.set_size_inches(WIDTH, 3.5)
+        figure.set_size_inches(WIDTH, 3.2)
         axes = figure.subplots()
         is_dated = isinstance(shown["time"][0], str)
         time = np.array(shown["time"], "datetime64[s]") if is_dated else np.array(shown["time"])
@@ -102,8 +106,10 @@ def last_forecasts(results):
         axes.set(ylabel=f"{results['data']['target']}{series}")
         if is_dated:
             axes.tick_params(axis="x", rotation=20)
+        else:
+            axes.set_xlabel(results["data"]["time"] or "row")
         axes.grid(alpha=0.3)
-        axes.legend(fontsize=9, ncols=4)
+        figure.legend(loc="outside lower center", fontsize=8, ncols=4)
 
     return draw
 
@@ -122,8 +128,8 @@ def errors(results):
         return None
 
     def draw(figure):
-        figure.set_size_inches(WIDTH, 3.2)
-        drawn_in = figure.subplots(1, len(panels), squeeze=False)[0]
+        figure.set_size_inches(WIDTH, 3 * len(panels))
+        drawn_in = figure.subplots(len(panels), 1, squeeze=False)[:, 0]
         for axes, (name, label, first) in zip(drawn_in, panels, strict=True):
             for k, row in enumerate(kept):
                 values = [np.nan if value is None else value for value in row["figures"][name]]
@@ -142,12 +148,14 @@ def classes(results):
     names = [str(name) for name in results["data"].get("classes", ())]
 
     def draw(figure):
-        panels = figure.subplots(1, 2 if "confusion" in figures else 1, squeeze=False)[0]
-        figure.set_size_inches(WIDTH, 3.8)
-        count, certain, right = zip(*figures["calibration"], strict=True)
+        panels = figure.subplots(2 if "confusion" in figures else 1, 1, squeeze=False)[:, 0]
+        figure.set_size_inches(WIDTH, 3.6 * len(panels))
+        bins = np.array(figures["calibration"])
+        count, certain, right = bins.T
         panels[-1].plot([0, 1], [0, 1], ":", color="0.5")
-        panels[-1].plot(certain, right, "o-", color=colors()[0])
-        for x, y, each in zip(certain, right, count, strict=True):
+        panels[-1].plot(*bins[count >= SPARSE, 1:].T, "o-", color=colors()[0])
+        panels[-1].plot(*bins[count < SPARSE, 1:].T, "o", color="0.7")
+        for x, y, each in zip(certain, right, count.astype(int), strict=True):
             panels[-1].annotate(str(each), (x, y), textcoords="offset points", xytext=(4, -10), fontsize=7)
         panels[-1].set(xlabel="mean probability of the predicted class", ylabel="accuracy", ylim=(0, 1.05))
         panels[-1].grid(alpha=0.3)
@@ -167,6 +175,13 @@ def classes(results):
     return draw
 
 
+def widened(low, high):
+    """Returns the ends of an axis that shows a fifth of its middle at least."""
+    middle = (low + high) / 2
+    half = max((high - low) / 2, LEAST_SPAN / 2 * abs(middle))
+    return middle - half, middle + half
+
+
 def costs(results):
     """Draws the score over the time of a training step, and over the weights where these differ."""
     rows = [*results["rows"], *results["behind"]]
@@ -176,8 +191,9 @@ def costs(results):
         panels["weights"] = weights
 
     def draw(figure):
-        figure.set_size_inches(WIDTH, 3.5)
-        for axes, (label, x) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True):
+        figure.set_size_inches(WIDTH, 3.3 * len(panels))
+        drawn_in = figure.subplots(len(panels), 1, squeeze=False)[:, 0]
+        for axes, (label, x) in zip(drawn_in, panels.items(), strict=True):
             for k, (at, row) in enumerate(zip(x, rows, strict=True)):
                 if row["validation_mean"] is not None:
                     color, error = colors()[k % len(colors())], row["validation_error"] or 0
@@ -190,6 +206,9 @@ def costs(results):
                         fontsize=8,
                     )
             axes.margins(x=0.2)
+            # A difference of one percent is to look like one.
+            axes.set_xlim(0, None)
+            axes.set_ylim(*widened(*axes.get_ylim()))
             axes.set(xlabel=label, ylabel=f"validation {results['measure']}")
             axes.grid(alpha=0.3)
 

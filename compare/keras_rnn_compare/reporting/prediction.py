@@ -6,10 +6,11 @@ import pathlib
 import numpy as np
 
 from keras_rnn_compare.reading.calendar import cycles, frequency_again
+from keras_rnn_compare.reading.dates import written_like
 from keras_rnn_compare.reading.files import TABLES, read_npz
 from keras_rnn_compare.reading.options import ReadOptions
 from keras_rnn_compare.reading.series import Features, Rows, Table, counted, rolled
-from keras_rnn_compare.reading.tables import DATE, Column, listed
+from keras_rnn_compare.reading.tables import Column, is_frame, listed
 from keras_rnn_compare.scoring.intervals import ascending, center, interval
 
 
@@ -20,17 +21,21 @@ def predictions(model, card, path, decimal=".", quantiles=None):
         model: The best model.
         quantiles: The model of the ends of intervals, or `None` for intervals about the forecast.
         card: Dict of what is known of the data, that of `best.json`.
-        path: Path of the file.
+        path: Path of the file, or a DataFrame of pandas or polars.
         decimal: What precedes the decimals of a number in a table: `"."` or `","`.
 
     Raises:
         ValueError: The file cannot be read, or lacks what the model reads.
     """
-    path = pathlib.Path(path)
     if card["kind"] == "text":
         raise ValueError(
             "the best model predicts the next character of a text, not rows: best.keras returns its probabilities"
         )
+    if is_frame(path):
+        if card["kind"] != "series":
+            raise ValueError("the model was compared on arrays: give a file .npz with x")
+        return NewTable(card, path, decimal).predictions(model, quantiles)
+    path = pathlib.Path(path)
     if not path.is_file():
         raise ValueError(f"there is no file {path}")
     suffixes = TABLES if card["kind"] == "series" else (".npz",)
@@ -305,15 +310,6 @@ class NewTable(Table):
             number = decimal.Decimal(column.plain(text)) + int(at - last[owner]) * step
             return found | {self.time: f"{number.normalize():f}"}
         return found | {self.time: written_like(text, dates[at])}
-
-
-def written_like(text, date):
-    """Returns a date in the form of another one."""
-    _, _, day, hour, minute, seconds, _, zone = DATE.fullmatch(text).groups()
-    if hour is None:
-        return str(date.astype("datetime64[M]" if day is None else "datetime64[D]"))
-    digits = str(date.astype(f"datetime64[{'s' if seconds else 'm' if minute else 'h'}]"))
-    return digits.replace("T", text[10]) + (zone or "")
 
 
 def in_series(name):

@@ -4,6 +4,7 @@ import jinja2
 
 from keras_rnn_compare.reading.data import describe_source
 from keras_rnn_compare.reporting import pictures
+from keras_rnn_compare.reporting.columns import COSTS, SCORES
 
 TEMPLATES = jinja2.Environment(
     loader=jinja2.PackageLoader(__package__), autoescape=True, trim_blocks=True, keep_trailing_newline=True
@@ -29,17 +30,21 @@ def body(comparison):
 
 
 def in_body(comparison):
-    headings, rows = comparison.cells()
     names = [row["name"] for row in comparison.results["rows"]]
     kinds = ["winner" if name == comparison.winner else "" for name in names]
     kinds += ["behind"] * len(comparison.results["behind"])
     kinds += ["baseline"] * len(comparison.results["baselines"])
     return {
         "comparison": comparison,
-        "headings": headings,
-        "rows": zip(kinds, rows, strict=True),
+        "tables": [table(comparison, kinds, columns) for columns in (SCORES, COSTS)],
         "pictures": list(pictures.drawn(comparison)),
     }
+
+
+def table(comparison, kinds, columns):
+    """Returns the headings of a table, and the kind and the values of each row, with their headings."""
+    headings, rows = comparison.cells(columns)
+    return headings, [(kind, list(zip(headings, row, strict=True))) for kind, row in zip(kinds, rows, strict=True)]
 
 
 def facts(results):

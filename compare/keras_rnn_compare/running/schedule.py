@@ -13,10 +13,11 @@ BUILD, SEARCH, FINAL = 0.4, 0.3, 0.55
 JUDGED, EXTRA = 0.2, 0.15
 # Pieces of a trial, at most: between them the learning rate falls, and the model may be judged.
 PIECES = 20
-# Steps of the shortest trial, and passes over the data of the longest.
-FEWEST, PASSES = 10, 40
-# Steps below which trainings tell little: before they get shorter, the slowest cells are left out.
-DECENT = 200
+# Steps of the shortest trial, and of the longest one: so many passes over the data, or so many steps of little data.
+FEWEST, PASSES, ENOUGH = 20, 40, 1000
+# Steps below which trainings tell little: before they get shorter, there is one seed, and then the slowest cells are
+# left out, but for so many.
+DECENT, LEAST = 200, 4
 # Rows that a judgement reads at least, and those of a final score.
 GLANCE, SCORED = 256, 1024
 # Seconds that a new process takes to import all, to measure memory.
@@ -48,39 +49,35 @@ def finalists(count):
 def affordable(times, seconds, count, seeds, trials, samples, workers=1):
     """Returns the names of the cells that there is time for, in their order, and their schedule.
 
-    Where it is short, those are left out, the slowest first, whose step takes more than twice as long as the fastest
-    one, then the last ones; but never the first, and two stay.
+    Where it is short, there is one seed; then those cells are left out, the slowest first, whose step takes more than
+    twice as long as the fastest one, then the last ones; but never the first, and four stay.
 
     Args:
         times: What a step, the start of a piece, a judgement and the building of the model take, in seconds, by cell.
         seconds: The time that is left.
         count: Steps in a pass over the data.
-        seeds, trials: Number of seeds, and of learning rates.
+        seeds: The numbers of trainings of the better cells with all seeds, and with one.
+        trials: Number of learning rates.
         samples: Number of samples of the parts `validation` and `test`.
         workers: How many trials run at a time.
     """
     names = list(times)
     while True:
         chosen = {name: times[name] for name in names}
-        plan = schedule(seconds, chosen, count, seeds, trials, samples, workers)
-        if len(names) <= 2 or plan["final"]["steps"] >= decent(count):
+        for each in seeds:
+            plan = schedule(seconds, chosen, count, each, trials, samples, workers)
+            if plan["final"]["steps"] >= min(DECENT, most_steps(count)):
+                return names, plan
+        if len(names) <= LEAST:
             return names, plan
         slowest = max(names[1:], key=lambda name: times[name]["step"])
         fastest = min(times[name]["step"] for name in names)
         names.remove(slowest if times[slowest]["step"] > 2 * fastest else names[-1])
 
 
-def decent(count):
-    """Returns the fewest steps of a training that tells something; forty passes over little data are enough."""
-    return min(DECENT, PASSES * count)
-
-
-def seconds_needed(times, count, seeds, trials, samples, workers=1):
-    """Returns the seconds in which all cells can be trained decently."""
-    seconds = 1.0
-    while schedule(seconds, times, count, seeds, trials, samples, workers)["final"]["steps"] < decent(count):
-        seconds *= 1.25
-    return seconds
+def most_steps(count):
+    """Returns the steps of the longest training, for so many steps in a pass over the data."""
+    return max(PASSES * count, ENOUGH)
 
 
 def schedule(seconds, times, count, seeds, trials, samples, workers=1):
@@ -105,7 +102,7 @@ def of_work(seconds, times, count, seeds, trials, samples):
     all_cells = list(times.values())
     # Every cell is trained in full with the first seed, and the better ones with the others.
     full = [*all_cells, *(seeds - 1) * slowest_of(times, kept)]
-    longest = max(2 * FEWEST, min(steps_in(FINAL * seconds, full, full, FEW), PASSES * count))
+    longest = max(2 * FEWEST, min(steps_in(FINAL * seconds, full, full, FEW), most_steps(count)))
     final = trial(kept, longest, full, FEW, samples["validation"])
     final["scored"] = {part: scored(final, full, size) for part, size in samples.items()}
     # Rates are tried in shorter trainings: fewer of them, where these would be too short.
@@ -125,6 +122,7 @@ def of_work(seconds, times, count, seeds, trials, samples):
         "rates": rates(trials),
         "rungs": [{**plan, "rows": rows} for plan in tried],
         "final": {**final, "rows": rows},
+        "seeds": seeds,
     }
 
 
@@ -188,7 +186,12 @@ def trial_seconds(plan, times):
     """Returns what a trial takes."""
     rows = plan["validations"] * plan["rows"] + sum(plan.get("scored", {}).values())
     judged = plan["validations"] * times["judgement"] + rows * times["row"]
-    return plan["pieces"] * times["start"] + plan["steps"] * times["step"] + judged
+    return fit_seconds(plan, times) + judged
+
+
+def fit_seconds(plan, times):
+    """Returns what a trial takes beside its judgements."""
+    return plan["pieces"] * times["start"] + plan["steps"] * times["step"]
 
 
 def cost_seconds(times):
@@ -215,10 +218,22 @@ def quantiles_seconds(times, final):
 EXTRAS = (("quantiles", quantiles_seconds), ("memory", memory_seconds))
 
 
-def estimated(plan, times, seeds, workers=1):
+def rescaled(final, share, most):
+    """Returns a training of a share of the steps, or of `most` of them."""
+    steps = min(max(2 * FEWEST, int(share * final["steps"])), max(most, final["steps"]))
+    validations = min(final["validations"], steps)
+    pieces = min(final["pieces"], steps)
+    return {**final, "steps": steps, "pieces": pieces - pieces % validations, "validations": validations}
+
+
+def estimated(plan, times, workers=1):
     """Returns the seconds that a schedule takes."""
     costs = sum(map(cost_seconds, slowest_of(times, plan["final"]["kept"])))
-    return sum(batches_seconds(plan, times, seeds, workers)) + costs + (making_seconds(times) if workers > 1 else 0)
+    return (
+        sum(batches_seconds(plan, times, plan["seeds"], workers))
+        + costs
+        + (making_seconds(times) if workers > 1 else 0)
+    )
 
 
 def batches_seconds(plan, times, seeds, workers):

@@ -16,9 +16,8 @@ FEW = 8
 OF_SCORE, OF_FALL = 0.02, 0.05
 # The share of the steps after which the best point of a curve that still falls is, on average over the seeds.
 LATE = 2 / 3
-# Falls are taken for power laws of the steps with exponent -1/2: twice the training leaves this share of them.
-SHRINKS = 2**-0.5
-MOST_DOUBLINGS = 6
+# Falls are taken for power laws of the steps with an exponent between these, 1/2 for a single number.
+EXPONENTS = (0.25, 1.0)
 
 
 def band(curves):
@@ -32,20 +31,16 @@ def band(curves):
 
 @dataclasses.dataclass(frozen=True)
 class Fall:
-    """What twice the training would bring, and the limit below which that is nothing."""
+    """What twice the training would bring, at most and at least, and the limit below which that is nothing."""
 
     gain: float
     limit: float
+    most: float = 0.0
+    least: float = 0.0
 
     @property
     def goes_on(self):
         return self.gain > self.limit
-
-    @property
-    def doublings(self):
-        """How often training must be doubled until twice as much brings no more than the limit."""
-        needed = math.ceil(math.log(self.limit / self.gain, SHRINKS)) if self.goes_on else 0
-        return min(needed, MOST_DOUBLINGS)
 
 
 def fall(curves, shorter=None):
@@ -82,7 +77,14 @@ def fall(curves, shorter=None):
     error = np.std(gains, ddof=1) / math.sqrt(len(gains)) if len(gains) > 1 else 0.0
     if np.mean(gains) <= 2 * error:
         return Fall(0.0, float(least))
-    return Fall(float(np.mean(gains) * (1 - SHRINKS) / (math.sqrt(length) - 1)), float(least))
+    gain, score = np.mean(gains), abs(np.mean(ends))
+
+    def of_twice(power, gain):
+        # No law falls below zero: none brings more than it would without a floor.
+        return float(min(gain * (1 - 2**-power) / (length**power - 1), score * (1 - 2**-power)))
+
+    found = [of_twice(power, each) for power in EXPONENTS for each in (gain - 2 * error, gain + 2 * error)]
+    return Fall(of_twice(0.5, gain), float(least), max(found), min(found))
 
 
 def blocks(scores):

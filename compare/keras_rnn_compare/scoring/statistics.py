@@ -99,7 +99,26 @@ def to_baseline(baseline, row):
     return difference(baseline["validation"][0] - score, over_seeds, len(row["validation"]), over_samples, len(of_cell))
 
 
-def recommend(rows, measure, baselines=(), minutes=None, more_training=True, needed=None, behind=()):
+def standard_error(row):
+    """Returns the standard error of a validation score over seeds and samples, or `None` where nothing tells it."""
+    _, over_seeds = mean_and_error(row["validation"])
+    contributions = row.get("contributions")
+    _, over_samples = (None, None) if contributions is None else mean_and_error(np.mean(contributions, axis=0))
+    return math.hypot(over_seeds or 0, over_samples or 0) or None
+
+
+def is_quicker(row, other):
+    """Returns whether a cell takes less than half the time of another one for a step, and no more for anything else.
+
+    Times are measured once, on cores that others may use as well.
+    """
+    other_times = [(row.get(name), other.get(name)) for name in ("predict", "latency")]
+    return 2 * row["step"] < other["step"] and all(
+        None in (ours, theirs) or ours <= theirs for ours, theirs in other_times
+    )
+
+
+def recommend(rows, measure, baselines=(), minutes=None, more_training=True, behind=()):
     """Returns what to take, and why.
 
     Args:
@@ -112,22 +131,22 @@ def recommend(rows, measure, baselines=(), minutes=None, more_training=True, nee
             `contributions`: of the baselines. Defaults to none.
         minutes: What the comparison was given; without it, the sentence names no other number. Defaults to `None`.
         more_training: Whether more minutes make longer training runs. Defaults to `True`.
-        needed: The minutes that training runs of a decent length take, if these were shorter. Defaults to `None`.
         behind: Rows of the cells that the first seed left behind. Defaults to none.
 
-    Returns: A dict of `verdict` (`"ahead"`, `"tied"`, `"one seed"`, `"baseline"`, `"untrained"` or `"diverged"`),
-    `winner` (the name of the cell to take, if any), `ahead` (the name with the best mean), `tied` (the names that are
-    statistically indistinguishable from it), `differences` from it (by name: mean, standard error, whether it is
-    noise), `baseline` (the name of the one to take in place of a cell, or `None`) and `sentence`.
+    Returns: A dict of `verdict` (`"ahead"`, `"tied"`, `"one seed"`, `"baseline"` or `"diverged"`), `winner` (the name
+    of the cell to take, if any), `ahead` (the name with the best mean), `tied` (the names that are statistically
+    indistinguishable from it), `differences` from it (by name: mean, standard error, whether it is noise), `baseline`
+    (the name of the one to take in place of a cell, or `None`), `falling` (the names of cells that more training may
+    change) and `sentence`.
     """
-    return Advice(rows, measure, baselines, minutes, more_training, needed, behind).result()
+    return Advice(rows, measure, baselines, minutes, more_training, behind).result()
 
 
 class Advice:
     """The rows of a comparison, ranked, and the sentence that follows from them; the arguments are `recommend`'s."""
 
-    def __init__(self, rows, measure, baselines, minutes, more_training, needed, behind):
-        self.measure, self.minutes, self.more_training, self.needed = measure, minutes, more_training, needed
+    def __init__(self, rows, measure, baselines, minutes, more_training, behind):
+        self.measure, self.minutes, self.more_training = measure, minutes, more_training
         self.means = {row["name"]: mean_and_error(row["validation"])[0] for row in (*rows, *behind)}
         self.ranked = sorted(rows, key=self.mean)
         self.best, *self.others = self.ranked
@@ -136,6 +155,7 @@ class Advice:
         self.differences = {row["name"]: paired(row, self.best) for row in self.others}
         self.tied = [row for row in self.others if self.differences[row["name"]].is_noise]
         self.seeds = len(self.best["validation"])
+        self.falls = self.falling()
 
     def mean(self, row):
         return self.means[row["name"]]
@@ -155,45 +175,44 @@ class Advice:
                 if verdict != "diverged"
             },
             "baseline": self.baseline["name"] if verdict == "baseline" else None,
-            "sentence": getattr(self, "says_" + verdict.replace(" ", "_"))(),
+            "falling": list(self.falls),
+            "sentence": getattr(self, "says_" + verdict.replace(" ", "_"))() + self.with_more_time(),
         }
 
     def verdict(self):
         if not math.isfinite(self.mean(self.best)):
             return "baseline" if self.baseline else "diverged"
-        if self.needed is not None:
-            return "untrained"
         if not self.worthwhile():
             return "baseline"
-        if self.falling():
-            return "untrained"
         if self.others and self.seeds == 1:
             return "one seed"
         return "tied" if self.tied else "ahead"
 
-    def beats_baseline(self, row):
-        """Returns whether a cell is better, beyond noise, than the best baseline; any is, if there is none."""
-        if self.baseline is None:
-            return True
-        over = to_baseline(self.baseline, row)
-        return over.mean > 0 and not over.is_noise
-
     def worthwhile(self):
-        """Returns the rows of the best cell, and of those indistinguishable from it, that beat the best baseline."""
-        return [row for row in (self.best, *self.tied) if self.beats_baseline(row)]
+        """Returns the rows of the best cell, and of those tied with it, that are ahead of all baselines."""
+        limit = self.baseline["validation"][0] if self.baseline else math.inf
+        return [row for row in (self.best, *self.tied) if self.mean(row) < limit]
 
     def taken(self):
-        """Returns the row of the simplest of these, the one whose step is the fastest; with one seed, of the best."""
+        """Returns the row of the best of these by score, but for those of which another one takes half the time.
+
+        With one seed, it is the best one.
+        """
         worthwhile = self.worthwhile()
-        return worthwhile[0] if self.seeds == 1 else min(worthwhile, key=lambda row: row["step"])
+        return worthwhile[0] if self.seeds == 1 else next(row for row in worthwhile if not self.quicker(row))
+
+    def quicker(self, row):
+        """Returns the rows that could be taken and are much quicker than one."""
+        return [other for other in self.worthwhile() if is_quicker(other, row)]
 
     def falling(self):
-        """Returns the rows whose curves still fall, of those that may be the best with more training."""
-        found = []
+        """Returns the `Fall` of each cell whose curve still falls, by name, of those that may become the best."""
+        found = {}
+        lowest = min([self.mean(self.best), *([self.baseline["validation"][0]] if self.baseline else [])])
         for row in (*self.ranked, *self.behind) if self.more_training else ():
             more = fall_of(row)
-            if more and more.goes_on and self.mean(row) - more.gain <= self.mean(self.best):
-                found.append(row)
+            if more and more.goes_on and self.mean(row) - more.most <= lowest:
+                found[row["name"]] = more
         return found
 
     # Sentences, by verdict.
@@ -202,34 +221,19 @@ class Advice:
         return "Nothing can be recommended: every cell diverged with some seed."
 
     def says_baseline(self):
-        score = self.baseline["validation"][0]
-        take = f"Take {self.baseline['title']} (validation {self.measure} {score:.4g}), a baseline: "
+        take = f"Take {self.baseline['title']} ({self.score(self.baseline)}), a baseline: "
         if not math.isfinite(self.mean(self.best)):
             return f"{take}every cell diverged with some seed."
         over = to_baseline(self.baseline, self.best)
-        noise = f"better by {over}, which is not told from noise" if over.mean > 0 else "no better"
-        falls = ""
-        if self.falling():
-            falls = f" Curves still fall, so this may change{self.with_minutes()}."
-        best = f"{self.best['title']} has {self.mean(self.best):.4g}, {noise}"
-        return f"{take}no cell beats it. Of the cells, {best}.{falls}"
-
-    def says_untrained(self):
-        falling = self.falling()
-        reason = "the training runs are too short"
-        if falling:
-            several = len(falling) > 1
-            curves = "curves" if several else "curve"
-            reason = f"the {curves} of {listed(falling)} still {'fall' if several else 'falls'}"
-        saved = f"The model that is saved, of {self.best['title']}, is the best so far."
-        beaten = "" if self.worthwhile() else f" No cell beats {self.baseline['title']} beyond noise yet."
-        return f"Not enough training to choose: {reason}. Train longer{self.with_minutes()}. {saved}{beaten}"
+        noise = ", which is not significantly worse" if over.is_noise else ""
+        best = f"{self.best['title']}, has {self.mean(self.best):.4g}{noise}"
+        return f"{take}no cell has less. The best of the cells, {best}."
 
     def says_one_seed(self):
         taken = self.taken()
         return (
-            f"Take {taken['title']} ({self.score(taken)}) for now: one seed cannot tell a difference from "
-            f"noise; --seeds 3 can.{self.over_baseline()}"
+            f"Take {taken['title']} ({self.score(taken)}): it is the best of the cells, by one seed, which cannot tell "
+            f"a difference from noise.{self.over_baseline()}"
         )
 
     def says_ahead(self):
@@ -249,21 +253,24 @@ class Advice:
         taken, worthwhile = self.taken(), self.worthwhile()
         other = self.best if taken is not self.best else self.tied[0]
         apart = self.differences[(other if taken is self.best else taken)["name"]]
-        why = "the simplest: its training step is the fastest of them"
+        of_them = "them" if len(worthwhile) == len(names) else "those that are ahead of the baselines"
         if len(worthwhile) == 1:
-            why = "the only one that beats the best baseline beyond noise"
-        elif len(worthwhile) < len(names):
-            why = "the simplest of those that beat the best baseline beyond noise: its training step is the fastest"
+            why = "the only one that is ahead of the baselines"
+        elif taken is worthwhile[0]:
+            why = f"the best of {of_them} by score; none takes less than half its time"
+        else:
+            why = f"whose step takes less than half the time of {worthwhile[0]['title']}'s, the best of {of_them}"
         return (
-            f"Not told apart {self.over()}: {', '.join(names)} (validation {self.measure}). Take {taken['title']}, "
-            f"{why}. The difference of {taken['title']} and {other['title']} is {apart}. {self.to_tell_apart(apart)}"
-            f"{self.costs(taken)}{self.over_baseline()}{self.left_open()}"
+            f"Take {taken['title']} ({self.score(taken)}), {why}. Not significantly different {self.over()}: "
+            f"{', '.join(names)}. The difference of {taken['title']} and {other['title']} is {apart}. "
+            f"{self.to_tell_apart(apart)}{self.costs(taken)}{self.over_baseline()}{self.left_open()}"
         )
 
     # Parts of sentences.
 
     def score(self, row):
-        return f"validation {self.measure} {self.mean(row):.4g}"
+        score, error = mean_and_error(row["validation"])[0], standard_error(row)
+        return f"validation {self.measure} {score:.4g}" + (f" ± {error:.1g}" if error else "")
 
     def over(self):
         return f"over {self.seeds} seeds and {len(self.best['contributions'][0]):,} samples"
@@ -271,8 +278,9 @@ class Advice:
     def over_baseline(self):
         if self.baseline is None:
             return ""
-        score = self.baseline["validation"][0]
-        return f" The best baseline, {self.baseline['title']}, has a validation {self.measure} of {score:.4g}."
+        over = to_baseline(self.baseline, self.taken())
+        noise = ", which is not significantly worse, and needs no network" if over.is_noise else ""
+        return f" The best baseline, {self.baseline['title']}, has {self.baseline['validation'][0]:.4g}{noise}."
 
     def costs(self, row):
         parts = [f"{row['seconds']:.2g} s per training run"] if "seconds" in row else []
@@ -292,7 +300,7 @@ class Advice:
         if not close:
             return ""
         are = "is" if len(close) == 1 else "are"
-        return f" With one seed only, {listed(close)} {are} not told from {self.best['title']}."
+        return f" With one seed only, {listed(close)} {are} not significantly different from {self.best['title']}."
 
     def to_tell_apart(self, apart):
         seeds = apart.seeds_needed(self.seeds)
@@ -303,12 +311,17 @@ class Advice:
         minutes = "" if self.minutes is None else f" --minutes {math.ceil(self.minutes * seeds / self.seeds)}"
         return f"To tell them apart, run --seeds {seeds}{minutes}."
 
-    def with_minutes(self):
-        if self.minutes is None:
+    def with_more_time(self):
+        """Says what twice the training may bring, by the curves."""
+        if not self.falls:
             return ""
-        doublings = max((fall_of(row).doublings for row in self.falling()), default=0)
-        minutes = max(self.minutes * 2**doublings, self.needed or 0)
-        return f" with --minutes {math.ceil(minutes)} or so"
+        rows = {row["name"]: row for row in (*self.ranked, *self.behind)}
+        ranges = []
+        for name, more in self.falls.items():
+            low, high = (self.mean(rows[name]) - gain for gain in (more.most, more.least))
+            ranges.append(f"{rows[name]['title']} from {self.mean(rows[name]):.4g} to between {low:.3g} and {high:.3g}")
+        minutes = "" if self.minutes is None else f", with about --minutes {math.ceil(2 * self.minutes)},"
+        return f" More time may change this: by its curve, twice the training{minutes} may bring {'; '.join(ranges)}."
 
 
 def fall_of(row):

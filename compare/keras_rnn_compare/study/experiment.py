@@ -1,17 +1,21 @@
 """The comparison: sizes, measured times, a search for learning rates, several seeds, a result."""
 
 import concurrent.futures
+import contextlib
 import os
 import pathlib
 import tempfile
-import time
 from collections.abc import Callable, Sequence
+from time import perf_counter as clock
 from typing import Any
 
 import keras
 
 from keras_rnn_compare import arguments
 from keras_rnn_compare.reading.data import beside_the_model, describe_source, from_arrays
+from keras_rnn_compare.reading.files import read
+from keras_rnn_compare.reading.options import ReadOptions
+from keras_rnn_compare.reading.tables import is_frame, listed
 from keras_rnn_compare.reporting.comparison import NEEDS, Comparison
 from keras_rnn_compare.reporting.report import html
 from keras_rnn_compare.running.folder import Damaged, Folder, fault_of_zip, opened
@@ -21,20 +25,37 @@ from keras_rnn_compare.running.workers import workers_for
 from keras_rnn_compare.scoring.baselines import not_compared
 from keras_rnn_compare.study import backtests
 from keras_rnn_compare.study.outcome import report
-from keras_rnn_compare.study.plan import fold_build_seconds, limits, plan_of
+from keras_rnn_compare.study.plan import fold_build_seconds, limits, paced, plan_of
 from keras_rnn_compare.study.runner import started, trials_done
 from keras_rnn_compare.study.search import search
 from keras_rnn_compare.study.settings import Settings
 from keras_rnn_compare.study.study import Study, decisive
 from keras_rnn_compare.study.training import train
+from keras_rnn_compare.threads import one_thread
+
+# Weights of models that several threads do not train faster.
+SMALL = 50_000
 
 
 def compare(
     x: Any,
-    y: Any,
+    y: Any = None,
     *,
     groups: Any = None,
     split: str | None = None,
+    target: str | None = None,
+    time: str | None = None,
+    group: str | None = None,
+    task: str | None = None,
+    columns: Sequence[str] | None = None,
+    steps: int | None = None,
+    horizon: int = 1,
+    decimal: str = ".",
+    missing: str = "refuse",
+    calendar: bool = True,
+    known: Sequence[str] | None = None,
+    differences: str = "auto",
+    folds: int = 1,
     cells: Sequence[str] | dict[str, str | Callable[[int], keras.Layer]] | None = None,
     weights: int | None = None,
     equal: str = "weights",
@@ -65,14 +86,18 @@ def compare(
     Each trial sets the random seeds of Python, NumPy and the backend.
 
     Args:
-        x: Array of sequences: numbers `[samples, steps, features]`, or tokens, integers `[samples, steps]`.
+        x: Array of sequences: numbers `[samples, steps, features]`, or tokens, integers `[samples, steps]`. Or, without
+            `y`, the path of a file, or a DataFrame of pandas or polars, whose index orders its rows if it holds times.
         y: Array of targets: classes `[samples]` or `[samples, steps]` (integers or strings), or numbers `[samples]`,
-            `[samples, outputs]` or `[samples, steps, outputs]` (floats).
+            `[samples, outputs]` or `[samples, steps, outputs]` (floats). Defaults to `None`, for a file or a DataFrame.
         groups: Array of an entry per sample, such as the person it comes from. A group is never divided between
             training, validation and test. Defaults to `None`.
         split: `"random"`, `"time"` (the samples are in order; the last ones are for testing) or `"group"`; `None`
             (default) means `"group"` if there are groups, else `"random"`. Training gets 70 % and the other parts 15 %
             each.
+        target, time, group, task, columns, steps, horizon, decimal, missing, calendar, known, differences, folds: Of a
+            file or a DataFrame, what the options of the command are: `target` is the column to predict, `time` orders
+            the rows, `group` names the series, `horizon` is the number of rows to forecast.
         cells: List of names, such as `"lstm"` and `"low_rank_gru"` (the message about an unknown name lists all); or a
             dict of names and functions `units -> layer`, which make any recurrent layer or cell of Keras. Defaults to
             `None`, which means all that have a name.
@@ -81,9 +106,9 @@ def compare(
             which means 20,000.
         equal: What is equal: `"weights"` (default), or `"time"`, which gives every cell the units with which a training
             step takes as long as one of the first cell at `weights`, up to 10 %, and four times the weights at most.
-        minutes: Positive number, the time for everything. Where it does not suffice, fewer rates are tried, then cells
-            are left out, the slow ones first, and a note says which; two are always compared, which may take longer.
-            Little data takes less. Defaults to `10`.
+        minutes: Positive number, the time for everything. Where it does not suffice, fewer rates are tried, then there
+            is one seed, then cells are left out, the last and the slow ones first; the first line says which are
+            compared. Little data takes less. Defaults to `10`.
         trials: Positive integer, number of learning rates between 0.001 and 0.03 that each cell tries. Defaults to `4`;
             1 means no search, and a rate of 0.003.
         seeds: Positive integer, how often each of the better cells is trained in the end. Defaults to `3`; 1 cannot
@@ -130,7 +155,24 @@ def compare(
     section 3: as many weights, tuned alike; and Jamieson and Talwalkar, Non-stochastic Best Arm Identification (2016):
     successive halving.
     """
-    begun = time.perf_counter()
+    begun = clock()
+    reading = ReadOptions(
+        target=target,
+        time=time,
+        group=group,
+        task=task,
+        columns=columns,
+        steps=steps,
+        horizon=horizon,
+        split=split,
+        seed=seed,
+        decimal=decimal,
+        missing=missing,
+        calendar=calendar,
+        known=known,
+        differences=differences,
+        folds=folds,
+    )
     settings = Settings(
         cells=cells,
         weights=weights,
@@ -144,8 +186,28 @@ def compare(
         seed=seed,
     )
     team = workers_for(workers, executor, candidates=settings.cells)
-    data = from_arrays(x, y, groups, split, settings.seed)
+    data = read_given(x, y, groups, reading)
     return run(data, settings, output, arguments.boolean("verbose", verbose), begun, team)
+
+
+def read_given(x, y, groups, reading):
+    """Returns the `Data` of arrays, or of a file or a DataFrame."""
+    if y is None and (is_frame(x) or isinstance(x, (str, os.PathLike))):
+        if groups is not None:
+            raise ValueError(
+                "Argument `groups` is for arrays; `group` names a column. Received: both a table and groups"
+            )
+        return read(x, **vars(reading))
+    passed = reading.of_tables()
+    if passed or reading.steps is not None:
+        name = (passed or ["steps"])[0]
+        raise ValueError(f"Argument `{name}` is for a file or a DataFrame, given as `x` without `y`. Received: arrays")
+    if y is None:
+        raise ValueError(
+            "Argument `y` must be an array of targets, unless `x` is a file or a DataFrame. "
+            f"Received: y=None, and x of type {type(x).__name__}"
+        )
+    return from_arrays(x, y, groups, reading.split, reading.seed)
 
 
 def run(data, settings, output=None, verbose=True, begun=None, team=None):
@@ -158,7 +220,7 @@ def run(data, settings, output=None, verbose=True, begun=None, team=None):
         begun: When the time began. Defaults to `None`, which means now.
         team: What `workers_for` returns.
     """
-    begun = time.perf_counter() if begun is None else begun
+    begun = clock() if begun is None else begun
     # Before anything is trained: what cannot be written, cannot be written now either.
     beside_the_model(data)
     path = pathlib.Path(tempfile.mkdtemp(prefix="comparison_") if output is None else output)
@@ -166,10 +228,16 @@ def run(data, settings, output=None, verbose=True, begun=None, team=None):
     with opened(path, "comparing cells"):
         folder = Folder(path, decisive(settings, data), progress.warn)
         study = Study(data, settings, folder, progress, begun)
-        for line in (*describe_source(data.card["read"]), *data.card.get("notes", ()), *not_compared(data)):
+        for line in (
+            first_line(study),
+            *describe_source(data.card["read"]),
+            *data.card.get("notes", ()),
+            *not_compared(data),
+        ):
             progress.line(line)
         if not is_done(folder):
-            execute(study, team)
+            with one_thread() if study.weights <= SMALL else contextlib.nullcontext():
+                execute(study, team)
         comparison = Comparison(path)
         folder.write_text("best.json", beside_the_model(data, comparison.results))
         folder.write_text("report.html", html(comparison))
@@ -185,6 +253,7 @@ def execute(study, team):
             announce(study, plan, runner)
             with study.progress.shown("", seconds_of(study, plan, workers=1)):
                 searched = search(study, plan, runner)
+                plan = paced(study, plan, runner, searched)
                 trained = train(study, plan, runner, searched)
                 folds = backtests.earlier(study, plan, trained)
             report(study, plan, runner, searched, trained, folds)
@@ -193,6 +262,14 @@ def execute(study, team):
             f"{trials_done(study.folder)} trials are kept in {study.folder.path}: the same call goes on from there."
         )
         raise
+
+
+def first_line(study):
+    """Returns which cells are compared in the time."""
+    named = listed([study.title(name) for name in study.lineup])
+    count, all_of = len(study.lineup), len(study.candidates)
+    cells = named if count == all_of else f"at most {count} of {all_of} cells ({named})"
+    return f"--minutes {study.settings.minutes:g}: the baselines, and {cells}"
 
 
 def announce(study, plan, runner):
@@ -205,7 +282,7 @@ def announce(study, plan, runner):
 
 def seconds_of(study, plan, workers):
     """Returns the seconds that a plan takes with so many workers."""
-    of_trials = estimated(plan.schedule, plan.times, study.trainings, workers)
+    of_trials = estimated(plan.schedule, plan.times, workers)
     return plan.extra_seconds + fold_build_seconds(study, plan.times) + of_trials
 
 

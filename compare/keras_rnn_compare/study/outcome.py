@@ -4,7 +4,7 @@ import numpy as np
 
 from keras_adaptive_rnn.files import save_whole
 from keras_rnn_compare.reporting.code import lines
-from keras_rnn_compare.running.schedule import PASSES
+from keras_rnn_compare.running.schedule import most_steps, quantiles_seconds
 from keras_rnn_compare.scoring import curves
 from keras_rnn_compare.scoring.baselines import baseline_rows
 from keras_rnn_compare.scoring.figures import JUDGED, figures, forecasts, joined, shown
@@ -15,7 +15,7 @@ from keras_rnn_compare.study.plan import limits
 from keras_rnn_compare.study.search import score_or_inf
 from keras_rnn_compare.study.training import full_trial, quantiles_trial
 
-ADVICE = ("verdict", "winner", "ahead", "tied", "differences", "baseline")
+ADVICE = ("verdict", "winner", "ahead", "tied", "differences", "baseline", "falling")
 
 
 def report(study, plan, runner, searched, trained, folds):
@@ -32,7 +32,8 @@ def report(study, plan, runner, searched, trained, folds):
     advice = advise(study, plan, trained, baselines)
     winner = trained.row(advice["winner"])
     learned = None
-    if plan.quantiles:
+    needed = quantiles_seconds({winner["name"]: plan.times[winner["name"]]}, plan.final)
+    if plan.quantiles and study.has_time("quantiles", needed):
         (learned,) = runner.records([quantiles_trial(study, plan, winner)])
     learner = best_learner(study, plan, runner, trained, winner)
     save(study, learner, "best")
@@ -104,8 +105,7 @@ def advise(study, plan, trained, baselines):
         study.data.measure,
         baselines,
         minutes=study.settings.minutes,
-        more_training=plan.final["steps"] < PASSES * study.batches,
-        needed=plan.minutes["these cells"],
+        more_training=plan.final["steps"] < most_steps(study.batches),
         behind=trained.behind,
     )
 

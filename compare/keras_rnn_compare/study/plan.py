@@ -8,25 +8,32 @@ from typing import Any
 import numpy as np
 
 from keras_rnn_compare.models.trials import Building
+from keras_rnn_compare.reading.series import counted
 from keras_rnn_compare.running.folder import Damaged, origin
 from keras_rnn_compare.running.schedule import (
     BUILD,
+    DECENT,
     EXTRA,
     EXTRAS,
+    LEAST,
     affordable,
-    decent,
     finalists,
+    fit_seconds,
+    most_steps,
+    rescaled,
     schedule,
-    seconds_needed,
     slowest_of,
+    trial_seconds,
 )
 from keras_rnn_compare.study.runner import trials_done
 
 # Times of a step are equal if their logarithms differ by less, and no model gets more weights than so many times those
 # of the first cell.
 CLOSE, LARGEST = 0.1, 4
-# Seconds to save the best model and to write the report, whose pictures need matplotlib.
-FINISH = 3
+# The share of the time that is left which a third or a fourth model may take to be built.
+LAST = 0.5
+# The share of the time that is left which the final training is to take.
+SAFE = 0.8
 # The share of the time that is left where a cell is trained once more, to forecast row by row.
 ONE_STEP = 0.92
 
@@ -40,7 +47,6 @@ class Plan:
         times: Dict of the seconds that a step, a judgement and the like take, by cell.
         cells: List of the names of the cells that are compared.
         left_out: List of the names of those that there is no time for.
-        minutes: Dict of the minutes that `"all cells"` and `"these cells"` need, `None` where they have them.
         quantiles: Whether quantiles are learned for intervals.
         memory: Whether the memory of training is measured.
         schedule: Dict of the rates, the rungs of the search and the final training.
@@ -51,7 +57,6 @@ class Plan:
     times: dict[str, dict[str, float]]
     cells: list[str]
     left_out: list[str]
-    minutes: dict[str, float | None]
     quantiles: bool
     memory: bool
     schedule: dict[str, Any]
@@ -96,7 +101,7 @@ def plan_of(study, runner):
 
 def make_plan(study, runner):
     """Returns a new plan, for as many models as there is time to build and measure."""
-    settings, data, total = study.settings, study.data, 60 * study.settings.minutes
+    data = study.data
     # First, since what it takes is not known before.
     of_folds = len(data.earlier) * sum(each.seconds for each in study.baselines)
     units, times = measured(study, runner)
@@ -105,50 +110,59 @@ def make_plan(study, runner):
         # It may turn out that horizons are better forecast row by row.
         times = {name: {**each, "row": each["row"] * study.horizon} for name, each in times.items()}
     samples = {part: len(data.x[part]) for part in ("validation", "test")}
-    given = (study.batches, study.trainings, settings.trials, samples, runner.at_once)
-    building = study.elapsed()
-    others = building + other_seconds(study, times, of_folds)
     share = 1 if data.one_step is None else ONE_STEP
-    names, chosen = affordable(times, share * (total - others), *given)
+    left = share * (study.left() - other_seconds(study, times, of_folds))
+    given = (study.batches, study.trainings, study.settings.trials, samples, runner.at_once)
+    names, chosen = affordable(times, left, *given)
     of_chosen = {name: times[name] for name in names}
-    extras, chosen = with_extras(study, of_chosen, chosen, share * (total - others), given)
-    every = {name: times.get(name, mean_of(times)) for name in study.candidates}
-    left_out = [name for name in study.candidates if name not in names]
-    is_short = chosen["final"]["steps"] < decent(study.batches)
-
-    def minutes_needed(times, others):
-        """Returns the minutes in which cells can be trained decently, after so many seconds of other work."""
-        return (others + seconds_needed(times, *given) / share) / 60
-
-    of_all = None
-    if left_out:
-        building += sum(every[name]["build"] for name in every if name not in times)
-        of_all = max(minutes_needed(every, building + other_seconds(study, every, of_folds)), building / BUILD / 60)
+    extras, chosen = with_extras(study, of_chosen, chosen, left, samples, runner.at_once)
     return Plan(
         units=units,
         times=of_chosen,
         cells=names,
-        left_out=left_out,
-        minutes={"all cells": of_all, "these cells": minutes_needed(of_chosen, others) if is_short else None},
+        left_out=[name for name in study.candidates if name not in names],
         **extras,
         schedule=chosen,
         **origin(),
     )
 
 
-def with_extras(study, times, chosen, left, given):
+def with_extras(study, times, chosen, left, samples, workers):
     """Returns which extras there is time for, by name, and the schedule beside them."""
+    given = (study.batches, chosen["seeds"], study.settings.trials, samples, workers)
     extras = {"quantiles": study.data.series is not None, "memory": study.settings.memory}
     for name, seconds_of in EXTRAS:
         if extras[name]:
             seconds = seconds_of(times, chosen["final"])
             shorter = schedule(left - seconds, times, *given)
             # Not at the expense of what matters more.
-            is_affordable = seconds <= EXTRA * 60 * study.settings.minutes
-            extras[name] = is_affordable and shorter["final"]["steps"] >= decent(study.batches)
+            extras[name] = seconds <= EXTRA * study.total and shorter["final"]["steps"] >= DECENT
             if extras[name]:
                 left, chosen = left - seconds, shorter
     return extras, chosen
+
+
+def paced(study, plan, runner, searched):
+    """Returns the plan with the final training as long as the time suffices for, at the pace of the search.
+
+    Other processes may have taken the cores when the steps were measured, or since. It is decided once.
+    """
+    trials = [(name, trial) for name in plan.cells for trial in searched[name]["trials"]]
+
+    def final():
+        if not trials:
+            return {"final": plan.final}
+        taken = sum(trial["seconds"] for _, trial in trials)
+        pace = taken / sum(fit_seconds(trial, plan.times[name]) for name, trial in trials) / runner.at_once
+        left = SAFE * max(0.0, study.left())
+        one = pace * sum(trial_seconds(plan.final, times) for times in plan.times.values())
+        others = slowest_of(plan.times, plan.final["kept"])
+        every = one + pace * (plan.schedule["seeds"] - 1) * sum(trial_seconds(plan.final, times) for times in others)
+        share = max(left / every, min(1.0, left / one))
+        return {"final": rescaled(plan.final, share, most_steps(study.batches))}
+
+    found = study.folder.once("final", final, ("final",))["final"]
+    return dataclasses.replace(plan, schedule={**plan.schedule, "final": found})
 
 
 def fold_build_seconds(study, times):
@@ -166,7 +180,7 @@ def other_seconds(study, times, of_folds):
         of_folds: What the baselines of earlier cuts take.
     """
     row_by_row = 0 if study.data.one_step is None else max(each["build"] for each in times.values())
-    return FINISH + of_folds + fold_build_seconds(study, times) + row_by_row
+    return of_folds + fold_build_seconds(study, times) + row_by_row
 
 
 # Models are built and measured.
@@ -176,10 +190,10 @@ def measured(study, runner):
     """Returns the units and the times of as many models as there is time for, by name."""
     units, times = dict(study.sizes[0]), {}
     is_by_time = study.settings.equal == "time"
-    with study.progress.shown("", len(study.candidates)):
-        for names in batched(study.candidates, 1 if is_by_time else runner.at_once):
-            total = 60 * study.settings.minutes
-            if len(times) >= 2 and study.elapsed() + mean_of(times)["build"] > BUILD * total:
+    with study.progress.shown("", len(study.lineup)):
+        for names in batched(study.lineup, 1 if is_by_time else runner.at_once):
+            is_late = len(times) >= LEAST and study.elapsed() + mean_of(times)["build"] > BUILD * study.total
+            if is_late or (len(times) >= 2 and mean_of(times)["build"] > LAST * study.left()):
                 break
             if is_by_time and times:
                 (name,) = names
@@ -259,8 +273,8 @@ def limits(study, plan):
     notes = [of_sizes] if of_sizes and settings.equal == "weights" else []
     if plan.left_out:
         titles = ", ".join(study.title(name) for name in plan.left_out)
-        minutes = math.ceil(plan.minutes["all cells"])
-        notes.append(f"Left out for lack of time: {titles}. Comparing all cells needs at least {minutes} minutes.")
+        minutes = math.ceil(settings.minutes * len(study.candidates) / len(plan.cells))
+        notes.append(f"Left out for lack of time: {titles}. All cells take about {counted(minutes, 'minute')} or more.")
     if len(plan.schedule["rates"]) < settings.trials:
         notes.append(f"Only {len(plan.schedule['rates'])} learning rates are tried, for lack of time.")
     if data.series is not None and not plan.quantiles:

@@ -10,8 +10,16 @@ from keras_rnn_compare.models.candidates import ModelShape, equal_sizes
 from keras_rnn_compare.reading.data import Data
 from keras_rnn_compare.running.folder import Folder
 from keras_rnn_compare.running.progress import Progress
+from keras_rnn_compare.running.schedule import LEAST
 from keras_rnn_compare.scoring import baselines
 from keras_rnn_compare.study.settings import Settings
+
+# Of plans and decisions: folders of another one hold another comparison.
+FORMAT = 2
+# Cells in a minute, at most; those that are compared however short the time is, are in the schedule.
+CELLS_A_MINUTE = 2
+# Shares of the time: to fit baselines, after which no other one is begun, and to save the model and write the report.
+BASELINES, FINISH = 0.2, 0.08
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,8 +65,13 @@ class Study:
 
     @property
     def trainings(self):
-        """How often the better cells are trained in full: with each seed, and after each earlier cut."""
-        return self.settings.seeds + len(self.data.earlier)
+        """How often the better cells are trained in full, with all seeds and with one: after each earlier cut, too."""
+        return [seeds + len(self.data.earlier) for seeds in dict.fromkeys((self.settings.seeds, 1))]
+
+    @functools.cached_property
+    def lineup(self):
+        """The names of the cells that the minutes may suffice for."""
+        return list(self.candidates)[: max(LEAST, int(CELLS_A_MINUTE * self.settings.minutes))]
 
     @functools.cached_property
     def shape(self):
@@ -74,13 +87,26 @@ class Study:
     def baselines(self):
         """The baselines, fitted."""
         self.progress.line("fitting the baselines")
-        return baselines.fit(self.data)
+        return baselines.fit(self.data, BASELINES * self.total, self.progress.line)
 
     def title(self, name):
         return self.candidates[name].title
 
+    @property
+    def total(self):
+        """The seconds for everything."""
+        return 60 * self.settings.minutes
+
     def elapsed(self):
         return time.perf_counter() - self.begun
+
+    def left(self):
+        """Returns the seconds that are left before the end of the comparison has to be written."""
+        return (1 - FINISH) * self.total - self.elapsed()
+
+    def has_time(self, name, seconds):
+        """Returns whether so many seconds are left for something; that is decided once, and kept in the folder."""
+        return self.folder.once(f"time-{name}", lambda: {"is_left": seconds <= self.left()}, ("is_left",))["is_left"]
 
     def log_scores(self, title, scores):
         """Shows the score of each cell, by name."""
@@ -107,4 +133,5 @@ def decisive(settings, data):
         "backend": keras.backend.backend(),
         "data": data.fingerprint(),
         "folds": 1 + len(data.earlier),
+        "format": FORMAT,
     }

@@ -9,12 +9,15 @@ from keras_rnn_compare.models.measures import latency, peak_megabytes, predict_s
 from keras_rnn_compare.models.strategies import STRATEGIES, learned_intervals
 from keras_rnn_compare.models.trials import FULL_SCORES, full_scores
 from keras_rnn_compare.reading.tables import listed
-from keras_rnn_compare.running.schedule import cost_seconds
+from keras_rnn_compare.running.schedule import cost_seconds, fit_seconds, trial_seconds
 from keras_rnn_compare.scoring import curves
 from keras_rnn_compare.scoring.figures import mean_figures
 from keras_rnn_compare.seeds import fold_in
 from keras_rnn_compare.study.runner import trial_of
 from keras_rnn_compare.study.search import best_searched, score_or_inf
+
+# Seconds that there is always time for.
+QUICK = 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,22 +53,23 @@ def train(study, plan, runner, searched):
     """
     strategy, of_strategy = chosen_strategy(study, plan, runner, searched)
     rates = {name: searched[name]["rate"] for name in plan.cells}
-    records, names, seeds, lowered = {name: [] for name in plan.cells}, plan.cells, study.settings.seeds, {}
-    for some in (range(1), range(1, seeds)):
-        trained = runner.records(
-            [full_trial(study, plan, name, rates[name], k, strategy, name in lowered) for k in some for name in names]
-        )
-        for k in some:
-            for name in names:
-                records[name].append(next(trained))
-            title = f"Seed {k + 1} of {seeds}, {plan.final['steps']:,} steps"
-            study.log_scores(title, {name: records[name][k]["score"] for name in names})
-        if 0 in some:
+    names, seeds, lowered = plan.cells, study.settings.seeds, {}
+    records = {name: [] for name in names}
+    for k in range(seeds):
+        # The other seeds only tell differences from noise.
+        if k and not study.has_time(f"seed{k}", seconds_of_seed(plan, names, records, runner)):
+            break
+        trials = [full_trial(study, plan, name, rates[name], k, strategy, name in lowered) for name in names]
+        for name, record in zip(names, runner.records(trials), strict=True):
+            records[name].append(record)
+        title = f"Seed {k + 1} of {seeds}, {plan.final['steps']:,} steps"
+        study.log_scores(title, {name: records[name][k]["score"] for name in names})
+        if k == 0:
             again = lower_rates(study, plan, runner, searched, records, strategy)
             lowered = {name: record["rate"] for name, record in again.items()}
             rates |= lowered
             records |= {name: [record] for name, record in again.items()}
-        names = better(plan, records)
+            names = better(plan, records)
     rows = {
         name: row(study, plan, runner, name, {**searched[name], "rate": rates[name]}, records[name], strategy)
         for name in plan.cells
@@ -77,6 +81,15 @@ def train(study, plan, runner, searched):
         strategy=strategy,
         lowered=lowered,
         notes=[each for each in (of_strategy, describe_lowered(study, lowered)) if each],
+    )
+
+
+def seconds_of_seed(plan, names, records, runner):
+    """Returns what whole trainings of cells take, at the pace of those that are done."""
+    taken = sum(record["seconds"] for each in records.values() for record in each)
+    planned = sum(len(each) * fit_seconds(plan.final, plan.times[name]) for name, each in records.items())
+    return (
+        max(1.0, taken / planned) * sum(trial_seconds(plan.final, plan.times[name]) for name in names) / runner.at_once
     )
 
 
@@ -95,6 +108,11 @@ def chosen_strategy(study, plan, runner, searched):
     if study.data.one_step is None:
         return "direct", None
     name = best_searched(searched)
+    # One that is not taken was for nothing, and the models of the other are built anew.
+    needed = 2 * trial_seconds(plan.final, plan.times[name])
+    needed += sum(times["build"] + trial_seconds(plan.final, times) for times in plan.times.values())
+    if not study.has_time("strategy", needed / runner.at_once):
+        return "direct", "Horizons are forecast at once: there was no time to try it row by row."
     trials = [full_trial(study, plan, name, searched[name]["rate"], 0, strategy) for strategy in STRATEGIES]
     direct, recursive = (score_or_inf(record["score"]) for record in runner.records(trials))
     note = (
@@ -117,6 +135,8 @@ def lower_rates(study, plan, runner, searched, records, strategy):
         lower = [trial["rate"] for trial in found["trials"] if trial["rate"] < found["rate"]]
         if short is not None and lower and reached >= best_score(short["curve"]):
             tried[name] = max(lower)
+    if tried and not study.has_time("lower", seconds_of_seed(plan, tried, records, runner)):
+        return {}
     trials = [full_trial(study, plan, name, rate, 0, strategy, True) for name, rate in tried.items()]
     again = dict(zip(tried, runner.records(trials), strict=True))
     again = {
@@ -169,7 +189,7 @@ def row(study, plan, runner, name, searched, records, strategy):
         "layer": repr(learner.recurrent[0]),
         "rate": searched["rate"],
         "shorter": None if short is None else (short["steps"], short["score"]),
-        "step": plan.times[name]["step"],
+        "step": median_step([*searched["trials"], *records]),
         "validation": [record["score"] for record in records],
         "test": [record["test"] for record in records],
         "accuracy": [record["test_accuracy"] for record in records],
@@ -181,10 +201,17 @@ def row(study, plan, runner, name, searched, records, strategy):
     }
 
 
+def median_step(trials):
+    """Returns the median seconds of a step over the trials of a cell, between which those of the others ran."""
+    return float(np.median([trial["seconds"] / trial["steps"] for trial in trials]))
+
+
 def costs(study, plan, runner, name, strategy):
     """Returns what the model of a cell costs besides its training."""
 
     def measure():
+        if cost_seconds(plan.times[name]) > max(study.left(), QUICK):
+            return {"predict": None, "latency": None, "memory": None}
         learner = runner.learner(name, plan.units[name], strategy)
         return {
             "predict": predict_seconds(learner) * (study.horizon if strategy == "recursive" else 1),
