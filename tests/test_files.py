@@ -174,8 +174,8 @@ def test_a_second_command_changes_nothing(name, here, capsys):
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("room", [300, 6000])
 @pytest.mark.parametrize("name", WRITE)
-def test_no_room(name, room, here):
-    """Files get no larger than so many bytes. Later, the same command goes on."""
+def test_no_room(name, room, here, capsys):
+    """Files get no larger than so many bytes. Later, the same command goes on. What is printed goes to no file."""
     command, _, _ = WRITE[name]
     resource = pytest.importorskip("resource")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)

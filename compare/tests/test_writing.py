@@ -74,8 +74,8 @@ def test_a_second_command_changes_nothing(name, here, capsys):
 
 @pytest.mark.parametrize("room", [300, 6000])
 @pytest.mark.parametrize("name", ["compare", "probe", "predict"])
-def test_no_room(name, room, here):
-    """Files get no larger than so many bytes. Later, the same command goes on."""
+def test_no_room(name, room, here, capsys):
+    """Files get no larger than so many bytes. Later, the same command goes on. What is printed goes to no file."""
     resource = pytest.importorskip("resource")
     run, command, _, _ = WRITE[name]
     command = command.replace("--output out", "--output new")
