@@ -55,7 +55,9 @@ def test_the_sentence_of_the_readme():
     assert "`SimpleRNN` take 1.00 to 2.00 and 1.00 to 2.00 times" in plain.sentence(rows)
 
 
-@pytest.mark.parametrize("name", ["c_step", "edge", "exports", "generation", "microcontrollers", "one_step", "platforms"])
+@pytest.mark.parametrize(
+    "name", ["c_step", "edge", "exports", "generation", "microcontrollers", "one_step", "platforms"]
+)
 def test_the_tables_of_the_docs_are_those_of_the_rows(name):
     module = importlib.import_module(f"benchmarks.{name}")
     known = rows.read(ROOT / "benchmarks" / f"{name}.json", module.KEY)

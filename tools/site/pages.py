@@ -54,7 +54,7 @@ SECTIONS = {
         "compare/estimators",
         "compare/probe",
     ],
-    "Ship": ["one_step", "exports", "quantization"],
+    "Ship": ["one_step", "exports", "platforms", "quantization"],
     "Measured": ["results", "studies/index", "benchmarks", "figures", "needs"],
     "Reference": ["api/index"],
     "Project": ["readme", "architecture", "contributing", "tests", "golden", "changelog"],
