@@ -8,7 +8,8 @@ import numpy as np
 from keras import ops, tree
 
 from keras_adaptive_rnn._keras import replaced, takes_training
-from keras_adaptive_rnn.cells.bases.any_cell import output_size, runs_in_parts
+from keras_adaptive_rnn.cells.bases.any_cell import output_size
+from keras_adaptive_rnn.cells.bases.cell import runs_in_parts
 from keras_adaptive_rnn.cells.deep import DeepRNNCell
 from keras_adaptive_rnn.engine.masking import masked
 from keras_adaptive_rnn.loop.rnn import RNN

@@ -14,10 +14,9 @@ from keras_adaptive_rnn.cells.bases.any_cell import (
     output_size,
     parts_of,
     project,
-    runs_in_parts,
     step,
 )
-from keras_adaptive_rnn.cells.bases.cell import Cell
+from keras_adaptive_rnn.cells.bases.cell import Cell, runs_in_parts
 from keras_adaptive_rnn.loop import decisions, layer_by_layer, linear, native, resetting
 from keras_adaptive_rnn.loop.skipped_steps import scan_taken_steps, scans_taken_steps
 

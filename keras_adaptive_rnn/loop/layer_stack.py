@@ -8,8 +8,8 @@ from keras import ops, tree
 
 from keras_adaptive_rnn import _arguments, maps
 from keras_adaptive_rnn._run import tensors_of, with_tensors
-from keras_adaptive_rnn.cells.bases.any_cell import as_list, parts_of, project, runs_in_parts, step
-from keras_adaptive_rnn.cells.bases.cell import Cell
+from keras_adaptive_rnn.cells.bases.any_cell import as_list, parts_of, project, step
+from keras_adaptive_rnn.cells.bases.cell import Cell, runs_in_parts
 
 # Arguments that have no part in the equations of a step.
 OF_TRAINING = re.compile("name|dtype|trainable|seed|trainable_initial_state|.*(initializers?|regularizer|constraint)")

@@ -6,8 +6,8 @@ from keras import ops
 
 from keras_adaptive_rnn import engine
 from keras_adaptive_rnn.cells.adaptive_linear import AdaptiveLinearCell
-from keras_adaptive_rnn.cells.bases.any_cell import parts_of, runs_in_parts
-from keras_adaptive_rnn.cells.bases.cell import Cell
+from keras_adaptive_rnn.cells.bases.any_cell import parts_of
+from keras_adaptive_rnn.cells.bases.cell import Cell, runs_in_parts
 from keras_adaptive_rnn.cells.bases.linear import LinearCell, last_entry
 from keras_adaptive_rnn.cells.stacked import StackedCells
 from keras_adaptive_rnn.loop import resetting

@@ -17,7 +17,7 @@ from keras import ops, tree
 
 from keras_adaptive_rnn._keras import flatten_layers
 from keras_adaptive_rnn._run import Run
-from keras_adaptive_rnn.cells.bases.any_cell import runs_in_parts
+from keras_adaptive_rnn.cells.bases.cell import runs_in_parts
 from keras_adaptive_rnn.loop.rnn import RNN
 from keras_adaptive_rnn.testing.case import call
 from keras_adaptive_rnn.testing.compare import close, require, require_dtype, run_keras_layer_test

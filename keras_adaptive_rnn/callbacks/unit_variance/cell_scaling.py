@@ -7,7 +7,8 @@ from keras import ops, tree
 from keras_adaptive_rnn import engine
 from keras_adaptive_rnn._keras import flatten_layers, get_mask
 from keras_adaptive_rnn.callbacks.unit_variance.matrices import LayerMatrices, MapMatrices, is_known_map, own_kernels
-from keras_adaptive_rnn.cells.bases.any_cell import KERAS_CELLS, as_list, memory_states, runs_in_parts
+from keras_adaptive_rnn.cells.bases.any_cell import KERAS_CELLS, as_list, memory_states
+from keras_adaptive_rnn.cells.bases.cell import runs_in_parts
 from keras_adaptive_rnn.cells.bases.gated import GatedCell
 from keras_adaptive_rnn.cells.deep import DeepRNNCell
 from keras_adaptive_rnn.loop.rnn import RNN

@@ -8,7 +8,7 @@ from keras import ops, tree
 from keras_adaptive_rnn import _arguments, _run, initializers, maps
 from keras_adaptive_rnn._keras import flatten_layers, takes_training
 from keras_adaptive_rnn._seeds import fold_in
-from keras_adaptive_rnn.cells.bases.cell import Cell
+from keras_adaptive_rnn.cells.bases.cell import Cell, runs_in_parts
 
 KERAS_CELLS = keras.layers.SimpleRNNCell, keras.layers.GRUCell, keras.layers.LSTMCell
 # Packages whose cells are pure, so their steps can be traced.
@@ -35,15 +35,6 @@ def is_traceable(cell):
     """Returns whether every step of `cell` is known to run the same operations."""
     parts = parts_of(cell) or [cell]
     return all(runs_in_parts(part) or type(part).__module__.split(".")[0] in TRACEABLE_PACKAGES for part in parts)
-
-
-def runs_in_parts(cell):
-    """Returns whether a cell computes `step(project(...))`, as those of this package do unless `call` is overridden."""
-    return (
-        isinstance(cell, Cell)
-        and getattr(cell.call, "__func__", None) is Cell.call
-        and type(cell).__call__ is Cell.__call__
-    )
 
 
 # One step of a cell.

@@ -260,8 +260,7 @@ class Cell(_arguments.DeclaredArguments, DropoutRNNCell, keras.layers.Layer):
 
     def get_dropout_mask(self, step_input):
         is_cast = keras.backend.standardize_dtype(step_input.dtype) == self.compute_dtype
-        overrides_call = getattr(self.call, "__func__", None) is not Cell.call
-        bare = is_cast and not overrides_call and is_bare(self)
+        bare = is_cast and runs_in_parts(self) and is_bare(self)
         _run.begin(flatten_layers(self), ops.shape(step_input)[0], bare)
 
     def get_recurrent_dropout_mask(self, step_input):
@@ -306,6 +305,15 @@ class Cell(_arguments.DeclaredArguments, DropoutRNNCell, keras.layers.Layer):
     def has_trainable_initial_state(self):
         """Whether any part of the initial state is trained, here or in a cell inside this one."""
         return self.trainable_initial_state
+
+
+def runs_in_parts(cell):
+    """Returns whether a cell computes `step(project(...))`, as those of this package do unless `call` is overridden."""
+    return (
+        isinstance(cell, Cell)
+        and getattr(cell.call, "__func__", None) is Cell.call
+        and type(cell).__call__ is Cell.__call__
+    )
 
 
 def _known_shape(tensor):

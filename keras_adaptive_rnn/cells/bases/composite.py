@@ -2,8 +2,8 @@
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._seeds import fold_in
-from keras_adaptive_rnn.cells.bases.any_cell import runs_in_parts, sibling
-from keras_adaptive_rnn.cells.bases.cell import Cell
+from keras_adaptive_rnn.cells.bases.any_cell import sibling
+from keras_adaptive_rnn.cells.bases.cell import Cell, runs_in_parts
 
 
 class CompositeCell(Cell):

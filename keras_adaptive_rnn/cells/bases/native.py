@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any
 
 from keras_adaptive_rnn import activations, maps
-from keras_adaptive_rnn.cells.bases.any_cell import runs_in_parts
+from keras_adaptive_rnn.cells.bases.cell import runs_in_parts
 
 # Arguments of gated cells, with the values at which they compute what a platform's operation computes. In inference,
 # no rate of noise counts.
