@@ -198,8 +198,8 @@ def in_halves(a, kernel):
 
 def _slices(xs):
     """Returns a function of a time that returns what each of `xs` has there."""
-    # OpenVINO cannot slice a tensor of known shape in a loop.
-    return lambda t: [tf.gather(x, t) if is_exporting("openvino") else x[t] for x in xs]
+    # One operation, where `x[t]` is four; and OpenVINO cannot slice a tensor of known shape in a loop.
+    return lambda t: [tf.gather(x, t) for x in xs]
 
 
 def batched_loop(body, run, xs, carry, length, reads_output, options):
@@ -229,7 +229,7 @@ def batched_loop(body, run, xs, carry, length, reads_output, options):
     def differentiable(xs, carry, kernels, others):
         weights.transpose()
         # No arrays, which would copy the inputs: no gradient goes through this loop.
-        run_steps = functools.partial(loop, body, lambda t: [x[t] for x in xs], matmul_impl=weights.matmul_impl)
+        run_steps = functools.partial(loop, body, _slices(xs), matmul_impl=weights.matmul_impl)
         kept = {"every": size} if recompute else {"made": weights.products}
         last, before, formed, outputs = run_steps(carry, length, options.return_sequences, keep=keep, **kept)
 
