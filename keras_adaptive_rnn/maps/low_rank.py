@@ -109,7 +109,7 @@ class LowRank(LinearMap):
         return [
             (
                 right if self.tied else _side_by_side(right[s]),
-                _side_by_side(left[s]) if self.tied or s.stop - s.start == 1 else left[s],
+                [_side_by_side(left[s])] if self.tied else ops.unstack(left[s]),
                 diagonal,
             )
             for s, diagonal in zip(self.group_slices, self._diagonals(self.group_slices), strict=True)
@@ -117,7 +117,7 @@ class LowRank(LinearMap):
 
     def narrow(self, prepared, inputs, units):
         right, left, diagonal = prepared
-        left = narrow_blocks(left, self.rank, self.units, units) if len(left.shape) == 2 else left[..., :units]
+        left = [narrow_blocks(each, self.rank, self.units, units) for each in left]
         if diagonal is not None:
             diagonal = narrow_blocks(diagonal, 1, self.units, units)
         return right[:inputs], left, diagonal
@@ -133,18 +133,9 @@ class LowRank(LinearMap):
     def outer(self, inner, inputs, prepared, run):
         """Returns the product of `inputs` from $x R$."""
         _, left, diagonal = prepared
-        rank, units = left.shape[-2:]
-        blocks = inner.shape[-1] // rank
-        if blocks == 1:
-            outputs = run.matmul(inner, left)
-        elif len(inputs.shape) > 2 and left.shape[0] == blocks and not engine.supports_axis_merging():
-            parts = ops.split(inner, blocks, axis=-1)
-            outputs = ops.concatenate([run.matmul(part, left[k]) for k, part in enumerate(parts)], axis=-1)
-        else:
-            # One batched product for all blocks.
-            per_block = ops.transpose(ops.reshape(inner, (-1, blocks, rank)), (1, 0, 2))
-            outputs = ops.transpose(run.matmul(per_block, left), (1, 0, 2))
-            outputs = ops.reshape(outputs, (*ops.shape(inputs)[:-1], blocks * units))
+        parts = ops.split(inner, len(left), axis=-1) if len(left) > 1 else [inner]
+        outputs = [run.matmul(part, each) for part, each in zip(parts, left, strict=True)]
+        outputs = ops.concatenate(outputs, axis=-1) if len(left) > 1 else outputs[0]
         if diagonal is None:
             return outputs
         inputs = ops.concatenate([inputs] * (diagonal.shape[-1] // inputs.shape[-1]), axis=-1)
