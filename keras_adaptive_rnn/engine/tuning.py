@@ -18,7 +18,7 @@ CUDNN_BACKENDS = ("tensorflow", "torch")
 
 # Entries of a kernel for each number that a step keeps for it, from which the kernel's gradient is formed once for many
 # steps: 1.1 to 1.4 times above, 0.8 to 0.95 times below.
-BATCHED_GRADIENT_ENTRIES = 5
+BATCHED_GRADIENT_ENTRIES = 4.5
 # Weights for each row, from which inputs are projected before the loop. XLA and TensorFlow run the two small products
 # of a step side by side, which one product before the loop beats only if reading the weights takes longer than
 # multiplying by them. JAX, training an LSTM: 0.9 times at 0.5 million weights and 20 rows or 8 million and 64; 1.1 to

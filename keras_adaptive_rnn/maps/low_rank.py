@@ -146,10 +146,10 @@ class LowRank(LinearMap):
         if self.tied:
             right = ops.broadcast_to(right, (left.shape[0], *right.shape))
         (diagonal,) = self._diagonals([slice(0, left.shape[0])])
-        return right, left, None if diagonal is None else ops.reshape(diagonal, (-1, 1, self.units))
+        return right, [left], None if diagonal is None else ops.reshape(diagonal, (-1, 1, self.units))
 
     def product_per_block(self, inputs, prepared, run):
-        right, left, diagonal = prepared
+        right, (left,), diagonal = prepared
         outputs = run.matmul(run.matmul(inputs, right), left)
         return outputs if diagonal is None else outputs + multiply(inputs, diagonal)
 
