@@ -174,12 +174,22 @@ def replaced(layer, **attributes):
 
 def is_exporting(*formats):
     """Returns whether `keras.Model.export` is writing a file of one of the formats."""
+    return _exporting(formats) is not None
+
+
+def is_quantizing_litert():
+    """Returns whether `keras.Model.export` is writing a LiteRT file in 8 bits."""
+    frame = _exporting(["litert"])
+    return frame is not None and bool(frame.f_locals["self"].kwargs.get("optimizations"))
+
+
+def _exporting(formats):
     frame = sys._getframe()
     while frame is not None:
         if frame.f_globals.get("__name__") in [f"keras.src.export.{name}" for name in formats]:
-            return True
+            return frame
         frame = frame.f_back
-    return False
+    return None
 
 
 class SymbolicCalls(contextlib.ExitStack):

@@ -262,6 +262,27 @@ def test_an_onnx_file_with_given_states_and_a_known_length_holds_one_operation(t
     np.testing.assert_allclose(exporting.run(path, "onnx", x), model.predict(x, verbose=0), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.skipif(BACKEND != "tensorflow", reason="only TensorFlow writes LiteRT files")
+@pytest.mark.parametrize("quantized", [False, True])
+def test_a_litert_file_holds_one_operation_for_each_lstm(quantized, tmp_path):
+    exporting.skip_without("litert")
+    from ai_edge_litert.interpreter import Interpreter
+
+    x = keras.Input((5, FEATURES), batch_size=2)
+    first = [keras.layers.Dense(4)(x[:, 0]) for _ in range(2)]
+    model = keras.Model(x, kar.WeightDropLSTM(3)(kar.LSTM(4, return_sequences=True)(x, initial_state=first)))
+    path, signature = tmp_path / "model.tflite", [keras.InputSpec(shape=(2, 5, FEATURES), dtype="float32")]
+    options = {"optimizations": ["DEFAULT"]} if quantized else {}
+    model.export(str(path), format="litert", verbose=False, input_signature=signature, **options)
+    names = [node["op_name"] for node in Interpreter(str(path))._get_ops_details()]
+    assert names.count("UNIDIRECTIONAL_SEQUENCE_LSTM") == (0 if quantized else 2)
+    assert names.count("WHILE") == (2 if quantized else 0)
+    x = inputs(2, 5)
+    # In 8 bits, the weights have three digits.
+    tolerance = {"rtol": 1e-2, "atol": 1e-2} if quantized else {"rtol": 1e-5, "atol": 1e-5}
+    np.testing.assert_allclose(exporting.run(path, "litert", x), model.predict(x, verbose=0), **tolerance)
+
+
 @pytest.mark.parametrize("layers", [lambda: [kar.GRU(4, reset_after=False)], lambda: [kar.LSTM(4, peepholes=True)]])
 def test_an_onnx_file_holds_no_operation_with_other_equations(layers, tmp_path):
     exporting.skip_without("onnx")
