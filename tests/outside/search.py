@@ -206,7 +206,7 @@ class Configuration(Drawn):
         if "ScoringCell" in self.layer and self.mask and keras.backend.backend() == "jax":
             return False  # There, a masked step outputs the first state, which is not the output.
         ours = self.value_and_gradients(self.build(self.make()))
-        if self.is_bidirectional and self.initial_state and "cell=[" in self.layer:
+        if self.is_bidirectional and self.initial_state and ("cell=[" in self.layer or "StackedRNN" in self.layer):
             return False  # Keras's wrapper hands its loop the states of a stack as a flat list, which only ours nests.
         theirs = self.value_and_gradients(self.build(self.make_reference()))
         self.close(ours, theirs, "our loop and Keras's: the value and its gradients")
