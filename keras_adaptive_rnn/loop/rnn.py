@@ -197,7 +197,8 @@ class RNN(Stateful, _arguments.DeclaredArguments, CellConfig, keras.layers.RNN):
         last_output, outputs, states, decided = self._run(sequences, states, mask, resets, bool(training))
 
         output = ops.cast(outputs if self.return_sequences else last_output, self.compute_dtype)
-        states = tree.map_structure(lambda state: ops.cast(state, self.compute_dtype), states)
+        if self.stateful or self.return_state:
+            states = tree.map_structure(lambda state: ops.cast(state, self.compute_dtype), states)
         if self.stateful:
             self._stateful_states.write(states)
         result = (output, *(states if self.return_state else ()), *(decided if self.return_decisions else ()))
