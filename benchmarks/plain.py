@@ -167,20 +167,40 @@ CELLS = {cls.__name__: cls for cls in (LSTM, GRU, Elman, Mogrifier, Multiplicati
 LAYERS = {"LSTM": keras.layers.LSTM, "GRU": keras.layers.GRU, "Elman": keras.layers.SimpleRNN}
 
 
+BACKENDS = {"torch": "PyTorch", "jax": "JAX", "tensorflow": "TensorFlow"}
+
+
 def sentence(rows):
-    """Returns what the README says of the rows of `time_loop`: how far the ratios go over backends, cells and sizes."""
+    """Returns what the README says of the rows of `time_loop`: geometric means by backend, and the lowest ratios."""
 
-    def ranged(contender, what):
-        values = [row["ratios"][contender] for row in rows if row["what"] == what and contender in row["ratios"]]
-        return f"{min(values):.2f} to {max(values):.2f}"
+    def ratios(contender, what, backends):
+        return [
+            row["ratios"][contender]
+            for row in rows
+            if row["what"] == what and row["backend"] in backends and contender in row["ratios"]
+        ]
 
+    def means(contender, what):
+        found = [ratios(contender, what, [key]) for key in backends]
+        return listed(f"{statistics.geometric_mean(values):.2f}" for values in found)
+
+    backends = [key for key in BACKENDS if any(row["backend"] == key for row in rows)]
     units = sorted({row["units"] for row in rows})
-    return (
-        f"On a CPU with {units[0]} to {units[-1]} units, cells written by hand for `keras.layers.RNN` take "
-        f"{ranged('keras_plain', 'train')} times as long as our layers to train and "
-        f"{ranged('keras_plain', 'predict')} to predict; `keras.layers.LSTM`, `GRU` and `SimpleRNN` take "
-        f"{ranged('keras_layer', 'train')} and {ranged('keras_layer', 'predict')} times."
+    lowest = min(
+        min(ratios(name, what, backends)) for name in ("keras_plain", "keras_layer") for what in ("train", "predict")
     )
+    return (
+        f"On {listed(map(BACKENDS.get, backends))}, on a CPU with {units[0]} to {units[-1]} units, cells written by hand "
+        f"for `keras.layers.RNN` take {means('keras_plain', 'train')} times as long as our layers to train and "
+        f"{means('keras_plain', 'predict')} times to predict; `keras.layers.LSTM`, `GRU` and `SimpleRNN`, "
+        f"{means('keras_layer', 'train')} and {means('keras_layer', 'predict')} times: geometric means over cells and "
+        f"sizes. The lowest single ratio is {lowest:.2f}."
+    )
+
+
+def listed(names):
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def table(rows):
@@ -194,7 +214,8 @@ def table(rows):
     }
     names = [f"{name}, {what}" for name in columns for what in ("train", "predict")]
     lines = [["backend", "units", "rows", *names], ["---", *["---:"] * (2 + len(names))]]
-    for size in dict.fromkeys((row["backend"], row["units"], row["batch"]) for row in rows):
+    sizes = {(row["backend"], row["units"], row["batch"]) for row in rows}
+    for size in sorted(sizes, key=lambda size: (list(BACKENDS).index(size[0]), *size[1:])):
         alike = [row for row in rows if (row["backend"], row["units"], row["batch"]) == size]
         line = list(map(str, size))
         for of in columns.values():

@@ -49,10 +49,16 @@ def test_plain_cells_compute_the_same(cell):
 
 
 def test_the_sentence_of_the_readme():
-    ratios = [{"keras_plain": 1.254, "keras_layer": 1.0}, {"keras_plain": 0.9, "keras_layer": 2.0}, {"keras_plain": 1}]
-    rows = [{"what": what, "units": 8 + k, "ratios": r} for what in ("train", "predict") for k, r in enumerate(ratios)]
-    assert "8 to 10 units, cells written by hand for `keras.layers.RNN` take 0.90 to 1.25 times" in plain.sentence(rows)
-    assert "`SimpleRNN` take 1.00 to 2.00 and 1.00 to 2.00 times" in plain.sentence(rows)
+    rows = [
+        {"backend": backend, "what": what, "units": units, "ratios": {"keras_plain": plain_cell, "keras_layer": layer}}
+        for backend, units, plain_cell, layer in (("jax", 8, 1.6, 2.0), ("jax", 10, 0.9, 2.0), ("torch", 8, 3.0, 1.0))
+        for what in ("train", "predict")
+    ]
+    assert plain.sentence(rows).startswith(
+        "On PyTorch and JAX, on a CPU with 8 to 10 units, cells written by hand for `keras.layers.RNN` take 3.00 and "
+        "1.20 times as long as our layers to train and 3.00 and 1.20 times to predict;"
+    )
+    assert plain.sentence(rows).endswith("The lowest single ratio is 0.90.")
 
 
 @pytest.mark.parametrize(
