@@ -210,9 +210,8 @@ def _prepare(parts, run, batch_size):
             run.prepared[part] = part.prepare_sequence(batch_size, run)
         elif draws_own_masks(part):
             _keep_masks_in_runs(part)
-            # Keras's own cells may draw masks in inference, but apply them in training alone.
-            unused = run.training is False and type(part).__module__.startswith("keras.")
-            run.prepared[part] = dict.fromkeys(KERAS_MASKS) if unused else _drawn_masks(part, batch_size)
+            is_unused = run.training is False and not draws_in_inference(part)
+            run.prepared[part] = dict.fromkeys(KERAS_MASKS) if is_unused else _drawn_masks(part, batch_size)
 
 
 # The masks of Keras's cells, which keep them in attributes of the cell: there they would outlive the run, be seen by
@@ -222,6 +221,11 @@ def _prepare(parts, run, batch_size):
 def draws_own_masks(part):
     """Returns whether a layer is a cell that draws masks as Keras's cells do."""
     return isinstance(part, DropoutRNNCell) and not hasattr(part, "prepare_sequence")
+
+
+def draws_in_inference(part):
+    """Returns whether a layer may need masks of its own in inference, too: Keras's own cells apply none."""
+    return draws_own_masks(part) and not type(part).__module__.startswith("keras.")
 
 
 def _drawn_masks(cell, batch_size):

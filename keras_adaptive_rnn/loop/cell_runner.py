@@ -91,6 +91,9 @@ class CellRunner:
             return False
         if not engine.supports_switch() and not (resets is None and all(map(scans_taken_steps, self.deciding))):
             return False
+        # The pass would run twice, and draw twice: JAX compiles it with and without skipping.
+        if any(map(_run.draws_in_inference, self.parts)):
+            return False
         # Decisions that are computed only for some rows cannot be collected.
         return not any(cell is inner for cell in collected for inner in self._nested_deciding)
 

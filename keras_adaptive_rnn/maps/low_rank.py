@@ -2,7 +2,7 @@
 
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, engine, initializers
+from keras_adaptive_rnn import _arguments, initializers
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._products import multiply
 from keras_adaptive_rnn._types import Initializer

@@ -208,6 +208,18 @@ def test_training_and_files(name, tmp_path):
     assert [w.shape for w in loaded.weights] == [w.shape for w in model.weights]
 
 
+def test_a_cell_that_draws_in_inference_beside_one_that_skips():
+    def cells():
+        return [
+            strangers.DroppingCell(UNITS, dropout=0.3, seed=1),
+            kar.SkipCell(cell=kar.ElmanCell(UNITS, seed=2), seed=3),
+        ]
+
+    ours = built(kar.RNN(cells()))
+    theirs = built(keras.layers.RNN(cells()))
+    close(gradients(ours), gradients(theirs))
+
+
 def test_a_cell_whose_output_is_no_state_cannot_be_wrapped():
     with pytest.raises(ValueError, match="`cell` must be a cell whose first state is its output"):
         kar.ZoneoutCell(cell=strangers.ScoringCell(UNITS))
