@@ -20,6 +20,10 @@ reorder_weight = multiply_reordered = None
 if torch.backends.mkldnn.is_available():
     reorder_weight = optional("torch.ops.mkldnn._reorder_linear_weight", "products with large weights are slower")
     multiply_reordered = optional("torch.ops.mkldnn._linear_pointwise", "products with large weights are slower")
+# Sees the operations below autograd. Without it, capturing fails, and the loop runs.
+TorchDispatchMode = optional(
+    "torch.utils._python_dispatch.TorchDispatchMode", "loops on a GPU are not captured, and run slower", object
+)
 # A trace within another: PyTorch allows only one at a time.
 tracing_state = optional("torch._C._get_tracing_state", "files of ONNX take sequences of one length")
 set_tracing_state = optional("torch._C._set_tracing_state", "files of ONNX take sequences of one length")
