@@ -40,7 +40,9 @@ class Graphs(base.Graphs):
 
     def run(self, function, run, arguments, options, key):
         device = arguments[0].device
-        if self.wanted is False or (self.wanted == "auto" and not Recorder.is_possible(device)):
+        is_possible = Recorder.is_possible(device)
+        # Keras infers shapes on the device `meta`.
+        if self.wanted is False or (not is_possible and (self.wanted == "auto" or device.type == "meta")):
             return function(run, *arguments)
         run = run.changed(given_noise=None)
         whole = run.changed(prepared={ARGUMENTS: arguments, **run.prepared})
@@ -106,7 +108,7 @@ class Graphs(base.Graphs):
         """Returns why a pass must run in the loop, or `None`."""
         first = tensors[0]
         reasons = {
-            f"its tensors are on {first.device}, and it needs an NVIDIA GPU": not Recorder.is_possible(first.device),
+            f"{first.device} cannot capture one now": not Recorder.is_possible(first.device),
             "a cell that skips computation waits for the GPU": emptied.skips_unneeded,
             "its gates are traced": emptied.sown is not None,
             "recompute=True saves the memory that a graph would hold": options.recompute,
