@@ -286,6 +286,14 @@ def test_noise_is_new_in_each_pass(replays):
     assert [replays.index(each) for each in replays] == [0, 0, 2]
 
 
+def test_attributes_may_change(replays):
+    layer, loop = pair(lambda: kar.GRUCell(4))
+    for activation in (keras.activations.tanh, keras.activations.elu, keras.activations.tanh):
+        layer.cell.activation = loop.cell.activation = activation
+        check(layer, loop, inputs())
+    assert [replays.index(each) for each in replays] == [0, 1, 0]
+
+
 def test_shapes_and_dtypes_have_graphs_of_their_own_and_few_are_kept(replays):
     layer, loop = pair(lambda: kar.GRUCell(4))
     graphs = layer.runner._graphs._captured
@@ -371,7 +379,7 @@ def test_more_than_one_gradient_of_a_pass(replays):
         each(inputs(1)).sum().backward()
         second = torch.autograd.grad((output**2).sum(), [x, *weights], create_graph=True)
         third = torch.autograd.grad(sum((gradient**2).sum() for gradient in second), [x, *weights], retain_graph=True)
-        rows = torch.autograd.grad(output, [x], torch.ones(5, *output.shape), is_grads_batched=True)
+        rows = torch.autograd.grad(output, [x], torch.ones_like(output).expand(5, *output.shape), is_grads_batched=True)
         found.append([*first, *second, *third, *rows])
     alike(*found)
     assert len(replays) == 2

@@ -87,7 +87,7 @@ class Graphs:
     def __reduce__(self):
         return type(self), (self.wanted,)
 
-    def run(self, function, run, arguments, options, key):
+    def run(self, function, run, arguments, options, key, parts):
         """Returns `function(run, *arguments)`, a structure of tensors.
 
         Args:
@@ -95,7 +95,8 @@ class Graphs:
             run: `Run`.
             arguments: List of structures of tensors, the sequences `[time, batch, ...]` first.
             options: `Options` of the loop.
-            key: Tuple of whatever else the operations of `function` depend on.
+            key, parts: Whatever else the operations of `function` depend on: a tuple, and a list of layers, on the
+                attributes of which they do.
         """
         self.refuse(f"only PyTorch runs them, and the Keras backend is {keras.backend.backend()}")
         return function(run, *arguments)

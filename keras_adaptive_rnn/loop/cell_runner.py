@@ -212,7 +212,8 @@ class CellRunner:
         options = engine.Options(**options, variables=self.variables, is_traceable=self.is_traceable)
         function = functools.partial(self._scan, schedule, collected, options)
         arguments = [sequences, states, mask, resets]
-        return self._graphs.run(function, run, arguments, options, (schedule, *collected))
+        key, parts = (schedule, *collected), self.parts or [self.cell]
+        return self._graphs.run(function, run, arguments, options, key, parts)
 
     def _scan(self, schedule, collected, options, run, sequences, states, mask, resets):
         if resets is not None:
