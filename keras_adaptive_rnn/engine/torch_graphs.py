@@ -267,9 +267,10 @@ class Replay(torch.autograd.Function):
     @staticmethod
     @torch.compiler.disable
     def backward(ctx, *gradients):
-        graph, is_first, again = ctx.graph, ctx.pending is not None, torch.is_grad_enabled()
+        graph, again = ctx.graph, torch.is_grad_enabled()
         gradients = [gradients[k] for k in graph.differentiable]
-        if is_first and not again and not internals.maybe_current_level():
+        is_batch = internals.maybe_current_level() or any(map(internals.is_batch, gradients))
+        if ctx.pending is not None and not again and not is_batch:
             found = graph.backward(gradients)
             # A gradient frees, in the memory of the graph, what the pass has left.
             ctx.pending = None
