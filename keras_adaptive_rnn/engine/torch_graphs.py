@@ -58,6 +58,7 @@ class Graphs(base.Graphs):
             arguments, values = now.prepared[ARGUMENTS]
             return reading(options.variables, values, function, now, *arguments, assigning=_refuse_assignment)
 
+        has_gradient = torch.is_grad_enabled()
         key = (
             *key,
             dataclasses.replace(options, variables=()),
@@ -66,10 +67,10 @@ class Graphs(base.Graphs):
             *_settings(parts),
             device,
             Recorder.stream(device),
-            torch.is_grad_enabled(),
+            has_gradient,
             torch.get_float32_matmul_precision(),
             torch.are_deterministic_algorithms_enabled(),
-            *((tensor.shape, tensor.dtype, tensor.requires_grad) for tensor in tensors),
+            *((tensor.shape, tensor.dtype, has_gradient and tensor.requires_grad) for tensor in tensors),
         )
         with self._lock:
             graph = self._graph(whole_pass, tensors, key)
