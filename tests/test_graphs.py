@@ -4,6 +4,7 @@ import concurrent.futures
 import copy
 import functools
 import pickle
+import weakref
 
 import keras
 import numpy as np
@@ -523,8 +524,8 @@ def test_other_programs_run_in_the_loop(replays):
 
     for reason, call in {
         "hooks": checkpointed,
-        "forward derivatives|another program": forward,
-        "another program": each_row,
+        "torch.func`|forward derivatives": forward,
+        "torch.func": each_row,
         "autocast": autocast,
     }.items():
         layer.runner._graphs._warnings.clear()
@@ -551,6 +552,24 @@ def test_a_capture_that_fails_and_a_graph_that_computes_something_else_are_not_u
             check(layer, loop, inputs())
         check(layer, loop, inputs())
     assert not replays
+
+
+def test_a_graph_keeps_what_its_memory_is_read_of(replays, monkeypatch):
+    """A tape would keep it by itself."""
+    made, forgetful = [], lambda self, function: (function(), lambda: None)
+
+    class Watched(torch_graphs.Constants):
+        def __torch_function__(self, *args):
+            result = super().__torch_function__(*args)
+            made.extend(weakref.ref(constant) for constant in self.values[len(made) :])
+            return result
+
+    monkeypatch.setattr(torch_graphs, "Constants", Watched)
+    monkeypatch.setattr(torch_graphs.Recorder, "capture", forgetful)
+    layer, _ = pair(lambda: Own(4))
+    layer(inputs())
+    assert made
+    assert None not in [reference() for reference in made]
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")

@@ -44,7 +44,7 @@ class Graphs(base.Graphs):
         device = arguments[0].device
         # Keras infers shapes on the device `meta`.
         is_silent = self.wanted == "auto" or device.type == "meta"
-        if self.wanted is False or (is_silent and not Recorder.is_possible(device)):
+        if self.wanted is False or is_exporting() or (is_silent and not Recorder.is_possible(device)):
             return function(run, *arguments)
         whole = run.changed(prepared={ARGUMENTS: [arguments, values_of(options.variables)], **run.prepared})
         tensors, emptied = whole.tensors(), whole.emptied()
@@ -116,7 +116,7 @@ class Graphs(base.Graphs):
             "its gates are traced": emptied.sown is not None,
             "recompute=True saves the memory that a graph would hold": options.recompute,
             "steps of other packages may differ": self.wanted == "auto" and not options.is_traceable,
-            "it is part of another program": is_exporting() or internals.maybe_current_level(),
+            "it is inside of a function of `torch.func`": internals.maybe_current_level(),
             "`torch.autocast` is on": torch.is_autocast_enabled(first.device.type),
             "a tensor is empty, on another device or of another class": not all(
                 tensor.numel() and tensor.device == first.device and type(tensor) in (torch.Tensor, torch.nn.Parameter)
@@ -169,7 +169,9 @@ class Graph:
         self.function = function
         self._pending = lambda: None
         gradient = torch.is_grad_enabled()
-        recorder, constants = Recorder(tensors[0].device), Constants()
+        recorder = Recorder(tensors[0].device)
+        # Kept, as the graphs read its memory.
+        self._constants = constants = Constants()
         # Nothing could be copied into tensors of `torch.inference_mode` outside of it.
         with torch.inference_mode(False), torch.set_grad_enabled(gradient):
             self.inputs = [t.detach().clone().requires_grad_(gradient and t.requires_grad) for t in tensors]
