@@ -57,9 +57,7 @@ class Tape(TorchDispatchMode):
 
 
 class TapeRecorder:
-    """Stands for `torch_graphs.Recorder`. Each replay destroys what no later one of its tapes reads."""
-
-    tapes = 0
+    """Stands for `torch_graphs.Recorder`. Its tapes share memory, which each destroys for the other."""
 
     def __init__(self, device):
         self.recorded = []
@@ -67,6 +65,10 @@ class TapeRecorder:
     @staticmethod
     def is_possible(device):
         return device.type == "cpu"
+
+    @staticmethod
+    def has_memory(device):
+        return True
 
     @staticmethod
     def stream(device):
@@ -81,13 +83,13 @@ class TapeRecorder:
             results = function()
         with torch.no_grad():
             tape.forget()
-        earlier, type(self).tapes = list(self.recorded), self.tapes + 1
         self.recorded.append(tape)
 
         def replay():
             tape.replay()
-            for other in earlier:
-                other.forget()
+            for other in self.recorded:
+                if other is not tape:
+                    other.forget()
 
         return results, replay
 
@@ -213,10 +215,8 @@ def test_numbers_and_gradients_are_those_of_the_loop(name, replays):
 
 
 OPTIONS = {
-    "backwards": {"go_backwards": True},
-    "last": {"return_sequences": False, "return_state": False},
-    "zeros": {"zero_output_for_mask": True},
-    "layers": {"schedule": "layers"},
+    "backwards": {"go_backwards": True, "zero_output_for_mask": True},
+    "layers": {"schedule": "layers", "return_sequences": False, "return_state": False},
     "wavefront": {"schedule": "wavefront"},
     "stateful": {"stateful": True},
 }
@@ -323,6 +323,14 @@ def test_automatic_graphs_begin_after_some_calls(replays):
     for _ in range(tuning.GRAPH_CALLS + 1):
         check(layer, loop, inputs())
     assert len(replays) == 3
+
+
+def test_automatic_graphs_leave_half_of_the_memory(replays, monkeypatch):
+    monkeypatch.setattr(torch_graphs.Recorder, "has_memory", lambda device: False)
+    layer, loop = pair(lambda: kar.GRUCell(4), graphs="auto")
+    for _ in range(tuning.GRAPH_CALLS + 1):
+        check(layer, loop, inputs())
+    assert not replays
 
 
 def test_results_outlive_later_passes(replays):

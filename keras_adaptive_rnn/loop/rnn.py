@@ -60,10 +60,10 @@ class RNN(Stateful, _arguments.DeclaredArguments, CellConfig, keras.layers.RNN):
             associative scan. `"auto"` (default) picks the one measured to be fastest. The results are the same.
         graphs: Whether PyTorch, on a GPU, captures the pass over a sequence and its gradient as CUDA graphs, which
             launch all operations at once. `"auto"` (default) does so from the eighth call with the same shapes on, for
-            cells whose steps always apply the same operations. `True` does so from the first call on, also for cells of
-            other packages, whose Python code a graph does not run again, and warns where a graph is impossible, such as
-            for a cell that waits for the GPU. Each of at most four graphs holds the memory of a pass. `False` never
-            does so. The results are the same.
+            cells whose steps always apply the same operations, if half of the GPU's memory is free. `True` does so from
+            the first call on, also for cells of other packages, whose Python code a graph does not run again, and warns
+            where a graph is impossible, such as for a cell that waits for the GPU. Each of at most four graphs holds
+            the memory of a pass. `False` never does so. The results are the same.
         return_decisions: Whether to also return, after the output and the states, the decisions of each cell in `cell`
             that decides how much to compute (`SkipCell`, `SkimCell`, `VariableComputationCell`), the outermost first:
             `[batch, time]`, one for a step computed in full, zero for a step that is skipped, skimmed or masked, in the
