@@ -91,6 +91,7 @@ class Graphs(base.Graphs):
             if self._calls[place] < (1 if self.wanted is True and not is_full else tuning.GRAPH_CALLS):
                 return None
             if self.wanted == "auto" and not Recorder.has_memory(tensors[0].device):
+                self._calls[place] = 0
                 return None
             # Not while another thread, or a layer around this one, is capturing.
             if not _capturing.acquire(blocking=False):
