@@ -3,6 +3,7 @@
 # What a table calls a contender, in its order.
 NAMES = {
     "ours": "ours",
+    "graph": "ours, CUDA graph",
     "recompute": "ours, recompute",
     "keras_plain": "plain cell",
     "keras_layer": "Keras layer",

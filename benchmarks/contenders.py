@@ -61,7 +61,7 @@ def contenders(job, wanted, jit="auto"):
     rng = np.random.default_rng(0)
     x, y = (rng.normal(size=(batch, steps, units)).astype("float32") for _ in range(2))
     make = CELLS[job["cell"]]
-    ours = kar.RNN(make(units), return_sequences=True)
+    ours = kar.RNN(make(units), return_sequences=True, graphs=False)
     ours.build(x.shape)
     weights = ours.get_weights()
 
@@ -75,6 +75,7 @@ def contenders(job, wanted, jit="auto"):
     cell, layer = plain.CELLS.get(job["cell"]), plain.LAYERS.get(job["cell"])
     known = {
         "ours": lambda: compiled(ours),
+        "graph": lambda: compiled(kar.RNN(make(units), return_sequences=True, graphs=True), weights),
         "recompute": lambda: compiled(kar.RNN(make(units), return_sequences=True, recompute=True), weights),
         "keras": lambda: compiled(keras.layers.RNN(make(units), return_sequences=True), weights),
         "keras_lstm": lambda: compiled(keras.layers.LSTM(units, return_sequences=True)),

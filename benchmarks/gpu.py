@@ -2,8 +2,9 @@
 
     make gpu
 
-Each backend runs in processes of its own: our loop beside Keras's, Keras's LSTM (cuDNN's, where Keras calls it), and on
-JAX and TensorFlow too, if PyTorch is installed with them, a plain PyTorch loop and PyTorch's LSTM. Rows go to
+Each backend runs in processes of its own: our loop beside Keras's, Keras's LSTM (cuDNN's, where Keras calls it), on
+PyTorch our CUDA graphs, and on JAX and TensorFlow too, if PyTorch is installed with them, a plain PyTorch loop and
+PyTorch's LSTM. Rows go to
 `benchmarks/gpu.json` as they come, and a run that was stopped goes on; the tables are written beside it, as `gpu.md`.
 `--small` measures nothing of use, on whatever there is.
 """
@@ -20,7 +21,8 @@ BACKENDS = ("jax", "tensorflow", "torch")
 SIZES = {"units": "256", "batch": "64", "steps": "70"}
 SMALL = {"units": "4", "batch": "2", "steps": "3", "cells": "Elman", "repeats": "3"}
 LENGTHS = ["70", "140"]
-CONTENDERS = ["ours", "keras", "keras_lstm", "plain", "torch_lstm"]
+LOOPS = ["ours", "keras"]
+OTHERS = ["keras_lstm", "plain", "torch_lstm"]
 
 
 def run(backend, *arguments, **options):
@@ -56,9 +58,10 @@ def main(argv=None):
             print(f"{backend}: sees no GPU, and is left out", flush=True)
             continue
         common = ["-m", "benchmarks.time_loop", *sizes, f"--json={path}", "--resume"]
-        run(backend, *common, "--against-torch", "--contenders", *CONTENDERS, check=True)
+        loops = [*LOOPS, "graph"] if backend == "torch" else LOOPS
+        run(backend, *common, "--against-torch", "--contenders", *loops, *OTHERS, check=True)
         memory = [] if options.small else ["--steps", *LENGTHS]
-        run(backend, *common, "--memory", *memory, "--contenders", "ours", "keras", check=True)
+        run(backend, *common, "--memory", *memory, "--contenders", *loops, check=True)
         measured.append(backend)
     if not measured:
         return "No backend that is installed sees a GPU."

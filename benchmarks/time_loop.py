@@ -50,6 +50,10 @@ RATIOS = {
     "Keras model / ours": lambda ratios: ratios.get("keras_model"),
     "Keras compiled / ours": lambda ratios: ratios.get("keras_compiled"),
     "PyTorch loop / ours": lambda ratios: ratios.get("plain"),
+    "ours / graph": lambda ratios: 1 / ratios["graph"] if "graph" in ratios else None,
+    "PyTorch loop / graph": lambda ratios: (
+        ratios["plain"] / ratios["graph"] if {"plain", "graph"} <= {*ratios} else None
+    ),
     "ours / products": lambda ratios: 1 / ratios["products"] if "products" in ratios else None,
 }
 # A pause before each run: threads of the last library spin for a while before they sleep.
@@ -67,7 +71,7 @@ def parse(argv):
     for name in ("units", "batch", "steps"):
         defaults = ", ".join(f"{mode}: {MODES[mode][name]}" for mode in WHATS)
         parser.add_argument(f"--{name}", type=int, nargs="+", help=f"defaults: {defaults}")
-    parser.add_argument("--contenders", nargs="+", choices=NAMES, help="all but `recompute` by default")
+    parser.add_argument("--contenders", nargs="+", choices=NAMES, help="all but `recompute` and `graph` by default")
     parser.add_argument("--recompute", action="store_true", help="add our loop with recompute=True")
     parser.add_argument("--against-torch", action="store_true", help="PyTorch's contenders on other backends too")
     parser.add_argument("--jit", choices=JIT, default="auto", help="Keras's jit_compile")
@@ -112,7 +116,7 @@ def timed(action):
 def measure(job, whats, arguments):
     """Returns for each of `whats` what there is to say of it."""
     if whats == ["memory"]:
-        loops = [loop for loop in memory.LOOPS if loop in (arguments.contenders or memory.LOOPS)]
+        loops = arguments.contenders or memory.LOOPS
         return {"memory": {"megabytes": {loop: memory.megabytes(job, arguments.jit, loop) for loop in loops}}}
     if whats == ["step"]:
         actions = {name: {"step": read} for name, read in streaming_contenders(job, arguments.jit).items()}
@@ -131,7 +135,7 @@ def measure(job, whats, arguments):
 
 
 def wanted(arguments):
-    names = {"ours", *(arguments.contenders or set(NAMES) - {"recompute"})}
+    names = {"ours", *(arguments.contenders or set(NAMES) - {"recompute", "graph"})}
     if arguments.recompute:
         names.add("recompute")
     beside_torch = arguments.against_torch or keras.backend.backend() == "torch"

@@ -79,7 +79,7 @@ def importers(*modules):
 def test_only_the_engine_imports_a_backend():
     """And one file of `hub`: KerasHub tokenizes in pipelines of TensorFlow, whatever the backend."""
     internals = [f"_{name}_internals" for name in ("tensorflow", "torch")]
-    parts = ["torch_loop", "torch_trace", *(f"{name}_native" for name in BACKENDS)]
+    parts = ["torch_graphs", "torch_loop", "torch_trace", *(f"{name}_native" for name in BACKENDS)]
     files = {f"engine/{name}.py" for name in (*BACKENDS, *internals, *parts)}
     assert importers("jax", "jaxlib", "tensorflow", "torch") == files | {"hub/_tensorflow.py"}
 

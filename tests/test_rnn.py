@@ -497,3 +497,10 @@ def test_fit_learns(jit_compile):
     y = x[:, 0, :1] * np.sign(x[:, 1, :1])
     losses = model.fit(x, y, epochs=25, batch_size=64, verbose=0).history["loss"]
     assert losses[-1] < 0.7 * losses[0]
+
+
+@pytest.mark.skipif(keras.backend.backend() == "torch", reason="`test_graphs.py`")
+def test_only_pytorch_has_graphs():
+    layer = kar.RNN(kar.ElmanCell(4), graphs=True)
+    with pytest.warns(UserWarning, match="only PyTorch"):
+        layer(X)

@@ -4,6 +4,7 @@ On backends without a file of their own, such as NumPy and OpenVINO, this is the
 """
 
 import contextlib
+import warnings
 
 import keras
 from keras import ops, tree
@@ -12,6 +13,7 @@ from keras_adaptive_rnn._keras import AutocastScope
 from keras_adaptive_rnn.engine.masking import masked
 
 __all__ = [
+    "Graphs",
     "compiled",
     "exported_steps",
     "exports_loop",
@@ -69,6 +71,41 @@ def scan(step, run, inputs, states, output, mask, options):
     if not options.return_sequences:
         return output, None, states
     return output, ops.stack(outputs) if outputs else output[None][:0], states
+
+
+class Graphs:
+    """Runs passes of a layer over a sequence, on PyTorch and a GPU as CUDA graphs. Copies of it have no graphs.
+
+    Args:
+        wanted: The argument `graphs` of `RNN`.
+    """
+
+    def __init__(self, wanted):
+        self.wanted = wanted
+        self._warnings = set()
+
+    def __reduce__(self):
+        return type(self), (self.wanted,)
+
+    def run(self, function, run, arguments, options, key, parts):
+        """Returns `function(run, *arguments)`, a structure of tensors.
+
+        Args:
+            function: Function of a run and tensors, which reads nothing else but `options.variables`.
+            run: `Run`.
+            arguments: List of structures of tensors, the sequences `[time, batch, ...]` first.
+            options: `Options` of the loop.
+            key, parts: Whatever else the operations of `function` depend on: a tuple, and a list of layers, on the
+                attributes of which they do.
+        """
+        self.refuse(f"only PyTorch runs them, and the Keras backend is {keras.backend.backend()}")
+        return function(run, *arguments)
+
+    def refuse(self, reason):
+        """Warns that the loop runs, once for each reason, if graphs were asked for."""
+        if self.wanted is True and reason not in self._warnings:
+            self._warnings.add(reason)
+            warnings.warn(f"With `graphs=True`, a layer runs in its loop, not as a CUDA graph: {reason}.", stacklevel=2)
 
 
 def prefers_native(operation, inputs, states, mask, options):

@@ -15,11 +15,13 @@ from keras_adaptive_rnn.engine import _torch_internals as internals
 from keras_adaptive_rnn.engine import base, linear, tuning
 from keras_adaptive_rnn.engine.masking import masked
 from keras_adaptive_rnn.engine.reading import reading, values_of
+from keras_adaptive_rnn.engine.torch_graphs import Graphs
 from keras_adaptive_rnn.engine.torch_loop import exports_loop, looped
 from keras_adaptive_rnn.engine.torch_native import is_exporting, native_scan, prefers_native
 from keras_adaptive_rnn.engine.torch_trace import Traced, distinct, one_operation
 
 __all__ = [
+    "Graphs",
     "compiled",
     "exported_steps",
     "exports_loop",

@@ -71,6 +71,9 @@ REORDERED_ENTRIES, REORDERED_STEPS, REORDERED_ROWS = 1_000_000, 16, (8, 48)
 TRACED_STEPS = 3
 # Shapes of arguments for which a traced function is kept.
 TRACED_SHAPES = 16
+# Calls with the same shapes from which a pass is captured as a CUDA graph, which takes as long as about six passes, and
+# graphs that a layer keeps, each with the memory of a pass. Neither was measured.
+GRAPH_CALLS, GRAPHS = 8, 4
 # Layers from which, and multiplications of a layer up to which, a stack runs as a wavefront, whose batched products
 # cost little more than one of them. Wavefront over layers: 36 layers of 128 units 2.4 with 8 rows and 1.2 with 32; 12
 # LSTMs of 128 units and 8 rows 1.6, 4 of them 1.0; 36 layers of 256 units and 32 rows 0.9. In inference, shallower

@@ -71,7 +71,7 @@ def streaming_model(lm: Any, batch_size: int) -> keras.Model:
 
     def run(layer, x, **resets):
         # The same cell in a layer of its own, which has states of its own.
-        options = {name: getattr(layer, name) for name in ("name", "recompute", "schedule")}
+        options = {name: getattr(layer, name) for name in ("name", "recompute", "graphs", "schedule")}
         return RNN(layer.cell, return_sequences=True, stateful=True, dtype=layer.dtype_policy, **options)(x, **resets)
 
     token_ids = keras.Input((None,), batch_size=batch_size, dtype="int32", name="token_ids")

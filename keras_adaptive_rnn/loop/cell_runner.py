@@ -33,6 +33,7 @@ class CellRunner:
     Args:
         cell: A recurrent cell. It is inspected once, so make another runner after building the cell.
         dtype: The dtype of inputs, outputs and states. Defaults to the compute dtype of the cell.
+        graphs: As in `RNN`. Defaults to `False`.
 
     Attributes:
         parts: List of the layers inside the cell, the cell first; empty if it is not a layer.
@@ -40,12 +41,13 @@ class CellRunner:
         is_traceable: Whether every step runs the same operations.
     """
 
-    def __init__(self, cell, dtype=None):
+    def __init__(self, cell, dtype=None, graphs=False):
         self.cell = cell
         self._dtype = dtype
         self.parts = parts_of(cell)
         self.deciding = _deciding(self.parts)
         self.is_traceable = is_traceable(cell)
+        self._graphs = engine.Graphs(graphs)
         self._nested_deciding = [inner for outer in self.deciding for inner in _deciding(parts_of(outer))[1:]]
         self._drawing_own_masks = list(filter(_run.draws_own_masks, self.parts))
 
@@ -211,6 +213,12 @@ class CellRunner:
         if run is None:
             run = self.start(ops.shape(sequences)[1], training, skips_unneeded=skips_unneeded)
         options = engine.Options(**options, variables=self.variables, is_traceable=self.is_traceable)
+        function = functools.partial(self._scan, schedule, collected, options)
+        arguments = [sequences, states, mask, resets]
+        key, parts = (schedule, *collected), self.parts or [self.cell]
+        return self._graphs.run(function, run, arguments, options, key, parts)
+
+    def _scan(self, schedule, collected, options, run, sequences, states, mask, resets):
         if resets is not None:
             resets = resetting.Resets.at(resets, mask, self.initial_states(ops.shape(sequences)[1]))
         elif run.skips_unneeded and scans_taken_steps(self.cell):

@@ -58,6 +58,12 @@ class RNN(Stateful, _arguments.DeclaredArguments, CellConfig, keras.layers.RNN):
             steps before the next cell: it computes the coefficients of all steps at once, and then one state after the
             other, or chunks of steps if the memory is a matrix. `"associative"` does the same with all states in one
             associative scan. `"auto"` (default) picks the one measured to be fastest. The results are the same.
+        graphs: Whether PyTorch, on a GPU, captures the pass over a sequence and its gradient as CUDA graphs, which
+            launch all operations at once. `"auto"` (default) does so from the eighth call with the same shapes on, for
+            cells whose steps always apply the same operations, if half of the GPU's memory is free. `True` does so from
+            the first call on, also for cells of other packages, whose Python code a graph does not run again, and warns
+            where a graph is impossible, such as for a cell that waits for the GPU. Each of at most four graphs holds
+            the memory of a pass. `False` never does so. The results are the same.
         return_decisions: Whether to also return, after the output and the states, the decisions of each cell in `cell`
             that decides how much to compute (`SkipCell`, `SkimCell`, `VariableComputationCell`), the outermost first:
             `[batch, time]`, one for a step computed in full, zero for a step that is skipped, skimmed or masked, in the
@@ -102,6 +108,7 @@ class RNN(Stateful, _arguments.DeclaredArguments, CellConfig, keras.layers.RNN):
         zero_output_for_mask: bool = False,
         *,
         recompute: bool = False,
+        graphs: bool | str = "auto",
         return_decisions: bool = False,
         schedule: str = "auto",
         activity_regularizer: Regularizer = None,
@@ -118,6 +125,9 @@ class RNN(Stateful, _arguments.DeclaredArguments, CellConfig, keras.layers.RNN):
         for name, value in flags.items():
             _arguments.boolean(name, value)
         self.recompute = _arguments.boolean("recompute", recompute)
+        fits = isinstance(graphs, bool) or graphs == "auto"
+        _arguments.check(fits, "Argument `graphs` must be 'auto', True or False", graphs=graphs)
+        self.graphs = graphs
         checks.check_cells(cell)
         super().__init__(cell, **flags, activity_regularizer=activity_regularizer, **kwargs)
         self.supports_masking = True
@@ -151,7 +161,7 @@ class RNN(Stateful, _arguments.DeclaredArguments, CellConfig, keras.layers.RNN):
 
     def _make_runner(self):
         # As in Keras, a cell that is no layer computes in the dtype of the layer.
-        return CellRunner(self.cell, None if hasattr(self.cell, "compute_dtype") else self.compute_dtype)
+        return CellRunner(self.cell, None if hasattr(self.cell, "compute_dtype") else self.compute_dtype, self.graphs)
 
     def get_initial_state(self, batch_size):
         """Returns the states before the first step, a list in the order of the cell."""
