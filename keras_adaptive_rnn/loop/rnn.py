@@ -59,11 +59,11 @@ class RNN(Stateful, _arguments.DeclaredArguments, CellConfig, keras.layers.RNN):
             other, or chunks of steps if the memory is a matrix. `"associative"` does the same with all states in one
             associative scan. `"auto"` (default) picks the one measured to be fastest. The results are the same.
         graphs: Whether PyTorch, on a GPU, captures the pass over a sequence and its gradient as CUDA graphs, which
-            launch all operations at once. `"auto"` (default) does so from the eighth call with the same shapes on, for
-            cells whose steps always apply the same operations, if half of the GPU's memory is free. `True` does so from
-            the first call on, also for cells of other packages, whose Python code a graph does not run again, and warns
+            launch all operations at once. `"auto"` does so from the eighth call with the same shapes on, for cells
+            whose steps always apply the same operations, if half of the GPU's memory is free. `True` does so from the
+            first call on, also for cells of other packages, whose Python code a graph does not run again, and warns
             where a graph is impossible, such as for a cell that waits for the GPU. Each of at most four graphs holds
-            the memory of a pass. `False` never does so. The results are the same.
+            the memory of a pass. The results are the same. Defaults to `False`, as no GPU has run it yet.
         return_decisions: Whether to also return, after the output and the states, the decisions of each cell in `cell`
             that decides how much to compute (`SkipCell`, `SkimCell`, `VariableComputationCell`), the outermost first:
             `[batch, time]`, one for a step computed in full, zero for a step that is skipped, skimmed or masked, in the
@@ -108,7 +108,7 @@ class RNN(Stateful, _arguments.DeclaredArguments, CellConfig, keras.layers.RNN):
         zero_output_for_mask: bool = False,
         *,
         recompute: bool = False,
-        graphs: bool | str = "auto",
+        graphs: bool | str = False,
         return_decisions: bool = False,
         schedule: str = "auto",
         activity_regularizer: Regularizer = None,
