@@ -19,7 +19,7 @@ class Case:
 
     def __init__(self, cell, input_shape, seed=0):
         self.original = cell
-        self.input_shape = self.batch, self.time, self.features = tuple(input_shape)
+        self.input_shape = self.batch, self.time, self.features = check_input_shape(input_shape)
         self.rng = np.random.default_rng(seed)
         self.inputs = self.normal(self.input_shape)
         built = self.copy()
@@ -46,7 +46,7 @@ class Case:
         """Returns a new, unbuilt cell of the same config."""
         config = {**self.original.get_config(), **changes}
         if "dtype" in changes:
-            config = _with_dtype(config, changes["dtype"])
+            config = with_dtype(config, changes["dtype"])
         return type(self.original).from_config(config)
 
     def cell(self, **changes):
@@ -93,6 +93,16 @@ class Case:
         return [value, *by_variable, *by_tensor]
 
 
+def check_input_shape(shape):
+    shape = tuple(shape)
+    if len(shape) != 3 or any(not isinstance(n, int) for n in shape) or shape[0] < 2 or shape[1] < 3 or shape[2] < 1:
+        raise ValueError(
+            "Argument `input_shape` must be (batch, time, features), integers of at least (2, 3, 1). "
+            f"Received: input_shape={shape}"
+        )
+    return shape
+
+
 def call(cell, inputs, states, training=False):
     """Returns `output, states` of one step, the states as a list, however the cell returns them."""
     kwargs = {"training": training} if takes_training(cell) else {}
@@ -100,8 +110,8 @@ def call(cell, inputs, states, training=False):
     return output, as_list(states)
 
 
-def _with_dtype(config, dtype):
+def with_dtype(config, dtype):
     """Returns a config with the policy of every layer in it replaced."""
     if isinstance(config, dict):
-        return {key: dtype if key == "dtype" else _with_dtype(value, dtype) for key, value in config.items()}
-    return [_with_dtype(value, dtype) for value in config] if isinstance(config, list) else config
+        return {key: dtype if key == "dtype" else with_dtype(value, dtype) for key, value in config.items()}
+    return [with_dtype(value, dtype) for value in config] if isinstance(config, list) else config

@@ -1,14 +1,12 @@
 """Everything that a good Keras cell must do, in one call."""
 
-import inspect
 from collections.abc import Sequence
 
 import keras
-import numpy as np
 
 from keras_adaptive_rnn.testing.case import Case
 from keras_adaptive_rnn.testing.checks import CELL_CHECKS
-from keras_adaptive_rnn.testing.compare import close, run_keras_layer_test
+from keras_adaptive_rnn.testing.results import run_checks
 
 
 def check_cell(
@@ -37,63 +35,11 @@ def check_cell(
 
     >>> keras_adaptive_rnn.testing.check_cell(keras_adaptive_rnn.ElmanCell(4), input_shape=(2, 4, 3))
     """
-    _run(CELL_CHECKS, skip, Case(cell, _input_shape(input_shape), seed))
-
-
-def check_layer(layer: keras.layers.Layer, input_shape: tuple[int, int, int], seed: int = 0) -> None:
-    """Runs Keras's own `run_layer_test` on a recurrent layer, and checks that its config creates the same layer.
-
-    Args:
-        layer: The layer, an instance; copies of it are tested.
-        input_shape: `(batch, time, features)`.
-        seed: Integer seed of the inputs. Defaults to `0`.
-
-    Raises:
-        AssertionError: what the layer does wrong.
-
-    Example:
-
-    >>> keras_adaptive_rnn.testing.check_layer(keras_adaptive_rnn.layers.Mogrifier(4), input_shape=(2, 4, 3))
-    """
-    config = layer.get_config()
-    inputs = np.random.default_rng(seed).normal(size=_input_shape(input_shape)).astype("float32")
-
-    def make(**changes):
-        return type(layer).from_config({**config, **changes})
-
-    copy, original = make(), make()
-    copy.build(inputs.shape)
-    original.build(inputs.shape)
-    copy.set_weights(original.get_weights())
-    close(copy(inputs), original(inputs), "outputs of a layer made from the config")
-    run_keras_layer_test(make, inputs.shape)
-
-
-def _input_shape(shape):
-    shape = tuple(shape)
-    if len(shape) != 3 or any(not isinstance(n, int) for n in shape) or shape[0] < 2 or shape[1] < 3 or shape[2] < 1:
-        raise ValueError(
-            "Argument `input_shape` must be (batch, time, features), integers of at least (2, 3, 1). "
-            f"Received: input_shape={shape}"
-        )
-    return shape
-
-
-def _run(checks, skip, case):
-    names = [check.__name__ for check in checks]
-    unknown = sorted(set(skip) - set(names))
-    if unknown:
-        raise ValueError(f"Argument `skip` must hold names out of {names}. Received: {unknown}")
-    lines, errors = [], []
-    for check in checks:
-        if check.__name__ in skip:
-            continue
-        try:
-            check(case)
-        except Exception as error:  # A cell can fail in any way, and the user wants all of them.
-            errors.append(error)
-            rule, _, advice = (inspect.getdoc(check) or "").partition("\n\n")  # None under `python -OO`.
-            lines += [f"- {check.__name__} ({rule}): {type(error).__name__}: {error}", f"  {' '.join(advice.split())}"]
-    if errors:
-        summary = f"{type(case.original).__name__} fails {len(errors)} of {len(names)} checks:"
-        raise AssertionError("\n".join([summary, *lines])) from errors[0]
+    results = run_checks(CELL_CHECKS, skip, Case(cell, input_shape, seed))
+    failed = [result for result in results if result.status == "failed"]
+    if failed:
+        lines = [f"{type(cell).__name__} fails {len(failed)} of {len(results)} checks:"]
+        for result in failed:
+            rule, advice = result.rule
+            lines += [f"- {result.name} ({rule}): {result.reason}", f"  {advice}"]
+        raise AssertionError("\n".join(lines)) from failed[0].error

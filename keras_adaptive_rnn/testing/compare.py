@@ -29,8 +29,21 @@ def close(ours, theirs, what, tolerance=1e-5):
             one_sided = other is not None and np.abs(other).max() > tolerance
             require(not one_sided, f"{what}: tensor {k} has a gradient on one side only")
             continue
-        a, b = (np.asarray(ops.convert_to_numpy(t), "float32") for t in (a, b))
-        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance, err_msg=f"{what}: tensor {k}")
+        a, b = (np.asarray(ops.convert_to_numpy(t), "float64") for t in (a, b))
+        require(a.shape == b.shape, f"{what}: tensor {k} has the shape {a.shape}, expected {b.shape}")
+        _require_equal(a, b, f"{what}: tensor {k}", tolerance)
+
+
+def _require_equal(a, b, what, tolerance):
+    """Compares arrays; the error has the largest difference, and what is allowed there, in attributes."""
+    difference, allowed = np.abs(a - b), tolerance * (1 + np.abs(b))
+    excess = np.where(np.isnan(difference), np.inf, difference - allowed)
+    if a.size and excess.max() > 0:
+        worst = np.unravel_index(excess.argmax(), excess.shape)
+        value, allowed = float(difference[worst]), float(allowed[worst])
+        error = AssertionError(f"{what} differs by {value:.2g}, allowed {allowed:.2g}")
+        error.value, error.allowed = value, allowed
+        raise error
 
 
 def run_keras_layer_test(make, input_shape):
