@@ -1,0 +1,305 @@
+"""Runs `testing.check_layer` on the recurrent layers of other libraries.
+
+    KERAS_BACKEND=torch python -m benchmarks.conformance --json benchmarks/conformance.json
+
+in an environment with this package and any of Flax, torchrecurrent, xlstm, ncps, keras-lmu, mingru-keras,
+minGRU-pytorch and flash-linear-attention: without its dependencies, of which its reference code needs none but einops.
+`--json` puts a row for each layer into the file, with the version and the date. Keras's layers run on its backend, Flax
+on JAX (`JAX_ENABLE_X64=1` for float64), and modules of PyTorch on that backend. Equations are those of the papers, in
+`conformance_equations.py`. `--report` writes the tables of the docs: every result, and each failure with lines that
+reproduce it without this package, which `--reproduce` runs. A failure has been compared by hand with the paper and with
+what the library documents: `NOTES` says what came of it.
+"""
+
+import argparse
+import datetime
+import importlib
+import importlib.metadata
+import importlib.util
+import pathlib
+
+import keras
+
+from benchmarks import conformance_equations as equations
+from benchmarks.conformance_equations import UNITS, of_flax, of_keras, of_torch, sequence
+from benchmarks.rows import add, read, write_tables
+from keras_adaptive_rnn.testing import check_layer
+from keras_adaptive_rnn.testing.layer_checks import LAYER_CHECKS
+
+KEY = ("package", "layer", "backend")
+SHAPE = (3, 6, UNITS)
+BOTH_WAYS = dict.fromkeys(("streaming", "causality"), "it reads backwards, too")
+FRAMEWORKS = {"jax": ("flax",), "torch": ("torch", "torchrecurrent", "xlstm", "ncps", "minGRU-pytorch", "fla-core")}
+
+
+# Each returns dicts of the arguments of `check_layer`, by the name of a layer.
+
+
+def keras_layers():
+    layers = keras.layers
+    return {
+        "LSTM": {"layer": layers.LSTM(UNITS), "equation": sequence(equations.keras_lstm, 2, of_keras)},
+        "GRU": {"layer": layers.GRU(UNITS), "equation": sequence(equations.keras_gru, 1, of_keras)},
+        "SimpleRNN": {"layer": layers.SimpleRNN(UNITS), "equation": sequence(equations.elman, 1, of_keras)},
+        "Bidirectional(LSTM)": {"layer": layers.Bidirectional(layers.LSTM(UNITS)), "skip": BOTH_WAYS},
+        "RNN(StackedRNNCells)": {"layer": layers.RNN([layers.LSTMCell(UNITS), layers.GRUCell(UNITS)])},
+    }
+
+
+def mingru_keras():
+    from mingru_keras import MinGRU
+
+    return {"MinGRU": {"layer": MinGRU(UNITS)}}
+
+
+def keras_lmu():
+    from keras_lmu import LMU
+
+    def lmu(**arguments):
+        return LMU(2, 3, 5.0, keras.layers.SimpleRNNCell(UNITS), return_sequences=True, **arguments)
+
+    return {"LMU": {"layer": lmu()}, "LMU(hidden_to_memory)": {"layer": lmu(hidden_to_memory=True)}}
+
+
+def ncps_keras():
+    from ncps.keras import LTC, CfC
+
+    return {"CfC (Keras)": {"layer": CfC(UNITS, backbone_units=5)}, "LTC (Keras)": {"layer": LTC(UNITS)}}
+
+
+def flax():
+    from flax import nnx
+
+    def rnn(cell):
+        return nnx.RNN(cell(UNITS, UNITS, rngs=nnx.Rngs(0)))
+
+    def equation(step, states=1):
+        return sequence(step, states, of_flax)
+
+    return {
+        "RNN(LSTMCell)": {"layer": rnn(nnx.LSTMCell), "equation": equation(equations.lstm, 2)},
+        "RNN(OptimizedLSTMCell)": {"layer": rnn(nnx.OptimizedLSTMCell), "equation": equation(equations.lstm, 2)},
+        "RNN(GRUCell)": {"layer": rnn(nnx.GRUCell), "equation": equation(equations.flax_gru)},
+        "RNN(SimpleCell)": {"layer": rnn(nnx.SimpleCell), "equation": equation(equations.elman)},
+    }
+
+
+def torch():
+    from torch import nn
+
+    def layer(cls, **arguments):
+        return cls(UNITS, UNITS, batch_first=True, **arguments)
+
+    return {
+        "LSTM": {"layer": layer(nn.LSTM), "equation": sequence(equations.lstm, 2, of_torch)},
+        "GRU": {"layer": layer(nn.GRU), "equation": sequence(equations.gru, 1, of_torch)},
+        "RNN": {"layer": layer(nn.RNN), "equation": sequence(equations.elman, 1, of_torch)},
+        "LSTM(num_layers=2)": {"layer": layer(nn.LSTM, num_layers=2)},
+        "LSTM(bidirectional)": {"layer": layer(nn.LSTM, bidirectional=True), "skip": BOTH_WAYS},
+    }
+
+
+def torchrecurrent():
+    import torchrecurrent
+
+    steps = {
+        "OriginalLSTM": (equations.original_lstm, 2),
+        "PeepholeLSTM": (equations.peephole_lstm, 2),
+        "MultiplicativeLSTM": (equations.multiplicative_lstm, 2),
+        "ResLSTM": (equations.residual_lstm, 2),
+        "NAS": (equations.nas, 2),
+        "MGU": (equations.mgu, 1),
+        "JANET": (equations.janet, 2),
+        "MinimalRNN": (equations.minimal_rnn, 1),
+        "UGRNN": (equations.ugrnn, 1),
+        "LiGRU": (equations.li_gru, 1),
+        "ATR": (equations.atr, 1),
+        "STAR": (equations.star, 1),
+        "RAN": (equations.ran, 2),
+        "CFN": (equations.cfn, 1),
+        "MUT1": (equations.mut1, 1),
+        "MUT2": (equations.mut2, 1),
+        "MUT3": (equations.mut3, 1),
+        "IndRNN": (equations.ind_rnn, 1),
+        "FastRNN": (equations.fast_rnn, 1),
+        "FastGRNN": (equations.fast_grnn, 1),
+        "AntisymmetricRNN": (equations.antisymmetric, 1),
+        "BR": (equations.bistable, 1),
+        "NBR": (equations.neuromodulated_bistable, 1),
+        "SCRN": (equations.scrn, 3),
+        "LEM": (equations.lem, 2),
+    }
+    layers = [
+        name
+        for name, value in vars(torchrecurrent).items()
+        if isinstance(value, type) and hasattr(torchrecurrent, f"{name}Cell")
+    ]
+    return {
+        name: {
+            "layer": getattr(torchrecurrent, name)(UNITS, UNITS, batch_first=True),
+            "equation": sequence(*steps[name], of_torch) if name in steps else None,
+        }
+        for name in sorted(layers)
+    }
+
+
+def xlstm():
+    from xlstm.blocks.mlstm.layer import mLSTMLayer, mLSTMLayerConfig
+    from xlstm.blocks.slstm.layer import sLSTMLayer, sLSTMLayerConfig
+
+    def call_slstm(layer, inputs, states=None):
+        states = states or {}
+        return layer(inputs, return_last_state=True, **states)
+
+    def call_mlstm(layer, inputs, states=None):
+        """The whole sequence at once, and pieces step by step: only `step` has states."""
+        import torch
+
+        outputs, last = [], states or {}
+        for t in range(inputs.shape[1]):
+            output, last = layer.step(inputs[:, t : t + 1], **last)
+            outputs.append(output)
+        return (layer(inputs) if states is None else torch.cat(outputs, 1)), last
+
+    slstm = sLSTMLayerConfig(embedding_dim=UNITS, num_heads=2, backend="vanilla", dropout=0.0)
+    mlstm = mLSTMLayerConfig(
+        embedding_dim=UNITS, num_heads=2, context_length=SHAPE[1], dropout=0.0, qkv_proj_blocksize=2
+    )
+    return {
+        "sLSTMLayer": {"layer": sLSTMLayer(slstm), "call": call_slstm},
+        "mLSTMLayer": {"layer": mLSTMLayer(mlstm), "call": call_mlstm},
+    }
+
+
+def ncps():
+    from ncps.torch import LTC, CfC
+
+    return {
+        "CfC": {"layer": CfC(UNITS, UNITS, backbone_units=5)},
+        "CfC(mixed_memory)": {"layer": CfC(UNITS, UNITS, backbone_units=5, mixed_memory=True)},
+        "LTC": {"layer": LTC(UNITS, UNITS)},
+    }
+
+
+def min_gru():
+    from minGRU_pytorch import minGRU, minLSTM
+
+    def call(layer, inputs, states=None):
+        return layer(inputs, states, return_next_prev_hidden=True)
+
+    return {cls.__name__: {"layer": cls(UNITS), "call": call} for cls in (minGRU, minLSTM)}
+
+
+def fla():
+    """The reference code of some operators, below a dense layer, from files that need no Triton."""
+    import torch
+    from torch.nn import functional as F
+
+    root = pathlib.Path(importlib.util.find_spec("fla").origin).parent
+
+    def reference(operator, function):
+        path = root / "ops" / operator / "naive.py"
+        spec = importlib.util.spec_from_file_location(f"{operator}_naive", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return getattr(module, function)
+
+    delta = reference("gated_delta_rule", "naive_recurrent_gated_delta_rule")
+    gla = reference("gla", "naive_recurrent_gla")
+    kda = reference("kda", "naive_recurrent_kda")
+    hgrn = reference("hgrn", "naive_recurrent_hgrn")
+
+    def heads(layer, inputs):
+        """Returns queries, keys, values and decays `[batch, time, 2, 2]`, and rates of writing."""
+        *parts, rates = layer(inputs).split([4, 4, 4, 4, 2], dim=-1)
+        q, k, v, g = (part.unflatten(-1, (2, 2)) for part in parts)
+        return q, F.normalize(k, dim=-1), v, F.logsigmoid(g), torch.sigmoid(rates)
+
+    def call_gated_delta(layer, inputs, states=None):
+        q, k, v, g, beta = heads(layer, inputs)
+        return delta(q, k, v, beta, g[..., 0], initial_state=states, output_final_state=True)
+
+    def call_kda(layer, inputs, states=None):
+        q, k, v, g, beta = heads(layer, inputs)
+        return kda(q, k, v, g, beta, initial_state=states, output_final_state=True)
+
+    def call_gla(layer, inputs, states=None):
+        q, k, v, g, _ = heads(layer, inputs)
+        return gla(q, k, v, g, initial_state=states, output_final_state=True)
+
+    def call_hgrn(layer, inputs, states=None):
+        x, g = layer(inputs)[..., :8].split(4, dim=-1)
+        return hgrn(x, F.logsigmoid(g), initial_state=states, output_final_state=True)
+
+    calls = {"gated_delta_rule": call_gated_delta, "kda": call_kda, "gla": call_gla, "hgrn": call_hgrn}
+    return {f"{name} (naive)": {"layer": torch.nn.Linear(UNITS, 18), "call": call} for name, call in calls.items()}
+
+
+# The distributions, on which backends of Keras they run, and their layers.
+EVERYWHERE = ("jax", "tensorflow", "torch")
+SUBJECTS = {
+    "keras": [(EVERYWHERE, keras_layers)],
+    "torch": [(("torch",), torch)],
+    "flax": [(("jax",), flax)],
+    "torchrecurrent": [(("torch",), torchrecurrent)],
+    "xlstm": [(("torch",), xlstm)],
+    "ncps": [(("torch",), ncps), (("tensorflow",), ncps_keras)],
+    "keras-lmu": [(("tensorflow",), keras_lmu)],
+    "mingru-keras": [(("tensorflow",), mingru_keras)],
+    "minGRU-pytorch": [(("torch",), min_gru)],
+    "fla-core": [(("torch",), fla)],
+}
+
+
+def checked(package, name, arguments):
+    """Returns the row of a layer."""
+    row = {
+        "package": package,
+        "layer": name,
+        "backend": keras.backend.backend(),
+        "version": importlib.metadata.version(package),
+        "date": datetime.date.today().isoformat(),
+    }
+    try:
+        report = check_layer(**arguments, input_shape=SHAPE, on_fail=None)
+    except Exception as failure:
+        return {**row, "fails": f"{type(failure).__name__}: {failure}"[:300]}
+    found = {
+        each["check"]: {
+            "status": each["status"],
+            **{what: each[what] for what in ("value", "allowed") if each[what] is not None},
+            **({"reason": each["reason"][:300]} if each["reason"] else {}),
+        }
+        for each in report.table()
+    }
+    return {**row, "checks": found}
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--packages", nargs="+", choices=SUBJECTS, default=list(SUBJECTS))
+    parser.add_argument("--report", action="store_true")
+    parser.add_argument("--json", type=pathlib.Path)
+    options = parser.parse_args(arguments)
+    if options.report:
+        return write_tables(tables(read(options.json, KEY)))
+    for package in options.packages:
+        for backends, layers in SUBJECTS[package]:
+            if keras.backend.backend() not in backends:
+                continue
+            try:
+                importlib.metadata.version(package)
+                found = layers()
+            except ImportError as error:
+                print(f"{package}: {error}")
+                continue
+            for name, subject in found.items():
+                row = checked(package, name, subject)
+                failed = {k: v.get("reason") for k, v in row.get("checks", {}).items() if v["status"] == "failed"}
+                print(package, name, failed or row.get("fails", "passed"), flush=True)
+                if options.json:
+                    add(options.json, KEY, [row])
+
+
+if __name__ == "__main__":
+    main()
