@@ -24,7 +24,6 @@ from benchmarks import conformance_equations as equations
 from benchmarks.conformance_equations import UNITS, of_flax, of_keras, of_torch, sequence
 from benchmarks.rows import add, read, write_tables
 from keras_adaptive_rnn.testing import check_layer
-from keras_adaptive_rnn.testing.layer_checks import LAYER_CHECKS
 
 KEY = ("package", "layer", "backend")
 SHAPE = (3, 6, UNITS)
@@ -182,7 +181,8 @@ def ncps():
 
 
 def min_gru():
-    from minGRU_pytorch import minGRU, minLSTM
+    from minGRU_pytorch.minGRU import minGRU
+    from minGRU_pytorch.minLSTM import minLSTM
 
     def call(layer, inputs, states=None):
         return layer(inputs, states, return_next_prev_hidden=True)

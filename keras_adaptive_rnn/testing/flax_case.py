@@ -26,7 +26,11 @@ class FlaxCase(LayerCase):
         def cast(x):
             return x.astype(dtype) if jax.numpy.issubdtype(x.dtype, jax.numpy.floating) else x
 
-        return nnx.merge(graph, jax.tree.map(cast, state))
+        layer = nnx.merge(graph, jax.tree.map(cast, state))
+        for _, part in nnx.iter_graph(layer):
+            if isinstance(part, nnx.Module):
+                vars(part).update({name: dtype for name in ("dtype", "param_dtype") if hasattr(part, name)})
+        return layer
 
     def default_call(self):
         if not isinstance(self.layer, nnx.RNN):
@@ -55,7 +59,7 @@ class FlaxCase(LayerCase):
     def function(self):
         """Returns the outputs as a function of the weights and the inputs, and the weights."""
         graph, weights, rest = nnx.split(self.layer, nnx.Param, ...)
-        return (lambda weights, inputs: self.call(nnx.merge(graph, weights, rest), inputs)[0]), weights
+        return (lambda weights, inputs: self.call(nnx.merge(graph, weights, rest, copy=True), inputs)[0]), weights
 
     def gradients(self):
         outputs, weights = self.function()
