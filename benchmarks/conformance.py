@@ -17,6 +17,7 @@ import importlib
 import importlib.metadata
 import importlib.util
 import pathlib
+import textwrap
 
 import keras
 
@@ -28,7 +29,7 @@ from keras_adaptive_rnn.testing import check_layer
 KEY = ("package", "layer", "backend")
 SHAPE = (3, 6, UNITS)
 BOTH_WAYS = dict.fromkeys(("streaming", "causality"), "it reads backwards, too")
-FRAMEWORKS = {"jax": ("flax",), "torch": ("torch", "torchrecurrent", "xlstm", "ncps", "minGRU-pytorch", "fla-core")}
+BACKENDS = {"jax": "JAX", "tensorflow": "TensorFlow", "torch": "PyTorch"}
 
 
 # Each returns dicts of the arguments of `check_layer`, by the name of a layer.
@@ -250,6 +251,154 @@ SUBJECTS = {
     "fla-core": [(("torch",), fla)],
 }
 
+# What came of each failure, by hand: of a `fault`, the library documents something else, or its paper does; a `limit`
+# is documented, or an error says so. A name of a layer stands for all that begin with it.
+FAULT, LIMIT = "✗", "○"
+NOTES = {
+    ("torchrecurrent", "LEM", "equation"): (
+        FAULT,
+        "the output reads the memory of the step before; in the documentation, as in the paper, that of the same step",
+        """
+        import torch, torchrecurrent
+        cell = torchrecurrent.LEMCell(1, 1)
+        h, c = cell(torch.ones(1, 1))
+        h.sum().backward()
+        print(cell.weight_ch.grad)  # 0: h(1) does not read c(1)
+        """,
+    ),
+    ("torchrecurrent", "SCRN", "equation"): (
+        FAULT,
+        "the recurrent matrix reads the output y; in the documentation, as in the paper, the hidden layer h",
+        """
+        import torch, torchrecurrent
+        cell = torchrecurrent.SCRNCell(1, 1, bias=False, recurrent_bias=False, context_bias=False)
+        for p in cell.parameters(): p.data.fill_(0.5)
+        x = torch.ones(1, 1)
+        y, s2 = cell(x, cell(x))
+        h1 = torch.sigmoid(0.5 * torch.tensor(0.25) + 0.5 * x)
+        h2 = torch.sigmoid(0.5 * s2 + 0.5 * x + 0.5 * h1)
+        print(y - torch.tanh(0.5 * h2 + 0.5 * s2))  # -0.02: not 0
+        """,
+    ),
+    ("torchrecurrent", "FastGRNN", "equation"): (
+        FAULT,
+        "the gate is a tanh by default; documented, as in the paper, is a sigmoid, which `nonlinearity=` can set",
+        """
+        import torchrecurrent
+        print(torchrecurrent.FastGRNNCell(1, 1).act)  # Tanh()
+        """,
+    ),
+    ("torchrecurrent", "tauGRU", "streaming"): (
+        LIMIT,
+        "the state is that of the last step, without those before it, which the delay reads: documented to be zero",
+        """
+        import torch, torchrecurrent
+        layer, x = torchrecurrent.tauGRU(4, 4, batch_first=True), torch.randn(1, 6, 4)
+        whole, (_, state) = layer(x)[0], layer(x[:, :3])
+        print((layer(x[:, 3:], state)[0] - whole[:, 3:]).abs().max())  # not 0
+        """,
+    ),
+    ("minGRU-pytorch", "minLSTM", "streaming"): (
+        FAULT,
+        "a carried state goes through $g$ again, which the paper applies to an initial state, unless pieces have one "
+        "step; `minGRU` was changed for it (issue 9)",
+        """
+        import torch
+        from minGRU_pytorch.minLSTM import minLSTM
+        layer, x = minLSTM(4), torch.randn(1, 6, 4)
+        whole, (_, state) = layer(x), layer(x[:, :3], return_next_prev_hidden=True)
+        print((layer(x[:, 3:], state) - whole[:, 3:]).abs().max())  # not 0
+        """,
+    ),
+    ("ncps", "LTC", "bfloat16"): (
+        LIMIT,
+        "the state that it starts from is float32, so that the outputs are, too",
+        """
+        import torch
+        from ncps.torch import LTC
+        print(LTC(4, 4).bfloat16()(torch.ones(1, 3, 4).bfloat16())[0].dtype)  # float32
+        """,
+    ),
+    **{
+        ("xlstm", "sLSTMLayer", check): (
+            LIMIT,
+            "a step asks whether a state is zero, which `torch.export` cannot: an error says so",
+            """
+            import torch
+            from xlstm.blocks.slstm.layer import sLSTMLayer, sLSTMLayerConfig
+            layer = sLSTMLayer(sLSTMLayerConfig(embedding_dim=4, num_heads=2, backend="vanilla"))
+            torch.export.export(layer, (torch.ones(1, 6, 4),))  # GuardOnDataDependentSymNode
+            """,
+        )
+        for check in ("export", "onnx")
+    },
+    **{
+        ("fla-core", "", check): (LIMIT, "reference code: it casts to float32, and most of it back to bfloat16", "")
+        for check in ("float64", "bfloat16")
+    },
+    ("keras", "", "float64"): (
+        LIMIT,
+        "on JAX and PyTorch, products and sums of float64 are computed in float32: keras-team/keras#23704, open",
+        """
+        import keras, numpy as np
+        a = np.random.default_rng(0).normal(size=(9, 9))
+        print(abs(keras.ops.convert_to_numpy(keras.ops.matmul(a, a)) - a @ a).max())  # 1e-7
+        """,
+    ),
+}
+
+
+def note(package, layer, check):
+    """Returns the note on a failure.
+
+    Raises:
+        LookupError: Nobody has looked at it yet.
+    """
+    for (of_package, of_layer, of_check), found in NOTES.items():
+        if (package, check) == (of_package, of_check) and layer.startswith(of_layer):
+            return found
+    raise LookupError(f"Compare by hand, and write a note: {package}, {layer}, {check}")
+
+
+def reproduction(package, layer, check):
+    return textwrap.dedent(note(package, layer, check)[2]).strip()
+
+
+def failures(rows):
+    """Yields package, layer, backend, check and result of each failure."""
+    for (package, layer, backend), row in rows.items():
+        for check, found in row["checks"].items():
+            if found["status"] == "failed":
+                yield package, layer, backend, check, found
+
+
+def tables(rows):
+    """Returns two tables: a line for each layer, with a column for each check, and a line for each kind of failure."""
+    signs = {"passed": "✓", "not applicable": ""}
+    checks = list(next(iter(rows.values()))["checks"])
+    lines = [["library", "version", "layer", "Keras on", *(check.replace("_", " ") for check in checks)]]
+    for package, layer, backend in sorted(rows, key=lambda key: (list(SUBJECTS).index(key[0]), key[2], key[1])):
+        row = rows[package, layer, backend]
+        shown = [
+            signs.get(row["checks"][check]["status"]) or note(package, layer, check)[0]
+            if row["checks"][check]["status"] != "not applicable"
+            else ""
+            for check in checks
+        ]
+        on = BACKENDS[backend] if package == "keras" else ""
+        lines.append([package, row["version"], f"`{layer}`", on, *shown])
+    told = {}
+    for package, layer, backend, check, found in failures(rows):
+        told.setdefault((package, check, *note(package, layer, check)[:2]), []).append((layer, backend, found))
+    notes = [["", "library", "layer", "check", "off by", "allowed", "by hand", "lines that reproduce it"]]
+    for (package, check, sign, text), found in sorted(told.items(), key=lambda each: (each[0][2] != FAULT, each[0])):
+        worst = max((each for *_, each in found), key=lambda each: each.get("value", 0))
+        off = [f"{worst[what]:.1g}" if what in worst else "" for what in ("value", "allowed")]
+        layers = ", ".join(dict.fromkeys(f"`{layer}`" for layer, *_ in found))
+        code = "<br>".join(f"`{line}`" for line in reproduction(package, found[0][0], check).splitlines())
+        notes.append([sign, package, layers, check.replace("_", " "), *off, text, code])
+    return {"conformance": lines, "conformance_failures": notes}
+
 
 def checked(package, name, arguments):
     """Returns the row of a layer."""
@@ -270,7 +419,7 @@ def checked(package, name, arguments):
             **{what: each[what] for what in ("value", "allowed") if each[what] is not None},
             **({"reason": each["reason"][:300]} if each["reason"] else {}),
         }
-        for each in report.table()
+        for each in report.rows
     }
     return {**row, "checks": found}
 
@@ -279,10 +428,22 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--packages", nargs="+", choices=SUBJECTS, default=list(SUBJECTS))
     parser.add_argument("--report", action="store_true")
+    parser.add_argument("--reproduce", action="store_true", help="run the lines of the failures of the backend")
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args(arguments)
     if options.report:
         return write_tables(tables(read(options.json, KEY)))
+    if options.reproduce:
+        known = failures(read(options.json, KEY))
+        for lines in dict.fromkeys(
+            reproduction(*row[:2], row[3]) for row in known if row[2] == keras.backend.backend()
+        ):
+            print(f"{lines}\n")
+            try:
+                exec(lines, {})
+            except Exception as error:
+                print(f"{type(error).__name__}: {error}"[:300])
+        return None
     for package in options.packages:
         for backends, layers in SUBJECTS[package]:
             if keras.backend.backend() not in backends:

@@ -175,7 +175,8 @@ def relu(x):
 
 
 # Units with fewer gates: Zhou et al. (2016), van der Westhuizen and Lasenby (2018), Chen (2017), Collins et al. (2017),
-# Ravanelli et al. (2018), Zhang et al. (2018), Turkoglu et al. (2019), Lee et al. (2017), Laurent and von Brecht (2017).
+# Ravanelli et al. (2018), Zhang et al. (2018), Turkoglu et al. (2019), Lee et al. (2017), Laurent and von Brecht
+# (2017).
 
 
 def mgu(w, x, h):

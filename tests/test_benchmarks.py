@@ -62,7 +62,8 @@ def test_the_sentence_of_the_readme():
 
 
 @pytest.mark.parametrize(
-    "name", ["c_step", "edge", "exports", "generation", "microcontrollers", "one_step", "platforms"]
+    "name",
+    ["c_step", "conformance", "edge", "exports", "generation", "microcontrollers", "one_step", "others", "platforms"],
 )
 def test_the_tables_of_the_docs_are_those_of_the_rows(name):
     module = importlib.import_module(f"benchmarks.{name}")

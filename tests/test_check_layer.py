@@ -17,11 +17,11 @@ SLOW = ("saving", "export", "onnx", "keras_layer_test")
 
 
 def status(report):
-    return {row["check"]: row["status"] for row in report.table()}
+    return {row["check"]: row["status"] for row in report.rows}
 
 
 def failed(report):
-    return {row["check"] for row in report.table() if row["status"] == "failed"}
+    return {row["check"] for row in report.rows if row["status"] == "failed"}
 
 
 # Good layers.
@@ -58,7 +58,7 @@ def test_more_layers_pass(make):
 def test_layers_of_two_directions_pass():
     backwards = dict.fromkeys(("streaming", "causality"), "it reads backwards, too")
     report = check_layer(kar.Bidirectional(kar.LSTM(3)), SHAPE, skip=backwards | dict.fromkeys(SLOW, "slow"))
-    assert {row["reason"] for row in report.table() if row["check"] == "causality"} == {"it reads backwards, too"}
+    assert {row["reason"] for row in report.rows if row["check"] == "causality"} == {"it reads backwards, too"}
     assert status(report)["padding"] == "passed"
 
 
@@ -173,7 +173,7 @@ def test_a_broken_layer_fails_one_check(call, check, message):
     layer, equation = kar.Elman(4), elman_equation if check == "equation" else None
     report = check_layer(layer, SHAPE, skip=SLOW, call=call, equation=equation, on_fail=None)
     assert failed(report) == {check}
-    (row,) = (row for row in report.table() if row["status"] == "failed")
+    (row,) = (row for row in report.rows if row["status"] == "failed")
     assert message in row["reason"]
     if row["value"] is not None:
         assert row["value"] > row["allowed"]

@@ -6,7 +6,7 @@ from typing import Any
 
 from keras_adaptive_rnn.testing.layer_case import layer_case
 from keras_adaptive_rnn.testing.layer_checks import LAYER_CHECKS
-from keras_adaptive_rnn.testing.results import LayerReport, run_checks
+from keras_adaptive_rnn.testing.results import LayerReport, report_of, run_checks
 
 
 def check_layer(
@@ -56,7 +56,7 @@ def check_layer(
             name, such as `"weight_ih_l0"`, `"lstm_cell/kernel"` or `"cell/in_proj/kernel"`. Defaults to `None`.
         on_fail: `"raise"` for an error if a check fails, or `None` for a report in any case. Defaults to `"raise"`.
 
-    Returns: A `LayerReport`. `print` shows it, and `.table()` has its numbers.
+    Returns: A `LayerReport(name, rows)`, which `print` shows.
 
     Raises:
         AssertionError: A check failed. The message is the report, with the lines that reproduce each failure.
@@ -68,7 +68,7 @@ def check_layer(
     >>> report = keras_adaptive_rnn.testing.check_layer(
     ...     keras_adaptive_rnn.GRU(4), input_shape=(2, 4, 3), skip=("export", "onnx", "keras_layer_test")
     ... )
-    >>> [row["check"] for row in report.table() if row["status"] == "passed"][:4]
+    >>> [row["check"] for row in report.rows if row["status"] == "passed"][:4]
     ['states', 'streaming', 'padding', 'masks']
 
     Source: `on_fail` and the reports are those of scikit-learn's `check_estimator`.
@@ -82,7 +82,7 @@ def check_layer(
         results = run_checks(LAYER_CHECKS, skip, case)
     given = "".join(f", {name}={name}" for name, value in (("call", call), ("equation", equation)) if value)
     made = f"case = layer_case(layer, {case.input_shape}, seed={seed}{given})"
-    report = LayerReport(type(layer).__name__, results, made)
+    report = report_of(type(layer).__name__, results, made)
     if on_fail == "raise" and not report.passed:
         raise AssertionError(str(report)) from next(result.error for result in results if result.error)
     return report

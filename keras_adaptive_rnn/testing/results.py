@@ -7,6 +7,8 @@ import textwrap
 from typing import Any
 
 STATUSES = ("passed", "failed", "not applicable")
+# What the bodies of the checks of layers use.
+IMPORT = "from keras_adaptive_rnn.testing.layer_checks import *"
 
 
 class NotApplicable(Exception):
@@ -68,55 +70,58 @@ def _result(check, case):
     return Result(check, "passed")
 
 
+@dataclasses.dataclass(frozen=True)
 class LayerReport:
     """The report of `keras_adaptive_rnn.testing.check_layer`, which `print` shows as a table of Markdown.
 
-    Below the table are the lines that reproduce each failure.
+    Below the table are the lines that reproduce each failure. `pandas.DataFrame(report.rows)` makes a table, too.
 
     Attributes:
         name: String, the class of the layer.
-        passed: Whether no check failed.
+        rows: List of dicts, one per `check`: its `rule`, and its `status`, `"passed"`, `"failed"` or
+            `"not applicable"`, with the `reason`. Where numbers differ by more than is allowed, `value` and `allowed`
+            say by how much, and elsewhere are `None`; `lines` reproduce a failure.
     """
 
-    def __init__(self, name: str, results: list[Result], case: str):
-        self.name, self._results, self._case = name, results, case
+    name: str
+    rows: list[dict[str, Any]]
 
     @property
     def passed(self) -> bool:
+        """Whether no check failed."""
         return not self._of("failed")
 
     def _of(self, status):
-        return [result for result in self._results if result.status == status]
-
-    def table(self) -> list[dict[str, Any]]:
-        """Returns a dict per check; `pandas.DataFrame(report.table())` makes a table of them.
-
-        `status` is `"passed"`, `"failed"` or `"not applicable"`, with a `reason`. Where numbers differ by more than is
-        allowed, `value` and `allowed` say by how much, and elsewhere are `None`; `lines` reproduce a failure.
-        """
-        return [
-            {
-                "check": result.name,
-                "status": result.status,
-                "value": getattr(result.error, "value", None),
-                "allowed": getattr(result.error, "allowed", None),
-                "reason": result.reason,
-                "lines": self._lines(result) if result.error else "",
-            }
-            for result in self._results
-        ]
-
-    def _lines(self, result):
-        """Returns the body of a check, after a line that makes what it checks."""
-        lines = textwrap.dedent(inspect.getsource(result.check)).splitlines()
-        (function,) = ast.parse("\n".join(lines)).body
-        body = textwrap.dedent("\n".join(lines[function.body[1].lineno - 1 :]))
-        return f"from keras_adaptive_rnn.testing.layer_checks import *\n\n{self._case}\n{body}"
+        return [row for row in self.rows if row["status"] == status]
 
     def __str__(self):
         counts = ", ".join(f"{len(self._of(status))} {status}" for status in STATUSES)
-        rows = [f"| {r.name} | {r.status} | {' '.join(r.reason.split())} |" for r in self._results]
-        parts = ["\n".join([f"{self.name}: {counts}", "", "| check | result | |", "| --- | --- | --- |", *rows])]
-        for result in self._of("failed"):
-            parts.append(f"{result.name}: {result.rule[0]}\n\n{textwrap.indent(self._lines(result), '    ')}")
+        lines = [f"| {row['check']} | {row['status']} | {' '.join(row['reason'].split())} |" for row in self.rows]
+        parts = ["\n".join([f"{self.name}: {counts}", "", "| check | result | |", "| --- | --- | --- |", *lines])]
+        for row in self._of("failed"):
+            parts.append(f"{row['check']}: {row['rule']}\n\n{textwrap.indent(row['lines'], '    ')}")
         return "\n\n".join(parts)
+
+
+def report_of(name, results, case):
+    """Returns the `LayerReport` of results; `case` is the line that makes what was checked."""
+    rows = [
+        {
+            "check": result.name,
+            "rule": result.rule[0],
+            "status": result.status,
+            "value": getattr(result.error, "value", None),
+            "allowed": getattr(result.error, "allowed", None),
+            "reason": result.reason,
+            "lines": f"{IMPORT}\n\n{case}\n{_body(result.check)}" if result.error else "",
+        }
+        for result in results
+    ]
+    return LayerReport(name, rows)
+
+
+def _body(function):
+    """Returns the lines of a function after its docstring."""
+    lines = textwrap.dedent(inspect.getsource(function)).splitlines()
+    (parsed,) = ast.parse("\n".join(lines)).body
+    return textwrap.dedent("\n".join(lines[parsed.body[1].lineno - 1 :]))

@@ -55,7 +55,7 @@ SECTIONS = {
         "compare/probe",
     ],
     "Ship": ["one_step", "exports", "platforms", "quantization"],
-    "Measured": ["results", "studies/index", "benchmarks", "figures", "needs"],
+    "Measured": ["results", "studies/index", "benchmarks", "conformance", "others", "figures", "needs"],
     "Reference": ["api/index"],
     "Project": ["readme", "architecture", "contributing", "tests", "golden", "changelog"],
 }
