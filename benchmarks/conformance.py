@@ -25,6 +25,7 @@ from benchmarks import conformance_equations as equations
 from benchmarks.conformance_equations import UNITS, of_flax, of_keras, of_torch, sequence
 from benchmarks.rows import add, read, write_tables
 from keras_adaptive_rnn.testing import check_layer
+from keras_adaptive_rnn.testing.layer_checks import LAYER_CHECKS
 
 KEY = ("package", "layer", "backend")
 SHAPE = (3, 6, UNITS)
@@ -254,6 +255,14 @@ SUBJECTS = {
 # What came of each failure, by hand: of a `fault`, the library documents something else, or its paper does; a `limit`
 # is documented, or an error says so. A name of a layer stands for all that begin with it.
 FAULT, LIMIT = "✗", "○"
+SIGNS = {"passed": "✓", "not applicable": ""}
+IN_ONNX = """
+import keras, onnxruntime
+from {} import {}
+x = keras.Input((6, 4))
+keras.Model(x, {}(x)).export("m.onnx", format="onnx", input_signature=[keras.InputSpec(shape=(3, 6, 4))])
+print([given.name for given in onnxruntime.InferenceSession("m.onnx").get_inputs()])
+"""
 NOTES = {
     ("torchrecurrent", "LEM", "equation"): (
         FAULT,
@@ -336,6 +345,69 @@ NOTES = {
         ("fla-core", "", check): (LIMIT, "reference code: it casts to float32, and most of it back to bfloat16", "")
         for check in ("float64", "bfloat16")
     },
+    **{
+        ("mingru-keras", "MinGRU", check): (
+            FAULT,
+            "`dtype=` does not reach its dense layers, so that the outputs are float32",
+            """
+            import numpy as np
+            from mingru_keras import MinGRU
+            print(MinGRU(4, dtype="bfloat16")(np.ones((2, 3, 4), "float32")).dtype)  # float32
+            """,
+        )
+        for check in ("float64", "bfloat16", "keras_layer_test")
+    },
+    ("ncps", "CfC (Keras)", "float64"): (
+        FAULT,
+        "`dtype=` does not reach its cell, whose weights stay float32",
+        """
+        from ncps.keras import CfC
+        layer = CfC(4, dtype="float64")
+        layer.build((2, 3, 4))
+        print({weight.dtype for weight in layer.weights})  # {'float32'}
+        """,
+    ),
+    ("ncps", "CfC (Keras)", "keras_layer_test"): (
+        LIMIT,
+        "its config holds a function, which JSON does not; its `.keras` files load",
+        """
+        import json
+        from ncps.keras import CfC
+        json.dumps(CfC(4).get_config())  # TypeError
+        """,
+    ),
+    ("ncps", "LTC (Keras)", "keras_layer_test"): (
+        LIMIT,
+        "its config creates no layer, without which nothing else was checked; its `.keras` files load",
+        """
+        from ncps.keras import LTC
+        LTC.from_config(LTC(4).get_config())  # TypeError
+        """,
+    ),
+    ("keras-lmu", "", "keras_layer_test"): (
+        LIMIT,
+        "it has no `compute_output_shape`: an error says so",
+        """
+        import keras
+        from keras_lmu import LMU
+        LMU(2, 3, 5.0, keras.layers.SimpleRNNCell(4)).compute_output_shape((2, 3, 4))  # NotImplementedError
+        """,
+    ),
+    ("keras-lmu", "LMU(hidden_to_memory)", "onnx"): (
+        LIMIT,
+        "Keras and tf2onnx write its constants as inputs of the file",
+        IN_ONNX.format("keras_lmu", "LMU", "LMU(2, 3, 5.0, keras.layers.SimpleRNNCell(4), hidden_to_memory=True)"),
+    ),
+    ("keras-lmu", "LMU", "onnx"): (
+        LIMIT,
+        "tf2onnx does not write the Fourier transform: an error says so",
+        IN_ONNX.format("keras_lmu", "LMU", "LMU(2, 3, 5.0, keras.layers.SimpleRNNCell(4))"),
+    ),
+    ("mingru-keras", "MinGRU", "onnx"): (
+        LIMIT,
+        "tf2onnx does not write the branches of `keras.ops.associative_scan`: an error says so",
+        IN_ONNX.format("mingru_keras", "MinGRU", "MinGRU(4)"),
+    ),
     ("keras", "", "float64"): (
         LIMIT,
         "on JAX and PyTorch, products and sums of float64 are computed in float32: keras-team/keras#23704, open",
@@ -374,16 +446,13 @@ def failures(rows):
 
 def tables(rows):
     """Returns two tables: a line for each layer, with a column for each check, and a line for each kind of failure."""
-    signs = {"passed": "✓", "not applicable": ""}
     checks = list(next(iter(rows.values()))["checks"])
     lines = [["library", "version", "layer", "Keras on", *(check.replace("_", " ") for check in checks)]]
     for package, layer, backend in sorted(rows, key=lambda key: (list(SUBJECTS).index(key[0]), key[2], key[1])):
         row = rows[package, layer, backend]
         shown = [
-            signs.get(row["checks"][check]["status"]) or note(package, layer, check)[0]
-            if row["checks"][check]["status"] != "not applicable"
-            else ""
-            for check in checks
+            note(package, layer, check)[0] if found["status"] == "failed" else SIGNS[found["status"]]
+            for check, found in row["checks"].items()
         ]
         on = BACKENDS[backend] if package == "keras" else ""
         lines.append([package, row["version"], f"`{layer}`", on, *shown])
@@ -412,7 +481,10 @@ def checked(package, name, arguments):
     try:
         report = check_layer(**arguments, input_shape=SHAPE, on_fail=None)
     except Exception as failure:
-        return {**row, "fails": f"{type(failure).__name__}: {failure}"[:300]}
+        # It cannot be copied by its config, which Keras's own test asks for.
+        checks = {check.__name__: {"status": "not applicable", "reason": "it was not copied"} for check in LAYER_CHECKS}
+        checks["keras_layer_test"] = {"status": "failed", "reason": f"{type(failure).__name__}: {failure}"[:300]}
+        return {**row, "checks": checks}
     found = {
         each["check"]: {
             "status": each["status"],
@@ -460,8 +532,10 @@ def main(arguments=None):
                 if (package, name, keras.backend.backend()) in known:
                     continue
                 row = checked(package, name, subject)
-                failed = {k: v.get("reason") for k, v in row.get("checks", {}).items() if v["status"] == "failed"}
-                print(package, name, failed or row.get("fails", "passed"), flush=True)
+                failed = {
+                    check: found["reason"] for check, found in row["checks"].items() if found["status"] == "failed"
+                }
+                print(package, name, failed or "passed", flush=True)
                 if options.json:
                     add(options.json, KEY, [row])
 

@@ -44,6 +44,7 @@ def test_options(name):
 @pytest.mark.parametrize("name", dealt(LAYERS))
 def test_layer(name):
     layer = LAYERS[name]()
+    assert layer.supports_masking
     # A rounded decision has the gradient of the value before rounding. In layers made of Keras's operations, float64 is
     # float32 on PyTorch.
     is_smooth = isinstance(layer, keras.layers.RNN) and not isinstance(layer.cell, AdaptiveComputationCell)

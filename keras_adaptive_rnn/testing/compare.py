@@ -56,7 +56,7 @@ def run_keras_layer_test(make, input_shape):
         expected_output_shape=layer.compute_output_shape(input_shape),
         expected_num_trainable_weights=len(layer.trainable_weights),
         expected_num_non_trainable_weights=len(layer.non_trainable_weights),
-        supports_masking=True,
+        supports_masking=layer.supports_masking,
         # Keras warns about training a model that has nothing to train.
         run_training_check=bool(layer.trainable_weights),
     )
