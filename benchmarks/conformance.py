@@ -260,7 +260,7 @@ IN_ONNX = """
 import keras, onnxruntime
 from {} import {}
 x = keras.Input((6, 4))
-keras.Model(x, {}(x)).export("m.onnx", format="onnx", input_signature=[keras.InputSpec(shape=(3, 6, 4))])
+keras.Model(x, {}(x)).export("m.onnx", format="onnx", verbose=False)
 print([given.name for given in onnxruntime.InferenceSession("m.onnx").get_inputs()])
 """
 NOTES = {
@@ -286,7 +286,7 @@ NOTES = {
         y, s2 = cell(x, cell(x))
         h1 = torch.sigmoid(0.5 * torch.tensor(0.25) + 0.5 * x)
         h2 = torch.sigmoid(0.5 * s2 + 0.5 * x + 0.5 * h1)
-        print(y - torch.tanh(0.5 * h2 + 0.5 * s2))  # -0.02: not 0
+        print(y - torch.tanh(0.5 * h2 + 0.5 * s2))  # -0.009: not 0
         """,
     ),
     ("torchrecurrent", "FastGRNN", "equation"): (
@@ -382,6 +382,16 @@ NOTES = {
         """
         from ncps.keras import LTC
         LTC.from_config(LTC(4).get_config())  # TypeError
+        """,
+    ),
+    ("keras-lmu", "LMU(hidden_to_memory)", "bfloat16"): (
+        FAULT,
+        "it passes the dtype of its weights to the layer inside, and not its policy",
+        """
+        import keras, numpy as np
+        from keras_lmu import LMU
+        layer = LMU(2, 3, 5.0, keras.layers.SimpleRNNCell(4), hidden_to_memory=True, dtype="mixed_bfloat16")
+        print(layer(np.ones((2, 6, 4), "float32")).dtype)  # float32
         """,
     ),
     ("keras-lmu", "", "keras_layer_test"): (

@@ -8,6 +8,7 @@ and where it says so, is in `PEERS`. The table is `docs/tables/others.csv`.
 
 import pathlib
 
+from benchmarks import conformance
 from benchmarks.rows import read, write_tables
 
 KEY = ()
@@ -15,11 +16,10 @@ FOLDER = pathlib.Path(__file__).parent
 
 
 def ratios(file, cell, other, what):
-    """Returns the times of a contender, divided by ours, of all rows of a cell."""
+    """Returns the times of a contender, divided by ours, of all rows of a cell on PyTorch."""
     rows = read(FOLDER / f"{file}.json", ("backend", "device", "cell", "units", "batch", "steps", "what")).values()
-    return [
-        row["ratios"][other] for row in rows if (row["cell"], row["what"]) == (cell, what) and other in row["ratios"]
-    ]
+    rows = [row for row in rows if (row["backend"], row["cell"], row["what"]) == ("torch", cell, what)]
+    return [row["ratios"][other] for row in rows if other in row["ratios"]]
 
 
 def times_ours(file, cell, other):
@@ -35,11 +35,13 @@ def faster(cell, other):
 
 
 def layers_that_pass(package):
-    """Returns in words how many layers of a library fail no check."""
-    rows = read(FOLDER / "conformance.json", ("package", "layer", "backend")).values()
-    rows = [row for row in rows if row["package"] == package]
-    good = [row for row in rows if all(check["status"] != "failed" for check in row["checks"].values())]
-    return f"{len(good)} of {len(rows)} layers pass every [check](conformance.md)"
+    """Returns in words how many layers of a library have no fault."""
+    rows = read(FOLDER / "conformance.json", conformance.KEY)
+    layers = {key for key in rows if key[0] == package}
+    faulty = {
+        row[:3] for row in conformance.failures(rows) if conformance.note(*row[:2], row[3])[0] == conformance.FAULT
+    }
+    return f"{len(layers - faulty)} of {len(layers)} layers have no ✗ in our [checks](conformance.md)"
 
 
 PEERS = [
