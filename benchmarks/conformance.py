@@ -260,8 +260,9 @@ IN_ONNX = """
 import keras, onnxruntime
 from {} import {}
 x = keras.Input((6, 4))
-keras.Model(x, {}(x)).export("m.onnx", format="onnx", verbose=False)
-print([given.name for given in onnxruntime.InferenceSession("m.onnx").get_inputs()])
+given = [keras.InputSpec(shape=(3, 6, 4), dtype="float32")]
+keras.Model(x, {}(x)).export("m.onnx", format="onnx", verbose=False, input_signature=given)
+print([each.name for each in onnxruntime.InferenceSession("m.onnx").get_inputs()])
 """
 NOTES = {
     ("torchrecurrent", "LEM", "equation"): (

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from keras_adaptive_rnn.testing.layer_case import layer_case
+from keras_adaptive_rnn.testing.frameworks import layer_case
 from keras_adaptive_rnn.testing.layer_checks import LAYER_CHECKS
 from keras_adaptive_rnn.testing.results import LayerReport, report_of, run_checks
 

@@ -11,7 +11,8 @@ import keras
 import numpy as np
 
 from keras_adaptive_rnn.testing.compare import close, require, require_dtype, run_keras_layer_test
-from keras_adaptive_rnn.testing.layer_case import SMOOTH, layer_case
+from keras_adaptive_rnn.testing.frameworks import layer_case
+from keras_adaptive_rnn.testing.layer_case import SMOOTH
 from keras_adaptive_rnn.testing.results import needs
 
 
