@@ -252,8 +252,8 @@ SUBJECTS = {
     "fla-core": [(("torch",), fla)],
 }
 
-# What came of each failure, by hand: of a `fault`, the library documents something else, or its paper does; a `limit`
-# is documented, or an error says so. A name of a layer stands for all that begin with it.
+# What came of each failure, by hand: a `FAULT` contradicts the paper, the library's documentation or itself; a `LIMIT`
+# is documented or known, or an error says so. A name of a layer stands for all that begin with it.
 FAULT, LIMIT = "✗", "○"
 SIGNS = {"passed": "✓", "not applicable": ""}
 IN_ONNX = """
@@ -310,8 +310,8 @@ NOTES = {
     ),
     ("minGRU-pytorch", "minLSTM", "streaming"): (
         FAULT,
-        "a carried state goes through $g$ again, which the paper applies to an initial state, unless pieces have one "
-        "step; `minGRU` was changed for it (issue 9)",
+        "a carried state goes through $g$ again, as the paper's initial state does, unless pieces have one step; "
+        "`minGRU` was changed for it (issue 9)",
         """
         import torch
         from minGRU_pytorch.minLSTM import minLSTM
