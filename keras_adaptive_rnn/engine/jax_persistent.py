@@ -73,7 +73,7 @@ class PersistentLoop:
         tiled = Tiled(self.step, weights, carry, [_like(x, x.shape[1:]) for x in xs])
         constants, of_weights, of_batch = split(tiled.inputs, len(tiled.constants), len(weights))
         for variable in of_batch:
-            tiled.cuts.cut(variable, 0, WITHIN_ROW)
+            tiled.cuts.cut(variable, 0, [WITHIN_ROW])
 
         def has_rows(variable, axis=0):
             return bool(variable.aval.shape) and tiled.cuts.has(variable, axis, WITHIN_ROW)
@@ -266,11 +266,11 @@ def block_scan(tiled, shared, own, carry, xs, *, reverse=False, interpret):
         for variable, x in zip(variables, tensors, strict=True):
             if variable in tiled.used or variable in carry_in:
                 kind = BeforeOperand if isinstance(x, Before) else Operand
-                operands[variable] = kind(tiled.layout(variable), leading, x)
+                operands[variable] = kind(tiled.cuts.layout(variable), leading, x)
     weights = [variable for variable in shared_in if variable in operands]
     fits = sum(operands[variable].nbytes for variable in weights) <= tuning.RESIDENT_BYTES
     before_loop = [*(weights if fits else ()), *(carry_in[k] for k in carried)]
-    layouts = [tiled.layout(carry_in[k]) for k in carried]
+    layouts = [tiled.cuts.layout(carry_in[k]) for k in carried]
 
     def kernel(*refs):
         left = iter(refs)
@@ -288,11 +288,11 @@ def block_scan(tiled, shared, own, carry, xs, *, reverse=False, interpret):
                 values[carry_in[j]] = {index: next(left) for index in layout.indices()}
             states, ys = split(tiled(values), len(carry))
             for ref, variable in zip(steps_out, written, strict=True):
-                for index in tiled.layout(variable).indices():
-                    ref[(now, *tiled.layout(variable).slices(index))] = ys[ys_out.index(variable)][index]
+                for index in tiled.cuts.layout(variable).indices():
+                    ref[(now, *tiled.cuts.layout(variable).slices(index))] = ys[ys_out.index(variable)][index]
             return flat(states[k] for k in carried)
 
-        first = {v: {i: operands[v].tiles(read[v], 0)[i] for i in tiled.layout(v).indices()} for v in before_loop}
+        first = {v: {i: operands[v].tiles(read[v], 0)[i] for i in tiled.cuts.layout(v).indices()} for v in before_loop}
         resident = {v: first[v] for v in weights} if fits else {}
         last = iter(lax.fori_loop(0, length, step, flat(first[carry_in[k]] for k in carried)))
         for ref, layout in zip(last_out, layouts, strict=True):
@@ -304,16 +304,16 @@ def block_scan(tiled, shared, own, carry, xs, *, reverse=False, interpret):
         kernel,
         grid=(blocks,),
         in_specs=[spec for operand in operands.values() for spec in operand.specs],
-        out_specs=[_spec(tiled.layout(v), leading) for leading, v in of_results],
+        out_specs=[_spec(tiled.cuts.layout(v), leading) for leading, v in of_results],
         out_shape=[
-            jax.ShapeDtypeStruct((*(n or blocks for n in leading), *tiled.layout(v).shape), v.aval.dtype)
+            jax.ShapeDtypeStruct((*(n or blocks for n in leading), *tiled.cuts.layout(v).shape), v.aval.dtype)
             for leading, v in of_results
         ],
         interpret=interpret,
         compiler_params=None if interpret else _compiler_params(),
         name="persistent_backward" if reverse else "persistent_forward",
     )(*(array for operand in operands.values() for array in operand.arrays))
-    results = [tiled.layout(v).gather(x) for (_, v), x in zip(of_results, results, strict=True)]
+    results = [tiled.cuts.layout(v).gather(x) for (_, v), x in zip(of_results, results, strict=True)]
     by_step, last = split(results, len(written))
     return [last[carried.index(k)] for k in stand_ins], [by_step[written.index(v)] for v in ys_out]
 

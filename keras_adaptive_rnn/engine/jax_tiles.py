@@ -10,6 +10,7 @@ import collections
 import functools
 import itertools
 import math
+from collections.abc import Callable
 
 import jax
 import numpy as np
@@ -32,7 +33,6 @@ ELEMENTWISE = {
     *("max", "min", "mul", "ne", "neg", "not", "or", "pow", "rem", "rsqrt", "select_n", "shift_left"),
     *("shift_right_arithmetic", "shift_right_logical", "sign", "sin", "sinh", "sqrt", "sub", "tan", "tanh", "xor"),
 }
-REDUCTIONS = {"reduce_max": lax.max, "reduce_min": lax.min, "reduce_sum": lax.add}
 
 
 class Unsupported(Exception):
@@ -43,17 +43,17 @@ class Unsupported(Exception):
 
 
 def traced(function, *args):
-    """Returns `(jaxpr, shapes of the results)` of a function, written out without calls and in few operations.
+    """Returns the jaxpr of a function, written out without calls and in few operations.
 
     Args:
         function: Function of structures of tensors.
         *args: What has the shapes and dtypes of its arguments.
     """
-    jaxpr, results = jax.make_jaxpr(function, return_shape=True)(*args)
+    jaxpr = jax.make_jaxpr(function)(*args)
     if any(isinstance(constant, jax.core.Tracer) for constant in jaxpr.consts):
         raise Unsupported("reads tensors other than its inputs, its states and its weights")
     written_out = functools.partial(_written_out, jaxpr.jaxpr, jaxpr.consts)
-    return jax.make_jaxpr(written_out)(*jax.tree.leaves(args)), results
+    return jax.make_jaxpr(written_out)(*jax.tree.leaves(args))
 
 
 def _written_out(jaxpr, constants, *args):
@@ -113,7 +113,7 @@ def _product(x, y, dimension_numbers, preferred_element_type=None, **params):
     dtype = preferred_element_type or jnp.result_type(x, y)
     if all(math.prod(sizes) > 1 for sizes in (rows, columns, summed)):
         return lax.dot_general(x, y, dimension_numbers, preferred_element_type=dtype, **params)
-    shape, exact = (*batch, *rows, *columns, *summed), jnp.promote_types(dtype, "float32")
+    shape, exact = (*batch, *rows, *columns, *summed), _exact(dtype)
     # The axes of the batch and the last ones, which are summed, are in both; the rows and the columns in one each.
     first, inner = len(batch) + len(rows), len(shape) - len(summed)
     axes = (
@@ -130,186 +130,101 @@ def _product(x, y, dimension_numbers, preferred_element_type=None, **params):
 # Cutting.
 
 
-class Cuts:
-    """Where the tensors of a function are cut, along each of their axes.
+class Tiled:
+    """A function on tiles.
 
     Args:
-        equations: List of the equations of a jaxpr.
+        function, *args: As in `traced`.
+
+    Attributes:
+        inputs: List of the variables that it takes: its constants, and the tensors of `args`.
+        constants: List of its constants.
+        outputs: List of the variables that it returns.
+        used: Set of the variables that the outputs depend on.
+        cuts: Its `Cuts`.
+    """
+
+    def __init__(self, function, *args):
+        jaxpr = traced(function, *args)
+        self.constants, self.inputs = jaxpr.consts, [*jaxpr.jaxpr.constvars, *jaxpr.jaxpr.invars]
+        self.outputs, self.cuts, self._operations = jaxpr.jaxpr.outvars, Cuts(), []
+        self.used = _variables(self.outputs)
+        for equation in reversed(jaxpr.eqns):
+            if self.used.intersection(equation.outvars):
+                self.used |= _variables(equation.invars)
+                self._operations.insert(0, _operation(equation, self.cuts))
+
+    def __call__(self, values):
+        """Returns the results, a list of dicts of tiles by their indices.
+
+        Args:
+            values: Dict of what has the tiles of the inputs that are used.
+        """
+        values = dict(values)
+
+        def read(atom):
+            return {(): atom.val} if isinstance(atom, Literal) else values[atom]
+
+        for operation in self._operations:
+            args = list(map(read, operation.args))
+            indices = self.cuts.layout(operation.result).indices()
+            values[operation.result] = {index: operation.tile(index, *args) for index in indices}
+        return list(map(read, self.outputs))
+
+
+def _variables(atoms):
+    return {atom for atom in atoms if not isinstance(atom, Literal)}
+
+
+class Cuts:
+    """Where the tensors of a function are cut, along each of their axes.
 
     Attributes:
         mixed: List of the axes, `(variable, axis)`, along which entries are added or compared.
     """
 
-    def __init__(self, equations):
+    def __init__(self):
         self.mixed, self._places, self._ties = [], collections.defaultdict(set), collections.defaultdict(list)
-        for equation in equations:
-            for variable, axis, place in _Relations(equation, self).needed():
-                self.cut(variable, axis, place)
+        self._layouts = {}
 
     def tie(self, a, a_axis, b, b_axis, offset=0):
         """Lets `a` be cut at a place whenever `b` is at `place + offset`, and the other way round."""
         for one, other, shift in (((a, a_axis), (b, b_axis), offset), ((b, b_axis), (a, a_axis), -offset)):
             self._ties[one].append((*other, shift))
-            for place in list(self._places[one]):
-                self.cut(*other, place + shift)
+            self.cut(*other, [place + shift for place in self._places[one]])
 
-    def cut(self, variable, axis, place):
+    def cut(self, variable, axis, places):
         """Cuts a tensor, and all that are tied to it."""
-        left = [(variable, axis, place)]
+        left = [(variable, axis, place) for place in places]
         while left:
             variable, axis, place = left.pop()
             if 0 < place < variable.aval.shape[axis] and place not in self._places[variable, axis]:
                 self._places[variable, axis].add(place)
                 left += [(b, b_axis, place + offset) for b, b_axis, offset in self._ties[variable, axis]]
 
+    def cut_apart(self, variable, axes):
+        """Cuts a tensor into single entries along some axes."""
+        for axis in axes:
+            self.cut(variable, axis, range(1, variable.aval.shape[axis]))
+
     def has(self, variable, axis, place):
         return place in self._places[variable, axis]
 
     def layout(self, variable):
-        """Returns the `Layout` of a tensor."""
-        return Layout(
-            [self._segments(size, self._places[variable, axis]) for axis, size in enumerate(variable.aval.shape)]
-        )
-
-    @staticmethod
-    def _segments(size, places):
-        edges = [0, *sorted(places), size]
-        return [
-            (start, min(tuning.TILE, end - start))
-            for first, end in itertools.pairwise(edges)
-            for start in range(first, end, tuning.TILE)
-        ]
+        """Returns the `Layout` of a tensor. From then on, nothing may be cut."""
+        if variable not in self._layouts:
+            sizes = enumerate(variable.aval.shape)
+            self._layouts[variable] = Layout([_segments(size, self._places[variable, axis]) for axis, size in sizes])
+        return self._layouts[variable]
 
 
-class _Relations:
-    """What an equation demands of the cuts of its tensors."""
-
-    def __init__(self, equation, cuts):
-        self.name, self.params, self.cuts = equation.primitive.name, equation.params, cuts
-        self.args, (self.result,) = equation.invars, equation.outvars
-        self.shapes, self.shape = [arg.aval.shape for arg in self.args], self.result.aval.shape
-
-    def needed(self):
-        """Ties the axes of the tensors, and returns a list of the cuts that are needed, `(variable, axis, place)`."""
-        if self.name in ELEMENTWISE:
-            for arg, shape in zip(self.args, self.shapes, strict=True):
-                self.tie(arg, {k: k for k, size in enumerate(shape) if size == self.shape[k]})
-            return []
-        if self.name in REDUCTIONS:
-            axes = self.params["axes"]
-            self.cuts.mixed += [(self.args[0], axis) for axis in axes]
-            left = [k for k in range(len(self.shapes[0])) if k not in axes]
-            self.tie(self.args[0], dict(zip(left, range(len(left)), strict=True)))
-            return []
-        rule = getattr(self, f"_{self.name}", None)
-        if rule is None:
-            raise Unsupported(f"applies `{self.name}`, which no kernel can")
-        return list(rule() or ())
-
-    def tie(self, arg, axes, offsets=None):
-        """Ties axes of `arg` to axes of the result."""
-        for axis, of_result in axes.items():
-            self.cuts.tie(arg, axis, self.result, of_result, (offsets or {}).get(axis, 0))
-
-    def _iota(self):
-        pass
-
-    def _broadcast_in_dim(self):
-        axes = enumerate(self.params["broadcast_dimensions"])
-        self.tie(self.args[0], {k: axis for k, axis in axes if self.shapes[0][k] == self.shape[axis]})
-
-    def _transpose(self):
-        self.tie(self.args[0], {axis: k for k, axis in enumerate(self.params["permutation"])})
-
-    def _slice(self):
-        starts, ends = self.params["start_indices"], self.params["limit_indices"]
-        if any(step != 1 for step in self.params["strides"] or ()):
-            raise Unsupported("takes every second entry of a tensor, or fewer")
-        axes = range(len(self.shape))
-        self.tie(self.args[0], {k: k for k in axes}, {k: -start for k, start in enumerate(starts)})
-        return [(self.args[0], k, place) for k in axes for place in (starts[k], ends[k])]
-
-    def _concatenate(self):
-        axis, offset = self.params["dimension"], 0
-        for arg, shape in zip(self.args, self.shapes, strict=True):
-            self.tie(arg, {k: k for k in range(len(shape))}, {axis: offset})
-            yield self.result, axis, offset
-            offset += shape[axis]
-
-    def _reshape(self):
-        (arg,), (shape,) = self.args, self.shapes
-        for old, new in axis_groups(shape, self.shape):
-            if len(old) == len(new) == 1:
-                self.tie(arg, {old[0]: new[0]})
-                continue
-            # Along all axes but the last, there are single entries.
-            for variable, axes in ((arg, old), (self.result, new)):
-                yield from (
-                    (variable, axis, place) for axis in axes[:-1] for place in range(1, variable.aval.shape[axis])
-                )
-            size, width, length = math.prod(shape[k] for k in old), shape[old[-1]], self.shape[new[-1]]
-            for offset in sorted({i - j for i in range(0, size, width) for j in range(0, size, length)}):
-                if -width < offset < length:
-                    self.cuts.tie(arg, old[-1], self.result, new[-1], offset)
-                    yield arg, old[-1], -offset
-                    yield self.result, new[-1], offset
-
-    def _dot_general(self):
-        product = Axes(self.params["dimension_numbers"], *self.shapes)
-        x, y = self.args
-        self.cuts.mixed += [(x, axis) for axis in product.x_summed]
-        for a, b in zip([*product.x_summed, *product.x_batch], [*product.y_summed, *product.y_batch], strict=True):
-            self.cuts.tie(x, a, y, b)
-        self.tie(x, product.x_places)
-        self.tie(y, product.y_places)
-        for variable, axes in ((x, product.x_single), (y, product.y_single)):
-            yield from ((variable, axis, place) for axis in axes for place in range(1, variable.aval.shape[axis]))
-
-
-class Axes:
-    """The axes of a product: those of its batch, those that are summed over, and the others, which are free.
-
-    A product of tiles has one free axis of each and one sum. Along all other axes, tiles have single entries.
-
-    Attributes:
-        x_places, y_places: The axis of the result for each that is not summed.
-        x_row, y_column, x_sum, y_sum: The axes of the product of tiles.
-        x_single, y_single: Lists of the other axes.
-    """
-
-    def __init__(self, dimension_numbers, x_shape, y_shape):
-        (self.x_summed, self.y_summed), (self.x_batch, self.y_batch) = dimension_numbers
-        x_free = [k for k in range(len(x_shape)) if k not in (*self.x_summed, *self.x_batch)]
-        y_free = [k for k in range(len(y_shape)) if k not in (*self.y_summed, *self.y_batch)]
-        self.x_places = {axis: k for k, axis in enumerate([*self.x_batch, *x_free])}
-        of_y = [*range(len(self.y_batch)), *range(len(self.x_places), len(self.x_places) + len(y_free))]
-        self.y_places = dict(zip([*self.y_batch, *y_free], of_y, strict=True))
-        longest = max(range(len(self.x_summed)), key=lambda k: x_shape[self.x_summed[k]])
-        self.x_sum, self.y_sum = self.x_summed[longest], self.y_summed[longest]
-        # The rows of a batch come first, the outputs of a weight last.
-        self.x_row = next(k for k in x_free if x_shape[k] > 1)
-        self.y_column = next(k for k in reversed(y_free) if y_shape[k] > 1)
-        self.x_single = [k for k in range(len(x_shape)) if k not in (self.x_row, self.x_sum)]
-        self.y_single = [k for k in range(len(y_shape)) if k not in (self.y_column, self.y_sum)]
-
-
-def axis_groups(old, new):
-    """Returns pairs of lists of axes of two shapes, each of as many entries: those that a reshape makes of one another.
-
-    Axes of a single entry are left out, but for those of both shapes in the same place.
-    """
-    groups, i, j = [], 0, 0
-    while i < len(old) and j < len(new) and old[i] == new[j]:
-        groups.append(([i], [j]))
-        i, j = i + 1, j + 1
-    left, right = ([k for k in range(first, len(shape)) if shape[k] > 1] for first, shape in ((i, old), (j, new)))
-    while left:
-        a, b = [left.pop(0)], [right.pop(0)]
-        while math.prod(old[k] for k in a) != math.prod(new[k] for k in b):
-            shorter = (a, left) if math.prod(old[k] for k in a) < math.prod(new[k] for k in b) else (b, right)
-            shorter[0].append(shorter[1].pop(0))
-        groups.append((a, b))
-    return groups
+def _segments(size, places):
+    """Returns the segments of an axis that is cut at `places`, and within long ones."""
+    return [
+        (start, min(tuning.TILE, end - start))
+        for first, end in itertools.pairwise([0, *sorted(places), size])
+        for start in range(first, end, tuning.TILE)
+    ]
 
 
 def padded_size(length):
@@ -384,156 +299,281 @@ class Layout:
         return x if self.segments else x.reshape(leading)
 
 
-# Computing.
+# Operations.
 
 
-class Tiled:
-    """A function on tiles.
+class Operation:
+    """An operation on tiles.
 
     Args:
-        function, *args: As in `traced`.
-
-    Attributes:
-        inputs: List of the variables that it takes: its constants, and the tensors of `args`.
-        constants: List of its constants.
-        used: Set of the variables that it reads.
-        outputs: List of the variables that it returns.
-        results: Structure of the shapes and dtypes of its results.
+        equation: An equation of a jaxpr.
+        cuts: The `Cuts` of the function, which get those that the operation needs.
     """
 
-    def __init__(self, function, *args):
-        jaxpr, self.results = traced(function, *args)
-        self.constants, self.inputs = jaxpr.consts, [*jaxpr.jaxpr.constvars, *jaxpr.jaxpr.invars]
-        self.outputs, self.equations = jaxpr.jaxpr.outvars, []
-        self.used = {atom for atom in self.outputs if not isinstance(atom, Literal)}
-        for equation in reversed(jaxpr.eqns):
-            if self.used.intersection(equation.outvars):
-                self.equations.insert(0, equation)
-                self.used.update(atom for atom in equation.invars if not isinstance(atom, Literal))
-        self.cuts = Cuts(self.equations)
-        self._layouts = {}
+    def __init__(self, equation, cuts):
+        self.equation, self.params, self.cuts = equation, equation.params, cuts
+        self.args, (self.result,) = equation.invars, equation.outvars
+        self.shapes, self.shape = [arg.aval.shape for arg in self.args], self.result.aval.shape
+        self.dtype = self.result.aval.dtype
+        self.relate()
 
-    def layout(self, variable):
-        if variable not in self._layouts:
-            self._layouts[variable] = self.cuts.layout(variable)
-        return self._layouts[variable]
+    def relate(self):
+        """Ties the axes of the tensors to one another, and cuts them where that is needed."""
 
-    def __call__(self, values):
-        """Returns the results, a list of dicts of tiles.
+    def tile(self, index, *args):
+        """Returns the tile of the result at `index`; `args` have the tiles of the arguments."""
+        raise NotImplementedError
 
-        Args:
-            values: Dict of what has the tiles of the used inputs by their indices.
-        """
-        values = dict(values)
+    def tie(self, number, axes, offsets=None):
+        """Ties axes of an argument to axes of the result."""
+        for axis, of_result in axes.items():
+            self.cuts.tie(self.args[number], axis, self.result, of_result, (offsets or {}).get(axis, 0))
 
-        def read(atom):
-            return {(): atom.val} if isinstance(atom, Literal) else values[atom]
+    def layout(self, number=None):
+        """Returns the `Layout` of an argument, or of the result."""
+        return self.cuts.layout(self.result if number is None else self.args[number])
 
-        for equation in self.equations:
-            values[equation.outvars[0]] = dict(self._apply(equation, *map(read, equation.invars)))
-        return list(map(read, self.outputs))
+    def apply(self, *tiles):
+        """Returns the result of the operation itself, which a GPU computes in single precision at least."""
+        tiles = [_cast(tile, _exact(arg.aval.dtype)) for tile, arg in zip(tiles, self.args, strict=True)]
+        return _cast(self.equation.primitive.bind(*tiles, **self.params), self.dtype)
 
-    def _apply(self, equation, *args):
-        """Yields the tiles of a result, and their indices."""
-        name = equation.primitive.name
-        if name in ELEMENTWISE:
-            rule = self._elementwise
-        else:
-            rule = self._reduce if name in REDUCTIONS else getattr(self, f"_{name}")
-        layout = self.layout(equation.outvars[0])
-        of_args = [None if isinstance(atom, Literal) else self.layout(atom) for atom in equation.invars]
-        for index in layout.indices():
-            yield index, rule(equation, index, layout, of_args, *args)
 
-    def _elementwise(self, equation, index, layout, of_args, *args):
-        shapes = [atom.aval.shape for atom in equation.invars]
-        tiles = [arg[spread_over(shape, index)] for shape, arg in zip(shapes, args, strict=True)]
-        return equation.primitive.bind(*tiles, **equation.params)
+class Elementwise(Operation):
+    def relate(self):
+        for number, shape in enumerate(self.shapes):
+            self.tie(number, {k: k for k, size in enumerate(shape) if size == self.shape[k]})
 
-    def _iota(self, equation, index, layout, of_args):
-        axis, dtype = equation.params["dimension"], equation.params["dtype"]
-        return lax.broadcasted_iota(dtype, layout.tile(index), axis) + jnp.array(layout.starts(index)[axis], dtype)
+    def tile(self, index, *args):
+        return self.apply(*(arg[_spread(shape, index)] for shape, arg in zip(self.shapes, args, strict=True)))
 
-    def _broadcast_in_dim(self, equation, index, layout, of_args, x):
-        axes, (atom,) = equation.params["broadcast_dimensions"], equation.invars
-        tile = x[spread_over(atom.aval.shape, [index[axis] for axis in axes])]
-        return lax.broadcast_in_dim(jnp.asarray(tile, atom.aval.dtype), layout.tile(index), axes)
 
-    def _transpose(self, equation, index, layout, of_args, x):
-        permutation = equation.params["permutation"]
+class Reduction(Operation):
+    combine: Callable
+
+    def relate(self):
+        axes, shape = self.params["axes"], self.shapes[0]
+        self.cuts.mixed += [(self.args[0], axis) for axis in axes]
+        self.tie(0, {axis: k for k, axis in enumerate(k for k in range(len(shape)) if k not in axes)})
+
+    def tile(self, index, x):
+        axes, layout, left = self.params["axes"], self.layout(0), iter(index)
+        ranges = [range(len(n)) if k in axes else [next(left)] for k, n in enumerate(layout.segments)]
+        tiles = (_masked(x[k], layout.lengths(k), axes, self.neutral) for k in itertools.product(*ranges))
+        return functools.reduce(type(self).combine, map(self.apply, tiles))
+
+
+class Sum(Reduction):
+    combine, neutral = lax.add, 0
+
+
+class Maximum(Reduction):
+    combine = lax.max
+
+    @property
+    def neutral(self):
+        return -np.inf if jnp.issubdtype(self.dtype, jnp.inexact) else jnp.iinfo(self.dtype).min
+
+
+class Minimum(Reduction):
+    combine = lax.min
+
+    @property
+    def neutral(self):
+        return np.inf if jnp.issubdtype(self.dtype, jnp.inexact) else jnp.iinfo(self.dtype).max
+
+
+class Iota(Operation):
+    def tile(self, index):
+        axis, layout = self.params["dimension"], self.layout()
+        first = jnp.array(layout.starts(index)[axis], self.dtype)
+        return lax.broadcasted_iota(self.dtype, layout.tile(index), axis) + first
+
+
+class Broadcast(Operation):
+    def relate(self):
+        axes = dict(enumerate(self.params["broadcast_dimensions"]))
+        self.tie(0, {k: axis for k, axis in axes.items() if self.shapes[0][k] == self.shape[axis]})
+
+    def tile(self, index, x):
+        axes = self.params["broadcast_dimensions"]
+        tile = x[_spread(self.shapes[0], [index[axis] for axis in axes])]
+        return lax.broadcast_in_dim(jnp.asarray(tile, self.dtype), self.layout().tile(index), axes)
+
+
+class Transpose(Operation):
+    def relate(self):
+        self.tie(0, {axis: k for k, axis in enumerate(self.params["permutation"])})
+
+    def tile(self, index, x):
+        permutation = self.params["permutation"]
         return lax.transpose(x[tuple(index[permutation.index(k)] for k in range(len(index)))], permutation)
 
-    def _slice(self, equation, index, layout, of_args, x):
-        starts = map(sum, zip(layout.starts(index), equation.params["start_indices"], strict=True))
-        return x[of_args[0].index(starts)]
 
-    def _concatenate(self, equation, index, layout, of_args, *args):
-        axis, starts = equation.params["dimension"], list(layout.starts(index))
-        for atom, of_arg, arg in zip(equation.invars, of_args, args, strict=True):
-            if starts[axis] < atom.aval.shape[axis]:
-                return arg[of_arg.index(starts)]
-            starts[axis] -= atom.aval.shape[axis]
-        raise AssertionError
+class Slice(Operation):
+    def relate(self):
+        starts, ends = self.params["start_indices"], self.params["limit_indices"]
+        if any(step != 1 for step in self.params["strides"] or ()):
+            raise Unsupported("skips entries of a tensor")
+        for axis, ends_of_axis in enumerate(zip(starts, ends, strict=True)):
+            self.tie(0, {axis: axis}, {axis: -starts[axis]})
+            self.cuts.cut(self.args[0], axis, ends_of_axis)
 
-    def _reshape(self, equation, index, layout, of_args, x):
-        place = np.ravel_multi_index(layout.starts(index), equation.outvars[0].aval.shape)
-        of_arg = of_args[0].index(np.unravel_index(place, equation.invars[0].aval.shape))
-        return lax.reshape(x[of_arg], layout.tile(index))
+    def tile(self, index, x):
+        starts = zip(self.layout().starts(index), self.params["start_indices"], strict=True)
+        return x[self.layout(0).index(map(sum, starts))]
 
-    def _reduce(self, equation, index, layout, of_args, x):
-        axes, dtype, (of_arg,) = equation.params["axes"], equation.invars[0].aval.dtype, of_args
-        name, combine = equation.primitive.name, REDUCTIONS[equation.primitive.name]
-        least, most = (
-            (-np.inf, np.inf) if jnp.issubdtype(dtype, jnp.inexact) else (jnp.iinfo(dtype).min, jnp.iinfo(dtype).max)
-        )
-        neutral = {"reduce_sum": 0, "reduce_max": least, "reduce_min": most}[name]
-        kept, parts = iter(index), []
-        wanted = [None if k in axes else next(kept) for k in range(len(of_arg.segments))]
-        for where in of_arg.indices():
-            if all(k in (None, at) for k, at in zip(wanted, where, strict=True)):
-                tile = _masked(x[where], of_arg.lengths(where), axes, neutral)
-                parts.append(equation.primitive.bind(tile, **equation.params))
-        return functools.reduce(combine, parts)
 
-    def _dot_general(self, equation, index, layout, of_args, x, y):
-        of_x, of_y = of_args
-        axes = Axes(equation.params["dimension_numbers"], *(atom.aval.shape for atom in equation.invars))
-        dtype, total = equation.outvars[0].aval.dtype, None
-        exact = jnp.promote_types(dtype, "float32")
-        for summed in np.ndindex(*(len(of_x.segments[k]) for k in axes.x_summed)):
-            x_index = axes_index(axes.x_places, index, axes.x_summed, summed)
-            y_index = axes_index(axes.y_places, index, axes.y_summed, summed)
-            a = _masked(x[x_index], of_x.lengths(x_index), axes.x_summed, 0)
-            b = _masked(y[y_index], of_y.lengths(y_index), axes.y_summed, 0)
-            part = _tile_product(
-                a, axes.x_row, axes.x_sum, b, axes.y_column, axes.y_sum, exact, equation.params["precision"]
+class Concatenate(Operation):
+    def relate(self):
+        axis, offset = self.params["dimension"], 0
+        for number, shape in enumerate(self.shapes):
+            self.tie(number, {k: k for k in range(len(shape))}, {axis: offset})
+            self.cuts.cut(self.result, axis, [offset])
+            offset += shape[axis]
+
+    def tile(self, index, *args):
+        axis, starts = self.params["dimension"], list(self.layout().starts(index))
+        number = 0
+        while starts[axis] >= self.shapes[number][axis]:
+            starts[axis] -= self.shapes[number][axis]
+            number += 1
+        return args[number][self.layout(number).index(starts)]
+
+
+class Reshape(Operation):
+    def relate(self):
+        shape = self.shapes[0]
+        for old, new in axis_groups(shape, self.shape):
+            # Only along the last axis of a group, a tile has several entries.
+            self.cuts.cut_apart(self.args[0], old[:-1])
+            self.cuts.cut_apart(self.result, new[:-1])
+            size, width, length = math.prod(shape[k] for k in old), shape[old[-1]], self.shape[new[-1]]
+            for offset in sorted({i - j for i in range(0, size, width) for j in range(0, size, length)}):
+                if -width < offset < length:
+                    self.tie(0, {old[-1]: new[-1]}, {old[-1]: offset})
+                    self.cuts.cut(self.args[0], old[-1], [-offset])
+                    self.cuts.cut(self.result, new[-1], [offset])
+
+    def tile(self, index, x):
+        # That is, where it starts in the whole tensor is the same.
+        place = np.ravel_multi_index(self.layout().starts(index), self.shape)
+        return lax.reshape(x[self.layout(0).index(np.unravel_index(place, self.shapes[0]))], self.layout().tile(index))
+
+
+class Product(Operation):
+    """A product, of tiles that have single entries along all axes but a row or a column, and one that is summed."""
+
+    def relate(self):
+        (self.summed, batch) = self.params["dimension_numbers"]
+        free = [
+            [k for k in range(len(shape)) if k not in (*summed, *of_batch)]
+            for shape, summed, of_batch in zip(self.shapes, self.summed, batch, strict=True)
+        ]
+        firsts = len(batch[0]), len(batch[0]) + len(free[0])
+        for a, b in zip(*self.summed, strict=True):
+            self.cuts.tie(self.args[0], a, self.args[1], b)
+            self.cuts.mixed.append((self.args[0], a))
+        # Of the result, for each axis of a factor that is not summed.
+        self.places = [
+            {
+                **dict(zip(batch[n], itertools.count(), strict=False)),
+                **dict(zip(free[n], itertools.count(firsts[n]), strict=False)),
+            }
+            for n in range(2)
+        ]
+        longest = max(range(len(self.summed[0])), key=lambda k: self.shapes[0][self.summed[0][k]])
+        # The rows of a batch come first, and the outputs of a weight last.
+        of_tile = [
+            next(k for k in axes if shape[k] > 1)
+            for axes, shape in zip((free[0], free[1][::-1]), self.shapes, strict=True)
+        ]
+        self.of_tile = [(of_tile[n], self.summed[n][longest]) for n in range(2)]
+        for n in range(2):
+            self.tie(n, self.places[n])
+            self.cuts.cut_apart(self.args[n], [k for k in range(len(self.shapes[n])) if k not in self.of_tile[n]])
+
+    def tile(self, index, *args):
+        counts, parts = [range(len(self.layout(0).segments[k])) for k in self.summed[0]], []
+        for of_sum in itertools.product(*counts):
+            factors = []
+            for n, arg in enumerate(args):
+                found = {k: index[place] for k, place in self.places[n].items()} | dict(
+                    zip(self.summed[n], of_sum, strict=True)
+                )
+                where = tuple(found[k] for k in range(len(found)))
+                tile = _masked(arg[where], self.layout(n).lengths(where), self.summed[n], 0)
+                free, summed = self.of_tile[n]
+                sizes = [tile.shape[k] for k in sorted((free, summed))]
+                factors.append((lax.reshape(tile, sizes), int(free < summed)))
+            parts.append(self.multiply(*factors))
+        return _cast(lax.reshape(functools.reduce(lax.add, parts), self.layout().tile(index)), self.dtype)
+
+    def multiply(self, left, right):
+        """Returns the product of two matrices, each with its axis that is summed."""
+        (x, x_axis), (y, y_axis) = left, right
+        if 1 not in (*x.shape, *y.shape):
+            numbers = ((x_axis,), (y_axis,)), ((), ())
+            return lax.dot_general(
+                x, y, numbers, precision=self.params["precision"], preferred_element_type=_exact(self.dtype)
             )
-            total = part if total is None else total + part
-        return lax.convert_element_type(lax.reshape(total, layout.tile(index)), dtype)
+        x, y = (x if x_axis else x.T), (y.T if y_axis else y)
+        return jnp.sum(_cast(x, _exact(self.dtype))[:, :, None] * _cast(y, _exact(self.dtype))[None], axis=1)
 
 
-def spread_over(shape, index):
-    """Returns the index of the tile, of a tensor of this shape, that is spread over the one at `index` of a larger one."""
+OPERATIONS = {
+    **dict.fromkeys(ELEMENTWISE, Elementwise),
+    "broadcast_in_dim": Broadcast,
+    "concatenate": Concatenate,
+    "dot_general": Product,
+    "iota": Iota,
+    "reduce_max": Maximum,
+    "reduce_min": Minimum,
+    "reduce_sum": Sum,
+    "reshape": Reshape,
+    "slice": Slice,
+    "transpose": Transpose,
+}
+
+
+def _operation(equation, cuts):
+    name = equation.primitive.name
+    if name not in OPERATIONS:
+        raise Unsupported(f"applies `{name}`, which no kernel can")
+    return OPERATIONS[name](equation, cuts)
+
+
+def _spread(shape, index):
+    """Returns the index of the tile, in a tensor of this shape, that spreads over the one at `index` of a larger tensor."""
     return tuple(k if size > 1 else 0 for size, k in zip(shape, index, strict=False))
 
 
-def axes_index(places, index, summed, of_summed):
-    """Returns the index of a factor's tile, from that of the product and that of the axes that are summed."""
-    found = {axis: index[place] for axis, place in places.items()} | dict(zip(summed, of_summed, strict=True))
-    return tuple(found[axis] for axis in range(len(found)))
+def _exact(dtype):
+    """Returns the dtype in which numbers of `dtype` are computed."""
+    return jnp.promote_types(dtype, "float32") if jnp.issubdtype(dtype, jnp.inexact) else dtype
 
 
-def _tile_product(x, row, x_sum, y, column, y_sum, dtype, precision):
-    """Returns the product of two tiles, `[rows, columns]`, that have single entries along all other axes."""
-    rows, columns, size = x.shape[row], y.shape[column], x.shape[x_sum]
-    x = lax.reshape(x, (rows, size) if row < x_sum else (size, rows))
-    y = lax.reshape(y, (columns, size) if column < y_sum else (size, columns))
-    x_last, y_last = int(row < x_sum), int(column < y_sum)
-    if min(rows, columns, size) > 1:
-        numbers = ((x_last,), (y_last,)), ((), ())
-        return lax.dot_general(x, y, numbers, precision=precision, preferred_element_type=dtype)
-    x, y = x if x_last else x.T, y.T if y_last else y
-    return jnp.sum(x.astype(dtype)[:, :, None] * y.astype(dtype)[None], axis=1)
+def _cast(x, dtype):
+    return x if jnp.result_type(x) == dtype else lax.convert_element_type(x, dtype)
+
+
+def axis_groups(old, new):
+    """Returns pairs of lists of axes of two shapes, each of as many entries: those that a reshape makes of one another.
+
+    Axes of a single entry are left out, but for those of both shapes in the same place.
+    """
+    groups, i, j = [], 0, 0
+    while i < len(old) and j < len(new) and old[i] == new[j]:
+        groups.append(([i], [j]))
+        i, j = i + 1, j + 1
+    left, right = ([k for k in range(first, len(shape)) if shape[k] > 1] for first, shape in ((i, old), (j, new)))
+    while left:
+        a, b = [left.pop(0)], [right.pop(0)]
+        while math.prod(old[k] for k in a) != math.prod(new[k] for k in b):
+            shorter = (a, left) if math.prod(old[k] for k in a) < math.prod(new[k] for k in b) else (b, right)
+            shorter[0].append(shorter[1].pop(0))
+        groups.append((a, b))
+    return groups
 
 
 def _masked(tile, lengths, axes, value):
