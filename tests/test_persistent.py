@@ -1,6 +1,7 @@
-"""One kernel for all steps computes what the loop does. Pallas interprets it here, or compiles it for no GPU at hand."""
+"""One kernel for all steps computes what the loop does. Here Pallas interprets it, or compiles it for another machine."""
 
 import functools
+import random
 
 import keras
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from keras import ops
 
 import keras_adaptive_rnn as kar
+from keras_adaptive_rnn.engine import tuning
 from keras_adaptive_rnn.engine.target import tracing_for
 from keras_adaptive_rnn.testing.case import Case
 from tests.backends import one_in
@@ -29,6 +31,8 @@ RESETS = np.array([[False, True, False, True], [True, False, False, False], [Fal
 def loss_of(case, training=False, **options):
     """Returns the loss of a layer, a function of its weights, inputs and states, and these arguments."""
     call = {key: options.pop(key) for key in ("mask", "resets") if key in options}
+    # All layers draw the same noise.
+    random.seed(0)
     layer = case.layer(kar.RNN, **options)
     others = [variable.value for variable in layer.non_trainable_variables]
 
@@ -79,17 +83,19 @@ def test_masks_and_resets(options):
 
 
 @on_jax
-def test_sizes_that_are_no_powers_of_two():
-    # Tiles with padding, products of several tiles, and two blocks of rows.
-    agree(Case(kar.MogrifierCell(70, rounds=2, rank=3, dropout=0.2, seed=1), (17, 2, 66)), training=True)
+def test_sizes_that_are_no_powers_of_two(monkeypatch):
+    # Tiles with padding, products of several tiles, weights that are read in every step, and two blocks of rows.
+    monkeypatch.setattr(tuning, "TILE", 16)
+    monkeypatch.setattr(tuning, "RESIDENT_BYTES", 0)
+    agree(Case(kar.MogrifierCell(20, rounds=1, rank=3, dropout=0.2), (17, 2, 18)), training=True)
 
 
 @on_jax
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=3, deadline=None, derandomize=True)
 @given(
-    st.sampled_from([kar.LSTMCell, kar.SLSTMCell, kar.LowRankGRUCell]),
+    st.sampled_from([kar.GRUCell, kar.SLSTMCell, kar.LowRankGRUCell]),
     st.tuples(st.integers(1, 18), st.integers(1, 3), st.integers(1, 5)),
-    st.integers(1, 40),
+    st.integers(1, 20),
     st.booleans(),
     st.sampled_from(["float32", "mixed_bfloat16"]),
 )
