@@ -4,6 +4,7 @@
 NAMES = {
     "ours": "ours",
     "recompute": "ours, recompute",
+    "persistent": "ours, one kernel",
     "keras_plain": "plain cell",
     "keras_layer": "Keras layer",
     "keras": "our cell",

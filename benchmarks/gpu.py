@@ -20,6 +20,13 @@ BACKENDS = ("jax", "tensorflow", "torch")
 SIZES = {"units": "256", "batch": "64", "steps": "70"}
 SMALL = {"units": "4", "batch": "2", "steps": "3", "cells": "Elman", "repeats": "3"}
 LENGTHS = ["70", "140"]
+# On JAX, one kernel for all steps comes first: no GPU has run it.
+PERSISTENT = {
+    "cells": ["LSTM", "GRU", "Mogrifier", "LowRankGRU", "AdaptiveLSTM", "SLSTM"],
+    "units": ["64", "256"],
+    "batch": ["64"],
+    "steps": ["70", "500"],
+}
 CONTENDERS = ["ours", "keras", "keras_lstm", "plain", "torch_lstm"]
 
 
@@ -55,6 +62,11 @@ def main(argv=None):
         if not options.small and device(backend) != "gpu":
             print(f"{backend}: sees no GPU, and is left out", flush=True)
             continue
+        if backend == "jax":
+            of_kernels = [word for name, values in PERSISTENT.items() for word in (f"--{name}", *values)]
+            file = f"--json={path.with_stem(path.stem + '_persistent')}"
+            kernels = ["-m", "benchmarks.time_loop", *(sizes if options.small else of_kernels), file, "--resume"]
+            run(backend, *kernels, "--contenders", "ours", "persistent", "keras_lstm", check=True)
         common = ["-m", "benchmarks.time_loop", *sizes, f"--json={path}", "--resume"]
         run(backend, *common, "--against-torch", "--contenders", *CONTENDERS, check=True)
         memory = [] if options.small else ["--steps", *LENGTHS]

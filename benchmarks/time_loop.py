@@ -67,7 +67,9 @@ def parse(argv):
     for name in ("units", "batch", "steps"):
         defaults = ", ".join(f"{mode}: {MODES[mode][name]}" for mode in WHATS)
         parser.add_argument(f"--{name}", type=int, nargs="+", help=f"defaults: {defaults}")
-    parser.add_argument("--contenders", nargs="+", choices=NAMES, help="all but `recompute` by default")
+    parser.add_argument(
+        "--contenders", nargs="+", choices=NAMES, help="all but `recompute` and `persistent` by default"
+    )
     parser.add_argument("--recompute", action="store_true", help="add our loop with recompute=True")
     parser.add_argument("--against-torch", action="store_true", help="PyTorch's contenders on other backends too")
     parser.add_argument("--jit", choices=JIT, default="auto", help="Keras's jit_compile")
@@ -131,7 +133,7 @@ def measure(job, whats, arguments):
 
 
 def wanted(arguments):
-    names = {"ours", *(arguments.contenders or set(NAMES) - {"recompute"})}
+    names = {"ours", *(arguments.contenders or set(NAMES) - {"recompute", "persistent"})}
     if arguments.recompute:
         names.add("recompute")
     beside_torch = arguments.against_torch or keras.backend.backend() == "torch"

@@ -1,4 +1,4 @@
-"""One kernel for all steps computes what the loop does. Here Pallas interprets it, or compiles it for another machine."""
+"""One kernel for all steps computes what the loop does. Pallas interprets it, or compiles it for another machine."""
 
 import functools
 import random

@@ -544,7 +544,7 @@ def _operation(equation, cuts):
 
 
 def _spread(shape, index):
-    """Returns the index of the tile, in a tensor of this shape, that spreads over the one at `index` of a larger tensor."""
+    """Returns the index of the tile, in a tensor of this shape, that spreads over the one at `index` of a larger."""
     return tuple(k if size > 1 else 0 for size, k in zip(shape, index, strict=False))
 
 

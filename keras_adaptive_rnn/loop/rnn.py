@@ -57,7 +57,8 @@ class RNN(Stateful, _arguments.DeclaredArguments, CellConfig, keras.layers.RNN):
             a linear cell (`MinGRUCell`, `MLSTMCell`, ...) or a stack with such a cell, `"scan"` runs each cell over all
             steps before the next cell: it computes the coefficients of all steps at once, and then one state after the
             other, or chunks of steps if the memory is a matrix. `"associative"` does the same with all states in one
-            associative scan. `"auto"` (default) picks the one measured to be fastest. The results are the same.
+            associative scan. On JAX, `"persistent"` runs all steps in one kernel of a GPU. `"auto"` (default) picks the
+            one measured to be fastest, and never `"persistent"`. The results are the same.
         return_decisions: Whether to also return, after the output and the states, the decisions of each cell in `cell`
             that decides how much to compute (`SkipCell`, `SkimCell`, `VariableComputationCell`), the outermost first:
             `[batch, time]`, one for a step computed in full, zero for a step that is skipped, skimmed or masked, in the
