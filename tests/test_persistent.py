@@ -20,6 +20,7 @@ from tests.table import CELLS, OPTIONS
 on_jax = pytest.mark.skipif(keras.backend.backend() != "jax", reason="Only JAX makes kernels of a cell.")
 if keras.backend.backend() == "jax":
     import jax
+    from jax import export
     from jax import numpy as jnp
 
 DECIDING = ("ski", "variable_computation")
@@ -113,8 +114,8 @@ def test_kernels_for_cuda(name, dtype):
     cell = case.cell(dtype=dtype) if dtype != "float32" else case.cell()
     with tracing_for("gpu"):
         function, args = loss_of(case, cell=cell, schedule="persistent", training=True)
-        kernel = jax.export.DisabledSafetyCheck.custom_call("__gpu$xla.gpu.triton")
-        exported = jax.export.export(jax.jit(function), platforms=["cuda"], disabled_checks=[kernel])(*args)
+        kernel = export.DisabledSafetyCheck.custom_call("__gpu$xla.gpu.triton")
+        exported = export.export(jax.jit(function), platforms=["cuda"], disabled_checks=[kernel])(*args)
     program = exported.mlir_module()
     # One forward and one backward, and no loop outside.
     assert program.count("@__gpu$xla.gpu.triton") == 2

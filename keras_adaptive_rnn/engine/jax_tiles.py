@@ -349,38 +349,29 @@ class Elementwise(Operation):
 
 
 class Reduction(Operation):
-    combine: Callable
-
     def relate(self):
         axes, shape = self.params["axes"], self.shapes[0]
         self.cuts.mixed += [(self.args[0], axis) for axis in axes]
         self.tie(0, {axis: k for k, axis in enumerate(k for k in range(len(shape)) if k not in axes)})
 
     def tile(self, index, x):
+        combine, neutral = REDUCTIONS[self.equation.primitive.name]
         axes, layout, left = self.params["axes"], self.layout(0), iter(index)
         ranges = [range(len(n)) if k in axes else [next(left)] for k, n in enumerate(layout.segments)]
-        tiles = (_masked(x[k], layout.lengths(k), axes, self.neutral) for k in itertools.product(*ranges))
-        return functools.reduce(type(self).combine, map(self.apply, tiles))
+        parts = [_masked(x[k], layout.lengths(k), axes, neutral(self.dtype)) for k in itertools.product(*ranges)]
+        return functools.reduce(combine, map(self.apply, parts))
 
 
-class Sum(Reduction):
-    combine, neutral = lax.add, 0
+def _largest(dtype):
+    return np.inf if jnp.issubdtype(dtype, jnp.inexact) else jnp.iinfo(dtype).max
 
 
-class Maximum(Reduction):
-    combine = lax.max
-
-    @property
-    def neutral(self):
-        return -np.inf if jnp.issubdtype(self.dtype, jnp.inexact) else jnp.iinfo(self.dtype).min
-
-
-class Minimum(Reduction):
-    combine = lax.min
-
-    @property
-    def neutral(self):
-        return np.inf if jnp.issubdtype(self.dtype, jnp.inexact) else jnp.iinfo(self.dtype).max
+# How the results of parts are combined, and what changes no result, of each dtype.
+REDUCTIONS: dict[str, tuple[Callable, Callable]] = {
+    "reduce_max": (lax.max, lambda dtype: -_largest(dtype)),
+    "reduce_min": (lax.min, _largest),
+    "reduce_sum": (lax.add, lambda dtype: 0),
+}
 
 
 class Iota(Operation):
@@ -462,74 +453,81 @@ class Reshape(Operation):
 
 
 class Product(Operation):
-    """A product, of tiles that have single entries along all axes but a row or a column, and one that is summed."""
+    """A product. Along an axis of its batch, a tile has a single entry."""
 
     def relate(self):
-        (self.summed, batch) = self.params["dimension_numbers"]
-        free = [
-            [k for k in range(len(shape)) if k not in (*summed, *of_batch)]
-            for shape, summed, of_batch in zip(self.shapes, self.summed, batch, strict=True)
-        ]
-        firsts = len(batch[0]), len(batch[0]) + len(free[0])
-        for a, b in zip(*self.summed, strict=True):
+        (x_shape, y_shape), (summed, batch) = self.shapes, self.params["dimension_numbers"]
+        x = Factor(x_shape, summed[0], batch[0], len(batch[0]))
+        y = Factor(y_shape, summed[1], batch[1], len(x.places), takes_last=True)
+        self.factors = x, y
+        for a, b in zip(*summed, strict=True):
             self.cuts.tie(self.args[0], a, self.args[1], b)
             self.cuts.mixed.append((self.args[0], a))
-        # Of the result, for each axis of a factor that is not summed.
-        self.places = [
-            {
-                **dict(zip(batch[n], itertools.count(), strict=False)),
-                **dict(zip(free[n], itertools.count(firsts[n]), strict=False)),
-            }
-            for n in range(2)
-        ]
-        longest = max(range(len(self.summed[0])), key=lambda k: self.shapes[0][self.summed[0][k]])
-        # The rows of a batch come first, and the outputs of a weight last.
-        of_tile = [
-            next(k for k in axes if shape[k] > 1)
-            for axes, shape in zip((free[0], free[1][::-1]), self.shapes, strict=True)
-        ]
-        self.of_tile = [(of_tile[n], self.summed[n][longest]) for n in range(2)]
-        for n in range(2):
-            self.tie(n, self.places[n])
-            self.cuts.cut_apart(self.args[n], [k for k in range(len(self.shapes[n])) if k not in self.of_tile[n]])
+        for number, factor in enumerate(self.factors):
+            self.tie(number, factor.places)
+            self.cuts.cut_apart(self.args[number], set(range(len(factor.shape))) - set(factor.of_tile))
 
     def tile(self, index, *args):
-        counts, parts = [range(len(self.layout(0).segments[k])) for k in self.summed[0]], []
+        counts, parts = [range(len(self.layout(0).segments[k])) for k in self.factors[0].summed], []
         for of_sum in itertools.product(*counts):
-            factors = []
-            for n, arg in enumerate(args):
-                found = {k: index[place] for k, place in self.places[n].items()} | dict(
-                    zip(self.summed[n], of_sum, strict=True)
-                )
-                where = tuple(found[k] for k in range(len(found)))
-                tile = _masked(arg[where], self.layout(n).lengths(where), self.summed[n], 0)
-                free, summed = self.of_tile[n]
-                sizes = [tile.shape[k] for k in sorted((free, summed))]
-                factors.append((lax.reshape(tile, sizes), int(free < summed)))
-            parts.append(self.multiply(*factors))
+            tiles = []
+            for number, (factor, arg) in enumerate(zip(self.factors, args, strict=True)):
+                where = factor.index(index, of_sum)
+                tiles.append(_masked(arg[where], self.layout(number).lengths(where), factor.summed, 0))
+            parts.append(self.multiply(*tiles))
         return _cast(lax.reshape(functools.reduce(lax.add, parts), self.layout().tile(index)), self.dtype)
 
-    def multiply(self, left, right):
-        """Returns the product of two matrices, each with its axis that is summed."""
-        (x, x_axis), (y, y_axis) = left, right
+    def multiply(self, x, y):
+        """Returns the product of two tiles, `[rows, columns]`."""
+        (x, x_axis), (y, y_axis) = (factor.matrix(tile) for factor, tile in zip(self.factors, (x, y), strict=True))
+        dtype = _exact(self.dtype)
         if 1 not in (*x.shape, *y.shape):
-            numbers = ((x_axis,), (y_axis,)), ((), ())
-            return lax.dot_general(
-                x, y, numbers, precision=self.params["precision"], preferred_element_type=_exact(self.dtype)
-            )
+            numbers, precision = (((x_axis,), (y_axis,)), ((), ())), self.params["precision"]
+            return lax.dot_general(x, y, numbers, precision=precision, preferred_element_type=dtype)
         x, y = (x if x_axis else x.T), (y.T if y_axis else y)
-        return jnp.sum(_cast(x, _exact(self.dtype))[:, :, None] * _cast(y, _exact(self.dtype))[None], axis=1)
+        return jnp.sum(_cast(x, dtype)[:, :, None] * _cast(y, dtype)[None], axis=1)
+
+
+class Factor:
+    """A factor of a product.
+
+    Args:
+        shape: Its shape.
+        summed, batch: Tuples of axes: those that are summed, and those of the batch.
+        first: The axis of the product for its first other one.
+        takes_last: Whether its tiles extend along its last other axis, as the outputs of a weight, rather than the
+            first, as the rows of a batch.
+
+    Attributes:
+        places: Dict of the axes of the product by those of the factor.
+        of_tile: The axes along which its tiles extend: one of the product, and one that is summed.
+    """
+
+    def __init__(self, shape, summed, batch, first, takes_last=False):
+        self.shape, self.summed = shape, summed
+        free = [k for k in range(len(shape)) if k not in (*summed, *batch)]
+        self.places = {axis: k for k, axis in enumerate(batch)} | {axis: k for k, axis in enumerate(free, first)}
+        extended = [k for k in free if shape[k] > 1][-1 if takes_last else 0]
+        self.of_tile = extended, max(summed, key=shape.__getitem__)
+
+    def index(self, index, of_sum):
+        """Returns the index of a tile, from that of the product's tile and that of the axes that are summed."""
+        found = {axis: index[k] for axis, k in self.places.items()} | dict(zip(self.summed, of_sum, strict=True))
+        return tuple(found[axis] for axis in range(len(self.shape)))
+
+    def matrix(self, tile):
+        """Returns a tile as a matrix, and which of its axes is summed."""
+        extended, summed = self.of_tile
+        return lax.reshape(tile, [tile.shape[k] for k in sorted(self.of_tile)]), int(extended < summed)
 
 
 OPERATIONS = {
     **dict.fromkeys(ELEMENTWISE, Elementwise),
+    **dict.fromkeys(REDUCTIONS, Reduction),
     "broadcast_in_dim": Broadcast,
     "concatenate": Concatenate,
     "dot_general": Product,
     "iota": Iota,
-    "reduce_max": Maximum,
-    "reduce_min": Minimum,
-    "reduce_sum": Sum,
     "reshape": Reshape,
     "slice": Slice,
     "transpose": Transpose,
