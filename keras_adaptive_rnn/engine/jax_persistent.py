@@ -31,17 +31,12 @@ def persistent_scan(bind, weights, carry, xs, interpret):
         interpret: Whether Pallas interprets the kernels, on any device, instead of compiling them for a GPU.
 
     Raises:
-        ValueError: No kernel can run the step; the message says why.
+        Unsupported: No kernel can run the step.
     """
-    try:
-        loop = PersistentLoop(bind, weights, carry, xs, interpret)
-        differentiable = jax.custom_vjp(loop.run)
-        differentiable.defvjp(loop.forward, loop.backward, symbolic_zeros=True)
-        return differentiable(weights, carry, xs)
-    except Unsupported as error:
-        raise ValueError(
-            f'Argument `schedule` cannot be "persistent" for this cell: a step {error}. Use schedule="steps".'
-        ) from None
+    loop = PersistentLoop(bind, weights, carry, xs, interpret)
+    differentiable = jax.custom_vjp(loop.run)
+    differentiable.defvjp(loop.forward, loop.backward, symbolic_zeros=True)
+    return differentiable(weights, carry, xs)
 
 
 class PersistentLoop:
@@ -133,9 +128,9 @@ class PersistentLoop:
 
     def forward(self, weights, carry, xs):
         # Masks and counts have no gradient, and nobody asks for that of noise.
-        primals = [jax.tree.leaves(each) for each in (weights, carry, xs)]
-        trained = [tuple(x.perturbed and _is_inexact(x.value) for x in each) for each in primals]
-        weights, carry, xs = ([x.value for x in each] for each in primals)
+        weights, carry, xs = map(jax.tree.leaves, (weights, carry, xs))
+        trained = [tuple(x.perturbed and _is_inexact(x.value) for x in each) for each in (weights, xs)]
+        weights, carry, xs = ([x.value for x in each] for each in (weights, carry, xs))
         results, after = self._run(weights, carry, xs, self._backward_step(*trained).kept)
         # A residual is a structure of arrays: `None` and `()` hold none.
         return results, ([[() if each else None for each in flags] for flags in trained], weights, carry, xs, after)
@@ -146,10 +141,8 @@ class PersistentLoop:
         d_carry, d_ys = map(jax.tree.leaves, gradients)
         d_carry = [in_blocks(_dense(d_carry[k]), 0, repeat=False) for k in step.states]
         d_ys = [in_blocks(_dense(d), 1, repeat=False) for d in d_ys]
-        sums = [
-            jnp.zeros((d_carry[0].shape[0], *like.shape), like.dtype)
-            for like in map(self.weights.__getitem__, step.summed)
-        ]
+        summed = [self.weights[k] for k in step.summed]
+        sums = [jnp.zeros((d_carry[0].shape[0], *weight.shape), weight.dtype) for weight in summed]
         before = dict.fromkeys(range(len(carry)))
         before |= {k: Before(in_blocks(carry[k], 0), states) for k, states in zip(step.kept, after, strict=True)}
         xs = [*(in_blocks(x, 1) for x in xs), *before.values(), *d_ys]
@@ -182,7 +175,7 @@ class BackwardStep:
 
     Args:
         loop: `PersistentLoop`.
-        weights, carry, xs: Tuples of booleans: which of them have gradients.
+        weights, xs: Tuples of booleans: which of them have gradients.
 
     Attributes:
         states, read: Lists of the places of the entries of the carry, and of the inputs, that have gradients.
@@ -192,7 +185,7 @@ class BackwardStep:
         kept: List of the places of those entries of the carry before a step that it reads.
     """
 
-    def __init__(self, loop, weights, carry, xs):
+    def __init__(self, loop, weights, xs):
         self.loop = loop
         self.states = [k for k, like in enumerate(loop.carry) if _is_inexact(like)]
         self.read = [k for k, trained in enumerate(xs) if trained]

@@ -35,8 +35,17 @@ ELEMENTWISE = {
 }
 
 
-class Unsupported(Exception):
-    """A function does what no kernel can; the message continues a sentence about it."""
+class Unsupported(ValueError):
+    """A step does what no kernel can.
+
+    Args:
+        does: A verb and what follows it.
+    """
+
+    def __init__(self, does):
+        super().__init__(
+            f'Argument `schedule` cannot be "persistent" for this cell: a step {does}. Use schedule="steps".'
+        )
 
 
 # Tracing.
