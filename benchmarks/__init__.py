@@ -5,6 +5,7 @@ NAMES = {
     "ours": "ours",
     "graph": "ours, CUDA graph",
     "recompute": "ours, recompute",
+    "persistent": "ours, one kernel",
     "keras_plain": "plain cell",
     "keras_layer": "Keras layer",
     "keras": "our cell",

@@ -77,6 +77,7 @@ def contenders(job, wanted, jit="auto"):
         "ours": lambda: compiled(ours),
         "graph": lambda: compiled(kar.RNN(make(units), return_sequences=True, graphs=True), weights),
         "recompute": lambda: compiled(kar.RNN(make(units), return_sequences=True, recompute=True), weights),
+        "persistent": lambda: compiled(kar.RNN(make(units), return_sequences=True, schedule="persistent"), weights),
         "keras": lambda: compiled(keras.layers.RNN(make(units), return_sequences=True), weights),
         "keras_lstm": lambda: compiled(keras.layers.LSTM(units, return_sequences=True)),
         "keras_alone": lambda: compiled(Alone(units, weights), weights),

@@ -6,14 +6,17 @@ It takes `jax[cuda12]`, in an environment of its own. `benchmarks/README.md` say
 """
 
 import argparse
+import importlib.util
 import json
 import math
 import os
 import pathlib
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
+from functools import partial
 
 os.environ["KERAS_BACKEND"] = "jax"
 # XLA writes there what it would launch, and which of it in command buffers, the graphs of CUDA.
@@ -44,8 +47,15 @@ from keras_adaptive_rnn.engine.target import tracing_for
 FOLDER = pathlib.Path(os.environ["GPU_PROGRAMS"])
 TARGETS = pathlib.Path(__file__).parent / "targets"
 KEY = ("target", "cell", "layer", "what", "units", "batch", "steps")
-LAYERS = ("ours", "keras")
+LAYERS = ("ours", "keras", "persistent")
 FIGURES = ("kernels a step", "launches a step", "kernels once", "temporary MB")
+# Of the two kernels of a persistent layer: what a program takes of a multiprocessor. Spilled are those bytes of a
+# thread that its registers do not hold.
+OF_KERNELS = tuple(f"{part} {what}" for part in ("forward", "backward") for what in ("registers", "spilled", "shared"))
+KERNEL = re.compile(
+    r"Compiling entry function 'persistent_(\w+)'.*?(\d+) bytes spill stores.*?Used (\d+) registers", re.DOTALL
+)
+SHARED = re.compile(r"persistent_(\w+) grid:.*shared_memory: (\d+) bytes")
 # Instructions that launch no kernel of their own.
 FREE = {
     *("parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "add-dependency", "opt-barrier"),
@@ -66,6 +76,7 @@ def parse(argv):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--targets", nargs="+", choices=names_of_targets(), default=["h100"])
     parser.add_argument("--cells", nargs="+", choices=CELLS, default=list(CELLS))
+    parser.add_argument("--layers", nargs="+", choices=LAYERS, default=["ours", "keras"])
     parser.add_argument("--units", type=int, default=256, help="also of the inputs; default: 256")
     parser.add_argument("--batch", type=int, default=20)
     parser.add_argument("--steps", type=int, default=64)
@@ -210,21 +221,48 @@ def launches_on_host(text, trips):
 
 
 def dumped():
-    """Returns what XLA wrote about the launches of the program that was compiled last, and removes what it wrote."""
+    """Returns what XLA wrote about the program that was compiled last, its launches and its code, and removes it."""
     # Of a program that XLA's passes leave alone, it writes the sequence once.
     path = sorted(FOLDER.glob("*.thunk_sequence*.txt"), key=lambda path: len(path.name))[-1]
-    text = path.read_text()
+    launched, codes = path.read_text(), [path.read_text() for path in FOLDER.glob("*.ptx")]
     shutil.rmtree(FOLDER)
     FOLDER.mkdir()
-    return text
+    return launched, codes
+
+
+def assembled(code):
+    """Returns what NVIDIA's assembler says of code."""
+    (folder,) = importlib.util.find_spec("nvidia.cuda_nvcc").submodule_search_locations
+    with tempfile.NamedTemporaryFile("w", suffix=".ptx") as file:
+        file.write(code)
+        file.flush()
+        (arch,) = re.findall(r"^\.target (\w+)", code, re.MULTILINE)
+        command = [f"{folder}/bin/ptxas", "--verbose", f"--gpu-name={arch}", "--output-file=/dev/null", file.name]
+        return subprocess.run(command, stderr=subprocess.PIPE, text=True, check=True).stderr
+
+
+def resources(said, launched):
+    """Returns the figures `OF_KERNELS`.
+
+    Args:
+        said: What the assembler says of all kernels.
+        launched: As in `launches_on_host`.
+    """
+    found = {}
+    for part, spilled, registers in KERNEL.findall(said):
+        found |= {f"{part} registers": int(registers), f"{part} spilled": int(spilled)}
+    return found | {f"{part} shared": int(size) for part, size in SHARED.findall(launched)}
 
 
 def row(target, cell, layer, what, sizes, device):
     """Returns what is counted of one program."""
     make = CELLS[cell](sizes["units"])
-    made = (kar.RNN if layer == "ours" else keras.layers.RNN)(make, return_sequences=True)
+    makers = {"ours": kar.RNN, "keras": keras.layers.RNN, "persistent": partial(kar.RNN, schedule="persistent")}
+    made = makers[layer](make, return_sequences=True)
     program = compiled(made, what, (sizes["batch"], sizes["steps"], sizes["units"]), device)
     found = launches(*computations(program.as_text()))
+    launched, codes = dumped()
+    said = "".join(assembled(code) for code in codes if ".entry persistent" in code)
     return {
         "target": target,
         "cell": cell,
@@ -233,10 +271,11 @@ def row(target, cell, layer, what, sizes, device):
         **sizes,
         "kernels a step": round(found["in loops"] / sizes["steps"], 2),
         "kernels once": found["once"],
-        "launches a step": round(launches_on_host(dumped(), found["trips"]) / sizes["steps"], 2),
+        "launches a step": round(launches_on_host(launched, found["trips"]) / sizes["steps"], 2),
         "trips": found["trips"],
         "temporary MB": round(program.memory_analysis().temp_size_in_bytes / 1e6, 2),
         "copies to or from the host": found["host"],
+        **resources(said, launched),
         "jax": jax.__version__,
     }
 
@@ -246,21 +285,31 @@ def worse(new, old):
     if new["copies to or from the host"]:
         return "copies between host and device in a loop"
     # Fractions of a kernel a step, and of a percent of memory, are no change of the program.
-    return rows.worse(new, old, dict.fromkeys(FIGURES, (1.01, 0.1)))
+    return rows.worse(new, old, dict.fromkeys((*FIGURES, *OF_KERNELS), (1.01, 0.1)))
 
 
 def table(rows):
-    """Returns lines of Markdown: kernels and launches a step, kernels once, and memory, ours / Keras's loop."""
+    """Returns lines of Markdown: kernels and launches a step, kernels once, and memory, ours / Keras's loop.
+
+    A second table has the rows of persistent layers.
+    """
+    persistent = [row for row in rows if row["layer"] == "persistent" and row["what"] == "train"]
+    rows = [row for row in rows if row["layer"] != "persistent"]
     by_key = {(row["target"], row["cell"], row["what"], row["layer"]): row for row in rows}
     header = [f"{what}: kernels a step | launches a step | once | MB" for what in ("train", "predict")]
     lines = [f"| | {' | '.join(header)} |", "| --- |" + " ---: |" * 8]
     for target, cell in dict.fromkeys((row["target"], row["cell"]) for row in rows):
         shown = [f"{target}, `{cell}`"]
         for what in ("train", "predict"):
-            pair = [by_key.get((target, cell, what, layer)) for layer in LAYERS]
+            pair = [by_key.get((target, cell, what, layer)) for layer in ("ours", "keras")]
             for name in FIGURES:
                 shown.append(" / ".join(f"{row[name]:g}" for row in pair if row is not None and name in row))
         lines.append(f"| {' | '.join(shown)} |")
+    columns = ("units", "kernels once", *OF_KERNELS)
+    lines += ["", f"| | {' | '.join(columns)} |", "| --- |" + " ---: |" * len(columns)]
+    for row in persistent:
+        figures = " | ".join(f"{row[name]:,}" for name in columns)
+        lines.append(f"| {row['target']}, `{row['cell']}` | {figures} |")
     return lines
 
 
@@ -275,8 +324,10 @@ def main(argv=None):
         (target, cell, layer, what)
         for target in arguments.targets
         for cell in arguments.cells
-        for layer in LAYERS[: 1 if arguments.check else 2]
+        for layer in arguments.layers
         for what in ("train", "predict")
+        # A check counts what the file holds.
+        if not arguments.check or (target, cell, layer, what, *sizes.values()) in known
     ]
     devices = {target: device_of(target) for target in arguments.targets}
     for target, cell, layer, what in track(jobs, "Compiling", disable=not sys.stderr.isatty()):

@@ -71,7 +71,8 @@ def parse(argv):
     for name in ("units", "batch", "steps"):
         defaults = ", ".join(f"{mode}: {MODES[mode][name]}" for mode in WHATS)
         parser.add_argument(f"--{name}", type=int, nargs="+", help=f"defaults: {defaults}")
-    parser.add_argument("--contenders", nargs="+", choices=NAMES, help="all but `recompute` and `graph` by default")
+    special = "all but `recompute`, `graph` and `persistent` by default"
+    parser.add_argument("--contenders", nargs="+", choices=NAMES, help=special)
     parser.add_argument("--recompute", action="store_true", help="add our loop with recompute=True")
     parser.add_argument("--against-torch", action="store_true", help="PyTorch's contenders on other backends too")
     parser.add_argument("--jit", choices=JIT, default="auto", help="Keras's jit_compile")
@@ -135,7 +136,7 @@ def measure(job, whats, arguments):
 
 
 def wanted(arguments):
-    names = {"ours", *(arguments.contenders or set(NAMES) - {"recompute", "graph"})}
+    names = {"ours", *(arguments.contenders or set(NAMES) - {"recompute", "graph", "persistent"})}
     if arguments.recompute:
         names.add("recompute")
     beside_torch = arguments.against_torch or keras.backend.backend() == "torch"

@@ -229,6 +229,23 @@ def test_kernels_of_a_program_are_counted():
     assert "host" in gpu_programs.worse({**now, "copies to or from the host": True}, before)
 
 
+SAID = """ptxas info    : Compiling entry function 'persistent_backward' for 'sm_90a'
+ptxas info    : Function properties for persistent_backward
+    144 bytes stack frame, 140 bytes spill stores, 148 bytes spill loads
+ptxas info    : Used 255 registers, used 1 barriers, 144 bytes cumulative stack size
+"""
+LAUNCHED = "008: kCustomKernel persistent_backward grid: [4, 1, 1] threads: [256, 1, 1]  shared_memory: 512 bytes"
+
+
+@pytest.mark.skipif(keras.backend.backend() != "jax", reason="kernels that JAX makes")
+def test_what_a_kernel_takes_of_a_gpu():
+    from benchmarks import gpu_programs
+
+    found = gpu_programs.resources(SAID, LAUNCHED)
+    assert found == {"backward registers": 255, "backward spilled": 140, "backward shared": 512}
+    assert gpu_programs.worse({"backward spilled": 200, "copies to or from the host": False}, found) is not None
+
+
 def test_a_row_that_is_worse_than_the_known_one(tmp_path):
     from benchmarks import rows
 

@@ -80,6 +80,11 @@ def scan(step, run, inputs, states, output, mask, options):
     carry, xs = (output, states), (inputs, mask)
     if options.unroll or run.skips_unneeded or _is_exported(carry, xs):
         carry, outputs = lax.scan(bind(weights, jnp.matmul), carry, xs, unroll=options.unroll)
+    elif options.persistent and 0 not in jax.tree.leaves(xs)[0].shape[:2]:
+        # Pallas takes a second to import.
+        from keras_adaptive_rnn.engine.jax_persistent import persistent_scan
+
+        carry, outputs = persistent_scan(bind, weights, carry, xs, interpret=not _on_gpu())
     elif options.recompute:
         carry, outputs = recomputed_scan(bind, weights, carry, xs)
     else:

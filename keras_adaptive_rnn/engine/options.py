@@ -18,6 +18,7 @@ class Options:
         any_length: Whether the loop is written to a file for sequences of any length, on PyTorch, whose loops are
             written out otherwise. Defaults to `False`.
         inside_layers: Whether the loop runs one layer inside `engine.scan_layers`. Defaults to `False`.
+        persistent: Whether one kernel runs all steps, on JAX. Defaults to `False`.
     """
 
     return_sequences: bool = False
@@ -28,3 +29,4 @@ class Options:
     is_traceable: bool
     any_length: bool = False
     inside_layers: bool = False
+    persistent: bool = False

@@ -212,7 +212,12 @@ class CellRunner:
         """
         if run is None:
             run = self.start(ops.shape(sequences)[1], training, skips_unneeded=skips_unneeded)
-        options = engine.Options(**options, variables=self.variables, is_traceable=self.is_traceable)
+        options = engine.Options(
+            **options,
+            persistent=schedule == "persistent",
+            variables=self.variables,
+            is_traceable=self.is_traceable,
+        )
         function = functools.partial(self._scan, schedule, collected, options)
         arguments = [sequences, states, mask, resets]
         key, parts = (schedule, *collected), self.parts or [self.cell]
@@ -232,11 +237,11 @@ class CellRunner:
             scan = functools.partial(linear.scan, associative=schedule == "associative")
             with AutocastScope(self.dtype):
                 results = scan(self.cell, run, sequences, states, output, mask, options, resets)
-        elif schedule != "steps" and not run.skips_unneeded:
+        elif schedule in layer_by_layer.SCHEDULES and not run.skips_unneeded:
             scan = functools.partial(layer_by_layer.scan, wavefront=schedule == "wavefront")
             results = scan(self.cell, run, sequences, states, output, mask, options, resets)
         else:
-            loop = resetting.restarting(*self._steps(run, sequences), resets)
+            loop = resetting.restarting(*self._steps(run, sequences, options), resets)
             if collected:
                 *results, emitted = decisions.scan(collected, *loop, states, output, mask, options)
             else:
@@ -245,12 +250,14 @@ class CellRunner:
             results = resets.restarted(*results, self.first_output(resets.states), options.zero_output_for_mask)
         return *results, emitted
 
-    def _steps(self, run, sequences):
+    def _steps(self, run, sequences, options):
         """Returns the first arguments of `engine.scan`: `step`, `run`, and the inputs, projected if that is faster."""
         hoists = (
             not run.skips_unneeded
             and runs_in_parts(self.cell)
-            and engine.should_hoist(self.cell.count_params(), known_rows(sequences), run.training)
+            and (
+                options.persistent or engine.should_hoist(self.cell.count_params(), known_rows(sequences), run.training)
+            )
         )
         if hoists and self.cell.compute_dtype == self.dtype:
             return self.cell.step, run, self.project(sequences, run)

@@ -11,6 +11,7 @@ from keras_adaptive_rnn.loop import resetting
 from keras_adaptive_rnn.loop.deep_stack import DeepLayers
 from keras_adaptive_rnn.loop.layer_stack import CellStack, fold_layers_into_batch
 
+SCHEDULES = ("layers", "wavefront")
 # By exact class, as a subclass may have equations of its own.
 LAYER_STACKS = {DeepRNNCell: DeepLayers, StackedCells: CellStack}
 

@@ -1,10 +1,12 @@
 """Schedules: which there are for a layer, and which one it takes."""
 
+import keras
+
 from keras_adaptive_rnn import engine
 from keras_adaptive_rnn._precision import HALF
-from keras_adaptive_rnn.loop import linear
+from keras_adaptive_rnn.loop import layer_by_layer, linear
 
-SCHEDULES = ("auto", "steps", "layers", "wavefront", *linear.SCHEDULES)
+SCHEDULES = ("auto", "steps", *layer_by_layer.SCHEDULES, *linear.SCHEDULES, "persistent")
 
 
 def possible(layer):
@@ -21,12 +23,29 @@ def check(layer):
     """Raises an error if an `RNN` cannot run in the schedule that it was given."""
     if layer.schedule in ("auto", "steps") or layer.schedule in possible(layer):
         return
+    if layer.schedule == "persistent":
+        reason = _no_kernel(layer)
+        if reason is not None:
+            raise ValueError(
+                f'Argument `schedule` cannot be "persistent" {reason}. Received: schedule={layer.schedule!r}, '
+                f"cell={layer.cell!r}"
+            )
+        return
     raise ValueError(
         f"Argument `schedule` must be one of {', '.join(map(repr, ['auto', *possible(layer)]))} for this cell with "
         f"unroll={layer.unroll} and recompute={layer.recompute}: the others are for `DeepRNNCell`, for "
         "`StackedCells` of at least three cells of which all but the lowest are alike, and for linear cells, "
         f"such as `MinGRUCell`, and stacks with one. Received: schedule={layer.schedule!r}, cell={layer.cell!r}"
     )
+
+
+def _no_kernel(layer):
+    """Returns why an `RNN` cannot be `"persistent"`, or `None` if that depends on the operations of its steps."""
+    if keras.backend.backend() != "jax":
+        return f"on the Keras backend {keras.backend.backend()}: only JAX makes kernels of a cell"
+    if layer.unroll:
+        return "with unroll=True: a kernel has a loop"
+    return "for a cell that decides how much to compute" if layer.runner.deciding else None
 
 
 def fastest(layer, batch_size, training):

@@ -43,6 +43,7 @@ SECTIONS = {
         "evaluation",
         "resuming",
         "native_loops",
+        "one_kernel",
         "distribution",
     ],
     "Compare": [

@@ -1,0 +1,178 @@
+"""One kernel for all steps computes what the loop does. Pallas interprets it, or compiles it for another machine."""
+
+import functools
+import random
+
+import keras
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from keras import ops
+
+import keras_adaptive_rnn as kar
+from keras_adaptive_rnn.engine import tuning
+from keras_adaptive_rnn.engine.target import tracing_for
+from keras_adaptive_rnn.testing.case import Case
+from tests.backends import one_in
+from tests.table import CELLS, OPTIONS
+
+on_jax = pytest.mark.skipif(keras.backend.backend() != "jax", reason="Only JAX makes kernels of a cell.")
+if keras.backend.backend() == "jax":
+    import jax
+    from jax import export
+    from jax import numpy as jnp
+
+DECIDING = ("ski", "variable_computation")
+NAMES = [name for name in {**CELLS, **OPTIONS} if not name.startswith(DECIDING)]
+MASK = np.array([[True, True, False, True], [False, False, True, True], [True, False, False, False]])
+RESETS = np.array([[False, True, False, True], [True, False, False, False], [False, False, True, True]])
+
+
+def loss_of(case, training=False, **options):
+    """Returns the loss of a layer, a function of its weights, inputs and states, and these arguments."""
+    call = {key: options.pop(key) for key in ("mask", "resets") if key in options}
+    # All layers draw the same noise.
+    random.seed(0)
+    layer = case.layer(kar.RNN, **options)
+    others = [variable.value for variable in layer.non_trainable_variables]
+
+    def loss(weights, inputs, states):
+        call_it = functools.partial(layer.stateless_call, weights, others, inputs, training=training, **call)
+        results = jax.tree.leaves(call_it(initial_state=states)[0])
+        # No two entries have the same weight.
+        parts = [jnp.sum(r.astype("float32") * jnp.cos(jnp.arange(r.size)).reshape(r.shape)) for r in results]
+        return sum(parts), results
+
+    weights = [variable.value for variable in layer.trainable_variables]
+    return jax.value_and_grad(loss, argnums=(0, 1, 2), has_aux=True), (weights, case.inputs, case.states)
+
+
+def outcome(case, **options):
+    """Returns `(results, gradients)` of a layer, lists of arrays."""
+    function, args = loss_of(case, **options)
+    # What is interpreted once need not be fast.
+    (_, results), gradients = jax.jit(function).lower(*args).compile({"xla_backend_optimization_level": 0})(*args)
+    return [[np.asarray(x, "float32") for x in jax.tree.leaves(each)] for each in (results, gradients)]
+
+
+def agree(case, tolerance=1.0, **options):
+    results, gradients = outcome(case, schedule="steps", **options)
+    of_kernel = outcome(case, schedule="persistent", **options)
+    for expected, found, limit in zip((results, gradients), of_kernel, (1e-6, 4e-6), strict=True):
+        for a, b in zip(expected, found, strict=True):
+            np.testing.assert_allclose(b, a, rtol=0, atol=tolerance * limit * max(1.0, abs(a).max()))
+
+
+@on_jax
+@pytest.mark.parametrize("name", one_in(10, NAMES))
+def test_the_numbers_of_the_loop(name):
+    agree(Case({**CELLS, **OPTIONS}[name](), (3, 4, 4)), training=True)
+
+
+@on_jax
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"mask": MASK, "resets": RESETS, "go_backwards": True},
+        {"mask": MASK, "zero_output_for_mask": True, "return_sequences": False, "recompute": True},
+    ],
+    ids=lambda options: "-".join(options),
+)
+def test_masks_and_resets(options):
+    agree(Case(kar.GRUCell(5, trainable_initial_state=True), (3, 4, 2)), **options)
+
+
+@on_jax
+def test_sizes_that_are_no_powers_of_two(monkeypatch):
+    # Tiles with padding, products of several tiles, weights that are read in every step, and two blocks of rows.
+    monkeypatch.setattr(tuning, "TILE", 16)
+    monkeypatch.setattr(tuning, "RESIDENT_BYTES", 0)
+    agree(Case(kar.MogrifierCell(20, rounds=1, rank=3, dropout=0.2), (17, 2, 18)), training=True)
+
+
+@on_jax
+@settings(max_examples=2, deadline=None, derandomize=True)
+@given(
+    st.sampled_from([kar.GRUCell, kar.SLSTMCell, kar.LowRankGRUCell]),
+    st.tuples(st.integers(1, 18), st.integers(1, 3), st.integers(1, 5)),
+    st.integers(1, 20),
+    st.booleans(),
+    st.sampled_from(["float32", "mixed_bfloat16"]),
+)
+def test_any_size(cell, shape, units, masked, dtype):
+    rank = {"rank": 2} if cell is kar.LowRankGRUCell else {}
+    mask = {"mask": np.random.default_rng(0).uniform(size=shape[:2]) > 0.3} if masked else {}
+    agree(Case(cell(units, dtype=dtype, **rank), shape), tolerance=1.0 if dtype == "float32" else 1e4, **mask)
+
+
+@on_jax
+@pytest.mark.parametrize("name", one_in(9, NAMES))
+@pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
+def test_kernels_for_cuda(name, dtype):
+    case = Case({**CELLS, **OPTIONS}[name](), (17, 4, 4))
+    cell = case.cell(dtype=dtype) if dtype != "float32" else case.cell()
+    with tracing_for("gpu"):
+        function, args = loss_of(case, cell=cell, schedule="persistent", training=True)
+        kernel = export.DisabledSafetyCheck.custom_call("__gpu$xla.gpu.triton")
+        exported = export.export(jax.jit(function), platforms=["cuda"], disabled_checks=[kernel])(*args)
+    program = exported.mlir_module()
+    # One forward and one backward, and no loop outside.
+    assert program.count("@__gpu$xla.gpu.triton") == 2
+    assert "stablehlo.while" not in program
+
+
+class Step(kar.cells.Cell):
+    """A cell whose step is any function of inputs and state."""
+
+    def __init__(self, function, **kwargs):
+        super().__init__(**kwargs)
+        self.function, self.state_size, self.output_size = function, [4], 4
+
+    def step(self, projected, states, run):
+        output = self.function(projected, states[0])
+        return output, [output]
+
+
+@on_jax
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (lambda x, h: ops.sort(x + h), "a step applies `sort`"),
+        (lambda x, h: x + h[:, ::2].repeat(2, axis=1), "a step skips entries"),
+        (lambda x, h: x + ops.mean(h, axis=0, keepdims=True), "a step mixes the rows of a batch"),
+        (lambda x, h: x + h * np.arange(12.0, dtype="float32").reshape(3, 4), "a step reads tensors other than"),
+    ],
+)
+def test_a_step_that_no_kernel_can_run(function, reason):
+    layer = kar.RNN(Step(function), schedule="persistent")
+    with pytest.raises(ValueError, match=f'Argument `schedule` cannot be "persistent" for this cell: {reason}'):
+        layer(np.ones((3, 2, 4), "float32"))
+
+
+@on_jax
+def test_a_step_that_reads_a_tensor_of_the_outer_function():
+    def outer(tensor):
+        return kar.RNN(Step(lambda x, h: x + h * tensor), schedule="persistent")(np.ones((3, 2, 4), "float32"))
+
+    with pytest.raises(ValueError, match="reads tensors other than its inputs"):
+        jax.jit(outer)(np.ones((4,), "float32"))
+
+
+@on_jax
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda: kar.LSTM(4, unroll=True, schedule="persistent"), "with unroll=True"),
+        (lambda: kar.Skip(kar.GRUCell(4), schedule="persistent"), "for a cell that decides how much to compute"),
+    ],
+)
+def test_a_layer_that_no_kernel_can_run(make, reason):
+    with pytest.raises(ValueError, match=f'Argument `schedule` cannot be "persistent" {reason}'):
+        make()
+
+
+@pytest.mark.skipif(keras.backend.backend() == "jax", reason="JAX makes kernels of a cell.")
+def test_other_backends():
+    with pytest.raises(ValueError, match=f'cannot be "persistent" on the Keras backend {keras.backend.backend()}'):
+        kar.LSTM(4, schedule="persistent")
