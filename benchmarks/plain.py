@@ -190,11 +190,11 @@ def sentence(rows):
         min(ratios(name, what, backends)) for name in ("keras_plain", "keras_layer") for what in ("train", "predict")
     )
     return (
-        f"On {listed(map(BACKENDS.get, backends))}, on a CPU with {units[0]} to {units[-1]} units, cells written by "
-        f"hand for `keras.layers.RNN` take {means('keras_plain', 'train')} times as long as our layers to train and "
-        f"{means('keras_plain', 'predict')} times to predict; `keras.layers.LSTM`, `GRU` and `SimpleRNN`, "
-        f"{means('keras_layer', 'train')} times to train and {means('keras_layer', 'predict')} times to predict: "
-        f"geometric means over cells and sizes. The lowest single ratio is {lowest:.2f}."
+        f"On {listed(map(BACKENDS.get, backends))}, on a CPU with {units[0]} to {units[-1]} units, plain cells in "
+        f"`keras.layers.RNN` take {means('keras_plain', 'train')} times as long as our layers to train and "
+        f"{means('keras_plain', 'predict')} to predict; `keras.layers.LSTM`, `GRU` and `SimpleRNN`, "
+        f"{means('keras_layer', 'train')} times to train and {means('keras_layer', 'predict')} to predict: geometric "
+        f"means. The lowest single ratio is {lowest:.2f}."
     )
 
 

@@ -916,7 +916,7 @@ def test_a_comparison_that_a_season_wins(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(baselines, "drift", drift_to_infinity)
     path = hourly(tmp_path, np.resize(DAILY, 400))
     command = ["compare", str(path), "--target", "load", "--time", "time", "--steps", "4", "--cells", "lstm,gru"]
-    command += ["--weights", "300", "--minutes", "0.001", "--trials", "1", "--seeds", "1", "--no-memory"]
+    command += ["--weights", "300", "--minutes", "0.02", "--trials", "1", "--seeds", "1", "--no-memory"]
     command += ["--output", str(tmp_path / "out")]
     main(command)
     out, err = capsys.readouterr()

@@ -89,19 +89,24 @@ class Fitted:
         return cls(maker.__name__, title, forecast, time.perf_counter() - begin)
 
 
+# Baselines that nothing is fitted for.
+RULES = ("frequencies", "mean", "last_value", "seasonal", "drift")
+
+
 def fit(data, seconds=math.inf, warn=None, names=None):
     """Returns all baselines, fitted, the quick ones first.
 
     Args:
         data: The `Data`.
-        seconds: What they may take together: those that are left then are not fitted. Defaults to no limit.
+        seconds: What they may take together: of those that are left then, only rules are fitted, which take no time.
+            Defaults to no limit.
         warn: Function that tells the user which ones that are.
         names: Names of those to fit. Defaults to `None`, which means all.
     """
     fitted, late, begun = [], [], time.perf_counter()
     with quiet(), one_thread():
         for maker in [each for each in makers_for(data) if names is None or each.__name__ in names]:
-            if fitted and time.perf_counter() - begun > seconds:
+            if maker.__name__ not in RULES and time.perf_counter() - begun > seconds:
                 late.append(maker.__name__.replace("_", " "))
             else:
                 fitted.append(Fitted.of(maker, data))
