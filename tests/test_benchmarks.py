@@ -55,8 +55,8 @@ def test_the_sentence_of_the_readme():
         for what in ("train", "predict")
     ]
     assert plain.sentence(rows).startswith(
-        "On PyTorch and JAX, on a CPU with 8 to 10 units, plain cells in `keras.layers.RNN` take 3.00 and 1.20 times as "
-        "long as our layers to train and 3.00 and 1.20 to predict;"
+        "On PyTorch and JAX, on a CPU with 8 to 10 units, plain cells in `keras.layers.RNN` take 3.00 and 1.20 times "
+        "as long as our layers to train and 3.00 and 1.20 to predict;"
     )
     assert plain.sentence(rows).endswith("The lowest single ratio is 0.90.")
 
