@@ -23,7 +23,7 @@ GROUND = "."
 COLORS = {"maps": "#009e73", "engine": "#d55e00", "cells/bases": "#aa4499", "cells": "#b8860b", "loop": "#4b3f9e"}
 COLORS |= {"layers": "#882255", "callbacks/unit_variance": "#117733", "models": "#0072b2"}
 # In inches.
-LETTER, LINE, TITLE, FLOOR_GAP, LANE, WIDTH = 0.073, 0.175, 0.42, 0.68, 0.06, 10.4
+LETTER, LINE, TITLE, FLOOR_GAP, LANE, WIDTH = 0.073, 0.175, 0.42, 0.68, 0.06, 11.4
 STARTS = 12
 
 

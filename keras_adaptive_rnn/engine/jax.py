@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import itertools
 import math
 import os
 import warnings
@@ -16,9 +15,10 @@ from jax import numpy as jnp
 from keras_adaptive_rnn._keras import AutocastScope, in_stateless_scope, is_exporting
 from keras_adaptive_rnn.engine import linear, tuning
 from keras_adaptive_rnn.engine.jax_native import native_scan, prefers_native
+from keras_adaptive_rnn.engine.jax_platform import on_cpu, on_gpu
+from keras_adaptive_rnn.engine.jax_products import Products, first_of, known_product, reads_elsewhere, tapped_product
 from keras_adaptive_rnn.engine.masking import masked
 from keras_adaptive_rnn.engine.reading import reading, values_of
-from keras_adaptive_rnn.engine.target import target
 
 __all__ = [
     "compiled",
@@ -84,7 +84,7 @@ def scan(step, run, inputs, states, output, mask, options):
         # Pallas takes a second to import.
         from keras_adaptive_rnn.engine.jax_persistent import persistent_scan
 
-        carry, outputs = persistent_scan(bind, weights, carry, xs, interpret=not _on_gpu())
+        carry, outputs = persistent_scan(bind, weights, carry, xs, interpret=not on_gpu())
     elif options.recompute:
         carry, outputs = recomputed_scan(bind, weights, carry, xs)
     else:
@@ -128,7 +128,7 @@ def deferred_scan(bind, weights, carry, xs, always=False):
     products = Products(bind, weights, carry, xs, always)
     if not products.taps:
         return lax.scan(_keeping_little(bind(weights, jnp.matmul)), carry, xs, unroll=_unroll())
-    joins = _on_gpu() and _all_inexact(carry, jax.eval_shape(bind(weights, jnp.matmul), carry, _first(xs)))
+    joins = on_gpu() and _all_inexact(carry, jax.eval_shape(bind(weights, jnp.matmul), carry, first_of(xs)))
     gradient = OneTensor(products, carry) if joins else Tapped(products)
     loop = jax.custom_vjp(lambda weights, *args: lax.scan(bind(weights, jnp.matmul), *args, unroll=_unroll()))
     loop.defvjp(gradient.forward, gradient.backward)
@@ -245,81 +245,6 @@ class OneTensor:
         return pull, factors
 
 
-@jax.custom_vjp
-def known_product(a, kernel, tap, result):
-    """Returns `result`, which is `a @ kernel`; its gradients are those of `tapped_product`."""
-    return result
-
-
-def _known_backward(kept, gradient):
-    a, kernel, result = kept
-    return (*_product_backward((a, kernel), gradient), jnp.zeros_like(result))
-
-
-class Products:
-    """The products of a step with those weights whose gradients are formed once for all steps.
-
-    Attributes:
-        places: For each product, the place of its weight.
-        taps: For each product, the shape and dtype of its result; empty if the step reads tensors other than its
-            arguments. A tap is a zero that is added to a product, so that its gradient is that of the product.
-    """
-
-    def __init__(self, bind, weights, carry, xs, always):
-        self.bind, self.always = bind, always
-        self.places, self.taps, self.dims, self.factors = [], [], [], []
-
-        def trace(weights, carry, x):
-            def product(k, a, kernel):
-                e = jnp.matmul(a, kernel)
-                self.places.append(self.place(a, kernel, weights))
-                self.taps.append(jax.ShapeDtypeStruct(e.shape, e.dtype))
-                self.dims.append(kernel.ndim)
-                self.factors.append(jax.ShapeDtypeStruct(a.shape, a.dtype))
-                return e
-
-            return self.step(weights, carry, x, product)
-
-        if reads_elsewhere(trace, weights, carry, _first(xs)):
-            self.taps = []
-
-    def place(self, a, kernel, weights):
-        """Returns the place of `kernel` among the weights, or `None` if its gradient is formed in each step."""
-        if not (self.always or not _on_cpu() or tuning.batches_gradient(kernel, a.shape[-2])):
-            return None
-        return next((k for k, weight in enumerate(weights) if weight is kernel), None)
-
-    def zeros(self, xs):
-        length = jax.tree.leaves(xs)[0].shape[0]
-        return [jnp.zeros((length, *tap.shape), tap.dtype) for tap in self.taps]
-
-    def step(self, weights, carry, x, product):
-        """Returns the results of a step, in which `product(k, a, kernel)` computes the `k`th of these products."""
-        count = itertools.count()
-
-        def matmul_impl(a, kernel):
-            is_one = self.place(a, kernel, weights) is not None
-            return product(next(count), a, kernel) if is_one else jnp.matmul(a, kernel)
-
-        return self.bind(weights, matmul_impl)(carry, x)
-
-    def split(self, weights):
-        """Returns the weights of the products by their places, and a list of the others, each with `None` for these."""
-        kernels = {k: weights[k] for k in self.places}
-        return kernels, [None if k in kernels else weight for k, weight in enumerate(weights)]
-
-    def join(self, kernels, others):
-        return [kernels.get(k, other) for k, other in enumerate(others)]
-
-    def kernel_gradients(self, factors, d_taps):
-        """Returns the gradients of the kernels from what they multiplied and the products' gradients, of all steps."""
-        gradients = {}
-        for place, a, e, ndim in zip(self.places, factors, d_taps, self.dims, strict=True):
-            part = _outer(a, e, ndim)
-            gradients[place] = gradients[place] + part if place in gradients else part
-        return gradients
-
-
 class Joined:
     """Tensors that a step writes, as one of each dtype: a GPU launches a kernel for each tensor that it writes.
 
@@ -343,44 +268,9 @@ class Joined:
         return found
 
 
-@jax.custom_vjp
-def tapped_product(a, kernel, tap):
-    """Returns `a @ kernel`, whose gradient goes to `tap` as well.
-
-    That of the kernel is formed for second derivatives only: for the first, the kernel is a constant.
-    """
-    return jnp.matmul(a, kernel)
-
-
-def _product_backward(factors, gradient):
-    a, kernel = factors
-    batch, last = tuple(range(kernel.ndim - 2)), kernel.ndim - 1
-    if _on_cpu() and gradient.shape[-2] > 1:
-        # A product of few rows takes half the time with the weight on the left. The barrier keeps XLA from swapping
-        # them.
-        back = lax.dot_general(kernel, gradient, (((last,), (last,)), (batch, batch)))
-        return lax.optimization_barrier(back).mT, jnp.matmul(a.mT, gradient), gradient
-    # Not a product with `kernel.mT`, which XLA would copy in every step for a batch of one row.
-    back = lax.dot_general(gradient, kernel, (((last,), (last,)), (batch, batch)))
-    return back, jnp.matmul(a.mT, gradient), gradient
-
-
-tapped_product.defvjp(lambda a, kernel, tap: (tapped_product(a, kernel, tap), (a, kernel)), _product_backward)
-known_product.defvjp(lambda a, kernel, tap, result: (result, (a, kernel, result)), _known_backward)
-
-
-def _outer(a, e, ndim):
-    """Returns the gradient of a kernel of `ndim` axes from all products `a @ kernel`, whose own gradients are `e`."""
-    if ndim == 2:
-        # XLA's product on a CPU is half as fast if it has to transpose the wide matrix itself.
-        a = lax.optimization_barrier(a.reshape((-1, a.shape[-1])).T)
-        return jnp.matmul(a, e.reshape((-1, e.shape[-1])))
-    return jnp.einsum("tbri,tbro->bio", a, e)
-
-
 def _unroll():
     """Returns how many steps `lax.scan` runs in each round."""
-    return tuning.GPU_UNROLLED_STEPS if _on_gpu() else 1
+    return tuning.GPU_UNROLLED_STEPS if on_gpu() else 1
 
 
 def _keeping_little(step):
@@ -425,21 +315,11 @@ _differentiable_recurrence.defvjp(_recurrence_forward, _recurrence_backward)
 def preferred_linear_schedule(training):
     # In inference, XLA's loop keeps in the cache what a scan reads and writes for the whole sequence: 1.5 times as fast
     # at 256 units, 20 rows and 500 steps; training 0.9 times.
-    return "associative" if not _on_cpu() else "scan" if training else "steps"
-
-
-def _first(xs):
-    """Returns the shapes and dtypes of what the first step reads."""
-    return jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), xs)
+    return "associative" if not on_cpu() else "scan" if training else "steps"
 
 
 def _all_inexact(*trees):
     return all(jnp.issubdtype(leaf.dtype, jnp.inexact) for leaf in jax.tree.leaves(trees))
-
-
-def reads_elsewhere(function, *args):
-    """Returns whether a function reads tensors that are no arguments, so that a gradient of its own would miss them."""
-    return any(isinstance(constant, jax.core.Tracer) for constant in jax.make_jaxpr(function)(*args).consts)
 
 
 def ragged_scan(step, run, inputs, states, times, ends, collect):
@@ -491,20 +371,6 @@ def _is_exported(*tensors):
     )
 
 
-def _on_cpu():
-    return target(_platform) == "cpu"
-
-
-def _on_gpu():
-    return target(_platform) in ("gpu", "cuda", "rocm")
-
-
-def _platform():
-    # A device, or the name of a platform, in a context or for the whole process.
-    device = jax.config.jax_default_device
-    return jax.default_backend() if device is None else getattr(device, "platform", device)
-
-
 def _scope():
     # A variable that a step assigns would otherwise keep a tracer of the loop.
     return contextlib.nullcontext() if in_stateless_scope() else keras.StatelessScope()
@@ -516,14 +382,14 @@ def supports_axis_merging():
 
 
 def should_hoist(weights, rows, training):
-    return not _on_cpu() or (rows is not None and weights >= tuning.HOISTED_WEIGHTS_PER_ROW * rows)
+    return not on_cpu() or (rows is not None and weights >= tuning.HOISTED_WEIGHTS_PER_ROW * rows)
 
 
 def preferred_schedules(depth, weights, rows, training):
     # In ONNX, `jax2onnx` mixes up the sizes of a loop within a loop.
     if is_exporting("onnx"):
         return []
-    return ["wavefront", "layers"] if _on_gpu() else ["layers"]
+    return ["wavefront", "layers"] if on_gpu() else ["layers"]
 
 
 outside_graph = jax.ensure_compile_time_eval

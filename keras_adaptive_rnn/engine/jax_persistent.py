@@ -16,7 +16,7 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import triton
 
 from keras_adaptive_rnn.engine import tuning
-from keras_adaptive_rnn.engine.jax import Products, tapped_product
+from keras_adaptive_rnn.engine.jax_products import Products, tapped_product
 from keras_adaptive_rnn.engine.jax_tiles import Tiled, Unsupported
 
 # A place where no step cuts. Tensors that are cut there along with the states have the same rows.
