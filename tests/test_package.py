@@ -83,7 +83,8 @@ def importers(*modules):
 def test_only_the_engine_imports_a_backend():
     """And `hub`, as KerasHub tokenizes in pipelines of TensorFlow, and the checks of modules of PyTorch and Flax."""
     internals = [f"_{name}_internals" for name in ("tensorflow", "torch")]
-    parts = ["torch_graphs", "torch_loop", "torch_trace", *(f"{name}_native" for name in BACKENDS)]
+    parts = [f"jax_{name}" for name in ("persistent", "platform", "products", "tiles")]
+    parts += ["torch_graphs", "torch_loop", "torch_trace", *(f"{name}_native" for name in BACKENDS)]
     files = {f"engine/{name}.py" for name in (*BACKENDS, *internals, *parts)}
     assert importers("jax", "jaxlib", "tensorflow", "torch") == files | {"hub/_tensorflow.py", *FOREIGN}
 

@@ -19,7 +19,7 @@ class Case:
 
     def __init__(self, cell, input_shape, seed=0):
         self.original = cell
-        self.input_shape = self.batch, self.time, self.features = check_input_shape(input_shape)
+        self.input_shape = self.batch, self.time, self.features = tuple(input_shape)
         self.rng = np.random.default_rng(seed)
         self.inputs = self.normal(self.input_shape)
         built = self.copy()

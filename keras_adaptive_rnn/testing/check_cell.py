@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import keras
 
-from keras_adaptive_rnn.testing.case import Case
+from keras_adaptive_rnn.testing.case import Case, check_input_shape
 from keras_adaptive_rnn.testing.checks import CELL_CHECKS
 from keras_adaptive_rnn.testing.results import run_checks
 
@@ -35,7 +35,7 @@ def check_cell(
 
     >>> keras_adaptive_rnn.testing.check_cell(keras_adaptive_rnn.ElmanCell(4), input_shape=(2, 4, 3))
     """
-    results = run_checks(CELL_CHECKS, skip, Case(cell, input_shape, seed))
+    results = run_checks(CELL_CHECKS, skip, Case(cell, check_input_shape(input_shape), seed))
     failed = [result for result in results if result.status == "failed"]
     if failed:
         lines = [f"{type(cell).__name__} fails {len(failed)} of {len(results)} checks:"]
