@@ -32,7 +32,8 @@ def _litert_scan(operation, inputs, states, mask, options):
     """Runs an LSTM in a function that LiteRT's converter replaces, unless the last states are used, with one node."""
     kernel, recurrent_kernel, *biases = operation.weights
     bias = sum((each for each in biases if each is not None), tf.zeros(kernel.shape[-1]))
-    # The converter knows such a function by these attributes, its arguments and its results.
+    # The converter knows such a function by these attributes, its arguments and its results. TensorFlow may replace one
+    # function by another that implements the same name, so each has a name of its own.
     attributes = {"api_implements": f"lstm_{uuid.uuid4()}", "time_major": True, "go_backwards": False}
 
     @tf.function(autograph=False, experimental_attributes=attributes)
