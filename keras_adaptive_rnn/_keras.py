@@ -215,6 +215,8 @@ class SymbolicCalls(contextlib.ExitStack):
         self.enter_context(_defer_to_symbolic_tensors())
         for layer in flatten_layers(self.model):
             self.enter_context(replaced(layer, symbolic_call=functools.partial(self._call, layer)))
+            if type(getattr(layer, "backend", None)).__name__ == "DynamicBackend":
+                self.enter_context(replaced(layer, backend=_Operations()))
         return self
 
     def _call(self, layer, *args, **kwargs):
@@ -230,6 +232,15 @@ class SymbolicCalls(contextlib.ExitStack):
             new[key] = keras.KerasTensor(x.shape, keras.backend.standardize_dtype(x.dtype))
             self.returned[id(new[key])] = new[key], x
         return keras.tree.map_structure(lambda x: None if x is None else new[id(x)], results)
+
+
+class _Operations:
+    """The functions of `keras.ops` where layers that preprocess data, such as `Rescaling`, expect those of a backend."""
+
+    name = keras.backend.backend()
+
+    def __getattr__(self, name):
+        return self if name in ("core", "math", "nn", "numpy") else getattr(keras.ops, name)
 
 
 OPERATORS = "add sub mul truediv floordiv mod pow matmul and or xor lt le gt ge"

@@ -149,6 +149,10 @@ OPERATIONS = {
     "rms_normalization": layers.RMSNormalization(axis=(-1, -2)),
     "batch_normalization": layers.BatchNormalization(),
     "unit_normalization": layers.UnitNormalization(),
+    # These call the functions of a backend, not those of `keras.ops`.
+    "rescaling": layers.Rescaling([1, 2, 3, 4, 5, 6], offset=[0.5] * 6),
+    "normalization": layers.Normalization(mean=[0, 1, 2, 3, 4, 5], variance=[1, 2, 3, 4, 5, 6]),
+    "denormalization": layers.Normalization(mean=1, variance=4, axis=None, invert=True),
     "convolution": layers.Conv1D(4, 2, strides=2, dilation_rate=1),
     "convolution_2d": lambda x: layers.Conv2D(2, (2, 3), dilation_rate=(2, 1))(x[..., None]),
     "pooling": layers.GlobalMaxPooling1D(),
