@@ -235,7 +235,7 @@ class SymbolicCalls(contextlib.ExitStack):
 
 
 class _Operations:
-    """The functions of `keras.ops` where layers that preprocess data, such as `Rescaling`, expect those of a backend."""
+    """The functions of `keras.ops`, where a layer that preprocesses data, such as `Rescaling`, calls a backend."""
 
     name = keras.backend.backend()
 

@@ -1,6 +1,7 @@
 """The studies of `examples/papers`, in their smallest form; a study that is killed ends with the same numbers."""
 
 import argparse
+import csv
 import importlib
 import itertools
 import json
@@ -371,6 +372,19 @@ def test_the_readme_says_what_was_measured():
         assert claim in section
         section = section.replace(claim, "")
     assert re.findall(r"\d", section) == []
+
+
+def test_the_paper_says_what_was_measured():
+    path = ROOT / "paper" / "paper.md"
+    text = path.read_text(encoding="utf-8")
+    assert "\n".join(row.replace("(results.md", "(../docs/results.md") for row in gains()) in text
+    with (ROOT / "docs" / "tables" / "conformance.csv").open(newline="") as table:
+        count = len(list(csv.DictReader(table)))
+    claims = [plain.sentence(read("benchmarks/baselines.json")).partition(" [All")[0], f"run on {count} recurrent layers"]
+    assert [claim for claim in claims if claim not in " ".join(text.split())] == []
+    known = re.findall(r"^@\w+\{(\w+),", (ROOT / "docs" / "citing.bib").read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(re.findall(r"@(\w+)", text)) <= set(known)
+    assert 750 <= len(text.split()) <= 1750
 
 
 def test_the_home_page_has_the_table_of_the_readme():

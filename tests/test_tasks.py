@@ -63,3 +63,14 @@ def test_links_to_a_task_lead_to_its_section():
     linked = {anchor for page in pages for anchor in re.findall(r"\]\([./]*tasks/index\.md#([\w-]+)\)", page)}
     assert linked
     assert linked <= headings
+
+
+def test_the_example_for_keras_io_runs(capsys):
+    """As it stands, but for its sizes."""
+    text = (ROOT / "examples" / "keras_io" / "reversal_with_a_mogrifier.py").read_text(encoding="utf-8")
+    sizes = "SAMPLES, LENGTH, SYMBOLS, UNITS, EPOCHS = "
+    assert f"{sizes}6000, 10, 20, 64, 25" in text
+    exec(text.replace(f"{sizes}6000, 10, 20, 64, 25", f"{sizes}64, 3, 4, 4, 1"), {"__name__": "__main__"})
+    shown = capsys.readouterr().out
+    assert re.search(r"Mogrifier: [\d,]+ weights, [\d.]+% of unseen sequences right", shown)
+    assert re.search(r"LSTM: [\d,]+ weights", shown)

@@ -13,7 +13,8 @@ PROMPT, LETTERS = "An exception", 100
 
 
 def test_every_page_is_there(visits):
-    written = {path.relative_to(ROOT / "docs").with_suffix(".html").as_posix() for path in ROOT.glob("docs/**/*.md")}
+    paths = [*ROOT.glob("docs/**/*.md"), *ROOT.glob("docs/**/*.ipynb")]
+    written = {path.relative_to(ROOT / "docs").with_suffix(".html").as_posix() for path in paths}
     public = {f"{name.page}.html" for name in names.public()}
     measured = {f"{page}.html" for page, _ in studies.made().values()}
     assert len(public) > 100
@@ -29,6 +30,24 @@ def test_a_link_to_a_table_is_followed_by_the_table(folder):
         page = (folder / path.relative_to(ROOT / "docs").with_suffix(".html")).read_text()
         assert page.count("<tr") >= sum(len(file.read_text().splitlines()) for file in files)
     assert linked > 3
+
+
+def test_the_list_for_programs_leads_to_pages(folder):
+    text = (folder / "llms.txt").read_text()
+    listed = re.findall(r"^- \[[^\]]+\]\((\S+)\)", text, re.MULTILINE)
+    assert {"guides/first_model.html", "notebooks/cells.html", "api/index.html"} <= set(listed)
+    assert [page for page in listed if not (folder / page).is_file()] == []
+
+
+def test_a_notebook_shows_its_outputs(open_page, address):
+    page, problems = open_page()
+    page.goto(f"{address}/notebooks/first_model.html")
+    pictures = page.locator("article img")
+    assert pictures.count() == 2
+    assert all(pictures.nth(k).evaluate("image => image.naturalWidth") > 300 for k in range(2))
+    assert "on the test part: 9" in page.locator("article").inner_text()
+    assert problems == []
+    page.context.close()
 
 
 def test_every_page_of_a_layer_lists_its_weights():

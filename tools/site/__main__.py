@@ -63,7 +63,7 @@ def build(output):
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     import keras_adaptive_rnn
     from examples.tasks import __main__ as tasks
-    from tools.site import catalogue, live, names, options, pages, reference, studies
+    from tools.site import catalogue, live, llms, names, options, pages, reference, studies
 
     source, static, extra = WORK / "source", WORK / "static", WORK / "extra"
     for folder in (source, static, extra):
@@ -81,6 +81,7 @@ def build(output):
     studies.write(site)
     for page, text in reference.pages(listed, site).items():
         site.write(page, text)
+    (extra / "llms.txt").write_text(llms.text(site), encoding="utf-8")
     site.write_index()
     try:
         site.write_sources()

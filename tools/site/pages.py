@@ -6,6 +6,7 @@ import pathlib
 import posixpath
 import re
 
+import nbconvert
 import pygments
 import pygments.formatters
 import pygments.lexers
@@ -35,6 +36,7 @@ SECTIONS = {
         "catalogue",
     ],
     "Guides": ["guides/"],
+    "Notebooks": ["notebooks/first_model", "notebooks/text", "notebooks/sensor", "notebooks/cells"],
     "Tasks": ["tasks/"],
     "Train": [
         "linear_cells",
@@ -77,9 +79,10 @@ class Site:
         self.folder, self.extra = pathlib.Path(folder), pathlib.Path(extra)
         self.by_hand = {path.relative_to(ROOT).as_posix(): page_of(path) for path in sorted(ROOT.glob("docs/**/*.md"))}
         self.by_hand |= {path: page for path, page in OTHERS.items() if (ROOT / path).exists()}
+        self.notebooks = {p.relative_to(ROOT).as_posix(): page_of(p) for p in sorted(ROOT.glob("docs/**/*.ipynb"))}
         # Pages that are made while the site is built, as pages that are written by hand link to them.
         made = ["catalogue", "compare/options", "api/index", *(name.page for name in names)]
-        self.origins = {**self.by_hand, **{f"docs/{page}.md": page for page in made}}
+        self.origins = {**self.by_hand, **self.notebooks, **{f"docs/{page}.md": page for page in made}}
         self.origins |= {path: page for path, (page, _) in studies.made().items()}
         self.targets = {path: name.page for name in names for path in name.paths}
         self.targets |= {name.name: name.page for name in names if name.room in ("cells", "layers", "models", "hub")}
@@ -98,6 +101,18 @@ class Site:
         """Writes every page that is a file of the repository."""
         for origin, page in self.by_hand.items():
             self.write(page, (ROOT / origin).read_text(), origin)
+        for origin, page in self.notebooks.items():
+            self.write(page, self.of_notebook(origin, page), origin)
+
+    def of_notebook(self, path, page):
+        """Returns a notebook in Markdown, with its outputs, whose pictures it writes beside the page."""
+        text, resources = nbconvert.MarkdownExporter().from_filename(ROOT / path)
+        for name, picture in resources["outputs"].items():
+            (self.folder / page).mkdir(parents=True, exist_ok=True)
+            (self.folder / page / name).write_bytes(picture)
+        text = re.sub(r"!\[[^]]*\]\((output_\w+\.png)\)", rf"![What the cell above draws](/{page}/\1)", text)
+        title, _, rest = text.lstrip().partition("\n")
+        return f"{title}\n\n[This page as a notebook]({posixpath.basename(path)})\n{rest}"
 
     def linked(self, text, page, origin, linked):
         """Returns a text whose links lead to pages of the site, and whose names of classes are links to their pages."""
