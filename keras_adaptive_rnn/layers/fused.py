@@ -84,9 +84,10 @@ class FusedLayer(CellLayer):
         """Returns Keras's function that runs cuDNN, or `None` if it cannot run the layer."""
         if self.use_cudnn == "auto" and keras.backend.backend() not in tuning.CUDNN_BACKENDS:
             return None
-        if self.use_cudnn is False or self._beyond_cudnn() is not None:
+        if self.use_cudnn is False:
             return None
-        return cudnn_loop(type(self).cell_class.__name__.removesuffix("Cell").lower(), sequences)
+        loop = cudnn_loop(type(self).cell_class.__name__.removesuffix("Cell").lower(), sequences)
+        return None if loop is None or self._beyond_cudnn() is not None else loop
 
     def _run(self, sequences, initial_state, mask, resets, training):
         fused = self._cudnn(sequences)

@@ -11,6 +11,7 @@ from keras_adaptive_rnn.cells.bases.any_cell import (
     as_list,
     initial_states,
     is_traceable,
+    leaves,
     output_size,
     parts_of,
     project,
@@ -103,7 +104,7 @@ class CellRunner:
 
     def initial_states(self, batch_size):
         """Returns the states before the first step, nested like the cell's `state_size`, in plain lists."""
-        return self.nest(tree.flatten(initial_states(self.cell, batch_size, self.dtype)))
+        return self.nest(leaves(initial_states(self.cell, batch_size, self.dtype)))
 
     def nest(self, states):
         """Nests a flat list of states like the cell's `state_size`, in plain lists."""
@@ -118,7 +119,7 @@ class CellRunner:
     def check_states(self, states, batch_size, where):
         """Returns `states`, nested like `state_size` and in the cell's dtype, or raises if their shapes do not fit."""
         states, state_size = as_list(states), as_list(self.cell.state_size)
-        sizes, received = tree.flatten(state_size), tree.flatten(states)
+        sizes, received = leaves(state_size), leaves(states)
         shapes = [tuple(state.shape) for state in received]
         if len(states) == len(state_size) and any(map(_is_array, states, state_size)):
             sizes = state_size

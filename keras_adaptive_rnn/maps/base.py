@@ -172,8 +172,7 @@ class LinearMap(Quantizable, StoredByCell, _arguments.DeclaredArguments, keras.l
         prepared = run.prepared_by(self).get("matrices", {}).get(name)
         if prepared is not None:
             return prepared
-        value = self.dequantized(name) if self.quantization_mode else ops.convert_to_tensor(getattr(self, name))
-        return ops.cast(value, self.compute_dtype)
+        return ops.cast(self.dequantized(name) if self.quantization_mode else getattr(self, name), self.compute_dtype)
 
     def add_gain(self, name, kernel):
         """Creates the trained norms of the columns of `kernel`."""

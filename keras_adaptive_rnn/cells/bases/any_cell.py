@@ -15,6 +15,11 @@ KERAS_CELLS = keras.layers.SimpleRNNCell, keras.layers.GRUCell, keras.layers.LST
 TRACEABLE_PACKAGES = ("keras", __name__.split(".")[0])
 
 
+def leaves(states):
+    """Returns what nested lists of states hold, as `keras.tree.flatten` does, which takes longer than a small step."""
+    return [x for each in states for x in (leaves(each) if isinstance(each, (list, tuple)) else [each])]
+
+
 def as_list(states):
     """Returns `states` as a list; in Keras, a cell with one state need not use one."""
     return list(states) if isinstance(states, (list, tuple)) else [states]
@@ -80,6 +85,8 @@ def initial_states(cell, batch_size, dtype):
     """Returns the states of `cell` before the first step, a list of tensors of `dtype`, nested like `state_size`."""
     if hasattr(cell, "get_initial_state"):
         states = as_list(cell.get_initial_state(batch_size=batch_size))
+        if not any(isinstance(state, (list, tuple)) for state in states):
+            return [ops.cast(state, dtype) for state in states]
         return tree.map_structure(lambda state: ops.cast(state, dtype), states)
     return [ops.zeros((batch_size, size), dtype=dtype) for size in as_list(cell.state_size)]
 

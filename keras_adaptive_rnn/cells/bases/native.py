@@ -43,8 +43,8 @@ class NativeOperation:
 
 def unmet(cell, arguments):
     """Returns the name of the first argument at which `cell` computes something else, or `None`."""
-    differing = (name for name, value in arguments.items() if getattr(cell, name, value) != value)
-    return next(differing, None)
+    held = vars(cell)
+    return next((name for name, value in arguments.items() if held.get(name, value) != value), None)
 
 
 def native_operation(cell, run):
