@@ -2,7 +2,9 @@
 
 import json
 import os
+import pathlib
 import shutil
+from types import SimpleNamespace
 
 import keras
 import pytest
@@ -190,3 +192,79 @@ def test_a_vocabulary_must_fit_the_model(folder):
     assert tokenizer.detokenize([1, 5]) == "a\ufffd"
     with pytest.raises(ValueError, match=r"`id` must be in \[0, 2\]"):
         tokenizer.id_to_token(5)
+
+
+class HuggingFace:
+    """The functions of `huggingface_hub` that KerasHub and this package call, on a folder with the layout of its cache.
+
+    As there, a file is a link to a blob, and the snapshot of a commit has all files of the repository.
+    """
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def snapshot(self, repo_id):
+        return self.folder / f"models--{repo_id.replace('/', '--')}" / "snapshots" / "0f3c"
+
+    def create_repo(self, repo_id, exist_ok=False):
+        self.snapshot(repo_id).mkdir(parents=True, exist_ok=exist_ok)
+        return SimpleNamespace(repo_id=repo_id)
+
+    def file_exists(self, repo_id, filename):
+        return (self.snapshot(repo_id) / filename).exists()
+
+    def upload_file(self, path_or_fileobj, path_in_repo, repo_id):
+        target = self.snapshot(repo_id) / path_in_repo
+        blobs = target.parents[len(pathlib.Path(path_in_repo).parts) + 1] / "blobs"
+        blobs.mkdir(exist_ok=True)
+        blob = blobs / path_in_repo.replace("/", "_")
+        shutil.copy(path_or_fileobj, blob)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.unlink(missing_ok=True)
+        target.symlink_to(os.path.relpath(blob, target.parent))
+
+    def upload_folder(self, repo_id, folder_path):
+        for path in pathlib.Path(folder_path).rglob("*"):
+            if path.is_file():
+                self.upload_file(path, path.relative_to(folder_path).as_posix(), repo_id)
+
+    def hf_hub_download(self, repo_id, filename):
+        from huggingface_hub.utils import EntryNotFoundError
+
+        if not self.file_exists(repo_id, filename):
+            raise EntryNotFoundError(filename)
+        return str(self.snapshot(repo_id) / filename)
+
+
+@pytest.fixture
+def hugging_face(tmp_path, monkeypatch):
+    module, stand_in = pytest.importorskip("huggingface_hub"), HuggingFace(tmp_path / "hub")
+    for name in ("create_repo", "file_exists", "upload_file", "upload_folder", "hf_hub_download"):
+        monkeypatch.setattr(module, name, getattr(stand_in, name))
+    return stand_in
+
+
+def test_what_is_uploaded_loads_and_writes_the_same(whole, hugging_face):
+    card = (whole / "README.md").read_text()
+    hub.upload_preset("hf://user/lm", whole)
+    assert (hugging_face.snapshot("user/lm") / "README.md").read_text() == card
+    texts = []
+    for lm in (
+        hub.RecurrentCausalLM.from_preset(whole),
+        hub.RecurrentCausalLM.from_preset("hf://user/lm"),
+        keras_hub.models.CausalLM.from_preset("hf://user/lm"),
+    ):
+        lm.compile(sampler="greedy")
+        texts.append(lm.generate("ab", max_length=8))
+    assert texts[0] == texts[1] == texts[2]
+
+
+def test_the_presets_of_the_package_are_uploaded(hugging_face, capsys):
+    tool = pytest.importorskip("tools.presets")
+    tool.main(["upload", "hf://user"])
+    addresses = capsys.readouterr().out.split()
+    names = sorted(path.name for path in presets.TRAINED.iterdir() if path.is_dir())
+    assert addresses == [f"hf://user/{name}" for name in names]
+    assert set(names) <= set(tool.NAMES)
+    for name in names:
+        assert "| perplexity |" in (hugging_face.snapshot(f"user/{name}") / "README.md").read_text()
