@@ -3,9 +3,10 @@
     python -m tools.presets train [NAME ...] [--minutes 30]
     python -m tools.presets upload hf://OWNER       # or kaggle://OWNER
 
-Of the names, `mogrifier_python_reference` (the default) comes with the package so far. Each reads the text of `examples/char_language_model.py`, Python's language reference, with the command line of
-`keras_adaptive_rnn.hub`, and keeps its weights in half precision, which halves the file. A run that was stopped goes on.
-An upload needs `huggingface-cli login`, or Kaggle's credentials, and makes a model of each preset's name.
+Of the names, `mogrifier_python_reference`, the default, comes with the package so far. Each reads the text of
+`examples/char_language_model.py`, Python's language reference, with the command line of `keras_adaptive_rnn.hub`, and
+keeps its weights in half precision, which halves the file. A run that was stopped goes on. An upload needs
+`huggingface-cli login`, or Kaggle's credentials, and makes a model of each preset's name.
 """
 
 import argparse
@@ -19,7 +20,7 @@ from keras_adaptive_rnn.hub import __main__ as commands
 from keras_adaptive_rnn.hub.presets import TRAINED
 
 RUNS = pathlib.Path(__file__).parents[1] / "runs" / "preset"
-OPTIONS = "--dropout 0.2 --round 300 --license PSF-2.0".split()
+OPTIONS = ["--dropout", "0.2", "--round", "300", "--license", "PSF-2.0"]
 CELLS = {
     "mogrifier": "--cell mogrifier --units 200",
     "lstm": "--cell lstm --units 219",
