@@ -1,10 +1,10 @@
 """Runs the notebooks of the docs from beginning to end, each on the backend that it chooses."""
 
-import nbformat
 import pytest
 
-from tools import run_notebooks
-
+nbformat = pytest.importorskip("nbformat")
+# No part of the source distribution.
+run_notebooks = pytest.importorskip("tools.run_notebooks")
 NOTEBOOKS = sorted(run_notebooks.FOLDER.glob("*.ipynb"))
 
 
