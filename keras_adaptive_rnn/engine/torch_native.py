@@ -127,9 +127,7 @@ def _run(kind, lengths, inputs, *tensors):
     if kind == "gru":
         # The order of the gates: z, r and the candidate here, r, z and the candidate there.
         weights = [torch.cat([weight.chunk(3)[k] for k in (1, 0, 2)]) for weight in weights]
-    if kind != "lstm" or lengths is not None:
-        # oneDNN, which runs an LSTM, copies its weights into an order of its own.
-        weights = [weight.contiguous() for weight in weights]
+    weights = [weight.contiguous() for weight in weights]
     run, options = internals.recurrent_operations[kind], (True, 1, 0.0, torch.is_grad_enabled(), False)
     if lengths is None:
         outputs, *states = run(inputs, _joined(kind, states), weights, *options, False)
