@@ -1,6 +1,6 @@
 """Trains presets of the package, and uploads those that come with it.
 
-    python -m tools.presets train [NAME ...] [--minutes 30]
+    python -m tools.presets train [NAME] [--minutes 30]
     python -m tools.presets upload hf://OWNER       # or kaggle://OWNER
 
 Of the names, `mogrifier_python_reference`, the default, comes with the package so far. Each reads the text of
@@ -62,15 +62,14 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parts = parser.add_subparsers(dest="command", required=True)
     part = parts.add_parser("train")
-    part.add_argument("names", nargs="*", choices=[[], *NAMES], metavar="NAME", help=", ".join(NAMES))
+    part.add_argument("name", nargs="?", choices=NAMES, default=DEFAULT, metavar="NAME", help=", ".join(NAMES))
     part.add_argument("--minutes", type=float, default=30.0)
     parts.add_parser("upload").add_argument("owner", help="hf://OWNER or kaggle://OWNER")
     options = parser.parse_args(arguments)
     if options.command == "upload":
         upload(options.owner)
     else:
-        for name in options.names or [DEFAULT]:
-            train(name, options.minutes)
+        train(options.name, options.minutes)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import re
 
-from tools.site.pages import SECTIONS, TITLES
+from tools.site.pages import LINK, SECTIONS, TITLES
 
 HEAD = """# keras_adaptive_rnn
 
@@ -40,5 +40,4 @@ def line(page, text):
 
 def plain(text):
     """Returns Markdown in one line, without links, pictures and other marks."""
-    text = re.sub(r"!?\[((?:[^\[\]]|\[[^\]]*\])*)\]\([^()\s]+\)", r"\1", text)
-    return " ".join(re.sub(r"<[^>]+>|[*`]", "", text).split())
+    return " ".join(re.sub(r"<[^>]+>|[*`]", "", LINK.sub(r"\2", text)).split())
