@@ -180,6 +180,7 @@ def main(arguments=None):
     parser.add_argument("--cells", nargs="+", choices=NAMES, default=NAMES)
     parser.add_argument("--units", nargs="+", type=int, default=UNITS)
     parser.add_argument("--batches", nargs="+", type=int, default=BATCHES)
+    parser.add_argument("--where", nargs="+", choices=TITLES, default=[*TITLES], help="only these runtimes")
     parser.add_argument("--seconds", type=float, default=1, help="that a row is timed for (%(default)s)")
     parser.add_argument("--report", action="store_true")
     parser.add_argument("--json", type=pathlib.Path)
@@ -194,6 +195,8 @@ def main(arguments=None):
         common = {"cell": name, "units": units, "batch": batch, "backend": keras.backend.backend()}
         with tempfile.TemporaryDirectory() as folder:
             for (where, what), way in ways(name, model, x, pathlib.Path(folder)).items():
+                if where not in options.where:
+                    continue
                 row = {**common, "what": what, "where": where, **measured(way, options.seconds)}
                 print(row, flush=True)
                 if options.json:
