@@ -163,6 +163,17 @@ def test_what_is_the_best_by_validation_is_recommended():
     assert found["sentence"].endswith("The best baseline, the last value, has 2.9.")
 
 
+def test_baselines_are_ranked_over_all_cuts():
+    lucky = {**baseline(1.0, "trees"), "name": "trees", "origins": [8.0, 8.0, 8.0]}
+    steady = {**baseline(2.0, "theta"), "name": "theta", "origins": [2.0, 2.0, 2.0]}
+    found = statistics.recommend(rows(lstm=[2.2, 2.3]), "loss", [lucky, steady])
+    assert (found["verdict"], found["baseline"]) == ("baseline", "theta")
+    assert "Take theta (validation loss 2), a baseline: no cell has less, and of the baselines, it" in found["sentence"]
+    # A perfect score at one of them is not the end of the others.
+    assert statistics.over_origins({**lucky, "origins": [0.0]}) > 0
+    assert statistics.recommend(rows(lstm=[1.9, 1.8]), "loss", [lucky, steady])["winner"] == "lstm"
+
+
 def test_one_seed_and_divergence():
     assert "by one seed, which cannot tell" in statistics.recommend(rows(a=[1.0], b=[2.0]), "loss")["sentence"]
     assert "B, the next one, diverged" in statistics.recommend(rows(a=[1, 1], b=[None, 1]), "loss")["sentence"]

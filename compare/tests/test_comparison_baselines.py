@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 import re
 import types
 
@@ -11,7 +12,7 @@ import pytest
 import keras_adaptive_rnn as kar
 from keras_rnn_compare.cli import main
 from keras_rnn_compare.models.candidates import ModelShape, offered
-from keras_rnn_compare.reading import calendar, files
+from keras_rnn_compare.reading import calendar, files, series
 from keras_rnn_compare.reading.data import PARTS, describe_source, from_arrays
 from keras_rnn_compare.reporting import code
 from keras_rnn_compare.scoring import baselines
@@ -616,6 +617,27 @@ def test_folds_test_behind_earlier_cuts(tmp_path):
     shops = table(tmp_path, time=np.tile(HOURS[:90], 9), load=np.arange(810) % 7, shop=np.repeat(np.arange(9), 90))
     with pytest.raises(ValueError, match="--folds is for forecasts that are divided by time, and is 2"):
         read(shops, group="shop", split="group", folds=2)
+
+
+def test_baselines_of_a_short_series_are_ranked_at_earlier_origins_too(tmp_path, monkeypatch):
+    data = read(hourly(tmp_path, np.random.default_rng(0).normal(size=500)), horizon=4)
+    fitted = baselines.fit(data)
+    found = baselines.at_origins(data, fitted, math.inf)
+    assert len(data.origins) == 3
+    for k, origin in enumerate(data.origins):
+        at = rows(origin)
+        assert {name: scores[k] for name, scores in found.items()} == {name: at[name]["validation"][0] for name in found}
+        # What is forecast there comes before what is forecast by the cut after it.
+        later = (data, *data.origins)[k].series
+        assert origin.series.goals(origin.series.ends["validation"]).max() < later.goals(later.ends["test"]).min()
+    # Without time for one of them, by none; all have the same.
+    assert set(map(tuple, baselines.at_origins(data, fitted, 0).values())) == {()}
+    assert len(set(map(len, baselines.at_origins(data, fitted, 0.05).values()))) == 1
+    # A series that did not vary yet has none, nor one of which one cut has enough windows.
+    calm = np.concatenate([np.zeros(300), np.random.default_rng(0).normal(size=200)])
+    assert read(hourly(tmp_path, calm), horizon=4).origins == []
+    monkeypatch.setattr(series, "MANY_WINDOWS", 10)
+    assert read(hourly(tmp_path, np.random.default_rng(0).normal(size=500)), horizon=4).origins == []
 
 
 def goals_of(data):

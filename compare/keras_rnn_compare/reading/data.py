@@ -196,6 +196,7 @@ class Data:
         one_step: The `Data` of the same windows whose goal is the next row only, or `None` if a whole horizon cannot be
             forecast row by row.
         earlier: The `Data` of earlier cuts of a forecast, for backtests.
+        origins: The `Data` of earlier cuts by which the baselines of a short series are ranked, the latest first.
         file: Path of the file that it was read from, or `None`.
     """
 
@@ -210,6 +211,7 @@ class Data:
     series: Series | None = None
     one_step: "Data | None" = None
     earlier: list["Data"] = dataclasses.field(default_factory=list)
+    origins: list["Data"] = dataclasses.field(default_factory=list)
     file: str | None = None
 
     @property

@@ -31,6 +31,8 @@ DIFFERENCES = ("auto", "yes", "no")
 LATE, USUAL = 0.3, 0.95
 # Cuts of one table: with more, the first one would have too little to train on.
 MOST_FOLDS = 4
+# Validation windows with more of which one cut suffices to rank the baselines.
+MANY_WINDOWS = 300
 DONE = {"interpolate": "interpolated", "drop": "left out", "mask": "masked"}
 
 
@@ -404,6 +406,19 @@ class Table:
                 raise ValueError(f"--folds must be {MOST_FOLDS} at most, and is {folds}: the first one has to train")
         found = self.cut(1.0)
         found.earlier = [self.cut(1 - SHARES[2] * k) for k in range(folds - 1, 0, -1)]
+        found.origins = found.earlier[::-1]
+        if not found.origins and self.is_forecast and self.split == "time":
+            found.origins = self.origins() if len(found.x["validation"]) <= MANY_WINDOWS else []
+        return found
+
+    def origins(self):
+        """Returns the `Data` of as many earlier cuts as the rows suffice for, the latest first."""
+        found = []
+        for k in range(1, MOST_FOLDS):
+            try:
+                found.append(self.cut(1 - SHARES[2] * k))
+            except ValueError:  # What came before has too few windows, or does not vary.
+                break
         return found
 
     def cut(self, until):

@@ -115,6 +115,34 @@ def fit(data, seconds=math.inf, warn=None, names=None):
     return fitted
 
 
+def at_origins(data, fitted, seconds):
+    """Returns the validation scores of baselines at earlier origins, a list of scores by name.
+
+    Args:
+        data: The `Data`.
+        fitted: The baselines, as `fit` has returned them.
+        seconds: What it may take. An origin for which the time that the last one took is not left, is not begun.
+    """
+    found = {each.name: [] for each in fitted}
+    begun, last = time.perf_counter(), sum(each.seconds for each in fitted)
+    for origin in data.origins:
+        start = time.perf_counter()
+        if start - begun + last > seconds:
+            break
+        rows, scores = origin.rows("validation"), {}
+        for each in fit(origin, names=found):
+            with quiet():
+                losses, _ = origin.losses("validation", each.forecast("validation", rows), rows)
+            scores[each.name] = origin.score(losses)
+        # All or none: they are ranked by the same origins.
+        if scores.keys() != found.keys() or not np.isfinite([*scores.values()]).all():
+            break
+        for name, score in scores.items():
+            found[name].append(score)
+        last = time.perf_counter() - start
+    return found
+
+
 def makers_for(data):
     """Returns the functions that make the baselines of data, the quick ones first."""
     sequences = data.vocabulary is None and not data.per_step

@@ -99,6 +99,12 @@ def to_baseline(baseline, row):
     return difference(baseline["validation"][0] - score, over_seeds, len(row["validation"]), over_samples, len(of_cell))
 
 
+def over_origins(baseline):
+    """Returns the geometric mean of the validation score of a baseline and of those at earlier origins."""
+    scores = [baseline["validation"][0], *baseline.get("origins", [])]
+    return math.inf if None in scores else float(np.exp(np.mean(np.log(np.maximum(scores, np.finfo(float).tiny)))))
+
+
 def standard_error(row):
     """Returns the standard error of a validation score over seeds and samples, or `None` where nothing tells it."""
     _, over_seeds = mean_and_error(row["validation"])
@@ -128,7 +134,7 @@ def recommend(rows, measure, baselines=(), minutes=None, more_training=True, beh
             and score of a shorter training).
         measure: What a score is.
         baselines: List of dicts with `name`, `title`, `validation` (a list of one score) and, if they are known,
-            `contributions`: of the baselines. Defaults to none.
+            `contributions` and `origins` (the scores at earlier origins): of the baselines. Defaults to none.
         minutes: What the comparison was given; without it, the sentence names no other number. Defaults to `None`.
         more_training: Whether more minutes make longer training runs. Defaults to `True`.
         behind: Rows of the cells that the first seed left behind. Defaults to none.
@@ -151,7 +157,7 @@ class Advice:
         self.ranked = sorted(rows, key=self.mean)
         self.best, *self.others = self.ranked
         self.behind = [row for row in behind if math.isfinite(self.mean(row))]
-        self.baseline = min(baselines, key=lambda each: each["validation"][0], default=None)
+        self.baseline = min(baselines, key=over_origins, default=None)
         self.differences = {row["name"]: paired(row, self.best) for row in self.others}
         self.tied = [row for row in self.others if self.differences[row["name"]].is_noise]
         self.seeds = len(self.best["validation"])
@@ -227,7 +233,9 @@ class Advice:
         over = to_baseline(self.baseline, self.best)
         noise = ", which is not significantly worse" if over.is_noise else ""
         best = f"{self.best['title']}, has {self.mean(self.best):.4g}{noise}"
-        return f"{take}no cell has less. The best of the cells, {best}."
+        cuts = 1 + len(self.baseline.get("origins", []))
+        first = f", and of the baselines, it is the best over {cuts} cuts of the series" if cuts > 1 else ""
+        return f"{take}no cell has less{first}. The best of the cells, {best}."
 
     def says_one_seed(self):
         taken = self.taken()

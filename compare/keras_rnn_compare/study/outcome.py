@@ -9,7 +9,7 @@ from keras_rnn_compare.scoring import curves
 from keras_rnn_compare.scoring.baselines import baseline_rows
 from keras_rnn_compare.scoring.figures import JUDGED, figures, forecasts, joined, shown
 from keras_rnn_compare.scoring.intervals import center, conformal, pinball_losses
-from keras_rnn_compare.scoring.statistics import mean_and_error, recommend
+from keras_rnn_compare.scoring.statistics import mean_and_error, over_origins, recommend
 from keras_rnn_compare.study import backtests
 from keras_rnn_compare.study.plan import limits
 from keras_rnn_compare.study.search import score_or_inf
@@ -47,6 +47,7 @@ def report(study, plan, runner, searched, trained, folds):
     notes = [
         *limits(study, plan),
         curves.note(trained.rows),
+        note_of_origins(baselines, data.measure),
         *trained.notes,
         *of_series["notes"],
         backtests.note(cuts, data.measure),
@@ -58,7 +59,7 @@ def report(study, plan, runner, searched, trained, folds):
         "plan": study.folder.read("plan"),
         "rows": ranked(trained.rows),
         "behind": ranked(trained.behind),
-        "baselines": ranked(baselines),
+        "baselines": sorted(ranked(baselines), key=over_origins),
         "search": {name: found["trials"] for name, found in searched.items()},
         **{name: advice[name] for name in ADVICE},
         "recommendation": advice["sentence"],
@@ -95,7 +96,22 @@ def scored_baselines(study, plan):
     infinite = [row for row in rows if None in (*row["validation"], *row["test"])]
     for row in infinite:
         study.progress.warn(f"left out: {row['title']}, whose score is not finite")
-    return [row for row in rows if row not in infinite]
+    rows = [row for row in rows if row not in infinite]
+    scores = study.scores_at_origins() if study.data.origins else {}
+    return [{**row, "origins": scores.get(row["name"], [])} for row in rows]
+
+
+def note_of_origins(baselines, measure):
+    """Returns a sentence about how the baselines were ranked, or `None` if that was by one cut."""
+    if not baselines or not baselines[0]["origins"]:
+        return None
+    shown = ", ".join(
+        f"{row['title'].partition(' (')[0]} {over_origins(row):.4g}" for row in sorted(baselines, key=over_origins)
+    )
+    return (
+        f"The baselines are ranked by the geometric mean of their validation {measure} after "
+        f"{1 + len(baselines[0]['origins'])} cuts of the series: {shown}."
+    )
 
 
 def advise(study, plan, trained, baselines):

@@ -15,7 +15,7 @@ from keras_rnn_compare.scoring import baselines
 from keras_rnn_compare.study.settings import Settings
 
 # Of plans and decisions: folders of another one hold another comparison.
-FORMAT = 2
+FORMAT = 3
 # Cells in a minute, at most; those that are compared however short the time is, are in the schedule.
 CELLS_A_MINUTE = 2
 # Shares of the time: to fit baselines, after which no other one is begun, and to save the model and write the report.
@@ -88,6 +88,16 @@ class Study:
         """The baselines, fitted."""
         self.progress.line("fitting the baselines")
         return baselines.fit(self.data, BASELINES * self.total, self.progress.line)
+
+    def scores_at_origins(self):
+        """Returns the validation scores of the baselines at earlier origins, a list by name."""
+
+        def score():
+            self.progress.line("ranking the baselines by earlier cuts of the series")
+            left = BASELINES * self.total - sum(each.seconds for each in self.baselines)
+            return {"scores": baselines.at_origins(self.data, self.baselines, left)}
+
+        return self.folder.once("origins", score, ("scores",))["scores"]
 
     def title(self, name):
         return self.candidates[name].title
