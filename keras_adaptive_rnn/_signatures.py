@@ -13,6 +13,13 @@ def _layer(*, name: str | None = None, dtype: Any = None, trainable: bool = True
 LAYER_ARGUMENTS = inspect.signature(_layer).parameters
 
 
+class _Signature:
+    """The signature of a class, made when it is asked for: most programs need those of a few classes."""
+
+    def __get__(self, instance: Any, owner: type) -> inspect.Signature:
+        return signature(owner)
+
+
 class HasSignature:
     """Mixin of a class whose signature joins those of its `__init__`, its bases and the parts that it makes."""
 
@@ -22,11 +29,7 @@ class HasSignature:
     takes_arguments_of: type | tuple[type, ...] = ()
     refused_arguments: tuple[str, ...] = ()
 
-    __signature__: inspect.Signature
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        cls.__signature__ = signature(cls)
+    __signature__ = _Signature()
 
     @classmethod
     def accepted_arguments(cls):
@@ -101,6 +104,7 @@ def positional(cls):
     return ()
 
 
+@functools.cache
 def signature(cls):
     """Returns the signature of `cls`: the arguments that it takes by position, then all others, by name alone."""
     accepted = {**cls.accepted_arguments()}

@@ -114,7 +114,8 @@ class Sources:
         """Returns the classes that a module defines whose constructors pass arguments on, by name."""
         named = vars(self.modules[module]).items()
         classes = {name: value for name, value in named if getattr(value, "__module__", "") == module}
-        return {n: c for n, c in classes.items() if isinstance(c, type) and "__signature__" in vars(c)}
+        signed = self.modules[f"{PACKAGE}._signatures"].HasSignature
+        return {n: c for n, c in classes.items() if isinstance(c, type) and issubclass(c, signed) and c is not signed}
 
 
 class Stub(ast.NodeTransformer):
