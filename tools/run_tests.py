@@ -42,7 +42,7 @@ TESTS = {
     "optimized": ("jax", [[COMPILED, *WORKERS]]),
     # Each of these tests starts processes for all backends: the tests of a file run one by one.
     "cross": ("jax", [["tests/cross", "-n", "2", "--dist", "loadfile"]]),
-    "docs": ("tensorflow", [["tests/site"]]),
+    "docs": ("tensorflow", [["tests/site", "-n", "2", "--dist", "loadfile"]]),
 }
 PARTS = ["lint", *TESTS]
 # The part `docs` also needs npm and Chromium.

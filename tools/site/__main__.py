@@ -97,6 +97,7 @@ def build(output):
         "-W",
         "--keep-going",
         "--quiet",
+        "--jobs=auto",
         "-c",
         HERE,
         source,

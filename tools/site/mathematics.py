@@ -1,11 +1,13 @@
 """A Sphinx extension that renders equations with KaTeX while the site is built, so that pages need no script for them.
 
-One process of Node renders all equations: `mathematics.js` reads one request a line and answers with one line.
+One process of Node renders all equations of a process of Sphinx: `mathematics.js` reads one request a line and answers
+with one line.
 """
 
 import atexit
 import functools
 import json
+import os
 import pathlib
 import subprocess
 
@@ -16,8 +18,8 @@ logger = logging.getLogger(__name__)
 
 
 @functools.cache
-def renderer(katex):
-    """Returns the process that renders, which ends with this one."""
+def renderer(katex, owner):
+    """Returns the process that renders for the process with the number `owner`, and ends with it."""
     script = pathlib.Path(__file__).with_suffix(".js")
     process = subprocess.Popen(["node", script, katex], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     atexit.register(process.communicate)  # It ends when its input does.
@@ -27,7 +29,7 @@ def renderer(katex):
 @functools.cache
 def rendered(katex, tex, is_block):
     """Returns `html, error` of an equation, one of which is `None`."""
-    process = renderer(katex)
+    process = renderer(katex, os.getpid())
     process.stdin.write(json.dumps({"tex": tex, "displayMode": is_block}) + "\n")
     process.stdin.flush()
     answer = json.loads(process.stdout.readline())
@@ -48,4 +50,4 @@ def setup(app):
     app.add_config_value("katex", "", "html", description="Path of katex.min.js")
     app.add_html_math_renderer("katex", inline_renderers=(visit, None), block_renderers=(visit, None))
     app.add_css_file("katex/katex.min.css")
-    return {"parallel_read_safe": True}
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
