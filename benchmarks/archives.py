@@ -82,11 +82,11 @@ FORECASTS = {
     "stocks": (csv(*VEGA, "stocks.csv"), "price", "date", 1),
 }
 MORE = {
-    "co2": ["--missing", "interpolate"],
-    "seattle": ["--columns", "precipitation,temp_min,wind"],
-    "employment": ["--columns", "nonfarm"],
-    "stocks": ["--group", "symbol"],
-    "temperatures": ["--missing", "interpolate"],
+    "co2": {"missing": "interpolate"},
+    "seattle": {"columns": "precipitation,temp_min,wind"},
+    "employment": {"columns": "nonfarm"},
+    "stocks": {"group": "symbol"},
+    "temperatures": {"missing": "interpolate"},
 }
 
 
@@ -130,22 +130,24 @@ CLASSES = {
 SETS = [*FORECASTS, *CLASSES]
 
 
-def command_of(name, folder):
-    """Writes a data set to a file, and returns the arguments that compare on it."""
+def written(name, folder):
+    """Writes a data set to a file, and returns its path and the options that read it."""
     if name in CLASSES:
         x, y = CLASSES[name]()
         np.savez(folder / f"{name}.npz", x=x, y=y)
-        return [folder / f"{name}.npz"]
+        return folder / f"{name}.npz", {}
     table, target, when, horizon = FORECASTS[name]
     path = folder / f"{name}.csv"
     path.write_text(table())
-    return [path, "--target", target, "--time", when, "--horizon", str(horizon), *MORE.get(name, [])]
+    return path, {"target": target, "time": when, "horizon": horizon, **MORE.get(name, {})}
 
 
 def measured(name, minutes, folder):
     """Compares on a data set, and returns its row."""
     output = folder / f"{name}_{minutes:g}"
-    command = [*map(str, command_of(name, folder)), "--minutes", f"{minutes:g}", "--output", str(output)]
+    path, options = written(name, folder)
+    options = {**options, "minutes": f"{minutes:g}", "output": output}
+    command = [str(path), *(f"--{option}={value}" for option, value in options.items())]
     begun = time.perf_counter()
     subprocess.run([sys.executable, "-m", "keras_rnn_compare", *command], check=True, stdout=subprocess.DEVNULL)
     seconds = time.perf_counter() - begun
