@@ -13,6 +13,7 @@ what the library documents: `NOTES` says what came of it.
 
 import argparse
 import datetime
+import functools
 import importlib
 import importlib.metadata
 import importlib.util
@@ -22,7 +23,17 @@ import textwrap
 import keras
 
 from benchmarks import conformance_equations as equations
-from benchmarks.conformance_equations import UNITS, of_flax, of_keras, of_torch, sequence
+from benchmarks.conformance_equations import (
+    UNITS,
+    bidirectional,
+    of_flax,
+    of_keras,
+    of_ncps,
+    of_ncps_keras,
+    of_torch,
+    sequence,
+    stacked,
+)
 from benchmarks.rows import add, read, write_tables
 from keras_adaptive_rnn.testing import check_layer
 from keras_adaptive_rnn.testing.layer_checks import LAYER_CHECKS
@@ -38,19 +49,31 @@ BACKENDS = {"jax": "JAX", "tensorflow": "TensorFlow", "torch": "PyTorch"}
 
 def keras_layers():
     layers = keras.layers
+
+    def second(step, states):
+        return sequence(step, states, functools.partial(of_keras, layer=1))
+
+    lstm = sequence(equations.keras_lstm, 2, of_keras)
     return {
-        "LSTM": {"layer": layers.LSTM(UNITS), "equation": sequence(equations.keras_lstm, 2, of_keras)},
+        "LSTM": {"layer": layers.LSTM(UNITS), "equation": lstm},
         "GRU": {"layer": layers.GRU(UNITS), "equation": sequence(equations.keras_gru, 1, of_keras)},
         "SimpleRNN": {"layer": layers.SimpleRNN(UNITS), "equation": sequence(equations.elman, 1, of_keras)},
-        "Bidirectional(LSTM)": {"layer": layers.Bidirectional(layers.LSTM(UNITS)), "skip": BOTH_WAYS},
-        "RNN(StackedRNNCells)": {"layer": layers.RNN([layers.LSTMCell(UNITS), layers.GRUCell(UNITS)])},
+        "Bidirectional(LSTM)": {
+            "layer": layers.Bidirectional(layers.LSTM(UNITS)),
+            "skip": BOTH_WAYS,
+            "equation": bidirectional(lstm, second(equations.keras_lstm, 2)),
+        },
+        "RNN(StackedRNNCells)": {
+            "layer": layers.RNN([layers.LSTMCell(UNITS), layers.GRUCell(UNITS)]),
+            "equation": stacked(lstm, second(equations.keras_gru, 1)),
+        },
     }
 
 
 def mingru_keras():
     from mingru_keras import MinGRU
 
-    return {"MinGRU": {"layer": MinGRU(UNITS)}}
+    return {"MinGRU": {"layer": MinGRU(UNITS), "equation": sequence(equations.linear_min_gru)}}
 
 
 def keras_lmu():
@@ -59,13 +82,26 @@ def keras_lmu():
     def lmu(**arguments):
         return LMU(2, 3, 5.0, keras.layers.SimpleRNNCell(UNITS), return_sequences=True, **arguments)
 
-    return {"LMU": {"layer": lmu()}, "LMU(hidden_to_memory)": {"layer": lmu(hidden_to_memory=True)}}
+    states = ((2, 3), (UNITS,))
+    return {
+        "LMU": {"layer": lmu(), "equation": sequence(equations.lmu, states)},
+        "LMU(hidden_to_memory)": {
+            "layer": lmu(hidden_to_memory=True),
+            "equation": sequence(equations.lmu_to_memory, states),
+        },
+    }
 
 
 def ncps_keras():
     from ncps.keras import LTC, CfC
 
-    return {"CfC (Keras)": {"layer": CfC(UNITS, backbone_units=5)}, "LTC (Keras)": {"layer": LTC(UNITS)}}
+    return {
+        "CfC (Keras)": {
+            "layer": CfC(UNITS, backbone_units=5),
+            "equation": sequence(equations.cfc_keras, prepare=of_ncps_keras),
+        },
+        "LTC (Keras)": {"layer": LTC(UNITS)},
+    }
 
 
 def flax():
@@ -91,12 +127,20 @@ def torch():
     def layer(cls, **arguments):
         return cls(UNITS, UNITS, batch_first=True, **arguments)
 
+    def second(suffix):
+        return sequence(equations.lstm, 2, functools.partial(of_torch, layer=suffix))
+
+    lstm = sequence(equations.lstm, 2, of_torch)
     return {
-        "LSTM": {"layer": layer(nn.LSTM), "equation": sequence(equations.lstm, 2, of_torch)},
+        "LSTM": {"layer": layer(nn.LSTM), "equation": lstm},
         "GRU": {"layer": layer(nn.GRU), "equation": sequence(equations.gru, 1, of_torch)},
         "RNN": {"layer": layer(nn.RNN), "equation": sequence(equations.elman, 1, of_torch)},
-        "LSTM(num_layers=2)": {"layer": layer(nn.LSTM, num_layers=2)},
-        "LSTM(bidirectional)": {"layer": layer(nn.LSTM, bidirectional=True), "skip": BOTH_WAYS},
+        "LSTM(num_layers=2)": {"layer": layer(nn.LSTM, num_layers=2), "equation": stacked(lstm, second("_l1"))},
+        "LSTM(bidirectional)": {
+            "layer": layer(nn.LSTM, bidirectional=True),
+            "skip": BOTH_WAYS,
+            "equation": bidirectional(lstm, second("_l0_reverse")),
+        },
     }
 
 
@@ -129,6 +173,22 @@ def torchrecurrent():
         "NBR": (equations.neuromodulated_bistable, 1),
         "SCRN": (equations.scrn, 3),
         "LEM": (equations.lem, 2),
+        "MCLSTM": (equations.mc_lstm, 2),
+        "WMCLSTM": (equations.working_memory_lstm, 2),
+        "IntersectionRNN": (equations.intersection, 1),
+        "SGU": (equations.sgu, 1),
+        "DSGU": (equations.dsgu, 1),
+        "TRNN": (equations.t_rnn, 1),
+        "TGRU": (equations.t_gru, 2),
+        "TLSTM": (equations.t_lstm, 2),
+        "SGRN": (equations.sgrn, 1),
+        "LightRU": (equations.light_ru, 1),
+        "MiRU1": (equations.mi_ru1, 1),
+        "MiRU2": (equations.mi_ru2, 1),
+        "GatedAntisymmetricRNN": (equations.gated_antisymmetric, 1),
+        "coRNN": (equations.co_rnn, 2),
+        "UnICORNN": (equations.unicornn, 2),
+        "tauGRU": (equations.tau_gru, 2),
     }
     layers = [
         name
@@ -167,8 +227,16 @@ def xlstm():
         embedding_dim=UNITS, num_heads=2, context_length=SHAPE[1], dropout=0.0, qkv_proj_blocksize=2
     )
     return {
-        "sLSTMLayer": {"layer": sLSTMLayer(slstm), "call": call_slstm},
-        "mLSTMLayer": {"layer": mLSTMLayer(mlstm), "call": call_mlstm},
+        "sLSTMLayer": {
+            "layer": sLSTMLayer(slstm),
+            "call": call_slstm,
+            "equation": sequence(equations.slstm, ((4, UNITS), *[(UNITS,)] * 3)),
+        },
+        "mLSTMLayer": {
+            "layer": mLSTMLayer(mlstm),
+            "call": call_mlstm,
+            "equation": sequence(equations.mlstm, ((4, 64), (2, 32, 32), (2, 32), (2, 1))),
+        },
     }
 
 
@@ -176,9 +244,15 @@ def ncps():
     from ncps.torch import LTC, CfC
 
     return {
-        "CfC": {"layer": CfC(UNITS, UNITS, backbone_units=5)},
-        "CfC(mixed_memory)": {"layer": CfC(UNITS, UNITS, backbone_units=5, mixed_memory=True)},
-        "LTC": {"layer": LTC(UNITS, UNITS)},
+        "CfC": {
+            "layer": CfC(UNITS, UNITS, backbone_units=5),
+            "equation": sequence(equations.cfc, prepare=of_ncps),
+        },
+        "CfC(mixed_memory)": {
+            "layer": CfC(UNITS, UNITS, backbone_units=5, mixed_memory=True),
+            "equation": sequence(equations.cfc_with_memory, 2, of_ncps),
+        },
+        "LTC": {"layer": LTC(UNITS, UNITS), "equation": sequence(equations.ltc)},
     }
 
 
@@ -189,7 +263,10 @@ def min_gru():
     def call(layer, inputs, states=None):
         return layer(inputs, states, return_next_prev_hidden=True)
 
-    return {cls.__name__: {"layer": cls(UNITS), "call": call} for cls in (minGRU, minLSTM)}
+    return {
+        cls.__name__: {"layer": cls(UNITS), "call": call, "equation": sequence(step, prepare=of_torch)}
+        for cls, step in ((minGRU, equations.min_gru), (minLSTM, equations.min_lstm))
+    }
 
 
 def fla():
@@ -233,8 +310,17 @@ def fla():
         x, g = layer(inputs)[..., :8].split(4, dim=-1)
         return hgrn(x, F.logsigmoid(g), initial_state=states, output_final_state=True)
 
-    calls = {"gated_delta_rule": call_gated_delta, "kda": call_kda, "gla": call_gla, "hgrn": call_hgrn}
-    return {f"{name} (naive)": {"layer": torch.nn.Linear(UNITS, 18), "call": call} for name, call in calls.items()}
+    memory = ((2, 2, 2),)
+    operators = {
+        "gated_delta_rule": (call_gated_delta, sequence(equations.gated_delta, memory)),
+        "kda": (call_kda, sequence(equations.kda, memory)),
+        "gla": (call_gla, sequence(equations.gla, memory)),
+        "hgrn": (call_hgrn, sequence(equations.hgrn)),
+    }
+    return {
+        f"{name} (naive)": {"layer": torch.nn.Linear(UNITS, 18), "call": call, "equation": equation}
+        for name, (call, equation) in operators.items()
+    }
 
 
 # The distributions, on which backends of Keras they run, and their layers.
@@ -298,6 +384,17 @@ NOTES = {
         print(torchrecurrent.FastGRNNCell(1, 1).act)  # Tanh()
         """,
     ),
+    ("torchrecurrent", "GatedAntisymmetricRNN", "equation"): (
+        FAULT,
+        "the gate leaves out the recurrent bias: documented for gate and candidate; the paper has none",
+        """
+        import torch, torchrecurrent
+        cell = torchrecurrent.GatedAntisymmetricRNNCell(1, 1)
+        for p in cell.parameters(): p.data.zero_()
+        cell.bias_hh.data.fill_(9)
+        print(cell(torch.zeros(1, 1)))  # 0.5: documented is sigmoid(9) * tanh(9), 1
+        """,
+    ),
     ("torchrecurrent", "tauGRU", "streaming"): (
         LIMIT,
         "the state is that of the last step, without those before it, which the delay reads: documented to be zero",
@@ -327,6 +424,18 @@ NOTES = {
         import torch
         from ncps.torch import LTC
         print(LTC(4, 4).bfloat16()(torch.ones(1, 3, 4).bfloat16())[0].dtype)  # float32
+        """,
+    ),
+    ("xlstm", "sLSTMLayer", "equation"): (
+        LIMIT,
+        "`igate` is the forget gate, and `fgate` the input gate: known, and kept for trained models (issue 98)",
+        """
+        import torch
+        from xlstm.blocks.slstm.layer import sLSTMLayer, sLSTMLayerConfig
+        layer = sLSTMLayer(sLSTMLayerConfig(embedding_dim=4, num_heads=2, backend="vanilla"))
+        _, last = layer(torch.ones(1, 1, 4), return_last_state=True)
+        last["slstm_state"][3].sum().backward()  # in the first step, what the exponential input gate reads
+        print(layer.igate.weight.grad.abs().max(), layer.fgate.weight.grad.abs().max())  # 0, not 0
         """,
     ),
     **{
