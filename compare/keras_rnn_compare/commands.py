@@ -19,7 +19,7 @@ from keras_rnn_compare.study import experiment
 from keras_rnn_compare.study.settings import Settings
 
 # The file of `--sample`, and the largest share of the time that imports count for.
-SAMPLE, IMPORTS = "sunspots.csv", 0.25
+SAMPLE, IMPORTS = "sunspots.csv", 1 / 3
 
 
 def list_files(folder, files):

@@ -20,6 +20,8 @@ FORMAT = 3
 CELLS_A_MINUTE = 2
 # Shares of the time: to fit baselines, after which no other one is begun, and to save the model and write the report.
 BASELINES, FINISH = 0.2, 0.08
+# Of a minute, or of less, more: where cores are busy, a process takes seconds to end.
+EXIT = 0.05
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,7 +114,7 @@ class Study:
 
     def left(self):
         """Returns the seconds that are left before the end of the comparison has to be written."""
-        return (1 - FINISH) * self.total - self.elapsed()
+        return (1 - FINISH) * self.total - EXIT * min(60, self.total) - self.elapsed()
 
     def has_time(self, name, seconds):
         """Returns whether so many seconds are left for something; that is decided once, and kept in the folder."""
