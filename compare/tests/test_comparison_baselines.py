@@ -12,7 +12,8 @@ import pytest
 import keras_adaptive_rnn as kar
 from keras_rnn_compare.cli import main
 from keras_rnn_compare.models.candidates import ModelShape, offered
-from keras_rnn_compare.reading import calendar, files, series
+from keras_rnn_compare.reading import calendar, files
+from keras_rnn_compare.reading import series as tables
 from keras_rnn_compare.reading.data import PARTS, describe_source, from_arrays
 from keras_rnn_compare.reporting import code
 from keras_rnn_compare.scoring import baselines
@@ -625,8 +626,8 @@ def test_baselines_of_a_short_series_are_ranked_at_earlier_origins_too(tmp_path,
     found = baselines.at_origins(data, fitted, math.inf)
     assert len(data.origins) == 3
     for k, origin in enumerate(data.origins):
-        at = rows(origin)
-        assert {name: scores[k] for name, scores in found.items()} == {name: at[name]["validation"][0] for name in found}
+        scores = {name: row["validation"][0] for name, row in rows(origin).items() if name in found}
+        assert {name: of_name[k] for name, of_name in found.items()} == scores
         # What is forecast there comes before what is forecast by the cut after it.
         later = (data, *data.origins)[k].series
         assert origin.series.goals(origin.series.ends["validation"]).max() < later.goals(later.ends["test"]).min()
@@ -636,7 +637,7 @@ def test_baselines_of_a_short_series_are_ranked_at_earlier_origins_too(tmp_path,
     # A series that did not vary yet has none, nor one of which one cut has enough windows.
     calm = np.concatenate([np.zeros(300), np.random.default_rng(0).normal(size=200)])
     assert read(hourly(tmp_path, calm), horizon=4).origins == []
-    monkeypatch.setattr(series, "MANY_WINDOWS", 10)
+    monkeypatch.setattr(tables, "MANY_WINDOWS", 10)
     assert read(hourly(tmp_path, np.random.default_rng(0).normal(size=500)), horizon=4).origins == []
 
 
