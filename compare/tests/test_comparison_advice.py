@@ -365,18 +365,23 @@ def test_data_is_read_forty_times_and_no_more_unless_it_is_little():
         assert schedule.schedule(6000, times, count, 3, 4, SAMPLES)["final"]["steps"] == most
 
 
-def test_the_slowest_cells_are_left_out_where_the_time_is_short_but_never_the_first_nor_the_last_four():
+def test_the_slowest_cells_are_left_out_where_the_time_is_short_but_never_the_first():
     steps = {"a": 0.5, "b": 0.01, "c": 0.3, "d": 0.02, "e": 0.2, "f": 0.02}
     times = {name: {**TIMES, "step": step} for name, step in steps.items()}
     assert schedule.affordable(times, 100, 10_000, (3, 1), 2, SAMPLES)[0] == ["a", "b", "d", "f"]
     alike = {name: {**TIMES, "step": 0.5} for name in "abcde"}
-    names, plan = schedule.affordable(alike, 100, 10_000, (3, 1), 2, SAMPLES)
+    names, plan = schedule.affordable(alike, 200, 10_000, (3, 1), 2, SAMPLES)
     assert (names, plan["seeds"]) == (list("abcd"), 1)
+    # Of four, too, if there is no time for the shortest trials.
+    names, plan = schedule.affordable(alike, 100, 10_000, (3, 1), 2, SAMPLES)
+    assert names == list("ab")
+    assert schedule.affordable({**times, "b": {**TIMES, "step": 9.0}}, 10, 10_000, (3, 1), 2, SAMPLES)[0] == ["a"]
     # One seed before a cell is left out.
     for seconds in range(100, 20_000, 100):
         names, plan = schedule.affordable(times, seconds, 10_000, (3, 1), 2, SAMPLES)
         assert names == list(times) or plan["seeds"] == 1
-        assert plan["final"]["steps"] >= schedule.DECENT or len(names) == schedule.LEAST
+        assert plan["final"]["steps"] >= schedule.DECENT or len(names) <= schedule.LEAST
+        assert schedule.estimated(plan, {name: times[name] for name in names}) <= seconds
     assert (names, plan["seeds"]) == (list(times), 3)
 
 
@@ -412,21 +417,30 @@ def test_the_pace_of_the_search_decides_how_long_the_final_training_is(tmp_path,
     made = {"versions": {}, "machine": "", "date": "", "left_out": [], "quantiles": False, "memory": False}
     whole = plan.Plan(units={}, times=times, cells=list(times), schedule=planned, **made)
     searched = {
-        name: {"trials": [{**rung, "seconds": pace * schedule.fit_seconds(rung, each)} for rung in planned["rungs"]]}
+        name: {
+            "trials": [
+                {**rung, "seconds": pace * schedule.fit_seconds(rung, each), "score": len(name)}
+                for rung in planned["rungs"]
+            ]
+        }
         for name, each in times.items()
     }
     study, runner = study_of(tmp_path, elapsed), SimpleNamespace(at_once=1)
-    found = plan.paced(study, whole, runner, searched).final
+    chosen = plan.paced(study, whole, runner, searched)
+    found = chosen.final
     if elapsed < 60:
+        assert (chosen.cells, chosen.left_out) == (["lstm", "gru"], [])
         one = pace * sum(schedule.trial_seconds(found, each) for each in times.values())
         assert one < study.left()
         # Three trainings of each cell, or one.
         assert one > study.left() / 8 or found["steps"] == schedule.most_steps(study.batches)
     else:
+        # The best of the search.
+        assert (chosen.cells, chosen.left_out) == (["gru"], ["lstm"])
         assert found["steps"] == 2 * schedule.FEWEST
     # It is decided once.
     again = plan.paced(study_of(tmp_path, 0), whole, runner, {name: {"trials": []} for name in times})
-    assert again.final == found
+    assert (again.final, again.cells) == (found, chosen.cells)
 
 
 def test_fewer_rates_are_tried_where_trials_would_be_too_short():

@@ -46,11 +46,12 @@ def finalists(count):
     return min(count, max(3, math.ceil(count / 3)))
 
 
-def affordable(times, seconds, count, seeds, trials, samples, workers=1):
+def affordable(times, seconds, count, seeds, trials, samples, workers=1, kept=1):
     """Returns the names of the cells that there is time for, in their order, and their schedule.
 
     Where it is short, there is one seed; then those cells are left out, the slowest first, whose step takes more than
-    twice as long as the fastest one, then the last ones; but never the first, and four stay.
+    twice as long as the fastest one, then the last ones, but never the first. Of four, cells are left out only if the
+    shortest trials take longer.
 
     Args:
         times: What a step, the start of a piece, a judgement and the building of the model take, in seconds, by cell.
@@ -60,6 +61,7 @@ def affordable(times, seconds, count, seeds, trials, samples, workers=1):
         trials: Number of learning rates.
         samples: Number of samples of the parts `validation` and `test`.
         workers: How many trials run at a time.
+        kept: How many cells stay in any case. Defaults to `1`.
     """
     names = list(times)
     while True:
@@ -68,7 +70,8 @@ def affordable(times, seconds, count, seeds, trials, samples, workers=1):
             plan = schedule(seconds, chosen, count, each, trials, samples, workers)
             if plan["final"]["steps"] >= min(DECENT, most_steps(count)):
                 return names, plan
-        if len(names) <= LEAST:
+        fits = estimated(plan, chosen, workers) <= seconds
+        if len(names) <= kept or (len(names) <= LEAST and fits):
             return names, plan
         slowest = max(names[1:], key=lambda name: times[name]["step"])
         fastest = min(times[name]["step"] for name in names)

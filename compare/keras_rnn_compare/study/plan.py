@@ -15,6 +15,7 @@ from keras_rnn_compare.running.schedule import (
     DECENT,
     EXTRA,
     EXTRAS,
+    FEWEST,
     LEAST,
     affordable,
     finalists,
@@ -26,6 +27,7 @@ from keras_rnn_compare.running.schedule import (
     trial_seconds,
 )
 from keras_rnn_compare.study.runner import trials_done
+from keras_rnn_compare.study.search import score_of
 
 # Times of a step are equal if their logarithms differ by less, and no model gets more weights than so many times those
 # of the first cell.
@@ -115,7 +117,7 @@ def make_plan(study, runner):
     share = 1 if data.one_step is None else ONE_STEP
     left = share * (study.left() - other_seconds(study, times, of_folds))
     given = (study.batches, study.trainings, study.settings.trials, samples, runner.at_once)
-    names, chosen = affordable(times, left, *given)
+    names, chosen = affordable(times, left, *given, kept=study.kept)
     of_chosen = {name: times[name] for name in names}
     extras, chosen = with_extras(study, of_chosen, chosen, left, samples, runner.at_once)
     return Plan(
@@ -147,13 +149,14 @@ def with_extras(study, times, chosen, left, samples, workers):
 def paced(study, plan, runner, searched):
     """Returns the plan with the final training as long as the time suffices for, at the pace of the search.
 
-    Other processes may have taken the cores when the steps were measured, or since. It is decided once.
+    Other processes may have taken the cores when the steps were measured, or since. If it does not suffice for the
+    shortest training of each cell, those that were behind in the search are left out. It is decided once.
     """
     trials = [(name, trial) for name in plan.cells for trial in searched[name]["trials"]]
 
     def final():
         if not trials:
-            return {"final": plan.final}
+            return {"final": plan.final, "cells": plan.cells}
         taken = sum(trial["seconds"] for _, trial in trials)
         pace = taken / sum(fit_seconds(trial, plan.times[name]) for name, trial in trials) / runner.at_once
         left = SAFE * max(0.0, study.left())
@@ -161,10 +164,20 @@ def paced(study, plan, runner, searched):
         others = slowest_of(plan.times, plan.final["kept"])
         every = one + pace * (plan.schedule["seeds"] - 1) * sum(trial_seconds(plan.final, times) for times in others)
         share = max(left / every, min(1.0, left / one))
-        return {"final": rescaled(plan.final, share, most_steps(study.batches))}
+        chosen = rescaled(plan.final, share, most_steps(study.batches))
+        ranked = sorted(plan.cells, key=lambda name: score_of(searched[name]))
+        if chosen["steps"] == 2 * FEWEST:
+            taken = np.cumsum([pace * trial_seconds(chosen, plan.times[name]) for name in ranked])
+            ranked = ranked[: max(study.kept, np.count_nonzero(taken <= study.left()))]
+        return {"final": chosen, "cells": [name for name in plan.cells if name in ranked]}
 
-    found = study.folder.once("final", final, ("final",))["final"]
-    return dataclasses.replace(plan, schedule={**plan.schedule, "final": found})
+    found = study.folder.once("final", final, ("final", "cells"))
+    return dataclasses.replace(
+        plan,
+        cells=found["cells"],
+        left_out=[name for name in study.candidates if name not in found["cells"]],
+        schedule={**plan.schedule, "final": found["final"]},
+    )
 
 
 def fold_build_seconds(study, times):

@@ -36,10 +36,12 @@ def search(study, plan, runner):
 
 def best_searched(searched):
     """Returns the name of the cell with the best score of all trials."""
-    return min(
-        searched,
-        key=lambda name: min((score_or_inf(trial["score"]) for trial in searched[name]["trials"]), default=0),
-    )
+    return min(searched, key=lambda name: score_of(searched[name]))
+
+
+def score_of(found):
+    """Returns the best score of the trials of a cell."""
+    return min((score_or_inf(trial["score"]) for trial in found["trials"]), default=0)
 
 
 def score_or_inf(score):

@@ -22,6 +22,8 @@ CELLS_A_MINUTE = 2
 BASELINES, FINISH = 0.2, 0.08
 # Of a minute, or of less, more: where cores are busy, a process takes seconds to end.
 EXIT = 0.05
+# Seconds below which a comparison is there to be tried out: four cells are trained, though it takes longer.
+TRYING = 30
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,6 +71,11 @@ class Study:
     def trainings(self):
         """How often the better cells are trained in full, with all seeds and with one: after each earlier cut, too."""
         return [seeds + len(self.data.earlier) for seeds in dict.fromkeys((self.settings.seeds, 1))]
+
+    @property
+    def kept(self):
+        """How many cells are trained in any case."""
+        return LEAST if self.total < TRYING else 1
 
     @functools.cached_property
     def lineup(self):

@@ -130,7 +130,8 @@ def lower_rates(study, plan, runner, searched, records, strategy):
     training may be too high for a long one.
     """
     tried = {}
-    for name, found in searched.items():
+    for name in records:
+        found = searched[name]
         short, reached = shorter(plan, found), best_score(records[name][0]["curve"])
         lower = [trial["rate"] for trial in found["trials"] if trial["rate"] < found["rate"]]
         if short is not None and lower and reached >= best_score(short["curve"]):
