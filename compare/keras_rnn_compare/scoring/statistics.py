@@ -195,9 +195,17 @@ class Advice:
         return "tied" if self.tied else "ahead"
 
     def worthwhile(self):
-        """Returns the rows of the best cell, and of those tied with it, that are ahead of all baselines."""
-        limit = self.baseline["validation"][0] if self.baseline else math.inf
-        return [row for row in (self.best, *self.tied) if self.mean(row) < limit]
+        """Returns the rows of the best cell, and of those tied with it, that are ahead of the best baseline.
+
+        By more than a standard error: a baseline needs no network, and of rows within one, the simplest is taken.
+        """
+        return [row for row in (self.best, *self.tied) if self.baseline is None or self.leads(row)]
+
+    def leads(self, row):
+        if not math.isfinite(self.mean(row)):
+            return False
+        lead = to_baseline(self.baseline, row)
+        return lead.mean > lead.error
 
     def taken(self):
         """Returns the row of the best of these by score, but for those of which another one takes half the time.
@@ -231,6 +239,11 @@ class Advice:
         if not math.isfinite(self.mean(self.best)):
             return f"{take}every cell diverged with some seed."
         over = to_baseline(self.baseline, self.best)
+        if over.mean > 0:
+            return (
+                f"{take}it needs no network, and what {self.best['title']}, the best of the cells, has less, "
+                f"{over.mean:.2g}, is within its standard error, {over.error:.2g}."
+            )
         noise = ", which is not significantly worse" if over.is_noise else ""
         best = f"{self.best['title']}, has {self.mean(self.best):.4g}{noise}"
         cuts = 1 + len(self.baseline.get("origins", []))
