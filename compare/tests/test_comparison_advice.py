@@ -159,8 +159,8 @@ def test_what_is_the_best_by_validation_is_recommended():
     found = statistics.recommend(given_rows, "loss", [baseline(2.3, contributions=[[4.6, 0.0]])])
     assert (found["verdict"], found["baseline"]) == ("baseline", "last")
     assert found["sentence"].endswith(
-        "a baseline: it needs no network, and what GRU, the best of the cells, has less, 0.3, is within its standard "
-        "error, 2.3."
+        "a baseline: it needs no network, and GRU, the best of the cells, is ahead by only 0.3, within the standard "
+        "error of 2.3."
     )
     # By one, but not by two.
     found = statistics.recommend(given_rows, "loss", [baseline(2.3, contributions=[[2.5, 2.1]])])

@@ -241,8 +241,8 @@ class Advice:
         over = to_baseline(self.baseline, self.best)
         if over.mean > 0:
             return (
-                f"{take}it needs no network, and what {self.best['title']}, the best of the cells, has less, "
-                f"{over.mean:.2g}, is within its standard error, {over.error:.2g}."
+                f"{take}it needs no network, and {self.best['title']}, the best of the cells, is ahead by only "
+                f"{over.mean:.2g}, within the standard error of {over.error:.2g}."
             )
         noise = ", which is not significantly worse" if over.is_noise else ""
         best = f"{self.best['title']}, has {self.mean(self.best):.4g}{noise}"
