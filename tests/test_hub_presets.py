@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 from types import SimpleNamespace
 
@@ -266,5 +267,9 @@ def test_the_presets_of_the_package_are_uploaded(hugging_face, capsys):
     names = sorted(path.name for path in presets.TRAINED.iterdir() if path.is_dir())
     assert addresses == [f"hf://user/{name}" for name in names]
     assert set(names) <= set(tool.NAMES)
+    listed = (presets.TRAINED / "README.md").read_text(encoding="utf-8")
     for name in names:
-        assert "| perplexity |" in (hugging_face.snapshot(f"user/{name}") / "README.md").read_text()
+        card = (hugging_face.snapshot(f"user/{name}") / "README.md").read_text(encoding="utf-8")
+        figures = dict(re.findall(r"^\| (weights|perplexity) \| ([\d.,]+)", card, re.MULTILINE))
+        assert re.search(rf"^\| `{name}` \| .* \| {figures['weights']} \| {figures['perplexity']} \|$", listed, re.M)
+    assert listed.count("_python_reference`") == len(names)

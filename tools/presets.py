@@ -3,10 +3,10 @@
     python -m tools.presets train [NAME] [--minutes 30]
     python -m tools.presets upload hf://OWNER       # or kaggle://OWNER
 
-Of the names, `mogrifier_python_reference`, the default, comes with the package so far. Each reads the text of
-`examples/char_language_model.py`, Python's language reference, with the command line of `keras_adaptive_rnn.hub`, and
-keeps its weights in half precision, which halves the file. A run that was stopped goes on. An upload needs
-`huggingface-cli login`, or Kaggle's credentials, and makes a model of each preset's name.
+Each reads the text of `examples/char_language_model.py`, Python's language reference, with the command line of
+`keras_adaptive_rnn.hub`, and keeps its weights in half precision, which halves the file; `trained/README.md` there
+lists them. A run that was stopped goes on. An upload needs `huggingface-cli login`, or Kaggle's credentials, and makes
+a model of each preset's name.
 """
 
 import argparse

@@ -128,11 +128,12 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
     def from_preset(cls, preset: str | os.PathLike, load_weights: bool = True, **kwargs) -> Any:
         """Loads a language model.
 
-        `"mogrifier_python_reference"` comes with this package: two Mogrifiers of 200 units, trained on the characters
-        of Python's language reference.
+        This package contains `"lstm_python_reference"`, `"mogrifier_python_reference"`,
+        `"low_rank_gru_python_reference"` and `"adaptive_linear_python_reference"`, each of two layers, trained on the
+        characters of Python's language reference.
 
         Args:
-            preset: That name; the folder that `save_to_preset` has written; or a handle on Hugging Face
+            preset: One of these names; the folder that `save_to_preset` has written; or a handle on Hugging Face
                 (`"hf://user/name"`) or Kaggle (`"kaggle://user/model/keras/variation"`).
             load_weights: Whether to load the weights, too. Defaults to `True`.
             **kwargs: As in `keras_hub.models.Task.from_preset`, such as `dtype="mixed_bfloat16"`.

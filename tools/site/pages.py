@@ -22,7 +22,7 @@ OTHERS = {
     "benchmarks/README.md": "benchmarks",
     "tests/README.md": "tests",
     "tests/golden/README.md": "golden",
-    "keras_adaptive_rnn/hub/trained/mogrifier_python_reference/README.md": "preset",
+    "keras_adaptive_rnn/hub/trained/README.md": "presets",
 }
 # Captions of the sidebar, and the pages below them; a folder stands for all of its pages.
 SECTIONS = {
