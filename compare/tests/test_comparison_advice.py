@@ -452,6 +452,13 @@ def test_the_pace_of_the_search_decides_how_long_the_final_training_is(tmp_path,
     assert (again.final, again.cells) == (found, chosen.cells)
 
 
+def test_a_model_with_many_units_is_expected_to_take_long():
+    times = {name: {**TIMES, "build": seconds} for name, seconds in {"lstm": 8.0, "gru": 12.0}.items()}
+    units = {"lstm": 70, "gru": 80, "mogrifier": 60, "min_gru": 3000}
+    assert plan.build_seconds(units, times, "mogrifier") == 10.0
+    assert plan.build_seconds(units, times, "min_gru") == pytest.approx(100)
+
+
 def test_fewer_rates_are_tried_where_trials_would_be_too_short():
     times = {name: {**TIMES, "step": 0.1} for name in "ab"}
     found = [schedule.schedule(seconds, times, 10_000, 3, 8, SAMPLES) for seconds in (60, 6000)]

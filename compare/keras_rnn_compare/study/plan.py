@@ -34,6 +34,8 @@ from keras_rnn_compare.study.search import score_of
 CLOSE, LARGEST = 0.1, 4
 # The share of the time that is left which a third or a fourth model may take to be built.
 LAST = 0.5
+# By how much of the ratio of the units the time of a model is taken to grow: a guess.
+GROWTH = 0.25
 # The share of the time that is left which the final training is to take.
 SAFE = 0.8
 # The share of the time that is left where a cell is trained once more, to forecast row by row.
@@ -208,8 +210,12 @@ def measured(study, runner):
     with study.progress.shown("", len(study.lineup)):
         for names in batched(study.lineup, 1 if is_by_time else runner.at_once):
             is_late = len(times) >= LEAST and study.elapsed() + mean_of(times)["build"] > BUILD * study.total
-            if is_late or (len(times) >= 2 and mean_of(times)["build"] > LAST * study.left()):
+            if is_late:
                 break
+            if len(times) >= 2:
+                names = [name for name in names if build_seconds(units, times, name) <= LAST * study.left()]
+            if not names:
+                continue
             if is_by_time and times:
                 (name,) = names
                 units[name], times[name] = equally_slow(study, runner, name, units[name], first_of(times)["step"])
@@ -217,6 +223,15 @@ def measured(study, runner):
                 times |= build(study, runner, {name: units[name] for name in names})
             study.progress.advance(len(names))
     return units, times
+
+
+def build_seconds(units, times, name):
+    """Returns what a model may take to be built and measured, from the times of others.
+
+    It grows with the units: of one input and as many weights, MinGRU has forty times those of an LSTM.
+    """
+    typical = np.median([units[each] for each in times])
+    return mean_of(times)["build"] * max(1.0, GROWTH * units[name] / typical)
 
 
 def build(study, runner, units):
