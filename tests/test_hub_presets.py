@@ -260,6 +260,11 @@ def test_what_is_uploaded_loads_and_writes_the_same(whole, hugging_face):
     assert texts[0] == texts[1] == texts[2]
 
 
+def test_a_misspelt_preset_of_the_package_is_told_the_nearest():
+    with pytest.raises(ValueError, match="no preset 'lstm_python_referense': did you mean 'lstm_python_reference'"):
+        hub.RecurrentCausalLM.from_preset("lstm_python_referense")
+
+
 def test_the_presets_of_the_package_are_uploaded(hugging_face, capsys):
     tool = pytest.importorskip("tools.presets")
     tool.main(["upload", "hf://user"])

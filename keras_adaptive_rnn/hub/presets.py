@@ -1,5 +1,6 @@
 """Presets: checks of their files, model cards and uploads."""
 
+import difflib
 import functools
 import json
 import os
@@ -188,9 +189,18 @@ class HeadInPreset(ReadsItsOwnFiles):
 
 
 def resolve_preset(preset):
-    """Returns the folder of a preset that comes with this package, or `preset` as it is."""
-    path = TRAINED / str(preset)
-    return str(path) if path.parent == TRAINED and path.is_dir() else str(preset)
+    """Returns the folder of a preset that comes with this package, or `preset` as it is.
+
+    Raises:
+        ValueError: It is no folder, and nearly the name of such a preset.
+    """
+    path, names = TRAINED / str(preset), [each.name for each in TRAINED.iterdir() if each.is_dir()]
+    if path.name in names and path.parent == TRAINED:
+        return str(path)
+    close = difflib.get_close_matches(str(preset), names, n=1, cutoff=0.8)
+    if close and not os.path.exists(preset):
+        raise ValueError(f"There is no preset {str(preset)!r}: did you mean {close[0]!r}?")
+    return str(preset)
 
 
 def check_card(card):
