@@ -6,11 +6,13 @@ import importlib.util
 
 @contextlib.contextmanager
 def one_thread():
-    """Returns a context in which the loops of scikit-learn, and of PyTorch on a CPU, run in one thread."""
+    """Returns a context in which scikit-learn, linear algebra, and PyTorch on a CPU run in one thread."""
     if importlib.util.find_spec("threadpoolctl") is None:
         yield
         return
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(1, user_api="openmp"):
+    # What is loaded later has as many threads as before.
+    importlib.import_module("scipy.optimize")
+    with threadpool_limits(1):
         yield

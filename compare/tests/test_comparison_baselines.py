@@ -17,6 +17,7 @@ from keras_rnn_compare.reading import series as tables
 from keras_rnn_compare.reading.data import PARTS, describe_source, from_arrays
 from keras_rnn_compare.reporting import code
 from keras_rnn_compare.scoring import baselines
+from keras_rnn_compare.threads import one_thread
 
 HOURS = np.datetime64("2024-01-01T00", "s") + np.arange(900) * np.timedelta64(1, "h")
 DAILY = 50 + 20 * np.sin(2 * np.pi * np.arange(24) / 24) + np.random.default_rng(0).normal(size=24)
@@ -959,3 +960,15 @@ def test_a_comparison_that_a_season_wins(tmp_path, capsys, monkeypatch):
     for option in (["--no-calendar"], ["--horizon", "2"]):
         with pytest.raises(SystemExit, match="another comparison"):
             main([*command, *option])
+
+
+def test_linear_algebra_has_one_thread_too():
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+
+    def threads():
+        return {pool["num_threads"] for pool in threadpoolctl.threadpool_info()}
+
+    with threadpoolctl.threadpool_limits(2):
+        with one_thread():
+            assert threads() == {1}
+        assert threads() == {2}
