@@ -5,11 +5,9 @@
     KERAS_BACKEND=torch python -m benchmarks.archives runs/archives --minutes 1
 
 Each set is compared by the command, as it stands. A run that was stopped goes on, and so does one with other
-`--minutes`; all rows go to `benchmarks/archives.json`, and their summary is printed.
-
-The rows that are there are from PyTorch on two cores, which other programs kept busy (a load of about ten): importing
-Keras took longer than the minute, of which it counts a quarter at most, and LSTM, GRU, Mogrifier and minGRU were
-compared by one seed.
+`--minutes`; all rows go to `benchmarks/archives.json` and `docs/tables/`, and their summary is printed. The rows that
+are there are from PyTorch on two cores, of which other programs kept one or two busy. Their verdicts are those of the
+present rules, on trials that were run before a cell had to be ahead of a baseline by a standard error.
 
 The regret is how much worse the recommended row is on the test part than the best of all rows, cells and baselines.
 """
@@ -24,6 +22,8 @@ import sys
 import time
 
 import numpy as np
+
+from benchmarks.rows import write_tables
 
 RESULTS = pathlib.Path(__file__).with_suffix(".json")
 
@@ -170,22 +170,42 @@ def measured(name, minutes, folder):
         "coverage": None if interval is None else interval["coverage"],
         "cells": [row["name"] for row in (*results["rows"], *results["behind"])],
         "baselines": [row["name"] for row in results["baselines"]],
-        "says": results["recommendation"],
     }
 
 
-def summary(rows, minutes):
-    """Returns a table of the rows of a budget, and what they have in common."""
-    lines = [
-        "| data | measure | taken | test | best | its test | regret | seconds |",
-        "| --- | --- | --- " + "| ---: " * 5 + "|",
+def tables(results):
+    """Returns the table: a line for each data set and budget."""
+    titles = [
+        "data",
+        "minutes",
+        "measure",
+        "taken",
+        "test",
+        "best",
+        "test of the best",
+        "regret",
+        "80 % hold",
+        "seconds",
     ]
-    for name, row in rows.items():
-        scores = f"{row['test']:.4g} | {row['best']} | {row['test of the best']:.4g} | {row['regret']:.1%}"
-        lines.append(f"| {name} | {row['measure']} | {row['taken']} | {scores} | {row['seconds']:.0f} |")
+    lines = [titles]
+    for minutes, rows in results.items():
+        for name, row in rows.items():
+            covered = "" if row["coverage"] is None else f"{row['coverage']:.0%}"
+            figures = f"{row['test']:.4g}", row["best"], f"{row['test of the best']:.4g}", share(row["regret"]), covered
+            lines.append([name, minutes, row["measure"], row["taken"], *figures, f"{row['seconds']:.0f}"])
+    return {"archives": lines}
+
+
+def share(regret):
+    """Returns a regret as text; a best row without any error makes it infinite."""
+    return f"{regret:.1%}" if regret < 100 else "over 100 times"
+
+
+def summary(rows, minutes):
+    """Returns what the rows of a budget have in common."""
     regrets, covered = ([row[key] for row in rows.values() if row[key] is not None] for key in ("regret", "coverage"))
     first_two = sum(row["rank"] <= 2 for row in rows.values())
-    lines += ["", f"--minutes {minutes:g}: median regret {statistics.median(regrets):.1%}"]
+    lines = [f"--minutes {minutes:g}: median regret {statistics.median(regrets):.1%}"]
     lines += [f"recommended among the best two: {first_two} of {len(rows)}"]
     lines += [f"median coverage of intervals of 80 %: {statistics.median(covered):.0%}"] if covered else []
     lines += [f"longest: {max(row['seconds'] for row in rows.values()) / 60 / minutes:.2f} times the minutes"]
@@ -206,6 +226,7 @@ def main():
             print(name, flush=True)
             rows[name] = measured(name, options.minutes, options.folder)
             RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+            write_tables(tables(results))
     print(summary(rows, options.minutes))
 
 

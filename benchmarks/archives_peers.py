@@ -7,7 +7,7 @@ in the folder that `archives` has written for these minutes, which are the time 
 predict; what takes longer is ended. The models get the parts that `compare` made, read training and validation at once,
 and are scored on the test part: classes by accuracy, forecasts by RMSE. statsforecast's models, those that darts and
 AutoGluon offer too, are fitted to what comes before the first test window and go on from what comes before each. Rows
-go to `benchmarks/archives_peers.json`, and a table is printed.
+go to `benchmarks/archives_peers.json` and `docs/tables/`.
 """
 
 import argparse
@@ -20,6 +20,7 @@ import numpy as np
 from rich.progress import track
 
 from benchmarks.archives import CLASSES, SETS, written
+from benchmarks.rows import write_tables
 
 RESULTS = pathlib.Path(__file__).with_suffix(".json")
 
@@ -116,17 +117,17 @@ def row_of(name, folder, minutes):
     return {**of_compare(folder / f"{name}_{minutes:g}", kind), "peers": peers}
 
 
-def table(rows, minutes):
-    """Returns the rows of a budget as a table."""
+def tables(results):
+    """Returns the table: a line for each data set and budget, a column for each peer."""
     columns = ["ROCKET", "DrCIF", "AutoARIMA", "AutoETS", "AutoTheta"]
-    lines = [f"| data | `compare --minutes {minutes:g}` takes | its test | {' | '.join(columns)} |"]
-    lines += [f"| --- | --- {'| ---: ' * (1 + len(columns))}|"]
-    for name, row in rows.items():
-        shown = "{:.1%}" if name in CLASSES else "{:.4g}"
-        scores = [row["peers"].get(column, {"score": ""})["score"] for column in columns]
-        scores = ["late" if s is None else s if isinstance(s, str) else shown.format(s) for s in scores]
-        lines.append(f"| {name} | {row['taken']} | {shown.format(row['score'])} | {' | '.join(scores)} |")
-    return "\n".join(lines)
+    lines = [["data", "minutes", "`compare` takes", "test", *columns]]
+    for minutes, rows in results.items():
+        for name, row in rows.items():
+            shown = "{:.1%}" if name in CLASSES else "{:.4g}"
+            scores = [row["peers"].get(column, {"score": ""})["score"] for column in columns]
+            scores = ["too late" if s is None else s if isinstance(s, str) else shown.format(s) for s in scores]
+            lines.append([name, minutes, row["taken"], shown.format(row["score"]), *scores])
+    return {"archives_peers": lines}
 
 
 def main():
@@ -136,10 +137,11 @@ def main():
     options = parser.parse_args()
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     rows = results.setdefault(f"{options.minutes:g}", {})
-    for name in track([name for name in SETS if name not in rows], description="Data sets"):
+    done = [name for name in SETS if (options.folder / f"{name}_{options.minutes:g}" / "results.json").exists()]
+    for name in track([name for name in done if name not in rows], description="Data sets"):
         rows[name] = row_of(name, options.folder, options.minutes)
         RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-    print(table(rows, options.minutes))
+        write_tables(tables(results))
 
 
 if __name__ == "__main__":
