@@ -41,6 +41,7 @@ SECTIONS = {
     "Train": [
         "linear_cells",
         "language_models",
+        "presets",
         "awd_lstm",
         "evaluation",
         "resuming",
@@ -207,11 +208,11 @@ class Site:
 
     def write_index(self):
         """Adds the tables of contents to the first page: every page is in one of them."""
-        index, preset = self.folder / "index.md", self.folder / "preset.md"
+        index = self.folder / "index.md"
         text = index.read_text()
         # The pages of these folders are listed by their index.
         inside = {page for page in self.pages if page.startswith(("api/", "studies/")) and not page.endswith("/index")}
-        left = self.pages - inside - {"index", "preset"}
+        left = self.pages - inside - {"index"}
         for caption, listed in SECTIONS.items():
             found = []
             for entry in listed:
@@ -222,9 +223,6 @@ class Site:
             if found:
                 text += toctree(caption, found)
         index.write_text(text)
-        # A card of KerasHub begins with metadata that are not Sphinx's.
-        card = re.sub(r"\A---\n.*?\n---\n", "---\norphan: true\n---\n", preset.read_text(), flags=re.DOTALL)
-        preset.write_text(card)
 
     def in_order(self, folder, pages):
         """Returns the pages of a folder: its index, and the others in the order in which the index names them."""
