@@ -175,19 +175,8 @@ def measured(name, minutes, folder):
 
 def tables(results):
     """Returns the table: a line for each data set and budget."""
-    titles = [
-        "data",
-        "minutes",
-        "measure",
-        "taken",
-        "test",
-        "best",
-        "test of the best",
-        "regret",
-        "80 % hold",
-        "seconds",
-    ]
-    lines = [titles]
+    scores = ["measure", "taken", "test", "best", "test of the best", "regret", "80 % hold"]
+    lines = [["data", "minutes", *scores, "seconds"]]
     for minutes, rows in results.items():
         for name, row in rows.items():
             covered = "" if row["coverage"] is None else f"{row['coverage']:.0%}"

@@ -67,10 +67,10 @@ def error(make, data):
     return float(np.sqrt(np.mean(np.square(errors))))
 
 
-def scored(kind, name, data, minutes, results):
+def scored(name, data, minutes, results):
     """Puts the score of a model into a queue, or what went wrong."""
     try:
-        if kind == "classes":
+        if data.classes is not None:
             results.put(accuracy(classifiers(minutes)[name](), data))
         else:
             results.put(error(forecasters(data.series.season)[name], data))
@@ -78,10 +78,10 @@ def scored(kind, name, data, minutes, results):
         results.put(f"{type(failure).__name__}: {failure}"[:200])
 
 
-def measured(kind, name, data, minutes):
+def measured(name, data, minutes):
     """Returns the score of a model and its seconds; a score of `None` if it takes longer than the minutes."""
     results, begun = multiprocessing.Queue(), time.perf_counter()
-    process = multiprocessing.Process(target=scored, args=(kind, name, data, minutes, results))
+    process = multiprocessing.Process(target=scored, args=(name, data, minutes, results))
     process.start()
     process.join(60 * minutes)
     if process.is_alive():
@@ -90,12 +90,12 @@ def measured(kind, name, data, minutes):
     return {"score": results.get(), "seconds": round(time.perf_counter() - begun, 1)}
 
 
-def of_compare(folder, kind):
+def of_compare(folder, has_classes):
     """Returns what `compare` recommended, and its score on the test part."""
     results = json.loads((folder / "results.json").read_text())
     rows = {row["name"]: row for row in (*results["rows"], *results["behind"], *results["baselines"])}
     score = {
-        name: np.mean(row["accuracy"]) if kind == "classes" else row["test_mean"]
+        name: np.mean(row["accuracy"]) if has_classes else row["test_mean"]
         for name, row in rows.items()
         if row["test_mean"] is not None
     }
@@ -111,10 +111,10 @@ def row_of(name, folder, minutes):
     if "columns" in options:
         options["columns"] = options["columns"].split(",")
     data = read(path, **options)
-    kind = "classes" if name in CLASSES else "forecasts"
-    names = classifiers(minutes) if kind == "classes" else forecasters(None)
-    peers = {peer: measured(kind, peer, data, minutes) for peer in names}
-    return {**of_compare(folder / f"{name}_{minutes:g}", kind), "peers": peers}
+    has_classes = data.classes is not None
+    peers = classifiers(minutes) if has_classes else forecasters(data.series.season)
+    found = {peer: measured(peer, data, minutes) for peer in peers}
+    return {**of_compare(folder / f"{name}_{minutes:g}", has_classes), "peers": found}
 
 
 def tables(results):

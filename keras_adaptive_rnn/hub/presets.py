@@ -194,9 +194,10 @@ def resolve_preset(preset):
     Raises:
         ValueError: It is no folder, and nearly the name of such a preset.
     """
-    path, names = TRAINED / str(preset), [each.name for each in TRAINED.iterdir() if each.is_dir()]
-    if path.name in names and path.parent == TRAINED:
+    path = TRAINED / str(preset)
+    if path.parent == TRAINED and path.is_dir():
         return str(path)
+    names = [each.name for each in TRAINED.iterdir() if each.is_dir()]
     close = difflib.get_close_matches(str(preset), names, n=1, cutoff=0.8)
     if close and not os.path.exists(preset):
         raise ValueError(f"There is no preset {str(preset)!r}: did you mean {close[0]!r}?")

@@ -70,8 +70,7 @@ def affordable(times, seconds, count, seeds, trials, samples, workers=1, kept=1)
             plan = schedule(seconds, chosen, count, each, trials, samples, workers)
             if plan["final"]["steps"] >= min(DECENT, most_steps(count)):
                 return names, plan
-        fits = estimated(plan, chosen, workers) <= seconds
-        if len(names) <= kept or (len(names) <= LEAST and fits):
+        if len(names) <= kept or (len(names) <= LEAST and estimated(plan, chosen, workers) <= seconds):
             return names, plan
         slowest = max(names[1:], key=lambda name: times[name]["step"])
         fastest = min(times[name]["step"] for name in names)

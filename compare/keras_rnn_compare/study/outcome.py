@@ -44,10 +44,11 @@ def report(study, plan, runner, searched, trained, folds):
     if data.series is not None:
         of_series = forecast(study, plan, runner, learner, outputs, winner, learned)
     cuts = [*folds, backtests.last(data, trained.rows, baselines)]
+    best_first = sorted(baselines, key=over_origins)
     notes = [
         *limits(study, plan),
         curves.note(trained.rows),
-        note_of_origins(baselines, data.measure),
+        note_of_origins(best_first, data.measure),
         *trained.notes,
         *of_series["notes"],
         backtests.note(cuts, data.measure),
@@ -59,7 +60,7 @@ def report(study, plan, runner, searched, trained, folds):
         "plan": study.folder.read("plan"),
         "rows": ranked(trained.rows),
         "behind": ranked(trained.behind),
-        "baselines": sorted(ranked(baselines), key=over_origins),
+        "baselines": with_means(best_first),
         "search": {name: found["trials"] for name, found in searched.items()},
         **{name: advice[name] for name in ADVICE},
         "recommendation": advice["sentence"],
@@ -75,13 +76,18 @@ def report(study, plan, runner, searched, trained, folds):
 
 def ranked(rows):
     """Returns rows with means and errors in place of contributions, the best first."""
+    return sorted(with_means(rows), key=lambda row: score_or_inf(row["validation_mean"]))
+
+
+def with_means(rows):
+    """Returns rows with means and errors in place of contributions."""
     found = []
     for row in rows:
         figures = {name: value for name, value in row.items() if name != "contributions"}
         for part in JUDGED:
             figures[f"{part}_mean"], figures[f"{part}_error"] = mean_and_error(row[part])
         found.append(figures)
-    return sorted(found, key=lambda row: score_or_inf(row["validation_mean"]))
+    return found
 
 
 def scored_baselines(study, plan):
@@ -97,7 +103,7 @@ def scored_baselines(study, plan):
     for row in infinite:
         study.progress.warn(f"left out: {row['title']}, whose score is not finite")
     rows = [row for row in rows if row not in infinite]
-    scores = study.scores_at_origins() if study.data.origins else {}
+    scores = study.scores_at_origins()
     return [{**row, "origins": scores.get(row["name"], [])} for row in rows]
 
 
@@ -105,9 +111,7 @@ def note_of_origins(baselines, measure):
     """Returns a sentence about how the baselines were ranked, or `None` if that was by one cut."""
     if not baselines or not baselines[0]["origins"]:
         return None
-    shown = ", ".join(
-        f"{row['title'].partition(' (')[0]} {over_origins(row):.4g}" for row in sorted(baselines, key=over_origins)
-    )
+    shown = ", ".join(f"{row['title'].partition(' (')[0]} {over_origins(row):.4g}" for row in baselines)
     return (
         f"The baselines are ranked by the geometric mean of their validation {measure} after "
         f"{1 + len(baselines[0]['origins'])} cuts of the series: {shown}."

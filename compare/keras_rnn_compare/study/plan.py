@@ -108,8 +108,7 @@ def make_plan(study, runner):
     data = study.data
     # First, since what it takes is not known before.
     of_folds = len(data.earlier) * sum(each.seconds for each in study.baselines)
-    if data.origins:
-        study.scores_at_origins()
+    study.scores_at_origins()
     units, times = measured(study, runner)
     study.progress.line(describe_steps(study, units, times))
     if data.one_step is not None:

@@ -99,7 +99,9 @@ class Study:
         return baselines.fit(self.data, BASELINES * self.total, self.progress.line)
 
     def scores_at_origins(self):
-        """Returns the validation scores of the baselines at earlier origins, a list by name."""
+        """Returns the validation scores of the baselines at earlier origins, a list by name; none without origins."""
+        if not self.data.origins:
+            return {}
 
         def score():
             self.progress.line("ranking the baselines by earlier cuts of the series")
