@@ -127,7 +127,19 @@ CLASSES = {
     "vowels": ts("JapaneseVowels", "JapaneseVowels_eq"),
     "digits": digits,
 }
-SETS = [*FORECASTS, *CLASSES]
+
+
+# Texts: what `help` says of Python's topics.
+
+
+def topics():
+    from pydoc_data.topics import topics
+
+    return "".join(topics.values())[:110_000]
+
+
+TEXTS = {"topics": topics}
+SETS = [*FORECASTS, *CLASSES, *TEXTS]
 
 
 def written(name, folder):
@@ -136,6 +148,9 @@ def written(name, folder):
         x, y = CLASSES[name]()
         np.savez(folder / f"{name}.npz", x=x, y=y)
         return folder / f"{name}.npz", {}
+    if name in TEXTS:
+        (folder / f"{name}.txt").write_text(TEXTS[name]())
+        return folder / f"{name}.txt", {}
     table, target, when, horizon = FORECASTS[name]
     path = folder / f"{name}.csv"
     path.write_text(table())

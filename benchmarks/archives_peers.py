@@ -19,7 +19,7 @@ import time
 import numpy as np
 from rich.progress import track
 
-from benchmarks.archives import CLASSES, SETS, written
+from benchmarks.archives import CLASSES, FORECASTS, written
 from benchmarks.rows import write_tables
 
 RESULTS = pathlib.Path(__file__).with_suffix(".json")
@@ -137,7 +137,11 @@ def main():
     options = parser.parse_args()
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     rows = results.setdefault(f"{options.minutes:g}", {})
-    done = [name for name in SETS if (options.folder / f"{name}_{options.minutes:g}" / "results.json").exists()]
+    done = [
+        name
+        for name in (*FORECASTS, *CLASSES)
+        if (options.folder / f"{name}_{options.minutes:g}" / "results.json").exists()
+    ]
     for name in track([name for name in done if name not in rows], description="Data sets"):
         rows[name] = row_of(name, options.folder, options.minutes)
         RESULTS.write_text(json.dumps(results, indent=1) + "\n")

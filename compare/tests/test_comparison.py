@@ -421,7 +421,7 @@ def test_a_cell_without_a_memory_loses(tmp_path, monkeypatch):
     monkeypatch.setattr(schedule, "PIECES", 3)  # Each `fit` takes TensorFlow a tenth of a second.
     x, y = memory_task()
     cells = {"none": Forgetful, "gru": "gru"}
-    found = krc.compare(x, y, cells=cells, trials=2, output=tmp_path / "out", **{**SMALL, "seeds": 3})
+    found = krc.compare(x, y, cells=cells, trials=2, output=tmp_path / "out", **{**SMALL, "seeds": 3, "weights": 600})
     assert found.winner == "gru"
     assert "more than noise" in found.recommendation
     first, second, *others = found.table()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from keras_rnn_compare.reading.data import Data, Series, from_arrays
+from keras_rnn_compare.rounding import rounded
 from keras_rnn_compare.scoring import figures
 from keras_rnn_compare.scoring.intervals import center, conformal
 
@@ -102,3 +103,17 @@ def test_the_mean_over_seeds():
     each = [{"MAE": 1.0, "coverage": {"80": 0.7}, "by hour": [1.0, None], "calibration": [1]}]
     each.append({"MAE": 3.0, "coverage": {"80": 0.9}, "by hour": [2.0, None], "calibration": [2]})
     assert figures.mean_figures(each) == {"MAE": 2.0, "coverage": {"80": 0.8}, "by hour": [1.5, None]}
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "expected"),
+    [
+        (0.012344, 4, "0.01234"),
+        (2854.3, 3, "2,850"),
+        (12345.6, 4, "12,350"),
+        (-1.9e6, 1, "-2,000,000"),
+        (1e20, 4, "1e+20"),
+    ],
+)
+def test_large_numbers_are_written_in_full(value, digits, expected):
+    assert rounded(value, digits) == expected

@@ -152,7 +152,7 @@ def test_several_targets_and_several_layers():
     y = np.stack([x[:, -1, 0], 100 * x[:, 0, 1]], axis=1)
     regressor = SequenceRegressor("low_rank_gru", depth=2, **SMALL).fit(x, y)
     assert regressor.predict(x[:5]).shape == (5, 2)
-    assert [type(layer).__name__ for layer in regressor.model_.layers[1:3]] == ["LowRankGRU", "LowRankGRU"]
+    assert [type(layer).__name__ for layer in regressor.model_.layers[1:4]] == ["Dense", "LowRankGRU", "LowRankGRU"]
     # Sequences of another length, and one at a time.
     assert regressor.predict(x[:, :4]).shape == (40, 2)
     np.testing.assert_allclose(regressor.predict(x[:1]), regressor.predict(x)[:1], rtol=1e-5)

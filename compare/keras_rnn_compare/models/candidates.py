@@ -204,17 +204,28 @@ def _custom(name, make, key):
     return Candidate(name, layer, size, key, made_by=(_custom, name, make, key))
 
 
+# What the recurrent layers of all models read at least. Of one number a step and as many weights as an LSTM, a cell
+# without recurrent matrices has fifty times the units, and takes as much longer.
+NARROWEST = 16
+
+
 class ModelShape:
     """What all models of one comparison share: everything but the recurrent layers."""
 
     def __init__(self, features, vocabulary, outputs, depth):
         self.features, self.vocabulary, self.outputs, self.depth = features, vocabulary, outputs, depth
         # Of the same width for all, and wide enough for each token to differ from every other.
-        self.inputs = features if vocabulary is None else min(64, max(4, vocabulary // 2))
+        self.inputs = max(features, NARROWEST) if vocabulary is None else min(64, max(4, vocabulary // 2))
+
+    @property
+    def is_widened(self):
+        """Whether a linear layer makes more features of a few."""
+        return self.vocabulary is None and self.inputs > self.features
 
     def size(self, candidate, units):
         """Returns the number of weights of a whole model."""
-        embedding = 0 if self.vocabulary is None else self.vocabulary * self.inputs
+        embedded = self.features if self.is_widened else self.vocabulary or 0
+        embedding = embedded * self.inputs
         recurrent = candidate.size(units, self.inputs) + (self.depth - 1) * candidate.size(units, units)
         return embedding + recurrent + (units + 1) * self.outputs
 

@@ -5,7 +5,7 @@ import time
 import keras
 import numpy as np
 
-from keras_rnn_compare.models.candidates import ModelShape
+from keras_rnn_compare.models.candidates import NARROWEST, ModelShape
 from keras_rnn_compare.models.trials import compile_with, loss_for, restart
 from keras_rnn_compare.probing.tasks import TOLERANCE
 from keras_rnn_compare.seeds import fold_in
@@ -13,9 +13,6 @@ from keras_rnn_compare.seeds import fold_in
 # Sequences of an update, updates between two tests, and sequences of a test.
 BATCH, BLOCK, TESTED = 64, 100, 512
 LONGER = 8
-# What a cell reads. Two bits alone would leave cells without recurrent matrices so many units that a step takes ten
-# times as long.
-WIDTH = 16
 SOLVED = 0.999
 # What is told of a trial.
 FIGURES = ("length", "longer", "solved", "updates", "seconds")
@@ -24,7 +21,7 @@ FIGURES = ("length", "longer", "solved", "updates", "seconds")
 def shape_of(task):
     """Returns the `ModelShape` of the models for a task."""
     shape = ModelShape(None, task.inputs, task.classes or 1, 1)
-    shape.inputs = WIDTH
+    shape.inputs = NARROWEST
     return shape
 
 
@@ -59,8 +56,8 @@ class Learner:
         return keras.Sequential(
             [
                 keras.Input((None, self.task.inputs)),
-                keras.layers.Dense(WIDTH, use_bias=False, kernel_initializer=embedding),
-                self.candidate.layer(self.units, WIDTH, return_sequences=True),
+                keras.layers.Dense(NARROWEST, use_bias=False, kernel_initializer=embedding),
+                self.candidate.layer(self.units, NARROWEST, return_sequences=True),
                 keras.layers.Dense(self.task.classes or 1),
             ]
         )

@@ -651,18 +651,18 @@ def describe_source(read):
 
 
 def first_layers(data, inputs):
-    """Returns the layers that read the data as it is given."""
+    """Returns the layers that read the data as it is given, and make so many inputs of unit variance of it."""
     if data.vocabulary is not None:
-        # Of unit variance, as normalised numbers are.
         initializer = keras.initializers.RandomNormal(stddev=1.0)
         return [keras.layers.Embedding(data.vocabulary, inputs, embeddings_initializer=initializer)]
     x = data.x["train"].astype("float64")
-    variance = x.var(axis=(0, 1))
-    return [
-        keras.layers.Normalization(
-            mean=x.mean(axis=(0, 1)).tolist(), variance=np.where(variance > 0, variance, 1.0).tolist()
-        )
-    ]
+    mean, variance = x.mean(axis=(0, 1)), x.var(axis=(0, 1))
+    normalization = keras.layers.Normalization(
+        mean=mean.tolist(), variance=np.where(variance > 0, variance, 1.0).tolist()
+    )
+    if inputs == x.shape[-1]:
+        return [normalization]
+    return [normalization, keras.layers.Dense(inputs, use_bias=False, kernel_initializer="lecun_normal")]
 
 
 def last_layers(data, outputs=None):

@@ -66,6 +66,10 @@ def lines(learner, rate, steps, folder, file):
         if "columns" in data.card:
             reads = comment(f"It reads windows [windows, steps, features] of {listed(data.card['columns'])}.")
         layers = [f"keras.Input((None, {learner.shape.features}))", "keras.layers.Normalization()"]
+        if learner.shape.is_widened:
+            layers.append(
+                f'keras.layers.Dense({learner.shape.inputs}, use_bias=False, kernel_initializer="lecun_normal")'
+            )
         prepare = "    model.layers[0].adapt(x_train)\n"
     for layer in learner.recurrent:
         layers.append(layer_line(learner, layer))

@@ -1,21 +1,21 @@
 """The columns of the table of a comparison."""
 
-# The columns of the table: what it calls a figure of `table`, and its format; some of them fit 80 characters.
+# The columns of the table: what it calls a figure of `table`, and its format or its significant digits.
 COLUMNS = {
     "cell": ("cell", ""),
-    "validation": ("validation", ".4g"),
-    "test": ("test", ".4g"),
+    "validation": ("validation", 4),
+    "test": ("test", 4),
     "accuracy": ("test accuracy", ".1%"),
     "balanced accuracy": ("balanced accuracy", ".1%"),
     "calibration error": ("calibration error", ".3f"),
-    "MAE": ("MAE", ".4g"),
+    "MAE": ("MAE", 4),
     "MASE": ("MASE", ".3f"),
     "skill": ("skill", ".3f"),
-    "pinball": ("pinball loss", ".4g"),
+    "pinball": ("pinball loss", 4),
     "coverage 80 %": ("coverage 80 %", ".1%"),
     "coverage 95 %": ("coverage 95 %", ".1%"),
     "training, s": ("training, s", ".1f"),
-    "step, ms": ("step, ms", ".3g"),
+    "step, ms": ("step, ms", 3),
     "predict, ms": ("prediction, ms a sequence", ".2f"),
     "one step, ms": ("one step, ms", ".2f"),
     "memory, MB": ("training memory, MB", ".0f"),

@@ -18,6 +18,7 @@ from keras_rnn_compare.reading.data import BESIDE_THE_MODEL
 from keras_rnn_compare.reporting.columns import COLUMNS, NARROW
 from keras_rnn_compare.reporting.prediction import predictions
 from keras_rnn_compare.reporting.report import body
+from keras_rnn_compare.rounding import rounded
 from keras_rnn_compare.running.folder import AGAIN, Damaged, fault_of_zip, finished, read_json
 from keras_rnn_compare.scoring import curves
 
@@ -314,4 +315,5 @@ def _shown(row, name, form):
     value, error = row.get(name), row.get(f"{name} error")
     if value is None:
         return "diverged" if name in ("validation", "test") else ""
-    return f"{value:{form}}" + ("" if error is None else f" ± {error:.1g}")
+    text = rounded(value, form) if isinstance(form, int) else f"{value:{form}}"
+    return text + ("" if error is None else f" ± {rounded(error, 1)}")

@@ -5,6 +5,7 @@ import jinja2
 from keras_rnn_compare.reading.data import describe_source
 from keras_rnn_compare.reporting import pictures
 from keras_rnn_compare.reporting.columns import COSTS, SCORES
+from keras_rnn_compare.rounding import rounded
 
 TEMPLATES = jinja2.Environment(
     loader=jinja2.PackageLoader(__package__), autoescape=True, trim_blocks=True, keep_trailing_newline=True
@@ -73,6 +74,6 @@ def backtests(results):
     titles = {row["name"]: row["title"].partition(" (")[0] for row in results["folds"][-1]["rows"]}
     rows = []
     for fold in results["folds"]:
-        scores = {row["name"]: f"{row['test']:.4g}" for row in fold["rows"] if row["test"] is not None}
+        scores = {row["name"]: rounded(row["test"]) for row in fold["rows"] if row["test"] is not None}
         rows.append([fold["test"], *(scores.get(name, "") for name in titles)])
     return {"titles": list(titles.values()), "rows": rows}

@@ -6,6 +6,8 @@ import textwrap
 
 import numpy as np
 
+from keras_rnn_compare.rounding import rounded
+
 BLOCKS = "▁▂▃▄▅▆▇█"
 # Characters of a title before its curve.
 TITLE = 30
@@ -103,7 +105,10 @@ def lines(rows):
     for title, scores in drawn.items():
         if scores:
             first, *rest = textwrap.wrap(title, width, subsequent_indent="  ")
-            found += [f"{first:{width}}  {blocks(scores):{length}}  {scores[0]:.4g} → {scores[-1]:.4g}", *rest]
+            found += [
+                f"{first:{width}}  {blocks(scores):{length}}  {rounded(scores[0])} → {rounded(scores[-1])}",
+                *rest,
+            ]
     return found
 
 

@@ -6,6 +6,7 @@ import math
 import numpy as np
 from scipy import stats
 
+from keras_rnn_compare.rounding import rounded
 from keras_rnn_compare.scoring.curves import fall
 
 # More seeds than this only to tell two cells apart are not worth their time.
@@ -48,8 +49,9 @@ class Difference:
 
     def __str__(self):
         if self.margin is None:
-            return f"{self.mean:.2g}"
-        return f"{self.mean:.2g} (95 %: {self.mean - self.margin:.2g} to {self.mean + self.margin:.2g})"
+            return rounded(self.mean, 2)
+        low, high = (rounded(self.mean + end, 2) for end in (-self.margin, self.margin))
+        return f"{rounded(self.mean, 2)} (95 %: {low} to {high})"
 
     def seeds_needed(self, seeds):
         """Returns the number of seeds that would make it significant, or `None` if the samples alone hide it."""
@@ -242,10 +244,10 @@ class Advice:
         if over.mean > 0:
             return (
                 f"{take}it needs no network, and {self.best['title']}, the best of the cells, is ahead by only "
-                f"{over.mean:.2g}, within the standard error of {over.error:.2g}."
+                f"{rounded(over.mean, 2)}, within the standard error of {rounded(over.error, 2)}."
             )
         noise = ", which is not significantly worse" if over.is_noise else ""
-        best = f"{self.best['title']}, has {self.mean(self.best):.4g}{noise}"
+        best = f"{self.best['title']}, has {rounded(self.mean(self.best))}{noise}"
         cuts = 1 + len(self.baseline.get("origins", []))
         first = f", and of the baselines, it is the best over {cuts} cuts of the series" if cuts > 1 else ""
         return f"{take}no cell has less{first}. The best of the cells, {best}."
@@ -270,7 +272,7 @@ class Advice:
         return f"{take}{reason}{self.costs(self.best)}{self.over_baseline()}{self.left_open()}"
 
     def says_tied(self):
-        names = [f"{row['title']} {self.mean(row):.4g}" for row in (self.best, *self.tied)]
+        names = [f"{row['title']} {rounded(self.mean(row))}" for row in (self.best, *self.tied)]
         taken, worthwhile = self.taken(), self.worthwhile()
         other = self.best if taken is not self.best else self.tied[0]
         apart = self.differences[(other if taken is self.best else taken)["name"]]
@@ -291,7 +293,7 @@ class Advice:
 
     def score(self, row):
         score, error = mean_and_error(row["validation"])[0], standard_error(row)
-        return f"validation {self.measure} {score:.4g}" + (f" ± {error:.1g}" if error else "")
+        return f"validation {self.measure} {rounded(score)}" + (f" ± {rounded(error, 1)}" if error else "")
 
     def over(self):
         return f"over {self.seeds} seeds and {len(self.best['contributions'][0]):,} samples"
@@ -301,11 +303,11 @@ class Advice:
             return ""
         over = to_baseline(self.baseline, self.taken())
         noise = ", which is not significantly worse, and needs no network" if over.is_noise else ""
-        return f" The best baseline, {self.baseline['title']}, has {self.baseline['validation'][0]:.4g}{noise}."
+        return f" The best baseline, {self.baseline['title']}, has {rounded(self.baseline['validation'][0])}{noise}."
 
     def costs(self, row):
-        parts = [f"{row['seconds']:.2g} s per training run"] if "seconds" in row else []
-        parts += [f"{1000 * row['step']:.3g} ms a step"]
+        parts = [f"{rounded(row['seconds'], 2)} s per training run"] if "seconds" in row else []
+        parts += [f"{rounded(1000 * row['step'], 3)} ms a step"]
         parts += [f"{row['weights']:,} weights"] if "weights" in row else []
         return f" Costs of {row['title']}: {', '.join(parts)}."
 
@@ -339,8 +341,9 @@ class Advice:
         rows = {row["name"]: row for row in (*self.ranked, *self.behind)}
         ranges = []
         for name, more in self.falls.items():
-            low, high = (self.mean(rows[name]) - gain for gain in (more.most, more.least))
-            ranges.append(f"{rows[name]['title']} from {self.mean(rows[name]):.4g} to between {low:.3g} and {high:.3g}")
+            mean = self.mean(rows[name])
+            low, high = (rounded(mean - gain, 3) for gain in (more.most, more.least))
+            ranges.append(f"{rows[name]['title']} from {rounded(mean)} to between {low} and {high}")
         minutes = "" if self.minutes is None else f", with about --minutes {math.ceil(2 * self.minutes)},"
         return f" More time may change this: by its curve, twice the training{minutes} may bring {'; '.join(ranges)}."
 

@@ -2,6 +2,7 @@
 
 from keras_rnn_compare.models.strategies import Learners
 from keras_rnn_compare.models.trials import full_scores
+from keras_rnn_compare.rounding import rounded
 from keras_rnn_compare.running.schedule import trial_seconds
 from keras_rnn_compare.scoring.baselines import baseline_rows, fit
 from keras_rnn_compare.scoring.statistics import mean_and_error
@@ -85,7 +86,8 @@ def note(records, measure):
     """Returns a sentence about the folds, or `None` if there is one only."""
     if len(records) < 2:
         return None
-    shown = ", ".join(f"{title} {mean:.4g} ± {error:.1g}" for title, mean, error in means(records) if error is not None)
+    several = [(title, mean, error) for title, mean, error in means(records) if error is not None]
+    shown = ", ".join(f"{title} {rounded(mean)} ± {rounded(error, 1)}" for title, mean, error in several)
     return (
         f"Over {len(records)} folds, each after a later cut than the one before, the mean test {measure} is: {shown}."
     )

@@ -4,6 +4,7 @@ import numpy as np
 
 from keras_adaptive_rnn.files import save_whole
 from keras_rnn_compare.reporting.code import lines
+from keras_rnn_compare.rounding import rounded
 from keras_rnn_compare.running.schedule import most_steps, quantiles_seconds
 from keras_rnn_compare.scoring import curves
 from keras_rnn_compare.scoring.baselines import baseline_rows
@@ -111,7 +112,7 @@ def note_of_origins(baselines, measure):
     """Returns a sentence about how the baselines were ranked, or `None` if that was by one cut."""
     if not baselines or not baselines[0]["origins"]:
         return None
-    shown = ", ".join(f"{row['title'].partition(' (')[0]} {over_origins(row):.4g}" for row in baselines)
+    shown = ", ".join(f"{row['title'].partition(' (')[0]} {rounded(over_origins(row))}" for row in baselines)
     return (
         f"The baselines are ranked by the geometric mean of their validation {measure} after "
         f"{1 + len(baselines[0]['origins'])} cuts of the series: {shown}."
@@ -193,8 +194,8 @@ def describe_learned(learned, loss, title):
     levels = " and ".join(f"{level} %" for level in learned["intervals"])
     return (
         f"Intervals of {levels} lie between quantiles that {title} has learned: the mean pinball loss of their ends on "
-        f"validation is {learned['pinball']:.3g}, and that of intervals of one width {loss:.3g}. They hold "
-        f"{format_coverage(learned['intervals'])} of the test part."
+        f"validation is {rounded(learned['pinball'], 3)}, and that of intervals of one width {rounded(loss, 3)}. They "
+        f"hold {format_coverage(learned['intervals'])} of the test part."
     )
 
 
@@ -205,4 +206,4 @@ def format_coverage(intervals):
 
 def span(widths):
     """Returns the width of an interval, for the first row of the horizon and the last one."""
-    return f"{widths[0]:.3g}" + (f" (first row) to {widths[-1]:.3g} (last)" if len(widths) > 1 else "")
+    return rounded(widths[0], 3) + (f" (first row) to {rounded(widths[-1], 3)} (last)" if len(widths) > 1 else "")

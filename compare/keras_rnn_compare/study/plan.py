@@ -9,6 +9,7 @@ import numpy as np
 
 from keras_rnn_compare.models.trials import Building
 from keras_rnn_compare.reading.series import counted
+from keras_rnn_compare.rounding import rounded
 from keras_rnn_compare.running.folder import Damaged, origin
 from keras_rnn_compare.running.schedule import (
     BUILD,
@@ -290,8 +291,8 @@ def describe_steps(study, units, times):
     weights = [study.shape.size(study.candidates[name], units[name]) for name in times]
     return (
         f"{len(times)} models of {min(weights):,} to {max(weights):,} weights; a step takes "
-        f"{1000 * times[fastest]['step']:.3g} ms ({study.title(fastest)}) to "
-        f"{1000 * times[slowest]['step']:.3g} ms ({study.title(slowest)})"
+        f"{rounded(1000 * times[fastest]['step'], 3)} ms ({study.title(fastest)}) to "
+        f"{rounded(1000 * times[slowest]['step'], 3)} ms ({study.title(slowest)})"
     )
 
 

@@ -8,6 +8,7 @@ import keras
 
 from keras_rnn_compare.models.candidates import ModelShape, equal_sizes
 from keras_rnn_compare.reading.data import Data
+from keras_rnn_compare.rounding import rounded
 from keras_rnn_compare.running.folder import Folder
 from keras_rnn_compare.running.progress import Progress
 from keras_rnn_compare.running.schedule import LEAST
@@ -15,7 +16,7 @@ from keras_rnn_compare.scoring import baselines
 from keras_rnn_compare.study.settings import Settings
 
 # Of plans and decisions: folders of another one hold another comparison.
-FORMAT = 3
+FORMAT = 4
 # Cells in a minute, at most; those that are compared however short the time is, are in the schedule.
 CELLS_A_MINUTE = 2
 # Shares of the time: to fit baselines, after which no other one is begun, and to save the model and write the report.
@@ -132,7 +133,7 @@ class Study:
     def log_scores(self, title, scores):
         """Shows the score of each cell, by name."""
         shown = (
-            f"{self.title(name)} {'diverged' if score is None else f'{score:.4g}'}" for name, score in scores.items()
+            f"{self.title(name)} {'diverged' if score is None else rounded(score)}" for name, score in scores.items()
         )
         self.progress.line(f"{title}, {self.data.measure}: {', '.join(shown)}")
 

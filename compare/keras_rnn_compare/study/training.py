@@ -9,6 +9,7 @@ from keras_rnn_compare.models.measures import latency, peak_megabytes, predict_s
 from keras_rnn_compare.models.strategies import STRATEGIES, learned_intervals
 from keras_rnn_compare.models.trials import FULL_SCORES, full_scores
 from keras_rnn_compare.reading.tables import listed
+from keras_rnn_compare.rounding import rounded
 from keras_rnn_compare.running.schedule import cost_seconds, fit_seconds, trial_seconds
 from keras_rnn_compare.scoring import curves
 from keras_rnn_compare.scoring.figures import mean_figures
@@ -117,7 +118,7 @@ def chosen_strategy(study, plan, runner, searched):
     direct, recursive = (score_or_inf(record["score"]) for record in runner.records(trials))
     note = (
         f"Horizons are forecast {'row by row' if recursive < direct else 'at once'}: {study.title(name)} has a "
-        f"validation RMSE of {recursive:.4g} row by row, and {direct:.4g} at once."
+        f"validation RMSE of {rounded(recursive)} row by row, and {rounded(direct)} at once."
     )
     study.progress.line(note)
     return ("recursive" if recursive < direct else "direct"), note
