@@ -82,8 +82,8 @@ dist: $(VENV)/bin/python ## Build the wheels and the source archives, in dist/, 
 	$(BIN)/twine check --strict dist/*
 
 .PHONY: check-dist
-check-dist: ## Install the wheels of dist/ with each backend alone, and run the README's Python.
-	$(BIN)/python tools/check_dist.py
+check-dist: ## Install the wheels of dist/ with each backend alone, and run the README. ARGS=--newest without pins
+	$(BIN)/python tools/check_dist.py $(ARGS)
 
 # The pages run on TensorFlow, which tokenizes for the language model of the live page anyway, and exports it.
 SITE := KERAS_BACKEND=tensorflow $(BIN)/python -m tools.site

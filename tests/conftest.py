@@ -2,6 +2,7 @@
 
 import ctypes
 import gc
+import importlib.metadata
 import os
 import pathlib
 import sys
@@ -11,7 +12,11 @@ import zlib
 # `tools/run_tests.py` sets KAR_OPTIMIZED for the part that runs the loops as users do.
 if os.environ.get("KERAS_BACKEND") == "jax" and "KAR_OPTIMIZED" not in os.environ:
     os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"
-    os.environ["XLA_FLAGS"] = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
+    flags = ["--xla_cpu_parallel_codegen_split_count=1"]
+    # Later versions end the process at a flag that they no longer know.
+    if tuple(map(int, importlib.metadata.version("jaxlib").split(".")[:2])) < (0, 11):
+        flags.append("--xla_cpu_use_fusion_emitters=false")
+    os.environ["XLA_FLAGS"] = " ".join(flags)
 # The same loop is compiled again for every call of a layer, and for every run of the tests: keep what was compiled,
 # each process in a folder of its own, which no other is writing to.
 os.environ["JAX_COMPILATION_CACHE_DIR"] = os.path.join(

@@ -1,10 +1,11 @@
 """Installs the wheels of `dist/` into an empty environment for each backend, and runs the README's Python there.
 
-    python tools/check_dist.py [BACKEND ...]
+    python tools/check_dist.py [--newest] [BACKEND ...]
 
 Each block of README.md runs by itself and as it stands, except that the line which chooses the backend names the
 installed one. So does a command of the package, which must find the backend by itself. The home is empty, and no
-variable is set. The versions are those of `constraints.txt`. The exit code is 0 if every environment ran everything.
+variable is set. The versions are those of `constraints.txt`, or with `--newest` the newest that the metadata allow. The
+exit code is 0 if every environment ran everything.
 """
 
 import os
@@ -37,13 +38,13 @@ def programs(backend):
     return {**found, "compare": [*COMPARE.split(), *options], "import": where}
 
 
-def check(backend, core, compare, folder):
-    """Returns whether everything runs with one backend and nothing else."""
+def check(backend, core, compare, folder, versions):
+    """Returns whether everything runs with one backend and nothing else, of versions by the arguments of pip."""
     venv.create(folder, with_pip=True)
     python = folder / "bin" / "python"
     install = [python, "-m", "pip", "install", "--quiet", "--quiet", "--disable-pip-version-check"]
     wheels = [f"{core}[{backend},plot]", f"{compare}"]
-    subprocess.run([*install, "--constraint", ROOT / "constraints.txt", *wheels], check=True)
+    subprocess.run([*install, *versions, *wheels], check=True)
     failed = []
     for name, arguments in programs(backend).items():
         # A home for each: Keras writes its settings there, as they were at the first import.
@@ -64,10 +65,12 @@ def main():
     wheels = sorted((ROOT / "dist").resolve().glob("*.whl"))
     if [wheel.name.partition("-")[0] for wheel in wheels] != ["keras_adaptive_rnn", "keras_rnn_compare"]:
         sys.exit(f"dist/ must hold a wheel of each package, and holds {len(wheels)}: run `make dist` first")
+    backends = [argument for argument in sys.argv[1:] if argument != "--newest"]
+    versions = [] if "--newest" in sys.argv else ["--constraint", ROOT / "constraints.txt"]
     passed = []
-    for backend in sys.argv[1:] or BACKENDS:
+    for backend in backends or BACKENDS:
         with tempfile.TemporaryDirectory() as folder:
-            passed.append(check(backend, *wheels, pathlib.Path(folder).resolve() / "environment"))
+            passed.append(check(backend, *wheels, pathlib.Path(folder).resolve() / "environment", versions))
     sys.exit(not all(passed))
 
 

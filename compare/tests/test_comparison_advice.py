@@ -385,6 +385,12 @@ def test_the_slowest_cells_are_left_out_where_the_time_is_short_but_never_the_fi
     names, plan = schedule.affordable(alike, 100, 10_000, (3, 1), 2, SAMPLES)
     assert names == list("ab")
     assert schedule.affordable({**times, "b": {**TIMES, "step": 9.0}}, 10, 10_000, (3, 1), 2, SAMPLES)[0] == ["a"]
+    # A single cell that is too slow for two rates has one, and fewer steps.
+    slow = {**TIMES, "step": 1.0}
+    names, plan = schedule.affordable({"a": slow, "b": {**slow, "step": 9.0}}, 40, 10_000, (3, 1), 2, SAMPLES)
+    assert (names, plan["rates"], plan["rungs"]) == (["a"], [0.003], [])
+    assert 8 <= plan["final"]["steps"] < 40
+    assert schedule.estimated(plan, {"a": slow}) <= 40
     # One seed before a cell is left out.
     for seconds in range(100, 20_000, 100):
         names, plan = schedule.affordable(times, seconds, 10_000, (3, 1), 2, SAMPLES)

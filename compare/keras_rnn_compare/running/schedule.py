@@ -70,7 +70,11 @@ def affordable(times, seconds, count, seeds, trials, samples, workers=1, kept=1)
             plan = schedule(seconds, chosen, count, each, trials, samples, workers)
             if plan["final"]["steps"] >= min(DECENT, most_steps(count)):
                 return names, plan
-        if len(names) <= kept or (len(names) <= LEAST and estimated(plan, chosen, workers) <= seconds):
+        is_late = estimated(plan, chosen, workers) > seconds
+        if len(names) == 1 and is_late:
+            # Not even the shortest trials of a cell: one rate, and what steps there is time for.
+            return names, schedule(seconds, chosen, count, each, 1, samples, workers, FEW)
+        if len(names) <= kept or (len(names) <= LEAST and not is_late):
             return names, plan
         slowest = max(names[1:], key=lambda name: times[name]["step"])
         fastest = min(times[name]["step"] for name in names)
@@ -82,9 +86,14 @@ def most_steps(count):
     return max(PASSES * count, ENOUGH)
 
 
-def schedule(seconds, times, count, seeds, trials, samples, workers=1):
-    """Returns the rates, the rungs and the final training; the arguments are those of `affordable`."""
-    given = (times, count, seeds, trials, samples)
+def schedule(seconds, times, count, seeds, trials, samples, workers=1, fewest=None):
+    """Returns the rates, the rungs and the final training.
+
+    Args:
+        fewest: Steps of the final training, at least. Defaults to `None`, which means `2 * FEWEST`.
+        seconds, times, count, seeds, trials, samples, workers: As in `affordable`.
+    """
+    given = (times, count, seeds, trials, samples, fewest or 2 * FEWEST)
     seconds -= sum(cost_seconds(each) for each in slowest_of(times, finalists(len(times))))
     if workers == 1:
         return of_work(seconds, *given)
@@ -98,13 +107,13 @@ def schedule(seconds, times, count, seeds, trials, samples, workers=1):
         work *= 0.95
 
 
-def of_work(seconds, times, count, seeds, trials, samples):
+def of_work(seconds, times, count, seeds, trials, samples, fewest):
     """Returns the schedule of so many seconds of searching and training."""
     kept = finalists(len(times))
     all_cells = list(times.values())
     # Every cell is trained in full with the first seed, and the better ones with the others.
     full = [*all_cells, *(seeds - 1) * slowest_of(times, kept)]
-    longest = max(2 * FEWEST, min(steps_in(FINAL * seconds, full, full, FEW), most_steps(count)))
+    longest = max(fewest, min(steps_in(FINAL * seconds, full, full, FEW), most_steps(count)))
     final = trial(kept, longest, full, FEW, samples["validation"])
     final["scored"] = {part: scored(final, full, size) for part, size in samples.items()}
     # Rates are tried in shorter trainings: fewer of them, where these would be too short.

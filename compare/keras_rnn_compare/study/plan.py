@@ -305,8 +305,10 @@ def limits(study, plan):
         titles = ", ".join(study.title(name) for name in plan.left_out)
         minutes = math.ceil(settings.minutes * len(study.candidates) / len(plan.cells))
         notes.append(f"Left out for lack of time: {titles}. All cells take about {counted(minutes, 'minute')} or more.")
-    if len(plan.schedule["rates"]) < settings.trials:
-        notes.append(f"Only {len(plan.schedule['rates'])} learning rates are tried, for lack of time.")
+    tried = len(plan.schedule["rates"])
+    if tried < settings.trials:
+        are = "learning rate is" if tried == 1 else "learning rates are"
+        notes.append(f"Only {tried} {are} tried, for lack of time.")
     if data.series is not None and not plan.quantiles:
         notes.append("Intervals are equally wide at all times: no quantiles are learned, for lack of time.")
     if settings.memory and not plan.memory:
