@@ -289,6 +289,19 @@ def of_comparison(name, cell):
     return [100 * value for row in rows if row["name"] == cell for value in row["accuracy"]]
 
 
+def test_how_soon_models_of_words_reach_a_perplexity_is_that_of_their_curves():
+    runs = read("examples/papers/results/ptb_words.json")["runs"]
+    reached = {}
+    for run in runs:
+        epoch = next((k for k, point in enumerate(run["curve"], 1) if point["perplexity"] <= 130), None)
+        reached.setdefault(run["model"], []).append(epoch)
+    said = {name: "{}, {} and {}".format(*reached[name]) for name in ("AWD-LSTM", "adaptive LSTM", "Mogrifier")}
+    assert (
+        f"perplexity of 130 takes AWD-LSTM {said['AWD-LSTM']} epochs, the adaptive LSTM {said['adaptive LSTM']} and the "
+        f"Mogrifier {said['Mogrifier']}"
+    ) in ptb_words.STUDY.found
+
+
 def each(digits):
     return lambda values: ", ".join(np.format_float_positional(float(f"{v:.{digits}g}")) for v in values)
 
