@@ -297,8 +297,8 @@ def test_how_soon_models_of_words_reach_a_perplexity_is_that_of_their_curves():
         reached.setdefault(run["model"], []).append(epoch)
     said = {name: "{}, {} and {}".format(*reached[name]) for name in ("AWD-LSTM", "adaptive LSTM", "Mogrifier")}
     assert (
-        f"perplexity of 130 takes AWD-LSTM {said['AWD-LSTM']} epochs, the adaptive LSTM {said['adaptive LSTM']} and the "
-        f"Mogrifier {said['Mogrifier']}"
+        f"perplexity of 130 takes AWD-LSTM {said['AWD-LSTM']} epochs, "
+        f"the adaptive LSTM {said['adaptive LSTM']} and the Mogrifier {said['Mogrifier']}"
     ) in ptb_words.STUDY.found
 
 
