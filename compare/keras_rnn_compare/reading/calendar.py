@@ -72,8 +72,8 @@ class Frequency:
     def later(self, date, ticks):
         """Returns the date that is so many ticks later."""
         if self.kind == "months":
-            month = date.astype("datetime64[M]") + ticks * int(self.step)
-            last = (month + 1).astype("datetime64[D]") - 1
+            month = date.astype("datetime64[M]") + np.multiply(ticks, int(self.step)).astype("timedelta64[M]")
+            last = (month + np.timedelta64(1, "M")).astype("datetime64[D]") - np.timedelta64(1, "D")
             days, time = (
                 date.astype("datetime64[D]") - date.astype("datetime64[M]"),
                 date - date.astype("datetime64[D]"),
@@ -103,7 +103,7 @@ def months(dates):
     """Returns the months of dates, or `None` if they are not all at the same place of theirs."""
     days = dates.astype("datetime64[D]")
     of_month = (days - dates.astype("datetime64[M]")).astype(int)
-    at_end = (days + 1).astype("datetime64[M]") > dates.astype("datetime64[M]")
+    at_end = (days + np.timedelta64(1, "D")).astype("datetime64[M]") > dates.astype("datetime64[M]")
     if len(np.unique(dates - days)) > 1 or not (len(np.unique(of_month)) == 1 or at_end.all()):
         return None
     return dates.astype("datetime64[M]").astype(int)
@@ -190,7 +190,7 @@ def of_week(dates):
 
 def of_year(dates):
     years, days = dates.astype("datetime64[Y]"), dates.astype("datetime64[D]")
-    length = ((years + 1).astype("datetime64[D]") - years.astype("datetime64[D]")).astype(float)
+    length = ((years + np.timedelta64(1, "Y")).astype("datetime64[D]") - years.astype("datetime64[D]")).astype(float)
     return (days - years.astype("datetime64[D]")).astype(float) / length
 
 
