@@ -6,8 +6,7 @@
 
 Each set is compared by the command, as it stands. A run that was stopped goes on, and so does one with other
 `--minutes`; all rows go to `benchmarks/archives.json` and `docs/tables/`, and their summary is printed. The rows that
-are there are from PyTorch on two cores, of which other programs kept one or two busy. Their verdicts are those of the
-present rules, on trials that were run before a cell had to be ahead of a baseline by a standard error.
+are there are from PyTorch, on one core which it shared with other programs. Those of ten minutes are not complete.
 
 The regret is how much worse the recommended row is on the test part than the best of all rows, cells and baselines.
 """

@@ -35,8 +35,9 @@ OF_BACKENDS = {("jax", "onnx"): ["jax2onnx"], ("tensorflow", "onnx"): ["tf2onnx"
 def missing(format):
     """Returns what is not installed and without which the backend cannot write the format, or run it."""
     needed = PACKAGES[format] + OF_BACKENDS.get((keras.backend.backend(), format), [])
-    compiler = ["cc"] if format == "c99" and shutil.which("cc") is None else []
-    return compiler + [name for name in needed if importlib.util.find_spec(name) is None]
+    others = ["cc"] if format == "c99" and shutil.which("cc") is None else []
+    others += ["a newer Keras"] if format == "torch" and '"torch"' not in keras.Model.export.__doc__ else []
+    return others + [name for name in needed if importlib.util.find_spec(name) is None]
 
 
 def skip_without(format):

@@ -185,6 +185,7 @@ def test_a_command_does_not_run_on_another_backend_than_the_variable_names(tmp_p
 
 
 def test_a_command_without_any_backend_says_how_to_install_one(tmp_path):
+    pytest.importorskip("keras_hub")
     done = run_without(tmp_path, BACKENDS, ["-m", "keras_adaptive_rnn.hub", "write", "mogrifier_python_reference"])
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
