@@ -1,5 +1,6 @@
 """What `compare` recommends, how it divides its time, and what it shows of learning curves."""
 
+import dataclasses
 import json
 import math
 import re
@@ -16,6 +17,7 @@ from keras_rnn_compare.models import candidates, strategies, trials
 from keras_rnn_compare.reading.data import from_arrays
 from keras_rnn_compare.running import schedule
 from keras_rnn_compare.running.folder import Folder
+from keras_rnn_compare.running.progress import Progress
 from keras_rnn_compare.scoring import curves, statistics
 from keras_rnn_compare.scoring.baselines import baseline_rows
 from keras_rnn_compare.study import experiment, plan, training
@@ -463,6 +465,18 @@ def test_a_model_with_many_units_is_expected_to_take_long():
     units = {"lstm": 70, "gru": 80, "mogrifier": 60, "min_gru": 3000}
     assert plan.build_seconds(units, times, "mogrifier") == 10.0
     assert plan.build_seconds(units, times, "min_gru") == pytest.approx(100)
+
+
+@pytest.mark.parametrize(("build", "elapsed", "expected"), [(2.0, 5, ["lstm", "gru"]), (20.0, 35, ["lstm"])])
+def test_a_second_model_is_built_if_it_leaves_half_of_the_time(tmp_path, monkeypatch, build, elapsed, expected):
+    def made(study, runner, units):
+        return {name: {**TIMES, "step": 0.01, "build": build} for name in units}
+
+    monkeypatch.setattr(plan, "build", made)
+    study = dataclasses.replace(study_of(tmp_path, elapsed), progress=Progress(False))
+    _, times = plan.measured(study, SimpleNamespace(at_once=1))
+    assert list(times) == expected
+    assert plan.describe_steps(study, study.sizes[0], times).startswith(f"{len(times)} model")
 
 
 def test_fewer_rates_are_tried_where_trials_would_be_too_short():

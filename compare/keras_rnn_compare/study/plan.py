@@ -33,7 +33,7 @@ from keras_rnn_compare.study.search import score_of
 # Times of a step are equal if their logarithms differ by less, and no model gets more weights than so many times those
 # of the first cell.
 CLOSE, LARGEST = 0.1, 4
-# The share of the time that is left which a third or a fourth model may take to be built.
+# The share of the time that is left which one more model may take to be built.
 LAST = 0.5
 # By how much of the ratio of the units the time of a model is taken to grow: a guess.
 GROWTH = 0.25
@@ -212,7 +212,7 @@ def measured(study, runner):
             is_late = len(times) >= LEAST and study.elapsed() + mean_of(times)["build"] > BUILD * study.total
             if is_late:
                 break
-            if len(times) >= 2:
+            if len(times) >= min(2, study.kept):
                 names = [name for name in names if build_seconds(units, times, name) <= LAST * study.left()]
             if not names:
                 continue
@@ -287,12 +287,13 @@ def mean_of(times):
 
 
 def describe_steps(study, units, times):
-    fastest, *_, slowest = sorted(times, key=lambda name: times[name]["step"])
     weights = [study.shape.size(study.candidates[name], units[name]) for name in times]
+    ranked = sorted(times, key=lambda name: times[name]["step"])
+    steps = [f"{rounded(1000 * times[name]['step'], 3)} ms ({study.title(name)})" for name in ranked]
+    if len(times) == 1:
+        return f"1 model of {weights[0]:,} weights; a step takes {steps[0]}"
     return (
-        f"{len(times)} models of {min(weights):,} to {max(weights):,} weights; a step takes "
-        f"{rounded(1000 * times[fastest]['step'], 3)} ms ({study.title(fastest)}) to "
-        f"{rounded(1000 * times[slowest]['step'], 3)} ms ({study.title(slowest)})"
+        f"{len(times)} models of {min(weights):,} to {max(weights):,} weights; a step takes {steps[0]} to {steps[-1]}"
     )
 
 
