@@ -175,7 +175,7 @@ def table(path, groups="ab", length=100, **columns):
     lines = [",".join(header)]
     for shift, name in enumerate(groups):
         for t in reversed(range(length)):
-            day = np.datetime64("2024-01-01") + t
+            day = np.datetime64("2024-01-01") + np.timedelta64(t, "D")
             cells = [day, 1000 * shift + t, t % 7, name, *(column(t) for column in columns.values())]
             lines.append(",".join(map(str, cells)))
     path.write_text("\n".join(lines))

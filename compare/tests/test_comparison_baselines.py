@@ -160,7 +160,7 @@ def test_it_says_what_it_read(tmp_path):
         holiday=np.arange(200) % 3,
         one=np.ones(200),
         step=np.arange(200) % 100 * 0.5,
-        sent=np.datetime64("2020-01-01") + np.arange(200),
+        sent=np.datetime64("2020-01-01") + np.arange(200, dtype="timedelta64[D]"),
         other=np.arange(200) % 5,
     )
     data = read(path, group="shop", known=["holiday"], horizon=2)

@@ -131,7 +131,10 @@ def test_decimal_commas(tmp_path):
     def german(number):
         return f"{number:.2f}".replace(".", ",")
 
-    columns = {"Datum": lambda row: np.datetime64("2024-01-01") + row, "Umsatz": lambda row: german(wave(row))}
+    columns = {
+        "Datum": lambda row: np.datetime64("2024-01-01") + np.timedelta64(row, "D"),
+        "Umsatz": lambda row: german(wave(row)),
+    }
     path = table(tmp_path, delimiter=";", **columns)
     refused(path, "column 'Umsatz'", "--decimal ,", target="Umsatz", time="Datum")
     data = files.read(path, target="Umsatz", time="Datum", steps=4, decimal=",")
@@ -524,7 +527,7 @@ def test_numbers_and_words_in_a_target_are_both_named(tmp_path):
 @pytest.mark.parametrize("missing", ["interpolate", "drop", "mask"])
 def test_gaps_do_not_make_a_feature_of_what_is_none(tmp_path, missing):
     def day(row):
-        return np.datetime64("2024-01-01") + row
+        return np.datetime64("2024-01-01") + np.timedelta64(row, "D")
 
     columns = {"day": gapped(day), "note": gapped(day, "2024-13-01"), "count": gapped(lambda row: 3 * row)}
     path = table(tmp_path, **columns, sold=wave)

@@ -36,7 +36,7 @@ def card_of(data, **more):
 
 
 def hours(count, start="2024-03-01T00"):
-    return [f"{time}:00" for time in np.datetime64(start, "h") + np.arange(count)]
+    return [f"{time}:00" for time in np.datetime64(start, "h") + np.arange(count, dtype="timedelta64[h]")]
 
 
 def table(count, gaps=(), group=None):
@@ -88,7 +88,7 @@ def test_the_time_of_a_forecast_and_its_intervals(tmp_path):
         new = write(tmp_path / "new.csv", ["t", "y"], rows[-6:])
         return prediction.predictions(Watched(outputs=2), card, new)
 
-    months = [str(month) for month in np.datetime64("2010-01", "M") + np.arange(100)]
+    months = [str(month) for month in np.arange("2010-01", "2018-05", dtype="datetime64[M]")]
     assert forecast(months) == [
         {"t": "2018-05", "y": 4.5, "lower 80 %": 3.5, "upper 80 %": 5.5},
         {"t": "2018-06", "y": 4.5, "lower 80 %": 3.0, "upper 80 %": 6.0},

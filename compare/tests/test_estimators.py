@@ -269,7 +269,7 @@ def test_without_scikit_learn_it_says_what_to_install(tmp_path, monkeypatch):
     with pytest.raises(ImportError, match="SequenceRegressor needs scikit-learn: pip install scikit-learn"):
         SequenceRegressor()
     monkeypatch.undo()
-    code = "import keras_adaptive_rnn as kar; krc.SequenceClassifier()"
+    code = "import keras_rnn_compare as krc; krc.SequenceClassifier()"
     done = run_without(tmp_path, ["sklearn"], ["-c", code], backend=keras.backend.backend())
     assert done.stderr.endswith("ImportError: SequenceClassifier needs scikit-learn: pip install scikit-learn\n")
 
