@@ -527,7 +527,9 @@ def test_ctrl_c_keeps_what_is_done(tmp_path, monkeypatch, capsys):
 # Ctrl-C and a full disk, which stop it as well, are seen every time.
 @nightly
 @pytest.mark.skipif(keras.backend.backend() != "torch", reason="the folder is the same on every backend")
-def test_a_comparison_that_is_killed_goes_on_to_the_same_numbers(tmp_path):
+def test_a_comparison_that_is_killed_goes_on_to_the_same_numbers(tmp_path, monkeypatch):
+    # How many baselines there is time for may differ.
+    monkeypatch.setattr(baselines, "installed", lambda package: False)
     x, y = memory_task(80)
     np.savez(tmp_path / "data.npz", x=x, y=y)
     command = ["compare", str(tmp_path / "data.npz"), "--cells", "lstm,gru", "--weights", "300", "--minutes", "0.001"]

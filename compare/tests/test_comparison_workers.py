@@ -96,7 +96,7 @@ def test_a_worker_that_is_killed_loses_its_trial_only(alone, folder, monkeypatch
     assert multiprocessing.active_children() == []
     # One process goes on where two stopped, and the other way round.
     (folder / "results.json").unlink()
-    (folder / "trials" / "gru-seed1.json").unlink()
+    (folder / "trials" / "gru-seed0.json").unlink()
     assert compare(folder).winner == found.winner
     assert_same(folder, alone.path)
 
