@@ -423,6 +423,14 @@ def test_the_table_of_versions_is_that_of_what_is_tested():
     assert all(f"{pinned[name]}.".startswith(f"{lower[name]}.") for name in names.values())
 
 
+@pytest.mark.parametrize("folder", ["conda", "compare/conda"])
+def test_conda_recipes_are_files_of_yaml(folder):
+    yaml = pytest.importorskip("yaml")
+    recipe = yaml.safe_load((ROOT / folder / "recipe.yaml").read_text(encoding="utf-8"))
+    assert recipe["build"]["noarch"] == "python"
+    assert {"package", "source", "requirements", "tests", "about"} < recipe.keys()
+
+
 def test_the_conda_recipe_needs_what_the_package_needs():
     recipe = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
     needed = [line for line in importlib.metadata.requires("keras_adaptive_rnn") if "extra ==" not in line]
