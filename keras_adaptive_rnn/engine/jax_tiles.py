@@ -89,7 +89,7 @@ def _in_few_operations(equation, args):
         return [lax.reshape(args[0], shape)]
     if name == "square":
         return [args[0] * args[0]]
-    # The derivative of a hyperbolic tangent, since JAX 0.11.
+    # The derivative of a hyperbolic tangent, in JAX 0.12.
     if name == "one_minus_square":
         return [1 - args[0] * args[0]]
     if name == "split":
