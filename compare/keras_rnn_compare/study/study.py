@@ -74,9 +74,14 @@ class Study:
         return [seeds + len(self.data.earlier) for seeds in dict.fromkeys((self.settings.seeds, 1))]
 
     @property
+    def is_trying(self):
+        """Whether the time is so short that somebody only tries what is done, which takes longer."""
+        return self.total < TRYING
+
+    @property
     def kept(self):
         """How many cells are trained in any case."""
-        return LEAST if self.total < TRYING else 1
+        return LEAST if self.is_trying else 1
 
     @functools.cached_property
     def lineup(self):

@@ -75,7 +75,11 @@ def train(study, plan, runner, searched):
         name: row(study, plan, runner, name, {**searched[name], "rate": rates[name]}, records[name], strategy)
         for name in plan.cells
     }
-    of_costs = {name: costs(study, plan, runner, name, strategy) for name in names}
+    of_costs, longest = {}, 0.0
+    for name in names:
+        begun = study.elapsed()
+        of_costs[name] = costs(study, plan, runner, name, strategy, longest)
+        longest = max(longest, study.elapsed() - begun)
     return Trained(
         rows=[rows[name] | of_costs[name] for name in names],
         behind=[rows[name] for name in plan.cells if name not in names],
@@ -208,11 +212,15 @@ def median_step(trials):
     return float(np.median([trial["seconds"] / trial["steps"] for trial in trials]))
 
 
-def costs(study, plan, runner, name, strategy):
-    """Returns what the model of a cell costs besides its training."""
+def costs(study, plan, runner, name, strategy, longest):
+    """Returns what the model of a cell costs besides its training, unless that would take too long to find out.
+
+    `longest` is what it took for another cell, in seconds.
+    """
 
     def measure():
-        if cost_seconds(plan.times[name]) > max(study.left(), QUICK):
+        expected = max(cost_seconds(plan.times[name]), 0 if study.is_trying else longest)
+        if expected > max(study.left(), QUICK):
             return {"predict": None, "latency": None, "memory": None}
         learner = runner.learner(name, plan.units[name], strategy)
         return {
