@@ -39,7 +39,7 @@ def programs(backend):
 
 
 def check(backend, core, compare, folder, versions):
-    """Returns whether everything runs with one backend and nothing else, of versions by the arguments of pip."""
+    """Returns whether everything runs with one backend and nothing else; `versions` are arguments of pip."""
     venv.create(folder, with_pip=True)
     python = folder / "bin" / "python"
     install = [python, "-m", "pip", "install", "--quiet", "--quiet", "--disable-pip-version-check"]

@@ -204,8 +204,8 @@ def _custom(name, make, key):
     return Candidate(name, layer, size, key, made_by=(_custom, name, make, key))
 
 
-# What the recurrent layers of all models read at least. Of one number a step and as many weights as an LSTM, a cell
-# without recurrent matrices has fifty times the units, and takes as much longer.
+# The fewest features that recurrent layers read. With one, a cell without recurrent matrices would need fifty times the
+# units of an LSTM for as many weights, and take as much longer.
 NARROWEST = 16
 
 
@@ -219,7 +219,7 @@ class ModelShape:
 
     @property
     def is_widened(self):
-        """Whether a linear layer makes more features of a few."""
+        """Whether a linear layer widens the inputs."""
         return self.vocabulary is None and self.inputs > self.features
 
     def size(self, candidate, units):

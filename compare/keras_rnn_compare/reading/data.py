@@ -651,7 +651,7 @@ def describe_source(read):
 
 
 def first_layers(data, inputs):
-    """Returns the layers that read the data as it is given, and make so many inputs of unit variance of it."""
+    """Returns the layers that read the data as it is given, and turn it into so many inputs of unit variance."""
     if data.vocabulary is not None:
         initializer = keras.initializers.RandomNormal(stddev=1.0)
         return [keras.layers.Embedding(data.vocabulary, inputs, embeddings_initializer=initializer)]

@@ -86,10 +86,10 @@ def described(card, outputs):
     """Returns what the outputs of a model say: a class and the probabilities of all, or numbers."""
     if "classes" in card:
         probabilities = {f"probability of {name}": p for name, p in zip(card["classes"], outputs, strict=True)}
-        return {card.get("target") or "class": card["classes"][int(outputs.argmax())], **rounded(probabilities)}
+        return {card.get("target") or "class": card["classes"][int(outputs.argmax())], **in_float32(probabilities)}
     if len(outputs) > 1:
-        return rounded({f"y[{k}]": value for k, value in enumerate(outputs)})
-    return rounded({card.get("target") or "y": outputs[0]})
+        return in_float32({f"y[{k}]": value for k, value in enumerate(outputs)})
+    return in_float32({card.get("target") or "y": outputs[0]})
 
 
 def forecast(card, value, ends, row):
@@ -97,10 +97,10 @@ def forecast(card, value, ends, row):
     found = {card["target"]: value}
     for level, each in card["intervals"].items():
         found[f"lower {level} %"], found[f"upper {level} %"] = interval(value, ends, level, each["width"][row])
-    return rounded(found)
+    return in_float32(found)
 
 
-def rounded(numbers):
+def in_float32(numbers):
     """Returns numbers with the seven digits that float32 has."""
     return {name: float(f"{value:.7g}") for name, value in numbers.items()}
 

@@ -75,7 +75,7 @@ class Study:
 
     @property
     def is_trying(self):
-        """Whether the time is so short that somebody only tries what is done, which takes longer."""
+        """Whether there is so little time that the comparison is only a trial, which may take longer."""
         return self.total < TRYING
 
     @property
