@@ -17,6 +17,8 @@ import zipfile
 
 import keras
 import pytest
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import _export
@@ -395,6 +397,7 @@ def test_the_changelog_knows_the_version():
         ("conda/recipe.yaml", 'version: "{}"\n'),
         ("compare/conda/recipe.yaml", 'version: "{}"\n'),
         ("compare/keras_rnn_compare/__init__.py", '__version__ = "{}"\n'),
+        ("compare/pyproject.toml", '"keras_adaptive_rnn=={}"'),
     ],
 )
 def test_what_names_the_version_names_this_one(file, line):
@@ -423,21 +426,24 @@ def test_the_table_of_versions_is_that_of_what_is_tested():
     assert all(f"{pinned[name]}.".startswith(f"{lower[name]}.") for name in names.values())
 
 
-@pytest.mark.parametrize("folder", ["conda", "compare/conda"])
-def test_conda_recipes_are_files_of_yaml(folder):
-    yaml = pytest.importorskip("yaml")
-    recipe = yaml.safe_load((ROOT / folder / "recipe.yaml").read_text(encoding="utf-8"))
+@pytest.mark.parametrize(
+    ("folder", "package", "extras"),
+    [("conda", "keras_adaptive_rnn", []), ("compare/conda", "keras_rnn_compare", ["report"])],
+)
+def test_conda_recipes_render_and_need_what_the_packages_need(folder, package, extras):
+    rattler_build = pytest.importorskip("rattler_build")
+    (rendered,) = rattler_build.Stage0Recipe.from_file(str(ROOT / folder / "recipe.yaml")).render()
+    recipe = rendered.recipe.to_dict()
     assert recipe["build"]["noarch"] == "python"
-    assert {"package", "source", "requirements", "tests", "about"} < recipe.keys()
-
-
-def test_the_conda_recipe_needs_what_the_package_needs():
-    recipe = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
-    needed = [line for line in importlib.metadata.requires("keras_adaptive_rnn") if "extra ==" not in line]
-    assert len(needed) == 2
-    for line in needed:
-        name, bounds = re.fullmatch(r"([a-z]+)(.*)", line).groups()
-        assert set(re.search(rf"- {name} (.*)\n", recipe)[1].split(",")) == set(bounds.split(","))
+    assert {"package", "source", "requirements", "tests", "about"} <= recipe.keys()
+    found = dict(f"{line} ".split(" ", 1) for line in recipe["requirements"]["run"])
+    assert found.pop("python").strip() == importlib.metadata.metadata(package)["Requires-Python"]
+    needed = {}
+    for line in importlib.metadata.requires(package):
+        requirement = Requirement(line)
+        if requirement.marker is None or any(requirement.marker.evaluate({"extra": extra}) for extra in extras):
+            needed[requirement.name] = requirement.specifier
+    assert {name.removesuffix("-base"): SpecifierSet(bounds) for name, bounds in found.items()} == needed
 
 
 def test_the_readme_is_short_and_its_programs_choose_a_backend():
