@@ -80,7 +80,7 @@ STUDY = _study.Study(
     "bounded norms, its paper's remedies for instability, the low-rank GRU diverged in the fourth epoch and ended at "
     "211. Dropout is not the same for all: these five drop a quarter of the state, not recurrent weights, which in "
     "twelve epochs takes 4.5 and 6.0 off the LSTM as well (`ptb_recipe`). After 25 epochs it changes little: with "
-    "it, AWD-LSTM has 128.5 and 127.9 with seeds 2 and 3, and 128.9 and 127.9 without, so it does not explain their "
+    "it, AWD-LSTM has 128.3 ± 0.2, and 128.5 ± 0.3 without, so it does not explain their "
     "lead. Nor is the training that of AWD-LSTM in all: all are trained by Adam, and by averaged SGD, as "
     "in its paper, AWD-LSTM reaches 129.9 and 129.5 in twelve epochs (`ptb_recipe`), nearly what it has here after 25. "
     "The Mogrifier's lead shrinks with training, from 10.0 ± 0.8 after twelve epochs (`ptb_mogrifier`). A validation "
