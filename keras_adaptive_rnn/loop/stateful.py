@@ -30,12 +30,8 @@ class StatefulStates:
     """The states that a stateful layer keeps between batches. A plain object, which Keras does not track."""
 
     def __init__(self):
-        self.states = []
+        self.states, self.variables = [], []
         self.batch_size = self.is_fresh = None
-
-    @property
-    def variables(self):
-        return tree.flatten(self.states) + ([] if self.is_fresh is None else [self.is_fresh])
 
     def create(self, layer, batch_size):
         """Creates the variables for batches of `batch_size`."""
@@ -57,6 +53,8 @@ class StatefulStates:
         if has_trainable_initial_state(layer.cell):
             # Before the first batch, a trained initial state is read from its weight, so the weight gets a gradient.
             self.is_fresh = keras.Variable(1.0, trainable=False, dtype="float32", autocast=False, name="is_fresh")
+        # Flattened once: Keras asks for the variables of a model several times a batch.
+        self.variables = tree.flatten(self.states) + ([] if self.is_fresh is None else [self.is_fresh])
 
     def check_batch(self, layer, shape):
         """Raises an error if a batch has another size than the states."""
