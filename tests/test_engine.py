@@ -109,6 +109,7 @@ def test_large_weights_in_another_form_train_alike(monkeypatch):
     """PyTorch packs weights from a size on that no other test reaches; the others compile."""
     for name in ("REORDERED_ENTRIES", "REORDERED_STEPS"):
         monkeypatch.setattr(tuning, name, 1)
+    monkeypatch.setattr(tuning, "REORDERED_VENDOR", "")
     case = Case(kar.MogrifierCell(5, rounds=2), (12, 6, 4))
     trained = []
     for rnn in (kar.RNN, keras.layers.RNN):
@@ -275,6 +276,7 @@ def with_private_names():
     with pytest.MonkeyPatch.context() as patch:
         for bound in ("REORDERED_ENTRIES", "REORDERED_STEPS"):
             patch.setattr(tuning, bound, 1)
+        patch.setattr(tuning, "REORDERED_VENDOR", "")
         yield trained_and_predicted()
 
 

@@ -3,6 +3,8 @@
 import contextlib
 import functools
 import itertools
+import pathlib
+import platform
 
 import keras
 import torch
@@ -312,7 +314,15 @@ def reorders(kernel, inputs, steps):
         and inputs.ndim == 2
         and steps >= tuning.REORDERED_STEPS
         and None not in (internals.reorder_weight, internals.multiply_reordered)
+        and processor_is_of(tuning.REORDERED_VENDOR)
     )
+
+
+@functools.cache
+def processor_is_of(vendor):
+    """Returns whether the system names this vendor of the processor, as Linux and Windows do."""
+    cpuinfo = pathlib.Path("/proc/cpuinfo")
+    return vendor in (cpuinfo.read_text() if cpuinfo.exists() else platform.processor())
 
 
 def ragged_scan(step, run, inputs, states, times, ends, collect):

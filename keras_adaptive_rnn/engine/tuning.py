@@ -70,9 +70,10 @@ LAYERED_DEPTH = 12
 DEFERRED_GRADIENT_ENTRIES = 40_000
 # Rows of one product at which the gradient of a kernel is formed at full speed; more only take memory.
 GRADIENT_ROWS = 2048
-# Entries of a kernel, and steps, from which reordering it for oneDNN pays, and the rows (least, most) for which it
-# does. Over 35 steps of 20 rows: 1.7 times at 1024 x 4096, 1.3 at 512 x 2048, 1 at 256 x 1024; with 1 or 64 rows 1.
-REORDERED_ENTRIES, REORDERED_STEPS, REORDERED_ROWS = 1_000_000, 16, (8, 48)
+# Entries of a kernel, and steps, from which reordering it for oneDNN pays, the rows (least, most) for which it does,
+# and whose processors, as MKL is slow there. Over 35 steps of 20 rows on an AMD EPYC: 1.7 times at 1024 x 4096, 1.3 at
+# 512 x 2048, 1 at 256 x 1024; with 1 or 64 rows 1. On an Intel Xeon 0.8, and with 8 rows 0.6.
+REORDERED_ENTRIES, REORDERED_STEPS, REORDERED_ROWS, REORDERED_VENDOR = 1_000_000, 16, (8, 48), "AuthenticAMD"
 # Steps from which tracing the first one pays: the second still checks the trace.
 TRACED_STEPS = 3
 # Shapes of arguments for which a traced function is kept.
