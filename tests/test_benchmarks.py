@@ -17,7 +17,7 @@ if not (pathlib.Path(__file__).parents[1] / "benchmarks").exists():
     pytest.skip("the benchmarks are not part of the source distribution", allow_module_level=True)
 
 import keras_adaptive_rnn as kar
-from benchmarks import contenders, deep_stack, gpu, memory, plain, plot, rows, start_up, time_loop
+from benchmarks import contenders, deep_stack, gpu, linear_parts, memory, plain, plot, rows, start_up, time_loop
 
 pytestmark = in_turns
 
@@ -63,7 +63,10 @@ def test_the_sentence_of_the_readme():
 
 @pytest.mark.parametrize(
     "name",
-    ["c_step", "conformance", "edge", "exports", "generation", "microcontrollers", "one_step", "others", "platforms"],
+    [
+        *("c_step", "conformance", "edge", "exports", "generation", "linear_parts", "microcontrollers", "one_step"),
+        *("others", "platforms"),
+    ],
 )
 def test_the_tables_of_the_docs_are_those_of_the_rows(name):
     module = importlib.import_module(f"benchmarks.{name}")
@@ -71,6 +74,34 @@ def test_the_tables_of_the_docs_are_those_of_the_rows(name):
     for table, lines in module.tables(known).items():
         with (ROOT / "docs" / "tables" / f"{table}.csv").open(newline="", encoding="utf-8") as file:
             assert list(csv.reader(file)) == lines
+
+
+def test_a_memory_that_reads_a_policy_is_the_adaptive_linear_one(rng):
+    x = rng.normal(size=(2, 5, 3)).astype("float32")
+    policy, memory = kar.LSTMCell(2), kar.MinGRUCell(4)
+    layer = keras.layers.RNN(linear_parts.SkipStackCell(policy, memory))
+    like = keras.layers.RNN(kar.AdaptiveLinearCell(4, policy_units=2))
+    expected = like(x)
+    layer.build(x.shape)
+    layer.set_weights(like.get_weights())
+    np.testing.assert_allclose(
+        keras.ops.convert_to_numpy(layer(x)), keras.ops.convert_to_numpy(expected), rtol=1e-5, atol=1e-6
+    )
+
+
+def test_values_move_with_their_places(rng):
+    for tokens, targets, counted in zip(*linear_parts.moving_places(rng, 20, 16), strict=True):
+        held, last = [], None
+        for token, target, counts in zip(tokens, targets, counted, strict=True):
+            if len(held) < 2:
+                last = token - 1
+                held.append(last)
+            elif token == 0:
+                held.reverse()
+            elif token < 5:
+                held[0] = last = token - 1
+            assert counts == (token == 5 and held[0] != last)
+            assert target == (held[0] if counts else 0)
 
 
 def test_streaming_contenders_compute_the_same():
