@@ -21,15 +21,15 @@ from benchmarks import rows
 from keras_adaptive_rnn import LSTMCell, MinGRUCell
 from keras_rnn_compare.models.candidates import resolve_candidates
 from keras_rnn_compare.probing import tasks
-from keras_rnn_compare.probing.learner import Learner, shape_of
+from keras_rnn_compare.probing.learner import LONGER, Learner, shape_of
 from keras_rnn_compare.seeds import fold_in
 
 RESULTS = pathlib.Path(__file__).with_suffix(".json")
 KEY = ("task", "cell")
 LENGTH, UPDATES, SEARCH = 32, 3000, 1000
 RATES, WIDER = (0.003, 0.01, 0.03), {0.003: 0.001, 0.03: 0.1}
-# Sequences of a test, by their length.
-TESTS = {LENGTH: 512, 8 * LENGTH: 512, 128 * LENGTH: 64}
+# Steps of the longest sequences of a test, and their number.
+LONGEST, TESTED = 128 * LENGTH, 64
 
 
 @keras.saving.register_keras_serializable("benchmarks")
@@ -128,7 +128,9 @@ CANDIDATES = resolve_candidates(CELLS)
 
 @functools.lru_cache(maxsize=2)
 def learner_of(task, cell):
-    return Learner(TASKS[task], CANDIDATES[cell], UNITS[cell][task], LENGTH, seed=0)
+    learner = Learner(TASKS[task], CANDIDATES[cell], UNITS[cell][task], LENGTH, seed=0)
+    learner.tests[LONGEST] = learner.last_steps(np.random.default_rng(fold_in(0, "test", LONGEST)), LONGEST, TESTED)
+    return learner
 
 
 class Trials:
@@ -143,7 +145,7 @@ class Trials:
             learner = learner_of(task, cell)
             found = learner.train(rate, fold_in(0, "trial", k), updates, lambda count: None)
             if updates == UPDATES:
-                found["longest"] = longest(learner)
+                found["longest"] = learner.accuracy(LONGEST)
             path.with_suffix(".new").write_text(json.dumps(found))
             path.with_suffix(".new").replace(path)
         return json.loads(path.read_text())
@@ -169,20 +171,9 @@ class Trials:
         return {"task": task, "cell": cell, "units": units, "weights": size, "rate": rate, **figures}
 
 
-def longest(learner):
-    """Returns the accuracy on the longest sequences."""
-    steps = max(TESTS)
-    inputs, targets, counted = learner.task.sequences(
-        np.random.default_rng(fold_in(0, "test", steps)), TESTS[steps], steps
-    )
-    counted = counted & (np.arange(steps) >= steps - steps // 8)
-    outputs = learner.model.predict(inputs, batch_size=TESTS[steps], verbose=0)
-    return float((outputs.argmax(axis=-1) == targets)[counted].mean())
-
-
 def tables(known):
     """Returns the table of rows by their keys: how many seeds solved a task, and the accuracies of each."""
-    lines = [["task", "cell", "solved", *(f"{steps} steps" for steps in TESTS)]]
+    lines = [["task", "cell", "solved", *(f"{steps} steps" for steps in (LENGTH, LONGER * LENGTH, LONGEST))]]
     for row in known.values():
         accuracies = [", ".join(f"{value:.2f}" for value in row[name]) for name in ("length", "longer", "longest")]
         lines.append([TASKS[row["task"]].title, TITLES[row["cell"]], figure(row), *accuracies])

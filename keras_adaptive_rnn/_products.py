@@ -6,7 +6,7 @@ from keras import ops
 def plain_matmul(inputs, kernel):
     """Returns `inputs @ kernel`. Keras's own product of float64 is float32 on JAX and PyTorch."""
     dtype = str(inputs.dtype)
-    # Of small matrices on PyTorch, Keras's product takes longest to choose a type.
+    # On PyTorch, Keras takes longer to choose a dtype than a product of small matrices takes.
     is_plain = dtype in ("torch.float32", "torch.bfloat16") and inputs.dtype == kernel.dtype
     is_double = "float64" in dtype and "float64" in str(kernel.dtype)
     return inputs @ kernel if is_plain or is_double else ops.matmul(inputs, kernel)

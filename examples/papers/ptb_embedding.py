@@ -29,7 +29,7 @@ STUDY = ptb_words.study_of(
     found="With embeddings of 41 numbers, the Mogrifier has a perplexity of 209.2 and the LSTM 243.9; with 224 and "
     "the same seed, they have 138.9 and 149.5 (`ptb_mogrifier`). The lead grows from a fourteenth to a seventh. "
     "Both get much worse, though the layers have the weights that the embeddings have not: as the same 41 numbers "
-    "have to tell all words of the output apart, this says less of inputs than the paper's task. One seed each.",
+    "have to tell all words of the output apart, this says less about inputs than the paper's task. One seed each.",
     paper=None,
     top=500,
     pairs=(("Mogrifier, 41", "LSTM, 41"),),

@@ -46,8 +46,8 @@ class Learner:
         self.model = self.make()
         compile_with(self.model, loss_for(task.classes))
 
-    def last_steps(self, rng, steps):
-        inputs, targets, counted = self.task.sequences(rng, TESTED, steps)
+    def last_steps(self, rng, steps, samples=TESTED):
+        inputs, targets, counted = self.task.sequences(rng, samples, steps)
         return inputs, targets, counted & (np.arange(steps) >= steps - steps // LONGER)
 
     def make(self):
