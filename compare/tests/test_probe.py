@@ -274,15 +274,19 @@ def test_a_cell_without_a_memory_solves_what_takes_none(toys, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("solves", "best", "seeds_trained_anew"),
+    ("solves", "accuracies", "further", "best", "seeds_trained_anew"),
     [
-        # The rates that solve the task, and the updates that it takes.
-        ({0.1: 60, 0.2: 40, 0.3: 50}, 0.2, (1,)),
-        ({0.2: 250}, 0.3, (0, 1)),
+        # The rates that solve the task, and the updates that it takes; the accuracies of others, and what is tried
+        # beyond those given.
+        ({0.1: 60, 0.2: 40, 0.4: 50}, {}, [], 0.2, (1,)),
+        ({0.2: 250}, {0.1: 0.5, 0.2: 0.7, 0.4: 0.6}, [], 0.2, (0, 1)),
+        ({}, {0.1: 0.5, 0.2: 0.6, 0.4: 0.7, 0.8: 0.6}, [0.8], 0.4, (0, 1)),
+        ({0.05: 90, 0.1: 80}, {0.2: 0.9, 0.4: 0.9}, [0.05], 0.1, (1,)),
+        ({}, {0.1: 0.7, 0.2: 0.6, 0.4: 0.5, 0.05: 0.8, 0.025: 0.9}, [0.05, 0.025], 0.025, (0, 1)),
     ],
 )
 def test_the_rate_that_is_soonest_or_most_accurate_trains_every_seed(
-    solves, best, seeds_trained_anew, tmp_path, monkeypatch
+    solves, accuracies, further, best, seeds_trained_anew, tmp_path, monkeypatch
 ):
     calls = []
 
@@ -290,19 +294,20 @@ def test_the_rate_that_is_soonest_or_most_accurate_trains_every_seed(
         calls.append((rate, seed, updates))
         solved = solves.get(rate, 1000) <= updates
         done = solves[rate] if solved else updates
-        accuracy = 1.0 if solved else rate
+        accuracy = 1.0 if solved else accuracies[rate]
         return {"solved": solved, "updates": done, "length": accuracy, "longer": 0.5, "curve": [], "seconds": 1.0}
 
     monkeypatch.setattr(learner.Learner, "train", train)
-    settings = {**SMALL, "updates": 300, "rates": [0.1, 0.2, 0.3], "seeds": 2}
+    settings = {**SMALL, "updates": 300, "rates": [0.1, 0.2, 0.4], "seeds": 2}
     found = krc.probe(["gru"], tasks=["parity"], output=tmp_path, **settings)
     (row,) = found.table()
     assert row["learning rate"] == best
-    (seed,) = {seed for _, seed, _ in calls[:3]}
-    assert calls[:3] == [(rate, seed, 100) for rate in (0.1, 0.2, 0.3)]
+    tried = [0.1, 0.2, 0.4, *further]
+    (seed,) = {seed for _, seed, _ in calls[: len(tried)]}
+    assert calls[: len(tried)] == [(rate, seed, 100) for rate in tried]
     # What the search has solved is not trained again.
     seeds = [seed, fold_in(0, "trial", 1)]
-    assert calls[3:] == [(best, seeds[k], 300) for k in seeds_trained_anew]
+    assert calls[len(tried) :] == [(best, seeds[k], 300) for k in seeds_trained_anew]
     assert len(found.results["rows"][0]["length"]) == 2
 
 

@@ -18,8 +18,9 @@ from keras_rnn_compare.running.progress import Progress
 from keras_rnn_compare.seeds import fold_in
 
 RATES = (0.003, 0.01, 0.03)
-# The share of the updates that a trial of the search gets; and the shortest sequences that hold every task.
-SEARCH, SHORTEST = 1 / 3, 16
+# The share of the updates that a trial of the search gets, and how many rates beyond those given it may try; and the
+# shortest sequences that hold every task.
+SEARCH, BEYOND, SHORTEST = 1 / 3, 2, 16
 # The settings on which no trial depends.
 MAY_CHANGE = ("tasks", "seeds")
 
@@ -45,8 +46,9 @@ def probe(
     were never seen, twice in a row. Then it is tested on sequences of eight times the length, too. What counts are the
     answers in the last eighth of the steps.
 
-    Each cell first tries every rate for a third of the updates on each task. The rate that solves the task soonest, or
-    else the most accurate one, is that of all seeds.
+    Each cell first tries every rate for a third of the updates on each task, and up to two beyond them, where the
+    highest or the lowest is best. The rate that solves the task soonest, or else the most accurate one, is that of all
+    seeds.
 
     A trial depends on its cell, task, rate, seed and number of updates alone, and those that are done are kept in
     `output`: the same call goes on where an earlier one was stopped, to the same numbers, and a call for more seeds or
@@ -62,7 +64,8 @@ def probe(
             by 2 % at most, if there are such sizes. Defaults to `5000`.
         length: Integer of at least 16, steps of the sequences to learn from. Defaults to `32`.
         updates: Positive integer, the most updates of a training run, of 64 sequences each. Defaults to `3000`.
-        rates: List of positive numbers, the learning rates to try. Defaults to `(0.003, 0.01, 0.03)`.
+        rates: List of positive numbers, the learning rates to try. A single one is that of all trials. Defaults to
+            `(0.003, 0.01, 0.03)`.
         seeds: Positive integer, number of training runs with the best rate. Defaults to `3`.
         seed: Integer, which decides all weights and sequences. Defaults to `0`.
         output: Path of a folder for the results, which may be one of an unfinished probe. Defaults to `None`, a
@@ -175,7 +178,7 @@ class Experiment:
 
     def rows(self):
         """Returns a row of figures for each task and cell."""
-        of_pair = self.search * len(self.rates) + self.settings["seeds"] * self.updates
+        of_pair = self.search * (len(self.rates) + BEYOND) + self.settings["seeds"] * self.updates
         with self.progress.shown("", of_pair * len(self.settings["tasks"]) * len(self.cells)):
             return [row for name in self.settings["tasks"] for row in self.rows_of_task(name, TASKS[name])]
 
@@ -221,12 +224,17 @@ class Experiment:
             self.progress.advance(updates - (found["updates"] if trained else 0))
             return found
 
-        tried = {rate: trial(rate, 0, self.search) for rate in self.rates} if self.search else {}
+        tried = {}
 
         def rank(rate):
             return not tried[rate]["solved"], tried[rate]["updates"], -tried[rate]["length"]
 
-        best = min(tried, key=rank, default=self.rates[0])
+        best, left = self.rates[0], list(self.rates) if self.search else []
+        while left:
+            tried |= {rate: trial(rate, 0, self.search) for rate in left}
+            best = min(tried, key=rank)
+            left = {beyond(tried, best)} - tried.keys() if len(tried) < len(self.rates) + BEYOND else ()
+        self.progress.advance(self.search * (len(self.rates) + BEYOND - len(tried)))
         rest = range(self.settings["seeds"])
         records = []
         if tried and tried[best]["solved"]:
@@ -234,3 +242,11 @@ class Experiment:
             records, rest = [tried[best]], rest[1:]
             self.progress.advance(self.updates)
         return best, [*records, *(trial(best, k, self.updates) for k in rest)]
+
+
+def beyond(rates, best):
+    """Returns the rate to try next: one beyond the best, if that is the lowest or the highest, or else the best."""
+    rates = sorted(rates)
+    neighbor = {rates[0]: rates[1], rates[-1]: rates[-2]}.get(best, best)
+    # As far from the best as its neighbor is, on a logarithmic scale.
+    return float(f"{best * best / neighbor:.3g}")
