@@ -320,6 +320,8 @@ def main(argv=None):
         return None
     sizes = {name: getattr(arguments, name) for name in ("units", "batch", "steps")}
     known, faults = read(arguments.json, KEY), []
+    if arguments.check and (counted := {row["jax"] for row in known.values()}) != {jax.__version__}:
+        return f"{arguments.json} was counted with JAX {', '.join(sorted(counted))}, and this is {jax.__version__}"
     jobs = [
         (target, cell, layer, what)
         for target in arguments.targets

@@ -529,6 +529,7 @@ def test_no_sum_of_a_product_and_a_single_row_looks_like_a_bias():
 
 TRACED = {
     "mogrifier": lambda: kar.MogrifierCell(4, rank=2),
+    "low_rank_lstm": lambda: kar.LowRankLSTMCell(4, rank=2),
     "lstm": lambda: kar.LSTMCell(4),
     "gru": lambda: kar.GRUCell(4),
     "adaptive_lstm": lambda: kar.AdaptiveLSTMCell(4, policy_units=3),
@@ -558,6 +559,21 @@ def test_what_is_traced_for_a_gpu_computes_the_same(name, dtype, rng):
     tolerance = {"rtol": 1e-4, "atol": 1e-5} if dtype == "float32" else {"rtol": 0.05, "atol": 0.05}
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(np.asarray(one, "float32"), np.asarray(other, "float32"), **tolerance)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: kar.LowRankGRUCell(4, rank=2, diagonal=True, reset_after=False),
+        lambda: kar.VariableComputationCell(6, core="gru", recurrent_map=kar.maps.LowRank(3)),
+    ],
+)
+def test_low_rank_blocks_are_one_product_on_a_gpu(make, monkeypatch):
+    case, found = Case(make(), (2, 5, 4)), []
+    for where in (False, True):
+        monkeypatch.setattr(engine, "on_accelerator", lambda tensor, where=where: where)
+        found.append(keras.Sequential([kar.RNN(case.cell(), return_sequences=True)]).predict(case.inputs, verbose=0))
+    np.testing.assert_allclose(*found, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.skipif(keras.backend.backend() != "jax", reason="JAX traces for another platform than it runs on")

@@ -22,6 +22,7 @@ __all__ = [
     "litert_options",
     "litert_tensors",
     "native_scan",
+    "on_accelerator",
     "outside_compilers",
     "outside_graph",
     "padding_recipe",
@@ -257,6 +258,11 @@ def supports_switch():
 def supports_axis_merging():
     """Returns whether leading axes may be one for a while; from JAX, those of unknown size in ONNX may not."""
     return True
+
+
+def on_accelerator(tensor):
+    """Returns whether operations on a tensor run on a GPU or TPU, or are compiled for one."""
+    return False
 
 
 def should_hoist(weights, rows, training):

@@ -24,6 +24,7 @@ __all__ = [
     "compiled",
     "linear_scan",
     "native_scan",
+    "on_accelerator",
     "outside_graph",
     "preferred_linear_schedule",
     "preferred_schedules",
@@ -379,6 +380,10 @@ def _scope():
 def supports_axis_merging():
     # `jax2onnx` cannot divide what it has merged.
     return not is_exporting("onnx")
+
+
+def on_accelerator(tensor):
+    return not on_cpu()
 
 
 def should_hoist(weights, rows, training):

@@ -22,6 +22,7 @@ __all__ = [
     "litert_options",
     "litert_tensors",
     "native_scan",
+    "on_accelerator",
     "outside_graph",
     "padding_recipe",
     "preferred_linear_schedule",
@@ -572,6 +573,10 @@ def supports_switch():
     # Before the conversion, TensorFlow moves what one branch alone reads into that branch, and then gives the loop
     # around it no shapes, without which ONNX Runtime refuses it.
     return tf.executing_eagerly() or not is_exporting("onnx")
+
+
+def on_accelerator(tensor):
+    return _on_accelerator()
 
 
 def should_hoist(weights, rows, training):

@@ -30,6 +30,7 @@ __all__ = [
     "inference",
     "linear_scan",
     "native_scan",
+    "on_accelerator",
     "outside_compilers",
     "outside_graph",
     "padding_recipe",
@@ -398,6 +399,10 @@ def repeatable(function, variables):
 
 def value_with_gradient_of(short, whole, tensors, variables):
     return (whole if torch.is_grad_enabled() or is_exporting() else short)(*tensors)
+
+
+def on_accelerator(tensor):
+    return tensor.device.type != "cpu"
 
 
 def preferred_schedules(depth, weights, rows, training):

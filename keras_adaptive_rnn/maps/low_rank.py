@@ -2,7 +2,7 @@
 
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, initializers
+from keras_adaptive_rnn import _arguments, engine, initializers
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._products import multiply
 from keras_adaptive_rnn._types import Initializer
@@ -106,10 +106,12 @@ class LowRank(LinearMap):
 
     def prepare(self, run):
         right, left = self._factors(run)
+        # On a GPU, one batched product is launched sooner than a product for each block.
+        divide = (lambda x: [x]) if engine.on_accelerator(left) and engine.supports_axis_merging() else ops.unstack
         return [
             (
                 right if self.tied else _side_by_side(right[s]),
-                [_side_by_side(left[s])] if self.tied else ops.unstack(left[s]),
+                [_side_by_side(left[s])] if self.tied or s.stop - s.start == 1 else divide(left[s]),
                 diagonal,
             )
             for s, diagonal in zip(self.group_slices, self._diagonals(self.group_slices), strict=True)
@@ -117,7 +119,7 @@ class LowRank(LinearMap):
 
     def narrow(self, prepared, inputs, units):
         right, left, diagonal = prepared
-        left = [narrow_blocks(each, self.rank, self.units, units) for each in left]
+        left = [x[..., :units] if len(x.shape) > 2 else narrow_blocks(x, self.rank, self.units, units) for x in left]
         if diagonal is not None:
             diagonal = narrow_blocks(diagonal, 1, self.units, units)
         return right[:inputs], left, diagonal
@@ -133,9 +135,16 @@ class LowRank(LinearMap):
     def outer(self, inner, inputs, prepared, run):
         """Returns the product of `inputs` from $x R$."""
         _, left, diagonal = prepared
-        parts = ops.split(inner, len(left), axis=-1) if len(left) > 1 else [inner]
-        outputs = [run.matmul(part, each) for part, each in zip(parts, left, strict=True)]
-        outputs = ops.concatenate(outputs, axis=-1) if len(left) > 1 else outputs[0]
+        if len(left) > 1:
+            parts = zip(ops.split(inner, len(left), axis=-1), left, strict=True)
+            outputs = ops.concatenate([run.matmul(part, each) for part, each in parts], axis=-1)
+        elif len(left[0].shape) > 2:
+            blocks, rank, units = left[0].shape
+            per_block = ops.transpose(ops.reshape(inner, (-1, blocks, rank)), (1, 0, 2))
+            outputs = ops.transpose(run.matmul(per_block, left[0]), (1, 0, 2))
+            outputs = ops.reshape(outputs, (*ops.shape(inputs)[:-1], blocks * units))
+        else:
+            outputs = run.matmul(inner, left[0])
         if diagonal is None:
             return outputs
         inputs = ops.concatenate([inputs] * (diagonal.shape[-1] // inputs.shape[-1]), axis=-1)
