@@ -291,8 +291,11 @@ def worse(new, old):
 def table(rows):
     """Returns lines of Markdown: kernels and launches a step, kernels once, and memory, ours / Keras's loop.
 
-    A second table has the rows of persistent layers.
+    A second table has what the kernels of persistent layers take in training.
     """
+    # Whatever was counted last is not at the end.
+    rows = sorted(rows, key=lambda row: list(CELLS).index(row["cell"]))
+    rows.sort(key=lambda row: row["target"], reverse=True)
     persistent = [row for row in rows if row["layer"] == "persistent" and row["what"] == "train"]
     rows = [row for row in rows if row["layer"] != "persistent"]
     by_key = {(row["target"], row["cell"], row["what"], row["layer"]): row for row in rows}
@@ -305,10 +308,10 @@ def table(rows):
             for name in FIGURES:
                 shown.append(" / ".join(f"{row[name]:g}" for row in pair if row is not None and name in row))
         lines.append(f"| {' | '.join(shown)} |")
-    columns = ("units", "kernels once", *OF_KERNELS)
-    lines += ["", f"| | {' | '.join(columns)} |", "| --- |" + " ---: |" * len(columns)]
+    names = "registers | spilled | shared"
+    lines += ["", f"| | once | forward: {names} | backward: {names} |", "| --- |" + " ---: |" * 7]
     for row in persistent:
-        figures = " | ".join(f"{row[name]:,}" for name in columns)
+        figures = " | ".join(f"{row[name]:,}" for name in ("kernels once", *OF_KERNELS))
         lines.append(f"| {row['target']}, `{row['cell']}` | {figures} |")
     return lines
 

@@ -422,11 +422,11 @@ class Backward:
             return weights.product(a, kernel, e)
 
         # Stop here: the steps before account for how these values depend on the weights.
-        x = [tf.stop_gradient(x[start + t]) for x in self.xs]
+        x = list(map(tf.stop_gradient, _slices(self.xs)(start + t)))
         read = [tf.stop_gradient(array.read(first + t)) for array in before]
         old = [*map(tf.zeros_like, self.unread), *read]
         new = self.body(x, old, matmul_impl)
-        d_output = d_carry[0] if self.d_outputs is None else d_carry[0] + self.d_outputs[start + t]
+        d_output = d_carry[0] if self.d_outputs is None else d_carry[0] + tf.gather(self.d_outputs, start + t)
         wanted = [old, [x[k] for k in self.floats], weights.others, [e for _, e in taken]]
         found = tf.gradients(new, tree.flatten(wanted), [d_output, *d_carry[1:]], unconnected_gradients="zero")
         d_carry, d_x, more, d_e = tree.pack_sequence_as(wanted, found)
