@@ -39,13 +39,18 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from rich.progress import track
 
 import keras_adaptive_rnn as kar
-from benchmarks import rows
-from benchmarks.contenders import CELLS
+from benchmarks import contenders, rows
 from benchmarks.rows import add, key, read
 from keras_adaptive_rnn.engine.target import tracing_for
 
 FOLDER = pathlib.Path(os.environ["GPU_PROGRAMS"])
 TARGETS = pathlib.Path(__file__).parent / "targets"
+CELLS = {
+    **contenders.CELLS,
+    "AdaptiveLinear": kar.AdaptiveLinearCell,
+    "MultiplicativeIntegrationLSTM": kar.MultiplicativeIntegrationLSTMCell,
+    "NAS": kar.NASCell,
+}
 KEY = ("target", "cell", "layer", "what", "units", "batch", "steps")
 LAYERS = ("ours", "keras", "persistent")
 FIGURES = ("kernels a step", "launches a step", "kernels once", "temporary MB")
