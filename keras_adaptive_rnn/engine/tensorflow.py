@@ -108,7 +108,7 @@ def _step_by_step(a, b, h, reverse):
 
 
 def preferred_linear_schedule(training):
-    return "associative" if _on_accelerator() else "scan"
+    return "associative" if on_accelerator() else "scan"
 
 
 def shaped_like(old, new):
@@ -191,7 +191,7 @@ def in_halves(a, kernel):
     rows, entries = a.shape[0], kernel.shape[-2] * kernel.shape[-1]
     multiplications = entries * (rows or tuning.UNKNOWN_ROWS)
     pays = entries <= tuning.HALVED_ENTRIES and multiplications >= tuning.HALVED_MULTIPLICATIONS
-    if len(kernel.shape) > 2 or not pays or _on_accelerator() or _in_xla():
+    if len(kernel.shape) > 2 or not pays or on_accelerator() or _in_xla():
         return tf.matmul(a, kernel)
     half = (tf.shape(a)[0] if rows is None else rows) // 2
     return tf.concat([tf.matmul(a[:half], kernel), tf.matmul(a[half:], kernel)], 0)
@@ -280,7 +280,7 @@ class Weights:
         def matmul_impl(a, kernel):
             self.kernels_of_products.append(kernel)
             self.products.append(tf.matmul(a, kernel))
-            is_large = _on_accelerator() or tuning.batches_gradient(kernel, a.shape[-2] or tuning.UNKNOWN_ROWS)
+            is_large = on_accelerator() or tuning.batches_gradient(kernel, a.shape[-2] or tuning.UNKNOWN_ROWS)
             if is_large and self.place(kernel) is None:
                 self.kernels.append(kernel)
             return self.products[-1]
@@ -329,7 +329,7 @@ class Weights:
         """Returns `d` times the transpose of `kernel`."""
         if kernel.ref() in self.transposes:
             return self.matmul_impl(d, self.transposes[kernel.ref()])
-        if self.in_xla and d.shape[-2] != 1 and not _on_accelerator():
+        if self.in_xla and d.shape[-2] != 1 and not on_accelerator():
             # XLA's product of few rows takes half the time with the kernel on the left. The barrier keeps it there.
             return tf.linalg.matrix_transpose(_barrier(tf.matmul(kernel, d, transpose_b=True)))
         return tf.matmul(d, kernel, transpose_b=True)
@@ -508,7 +508,7 @@ def _barrier(x):
     return internals.optimization_barrier(x)[0]
 
 
-def _on_accelerator():
+def on_accelerator(tensor=None):
     return target(_platform) != "cpu"
 
 
@@ -575,15 +575,11 @@ def supports_switch():
     return tf.executing_eagerly() or not is_exporting("onnx")
 
 
-def on_accelerator(tensor):
-    return _on_accelerator()
-
-
 def should_hoist(weights, rows, training):
     rows = rows or tuning.UNKNOWN_ROWS
     if training:
         few = weights * rows < tuning.FEW_MULTIPLICATIONS
-        return weights > tuning.CACHED_WEIGHTS or few or _on_accelerator()
+        return weights > tuning.CACHED_WEIGHTS or few or on_accelerator()
     return weights >= tuning.HOISTED_WEIGHTS_PER_ROW * rows
 
 
