@@ -54,7 +54,7 @@ class PersistentLoop:
         self.structures = jax.tree.structure(carry), jax.tree.structure(xs)
         carry, xs = map(jax.tree.leaves, (carry, xs))
         self.batch = xs[0].shape[1]
-        self.has_rows = self._find_rows(weights, carry, xs)
+        self.has_rows, self.reads = self._inspect(weights, carry, xs)
         self.weights = [
             _like(w, (tuning.BLOCK_ROWS, *w.shape[1:]) if rows else w.shape)
             for w, rows in zip(weights, self.has_rows, strict=True)
@@ -63,8 +63,8 @@ class PersistentLoop:
         self.x = [_like(x, (tuning.BLOCK_ROWS, *x.shape[2:])) for x in xs]
         self._backward_steps = {}
 
-    def _find_rows(self, weights, carry, xs):
-        """Returns for each weight whether it has a row for each of the batch, like a dropout mask."""
+    def _inspect(self, weights, carry, xs):
+        """Returns for each weight whether it has a row for each of the batch, like a dropout mask, and is read."""
         tiled = Tiled(self.step, weights, carry, [_like(x, x.shape[1:]) for x in xs])
         constants, of_weights, of_batch = split(tiled.inputs, len(tiled.constants), len(weights))
         for variable in of_batch:
@@ -77,7 +77,7 @@ class PersistentLoop:
             raise Unsupported("mixes the rows of a batch")
         if any(map(has_rows, constants)):
             raise Unsupported("reads tensors other than its inputs, its states and its weights")
-        return list(map(has_rows, of_weights))
+        return list(map(has_rows, of_weights)), [variable in tiled.used for variable in of_weights]
 
     def divide(self, weights):
         """Returns two lists: the weights that all programs share, and those of which each has rows of its own."""
@@ -191,7 +191,9 @@ class BackwardStep:
         self.read = [k for k, trained in enumerate(xs) if trained]
         of_one_step = [_like(x, (1, *x.shape)) for x in loop.x]
         self.products = Products(loop.bind, loop.weights, *loop.unflatten(loop.carry, of_one_step), always=True)
-        self.summed = [k for k, trained in enumerate(weights) if trained and k not in self.products.places]
+        # Of those that no step reads, sums of zeros would take the registers.
+        pairs = enumerate(zip(weights, loop.reads, strict=True))
+        self.summed = [k for k, (trained, reads) in pairs if trained and reads and k not in self.products.places]
         ys = jax.eval_shape(loop.step, loop.weights, loop.carry, loop.x)[1]
         gradients = [*(loop.carry[k] for k in self.states), *(loop.weights[k] for k in self.summed)]
         self.tiled = Tiled(self.step, *loop.divide(loop.weights), gradients, [*loop.x, *loop.carry, *ys])
