@@ -41,9 +41,10 @@ HOISTED_WEIGHTS_PER_ROW = 200_000
 GPU_UNROLLED_STEPS = 4
 # Kernels of `schedule="persistent"`, which no GPU has run: rows that one program runs, the fewest that tensor cores
 # multiply; the most entries of a tile along an axis; bytes of weights up to which they are read before the loop, into
-# registers; threads, in warps of 32. Bytes that the gradient of an LSTM of 64 units spills from the registers of an
-# H100: 144; 1,656 with four warps, 316 with tiles of 32, 576 with weights that are read in the loop. These weights, of
-# 64 kB, take 140 kB of shared memory there, where an A100 has 163.
+# registers; threads, in warps of 32. Registers of a thread, of 255, that the gradient of an LSTM of 64 units takes on
+# an H100: 102; 176 with four warps, 128 with tiles of 32, 236 with weights that are read in the loop. With 128 units,
+# it spills 864 bytes; 3,488 with 16 warps, 16,016 with tiles of 32. The weights of 64 units, 64 kB, take 140 kB of
+# shared memory, where an A100 has 163.
 BLOCK_ROWS, TILE, RESIDENT_BYTES, KERNEL_WARPS = 16, 64, 65_536, 8
 
 # TensorFlow.
