@@ -562,17 +562,19 @@ def test_what_is_traced_for_a_gpu_computes_the_same(name, dtype, rng):
 
 
 @pytest.mark.parametrize(
-    "make",
+    ("make", "schedule"),
     [
-        lambda: kar.LowRankGRUCell(4, rank=2, diagonal=True, reset_after=False),
-        lambda: kar.VariableComputationCell(6, core="gru", recurrent_map=kar.maps.LowRank(3)),
+        (lambda: kar.LowRankGRUCell(4, rank=2, diagonal=True, reset_after=False), "auto"),
+        (lambda: kar.VariableComputationCell(6, core="gru", recurrent_map=kar.maps.LowRank(3)), "auto"),
+        (lambda: kar.StackedCells([kar.LowRankLSTMCell(4, rank=3) for _ in range(3)]), "wavefront"),
     ],
 )
-def test_low_rank_blocks_are_one_product_on_a_gpu(make, monkeypatch):
+def test_low_rank_blocks_are_one_product_on_a_gpu(make, schedule, monkeypatch):
     case, found = Case(make(), (2, 5, 4)), []
     for where in (False, True):
         monkeypatch.setattr(engine, "on_accelerator", lambda tensor, where=where: where)
-        found.append(keras.Sequential([kar.RNN(case.cell(), return_sequences=True)]).predict(case.inputs, verbose=0))
+        layer = kar.RNN(case.cell(), return_sequences=True, schedule=schedule)
+        found.append(keras.Sequential([layer]).predict(case.inputs, verbose=0))
     np.testing.assert_allclose(*found, rtol=1e-5, atol=1e-6)
 
 

@@ -135,14 +135,14 @@ class LowRank(LinearMap):
     def outer(self, inner, inputs, prepared, run):
         """Returns the product of `inputs` from $x R$."""
         _, left, diagonal = prepared
-        if len(left) > 1:
-            parts = zip(ops.split(inner, len(left), axis=-1), left, strict=True)
-            outputs = ops.concatenate([run.matmul(part, each) for part, each in parts], axis=-1)
-        elif len(left[0].shape) > 2:
-            blocks, rank, units = left[0].shape
-            per_block = ops.transpose(ops.reshape(inner, (-1, blocks, rank)), (1, 0, 2))
+        blocks = inner.shape[-1] // self.rank
+        if len(left) < blocks:
+            per_block = ops.transpose(ops.reshape(inner, (-1, blocks, self.rank)), (1, 0, 2))
             outputs = ops.transpose(run.matmul(per_block, left[0]), (1, 0, 2))
-            outputs = ops.reshape(outputs, (*ops.shape(inputs)[:-1], blocks * units))
+            outputs = ops.reshape(outputs, (*ops.shape(inputs)[:-1], blocks * left[0].shape[-1]))
+        elif blocks > 1:
+            parts = zip(ops.split(inner, blocks, axis=-1), left, strict=True)
+            outputs = ops.concatenate([run.matmul(part, each) for part, each in parts], axis=-1)
         else:
             outputs = run.matmul(inner, left[0])
         if diagonal is None:
