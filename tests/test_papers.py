@@ -55,6 +55,7 @@ SOME = {
     "ptb_adaptive": ["recurrent policy", "LSTM"],
     "ptb_mogrifier": ["0 rounds (LSTM)", "5 rounds"],
     "ptb_recipe": ["SGD, NT-ASGD", "down-projection to 112"],
+    "ptb_sgd": ["Mogrifier, 20"],
     "ptb_whole": ["Mogrifier"],
     "ptb_words": ["low-rank GRU"],
     "single_directions": ["true labels", "random labels, batch normalization"],
@@ -104,7 +105,7 @@ def test_study(name, tmp_path, capsys):
     assert study.title.split(":")[0] in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", ["ptb_words", "ptb_whole", "ptb_mogrifier", "ptb_adaptive", "ptb_recipe"])
+@pytest.mark.parametrize("name", ["ptb_words", "ptb_whole", "ptb_mogrifier", "ptb_adaptive", "ptb_recipe", "ptb_sgd"])
 def test_every_model_has_options_at_every_budget(name):
     study = STUDIES[name]
     for budget, settings in study.budgets.items():
