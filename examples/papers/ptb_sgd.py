@@ -44,7 +44,7 @@ STUDY = ptb_words.study_of(
     "Adam, it learns (`ptb_words`). Other norms of clipping, and more epochs, were not tried.",
     paper=None,
     families=KINDS,
-    top=300,
+    top=500,
     pairs=(
         ("Mogrifier, 20", "AWD-LSTM, 20"),
         ("Mogrifier, 20", "AWD-LSTM, 30"),
