@@ -365,7 +365,7 @@ def test_operations_as_on_a_gpu(cell, lengths, monkeypatch):
     ours, theirs = (torch_operations.row(cell, layer, "train", 64) for layer in ("ours", "keras"))
     assert ours["elsewhere"] == 0
     assert 0 < ours["forward"] < theirs["forward"]
-    assert 0 < ours["backward"] <= theirs["backward"]
+    assert 0 < ours["backward"] < theirs["backward"]
 
 
 @pytest.mark.skipif(keras.backend.backend() != "torch", reason="counts operations of PyTorch")

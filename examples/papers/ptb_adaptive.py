@@ -44,8 +44,8 @@ STUDY = ptb_words.study_of(
     "differs by 3 points between the seeds. In the paper, tied matrices about halve the computation time; here, with "
     "as many weights, a training takes 23 and 34 minutes with them, and 24 and 43 without, so that claim is not "
     "reproduced. The paper's models are larger and trained on the whole text, so this says nothing about them. All "
-    "were trained by Adam: by averaged SGD, the LSTM, with DropConnect in place of dropout of the state, gets to 129.9 "
-    "and 129.5 in as many epochs, and the adaptive LSTM does not learn (`ptb_sgd`).",
+    "were trained with Adam. With averaged SGD, the LSTM, with DropConnect in place of dropout of the state, gets to "
+    "129.9 and 129.5 in as many epochs, and the adaptive LSTM does not learn (`ptb_sgd`).",
     paper={
         "recurrent policy": {"validation": 58.7},
         "static policy": {"validation": 60.2},

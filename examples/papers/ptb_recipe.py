@@ -41,7 +41,7 @@ STUDY = ptb_words.study_of(
     "state helps a lot, and recurrent dropout of the update as much (Melis et al.). A mixture of softmaxes is better "
     "than one (Yang et al.).",
     protocol="The texts, the three million weights and the training of `ptb_words`, but twelve epochs. AWD-LSTM is "
-    "trained by Adam, weights averaged over the last quarter; all others differ from it only as their names say. SGD "
+    "trained with Adam, weights averaged over the last quarter; all others differ from it only as their names say. SGD "
     "has a rate of 30, without annealing, and gradients clipped to a norm of 0.25, as in AWD-LSTM. NT-ASGD begins to "
     "average when validation is worse than the best of all but the last two epochs.",
     outcome="after twelve epochs at one learning rate each, averaged SGD is best, 19.7 and 20.2 points ahead of "

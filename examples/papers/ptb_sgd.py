@@ -1,4 +1,4 @@
-"""Four recurrent networks of words by averaged SGD, with which AWD-LSTM was trained.
+"""Four recurrent networks of words, trained as AWD-LSTM was: with averaged SGD.
 
     python -m examples.papers.ptb_sgd --data penn/
 
@@ -26,21 +26,21 @@ STUDY = ptb_words.study_of(
     "awd",
     {kind: {**SGD, **MODELS[name], "learning-rate": float(rate)} for kind, (name, rate) in KINDS.items()},
     name="ptb_sgd",
-    title="Words of the Penn Treebank: four models by averaged SGD",
-    claim="AWD-LSTM is trained by SGD at a rate of 30, whose weights are averaged in the end (Merity et al.). By "
+    title="Words of the Penn Treebank: four models with averaged SGD",
+    claim="AWD-LSTM is trained by SGD at a rate of 30, whose weights are averaged in the end (Merity et al.). With "
     "Adam, the Mogrifier is ahead of an LSTM (Melis et al.), and the adaptive LSTM of AWD-LSTM (Flennerhag et al.).",
     protocol="The texts, the three million weights and the dropout rates of `ptb_words`, but twelve epochs of SGD, "
     "with gradients clipped to a norm of 0.25 and weights averaged over the last quarter, at the learning rates of "
     "the table with seed 1, and at the best of each with seed 2. The rows of AWD-LSTM at 30 are those of "
     "`ptb_recipe`.",
-    outcome="by averaged SGD, the Mogrifier has no lead after twelve epochs: at a rate of 20, it and AWD-LSTM are "
+    outcome="with averaged SGD, the Mogrifier has no lead after twelve epochs: at a rate of 20, it and AWD-LSTM are "
     "level, and at 30, where AWD-LSTM is 2.1 and 2.6 better, it diverges; the adaptive LSTM does not learn at all",
     found="At a rate of 20, the Mogrifier has a test perplexity of 132.0 and 132.1, AWD-LSTM 131.9 and 132.0, and the "
     "low-rank LSTM 132.5 and 137.9. At 30, AWD-LSTM has 129.9 and 129.5. There, the Mogrifier is ahead of it in each "
     "of the first seven epochs, and then diverges; the low-rank LSTM ends at 154.1. So nothing is left of the lead of "
-    "10.0 ± 0.8 that the Mogrifier has after as many epochs of Adam (`ptb_mogrifier`), by which both are worse: "
+    "10.0 ± 0.8 that the Mogrifier has after as many epochs of Adam (`ptb_mogrifier`), with which both are worse: "
     "AWD-LSTM has 149.6 and 149.7 (`ptb_recipe`), the Mogrifier 138.9 and 139.0. The adaptive LSTM, with 436.3, 420.3 "
-    "and 420.4 at rates of 3, 10 and 30, does not get below the 418 that the frequencies of the words alone give; by "
+    "and 420.4 at rates of 3, 10 and 30, does not get below the 418 that the frequencies of the words alone give; with "
     "Adam, it learns (`ptb_words`). Other norms of clipping, and more epochs, were not tried.",
     paper=None,
     families=KINDS,

@@ -68,7 +68,7 @@ STUDY = _study.Study(
     metric="perplexity",
     log=True,
     top=220,
-    outcome="in part: with the same training, by Adam, the Mogrifier is 2.6 ± 0.4 ahead of AWD-LSTM; the adaptive and "
+    outcome="in part: trained alike with Adam, the Mogrifier is 2.6 ± 0.4 ahead of AWD-LSTM; the adaptive and "
     "the low-rank LSTM are ahead of it with another dropout; the LSTM with plain dropout is far behind, where a tuned "
     "one is ahead of AWD-LSTM (Melis et al.)",
     found="At every seed, the plain LSTM is worse than AWD-LSTM, and AWD-LSTM worse than the Mogrifier. AWD-LSTM's "
@@ -81,9 +81,9 @@ STUDY = _study.Study(
     "211. Dropout is not the same for all: these five drop a quarter of the state, not recurrent weights, which in "
     "twelve epochs takes 4.5 and 6.0 off the LSTM as well (`ptb_recipe`). After 25 epochs it changes little: with "
     "it, AWD-LSTM has 128.3 ± 0.2, and 128.5 ± 0.3 without, so it does not explain their "
-    "lead. Nor is the training that of AWD-LSTM in all: all are trained by Adam, and by averaged SGD, as "
+    "lead. Nor is the training that of AWD-LSTM in all: all are trained with Adam, and with averaged SGD, as "
     "in its paper, AWD-LSTM reaches 129.9 and 129.5 in twelve epochs, nearly what it has here after 25, and the "
-    "Mogrifier has no lead (`ptb_sgd`). By Adam, its lead shrinks with training, from 10.0 ± 0.8 after twelve epochs "
+    "Mogrifier has no lead (`ptb_sgd`). With Adam, its lead shrinks with training, from 10.0 ± 0.8 after twelve epochs "
     "(`ptb_mogrifier`). A validation "
     "perplexity of 130 takes AWD-LSTM 17, 17 and 16 epochs, the adaptive LSTM 13, 14 and 15 and the Mogrifier 14, 16 "
     "and 16; the paper on adaptive layers has fewer than half. The evaluation "
