@@ -16,6 +16,7 @@ NAMES = {
     "plain": "PyTorch loop",
     "torchrecurrent": "torchrecurrent",
     "torch_lstm": "PyTorch LSTM",
+    "flashrnn": "FlashRNN",
     "products": "products",
 }
-OF_PYTORCH = ("plain", "torchrecurrent", "torch_lstm")
+OF_PYTORCH = ("plain", "torchrecurrent", "torch_lstm", "flashrnn")

@@ -54,7 +54,7 @@ def contenders(job, wanted, jit="auto"):
 
     Args:
         job: Dict of `cell`, a key of `CELLS`, `units`, which is also the size of the inputs, `batch` and `steps`.
-        wanted: Some of `NAMES`. Those that do not exist for the cell are left out.
+        wanted: Some of `NAMES`. Those that do not exist for the cell, or do not run here, are left out.
         jit: Keras's `jit_compile`, a key of `JIT`.
     """
     units, batch, steps = job["units"], job["batch"], job["steps"]
@@ -91,7 +91,8 @@ def contenders(job, wanted, jit="auto"):
         from benchmarks import pytorch
 
         known |= pytorch.contenders(job["cell"], x, y, weights)
-    return {name: known[name]() for name in NAMES if name in wanted and name in known}
+    made = {name: known[name]() for name in NAMES if name in wanted and name in known}
+    return {name: actions for name, actions in made.items() if actions is not None}
 
 
 class Alone(keras.Layer):

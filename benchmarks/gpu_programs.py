@@ -199,13 +199,13 @@ def called(line, attribute):
 
 
 def launches_on_host(text, trips):
-    """Returns how often the host launches something in loops: a kernel, a copy, or a whole command buffer.
+    """Returns how often the host launches a kernel, a copy, or a whole command buffer: once, and in loops.
 
     Args:
         text: The file of XLA with the sequence of launches, after its passes over them.
         trips: List of the rounds of each loop, as in `launches`; the condition of such a loop is not launched.
     """
-    left, count, hidden, loops = list(trips), 0, None, []
+    left, once, in_loops, hidden, loops = list(trips), 0, 0, None, []
     for line in text.splitlines():
         match = LAUNCH.match(line)
         if match is None or (hidden is not None and len(match[1]) > hidden):
@@ -220,9 +220,11 @@ def launches_on_host(text, trips):
             loops.append({"depth": depth, "rounds": left.pop(0), "part": part})
         elif part == "body":
             loops[-1]["part"] = part
-        elif kind not in CONTAINERS and loops and all(loop["part"] == "body" for loop in loops):
-            count += math.prod(loop["rounds"] for loop in loops)
-    return count
+        elif kind not in CONTAINERS and not loops:
+            once += 1
+        elif kind not in CONTAINERS and all(loop["part"] == "body" for loop in loops):
+            in_loops += math.prod(loop["rounds"] for loop in loops)
+    return {"once": once, "in loops": in_loops}
 
 
 def dumped():
@@ -267,6 +269,7 @@ def row(target, cell, layer, what, sizes, device):
     program = compiled(made, what, (sizes["batch"], sizes["steps"], sizes["units"]), device)
     found = launches(*computations(program.as_text()))
     launched, codes = dumped()
+    by_host = launches_on_host(launched, found["trips"])
     said = "".join(assembled(code) for code in codes if ".entry persistent" in code)
     return {
         "target": target,
@@ -276,7 +279,8 @@ def row(target, cell, layer, what, sizes, device):
         **sizes,
         "kernels a step": round(found["in loops"] / sizes["steps"], 2),
         "kernels once": found["once"],
-        "launches a step": round(launches_on_host(launched, found["trips"]) / sizes["steps"], 2),
+        "launches a step": round(by_host["in loops"] / sizes["steps"], 2),
+        "launches once": by_host["once"],
         "trips": found["trips"],
         "temporary MB": round(program.memory_analysis().temp_size_in_bytes / 1e6, 2),
         "copies to or from the host": found["host"],
@@ -290,7 +294,7 @@ def worse(new, old):
     if new["copies to or from the host"]:
         return "copies between host and device in a loop"
     # Fractions of a kernel a step, and of a percent of memory, are no change of the program.
-    return rows.worse(new, old, dict.fromkeys((*FIGURES, *OF_KERNELS), (1.01, 0.1)))
+    return rows.worse(new, old, dict.fromkeys((*FIGURES, "launches once", *OF_KERNELS), (1.01, 0.1)))
 
 
 def table(rows):
@@ -314,9 +318,9 @@ def table(rows):
                 shown.append(" / ".join(f"{row[name]:g}" for row in pair if row is not None and name in row))
         lines.append(f"| {' | '.join(shown)} |")
     names = "registers | spilled | shared"
-    lines += ["", f"| | once | forward: {names} | backward: {names} |", "| --- |" + " ---: |" * 7]
+    lines += ["", f"| | launches | kernels | forward: {names} | backward: {names} |", "| --- |" + " ---: |" * 8]
     for row in persistent:
-        figures = " | ".join(f"{row[name]:,}" for name in ("kernels once", *OF_KERNELS))
+        figures = " | ".join(f"{row[name]:,}" for name in ("launches once", "kernels once", *OF_KERNELS))
         lines.append(f"| {row['target']}, `{row['cell']}` | {figures} |")
     return lines
 

@@ -1,4 +1,4 @@
-"""What a PyTorch user has without Keras: a loop in Python, `torch.nn.LSTM`, and the cells of torchrecurrent."""
+"""What a PyTorch user has without Keras: a loop in Python, `torch.nn.LSTM`, torchrecurrent and FlashRNN."""
 
 import torch
 from torch import nn
@@ -8,6 +8,11 @@ try:
 except ImportError:
     torchrecurrent = None
     print("torchrecurrent is not installed: its MultiplicativeLSTM is left out")
+
+try:
+    import flashrnn
+except ImportError:
+    flashrnn = None
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
@@ -66,6 +71,28 @@ class AdaptiveLSTM(nn.Module):
         return torch.stack(outputs, 1)
 
 
+class FlashRNN(nn.Module):
+    """A layer in one kernel for all steps, with the products of the inputs before it."""
+
+    def __init__(self, function, inputs, units, backend):
+        super().__init__()
+        self.options = {"function": function, "backend": backend, "dtype": "float32"}
+        by_inputs, by_states, biases = FLASHRNN_GATES[function]
+        self.kernel = nn.Linear(inputs, by_inputs * units, bias=False)
+        self.recurrent = nn.Linear(units, by_states * units, bias=False)
+        self.bias = nn.Parameter(torch.zeros(biases * units))
+        self.heads = 1, units
+
+    def forward(self, sequences):
+        recurrent = self.recurrent.weight.unflatten(0, (-1, *self.heads))
+        projected = self.kernel(sequences).unflatten(-1, (-1, *self.heads))
+        states, _ = flashrnn.flashrnn(projected, recurrent, self.bias.unflatten(0, (-1, *self.heads)), **self.options)
+        return states[0].flatten(2)
+
+
+# How many gates read the inputs, and how many the states, and how many biases there are.
+FLASHRNN_GATES = {"lstm": (4, 4, 4), "gru": (3, 3, 4), "slstm": (4, 4, 4), "elman": (1, 1, 1)}
+FLASHRNN_BACKENDS = {"cuda": ("cuda_fused", "triton_fused"), "cpu": ("vanilla",)}
 PLAIN = {"Mogrifier": Mogrifier, "AdaptiveLSTM": AdaptiveLSTM}
 
 
@@ -80,10 +107,26 @@ def contenders(cell, x, y, weights):
     found = {"torch_lstm": lstm}
     if cell in PLAIN:
         found["plain"] = lambda: actions(copy(weights, PLAIN[cell](inputs, units)), x, y)
+    if cell.lower() in FLASHRNN_GATES and flashrnn:
+        found["flashrnn"] = lambda: first_that_runs(cell.lower(), x, y, weights)
     if cell == "MultiplicativeLSTM" and torchrecurrent:
         made = torchrecurrent.MultiplicativeLSTM(inputs, units, batch_first=True)
         found["torchrecurrent"] = lambda: actions(made, x, y)
     return found
+
+
+def first_that_runs(function, x, y, weights):
+    """Returns the actions of FlashRNN in the first of its backends that runs here, or `None`."""
+    for backend in FLASHRNN_BACKENDS[DEVICE]:
+        modules = [FlashRNN(function, x.shape[-1], y.shape[-1], backend) for _ in range(2)]
+        tried, made = (actions(copy(weights, each) if function == "lstm" else each, x, y) for each in modules)
+        try:
+            tried["train"]()
+        except Exception as error:  # It compiles for the GPU that it finds, and not for every size.
+            print(f"FlashRNN, {function}, {backend}: {error}")
+        else:
+            return made
+    return None
 
 
 def copy(weights, module):

@@ -41,7 +41,8 @@ def add(path, names, rows):
     """Adds rows to the file, in the place of older ones with their keys."""
     new = {key(row, names): row for row in rows}
     lines = [json.dumps(row) for row in {**read(path, names), **new}.values()]
-    # Measuring takes hours: a disk that is full must not cost the rows of before.
+    # Measuring takes hours: a missing folder, or a full disk, must not cost the rows.
+    path.parent.mkdir(parents=True, exist_ok=True)
     new_file = path.with_suffix(".new")
     new_file.write_text("[\n" + ",\n".join(lines) + "\n]\n")
     new_file.replace(path)

@@ -54,6 +54,10 @@ RATIOS = {
     "PyTorch loop / graph": lambda ratios: (
         ratios["plain"] / ratios["graph"] if {"plain", "graph"} <= {*ratios} else None
     ),
+    "ours / one kernel": lambda ratios: 1 / ratios["persistent"] if "persistent" in ratios else None,
+    "FlashRNN / one kernel": lambda ratios: (
+        ratios["flashrnn"] / ratios["persistent"] if {"flashrnn", "persistent"} <= {*ratios} else None
+    ),
     "ours / products": lambda ratios: 1 / ratios["products"] if "products" in ratios else None,
 }
 # A pause before each run: threads of the last library spin for a while before they sleep.

@@ -150,9 +150,32 @@ def test_one_command_for_a_gpu(tmp_path, capsys):
     assert gpu.main([*arguments, "--small"]) is None
     assert [row["what"] for row in json.loads(path.read_text())] == ["train", "predict", "memory"]
     assert "| Elman |" in path.with_suffix(".md").read_text()
+    if keras.backend.backend() == "jax":
+        assert "PERSISTENT_UNITS = {" in (tmp_path / "rows_persistent.md").read_text()
     if contenders.device() == "cpu":
         assert "No backend" in gpu.main(arguments)
         assert "sees no GPU" in capsys.readouterr().out
+
+
+def test_the_limits_that_a_gpu_shows():
+    def row(cell, what, units, ratio):
+        return {"cell": cell, "what": what, "units": units, "ratios": {"persistent": ratio}}
+
+    measured = [
+        *(row("LSTM", "train", units, ratio) for units, ratio in ((64, 0.5), (64, 0.97), (256, 0.5))),
+        *(row("LSTM", "predict", units, 0.5) for units in (256, 64)),
+        *(row("GRU", what, 64, 1.2) for what in ("train", "predict")),
+        *(row("Mogrifier", what, units, units / 200) for what in ("train", "predict") for units in (64, 256)),
+    ]
+    assert gpu.limits(measured) == {"LSTMCell": (0, 256), "MogrifierCell": (64, 64)}
+
+
+@pytest.mark.skipif(keras.backend.backend() != "torch", reason="a contender of PyTorch")
+def test_flashrnn_computes_the_same_lstm():
+    pytest.importorskip("flashrnn")
+    sizes = {"cell": "LSTM", "units": 4, "batch": 3, "steps": 5}
+    made = contenders.contenders(sizes, ["ours", "flashrnn"])
+    np.testing.assert_allclose(made["flashrnn"]["predict"](), made["ours"]["predict"](), atol=1e-6)
 
 
 def test_schedules_of_deep_stacks(tmp_path):
@@ -252,7 +275,7 @@ def test_kernels_of_a_program_are_counted():
     assert (found["once"], found["in loops"], found["trips"]) == (1, 5 * (2 + 3 + 1), [5, 3])
     assert found["host"]
     # In each of five rounds: a command buffer, a kernel, and a loop of three rounds of one kernel.
-    assert gpu_programs.launches_on_host(LAUNCHES, [5, 3]) == 5 * (1 + 1 + 3)
+    assert gpu_programs.launches_on_host(LAUNCHES, [5, 3]) == {"once": 2, "in loops": 5 * (1 + 1 + 3)}
     before = {"kernels a step": 6.0, "kernels once": 1, "temporary MB": 2.0}
     now = {**before, "copies to or from the host": False}
     assert gpu_programs.worse(now, before) is None
