@@ -1,7 +1,6 @@
 """One kernel for all steps computes what the loop does. Pallas interprets it, or compiles it for another machine."""
 
-import functools
-import random
+import csv
 
 import keras
 import numpy as np
@@ -11,20 +10,20 @@ from hypothesis import strategies as st
 from keras import ops
 
 import keras_adaptive_rnn as kar
+from benchmarks import rows
 from keras_adaptive_rnn.engine import tuning
 from keras_adaptive_rnn.engine.target import tracing_for
 from keras_adaptive_rnn.testing.case import Case
 from tests.backends import one_in
-from tests.table import CELLS, OPTIONS
 
 on_jax = pytest.mark.skipif(keras.backend.backend() != "jax", reason="Only JAX makes kernels of a cell.")
 if keras.backend.backend() == "jax":
     import jax
     from jax import export
-    from jax import numpy as jnp
 
-DECIDING = ("ski", "variable_computation")
-NAMES = [name for name in {**CELLS, **OPTIONS} if not name.startswith(DECIDING)]
+    from tests import kernels
+
+NAMES = list(kernels.MAKERS) if keras.backend.backend() == "jax" else []
 MASK = np.array([[True, True, False, True], [False, False, True, True], [True, False, False, False]])
 RESETS = np.array([[False, True, False, True], [True, False, False, False], [False, False, True, True]])
 
@@ -35,58 +34,31 @@ LIMITS = {"float64": (1e-14, 1e-14), "float32": (1e-6, 4e-6), "mixed_bfloat16": 
 
 @pytest.fixture
 def in_float64():
-    jax.config.update("jax_enable_x64", True)
-    keras.config.set_dtype_policy("float64")
-    yield
-    keras.config.set_dtype_policy("float32")
-    jax.config.update("jax_enable_x64", False)
-
-
-def loss_of(case, training=False, **options):
-    """Returns the loss of a layer, a function of its weights, inputs and states, and these arguments."""
-    call = {key: options.pop(key) for key in ("mask", "resets") if key in options}
-    # All layers draw the same noise.
-    random.seed(0)
-    layer = case.layer(kar.RNN, **options)
-    dtype = layer.cell.variable_dtype
-    others = [variable.value for variable in layer.non_trainable_variables]
-
-    def loss(weights, inputs, states):
-        call_it = functools.partial(layer.stateless_call, weights, others, inputs, training=training, **call)
-        results = jax.tree.leaves(call_it(initial_state=states)[0])
-        # No two entries have the same weight.
-        parts = [jnp.sum(r.astype(dtype) * jnp.cos(jnp.arange(r.size)).reshape(r.shape)) for r in results]
-        return sum(parts), results
-
-    def cast(tensor):
-        return jnp.asarray(tensor, dtype if np.issubdtype(tensor.dtype, np.floating) else tensor.dtype)
-
-    weights = [variable.value for variable in layer.trainable_variables]
-    args = weights, *jax.tree.map(cast, (case.inputs, case.states))
-    return jax.value_and_grad(loss, argnums=(0, 1, 2), has_aux=True), args
-
-
-def outcome(case, **options):
-    """Returns `(results, gradients)` of a layer, lists of arrays."""
-    function, args = loss_of(case, **options)
-    # What is interpreted once need not be fast.
-    (_, results), gradients = jax.jit(function).lower(*args).compile({"xla_backend_optimization_level": 0})(*args)
-    return [[np.asarray(x, "float64") for x in jax.tree.leaves(each)] for each in (results, gradients)]
+    with kernels.float64():
+        yield
 
 
 def agree(case, dtype, **options):
-    of_loop, of_kernel = (outcome(case, schedule=schedule, **options) for schedule in ("steps", "persistent"))
-    for expected, found, limit in zip(of_loop, of_kernel, LIMITS[dtype], strict=True):
-        for a, b in zip(expected, found, strict=True):
-            np.testing.assert_allclose(b, a, rtol=0, atol=limit * max(1.0, abs(a).max()))
+    assert all(found <= limit for found, limit in zip(kernels.differences(case, **options), LIMITS[dtype], strict=True))
 
 
 @on_jax
 @pytest.mark.parametrize("name", one_in(10, NAMES))
 def test_the_numbers_of_the_loop(in_float64, name):
-    case = Case({**CELLS, **OPTIONS}[name](), (3, 4, 4))
-    # Keras's layer normalization computes means in float32.
-    agree(case, "float32" if getattr(case.original, "layer_normalization", False) else "float64", training=True)
+    case, in_float64 = kernels.case_of(name)
+    agree(case, "float64" if in_float64 else "float32", training=True)
+
+
+@on_jax
+def test_the_page_says_how_large_the_differences_of_its_table_are():
+    with (rows.TABLES / "one_kernel.csv").open(encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    assert {line["cell"] for line in lines} <= set(kernels.MAKERS)
+    exact = [line for line in lines if line["dtype"] == "float64"]
+    assert max(float(line[what]) for line in exact for what in ("outputs", "gradients")) <= 1e-15
+    page = " ".join((rows.TABLES.parent / "one_kernel.md").read_text(encoding="utf-8").split())
+    rest = {3: "three"}[len(lines) - len(exact)]
+    assert f"all {len(lines)} cells agree with the loop to 1e-15, but for {rest} whose layer normalization" in page
 
 
 @on_jax
@@ -129,10 +101,10 @@ def test_any_size(cell, shape, units, masked, dtype):
 @pytest.mark.parametrize("name", one_in(9, NAMES))
 @pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
 def test_kernels_for_cuda(name, dtype):
-    case = Case({**CELLS, **OPTIONS}[name](), (17, 4, 4))
+    case = Case(kernels.MAKERS[name](), (17, 4, 4))
     cell = case.cell(dtype=dtype) if dtype != "float32" else case.cell()
     with tracing_for("gpu"):
-        function, args = loss_of(case, cell=cell, schedule="persistent", training=True)
+        function, args = kernels.loss_of(case, cell=cell, schedule="persistent", training=True)
         kernel = export.DisabledSafetyCheck.custom_call("__gpu$xla.gpu.triton")
         exported = export.export(jax.jit(function), platforms=["cuda"], disabled_checks=[kernel])(*args)
     program = exported.mlir_module()
@@ -189,6 +161,29 @@ def test_a_step_that_reads_a_tensor_of_the_outer_function():
 def test_a_layer_that_no_kernel_can_run(make, reason):
     with pytest.raises(ValueError, match=f'Argument `schedule` cannot be "persistent" {reason}'):
         make()
+
+
+@on_jax
+@pytest.mark.parametrize(
+    ("make", "training", "expected"),
+    [
+        (lambda: kar.GRU(4), True, "persistent"),
+        (lambda: kar.GRU(4), False, "steps"),
+        (lambda: kar.GRU(5), True, "steps"),
+        (lambda: kar.LSTM(4), True, "steps"),
+        (lambda: kar.GRU(4, unroll=True), True, "steps"),
+        (lambda: kar.GRU(4, recompute=True), True, "steps"),
+        (lambda: kar.Skip(kar.GRUCell(4)), True, "steps"),
+    ],
+)
+def test_where_a_measurement_says_so(make, training, expected, monkeypatch):
+    layer = make()
+    layer.build((None, 3, 2))
+    assert layer.running_schedule(64, training) == "steps"
+    monkeypatch.setattr(tuning, "PERSISTENT_UNITS", {"GRUCell": (4, 3)})
+    assert layer.running_schedule(64, training) == "steps"
+    with tracing_for("gpu"):
+        assert layer.running_schedule(64, training) == expected
 
 
 @pytest.mark.skipif(keras.backend.backend() == "jax", reason="JAX makes kernels of a cell.")

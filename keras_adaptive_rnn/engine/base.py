@@ -29,6 +29,7 @@ __all__ = [
     "preferred_linear_schedule",
     "preferred_schedules",
     "prefers_native",
+    "prefers_persistent",
     "ragged_scan",
     "repeatable",
     "replica_id",
@@ -151,6 +152,16 @@ def preferred_linear_schedule(training):
         training: Whether it will be trained.
     """
     return "scan"
+
+
+def prefers_persistent(cell, training):
+    """Returns whether one kernel for all steps of a cell is faster than `scan`.
+
+    Args:
+        cell: `Cell`.
+        training: Whether it will be trained.
+    """
+    return False
 
 
 def ragged_scan(step, run, inputs, states, times, ends, collect):

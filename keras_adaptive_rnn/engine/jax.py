@@ -29,6 +29,7 @@ __all__ = [
     "preferred_linear_schedule",
     "preferred_schedules",
     "prefers_native",
+    "prefers_persistent",
     "ragged_scan",
     "scan",
     "scan_layers",
@@ -395,6 +396,11 @@ def preferred_schedules(depth, weights, rows, training):
     if is_exporting("onnx"):
         return []
     return ["wavefront", "layers"] if on_gpu() else ["layers"]
+
+
+def prefers_persistent(cell, training):
+    known = tuning.PERSISTENT_UNITS.get(type(cell).__name__)
+    return known is not None and on_gpu() and cell.units <= known[0 if training else 1]
 
 
 outside_graph = jax.ensure_compile_time_eval

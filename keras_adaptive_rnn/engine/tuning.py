@@ -46,6 +46,9 @@ GPU_UNROLLED_STEPS = 4
 # it spills 864 bytes; 3,488 with 16 warps, 16,016 with tiles of 32. The weights of 64 units, 64 kB, take 140 kB of
 # shared memory, where an A100 has 163.
 BLOCK_ROWS, TILE, RESIDENT_BYTES, KERNEL_WARPS = 16, 64, 65_536, 8
+# Units up to which `"auto"` takes these kernels on a GPU, in training and in inference, by the class of the cell, as
+# `make gpu` measures and writes them. None is known.
+PERSISTENT_UNITS: dict[str, tuple[int, int]] = {}
 
 # TensorFlow.
 

@@ -53,12 +53,16 @@ def fastest(layer, batch_size, training):
 
     For deep cells it is `"layers"` with three or more layers (twelve on TensorFlow); on PyTorch `"wavefront"` for eight
     or more small layers, and `"steps"` for fewer small layers in inference. On a GPU, JAX runs deep cells as a
-    `"wavefront"`, which launches the fewest kernels. For linear cells and stacks with one it is `"scan"`, but `"steps"`
-    on JAX in inference if all states are vectors of linear cells, in single precision at least, and `"associative"` on
-    accelerators, which was not measured.
+    `"wavefront"`, which launches the fewest kernels, and those of `tuning.PERSISTENT_UNITS` in one. For linear cells
+    and stacks with one it is `"scan"`, but `"steps"` on JAX in inference if all states are vectors of linear cells, in
+    single precision at least, and `"associative"` on accelerators, which was not measured.
     """
     choices, runner, cell = possible(layer), layer.runner, layer.cell
-    if len(choices) == 1 or layer.recompute:
+    if layer.recompute:
+        return "steps"
+    if engine.prefers_persistent(cell, training) and runner.has_own_cells_only and _no_kernel(layer) is None:
+        return "persistent"
+    if len(choices) == 1:
         return "steps"
     if runner.is_linear:
         preferred = engine.preferred_linear_schedule(training)
