@@ -114,7 +114,7 @@ CURVES |= {"learning_rate": "rate", "averaging": "averaging"}
 # For the smallest form.
 TINY = (
     *("--embedding", "40", "--units", "40", "--rank", "8", "--policy-units", "2"),
-    *("--batch", "4", "--steps", "5", "--rows", "2", "--samples", "2"),
+    *("--batch", "4", "--steps", "5", "--epochs", "1", "--rows", "2", "--samples", "2"),
 )
 
 
