@@ -70,6 +70,7 @@ def test_many_steps(tmp_path, rng):
     assert_equals_predict(model, tmp_path, rng.normal(size=(1, 10_000, 5)).astype("float32"))
 
 
+@in_turns
 @pytest.mark.parametrize("mode", ["int8", "int4"])
 def test_a_quantized_model(mode, tmp_path, rng):
     model = test_export_step.perturbed(stack(32), rng)

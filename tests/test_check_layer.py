@@ -8,6 +8,7 @@ from keras import ops
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn.testing import check_layer
 from keras_adaptive_rnn.testing.layer_checks import LAYER_CHECKS
+from tests.backends import in_turns
 
 SHAPE = (3, 5, 2)
 BACKEND = keras.backend.backend()
@@ -48,6 +49,7 @@ def test_our_layer_passes():
     assert str(report).startswith("Elman: ")
 
 
+@in_turns
 @pytest.mark.parametrize(
     "make", [lambda: kar.Mogrifier([3, 4], rank=2), lambda: keras.layers.GRU(4), lambda: kar.MLSTM(4)]
 )
@@ -55,6 +57,7 @@ def test_more_layers_pass(make):
     check_layer(make(), SHAPE, skip=SLOW)
 
 
+@in_turns
 def test_layers_of_two_directions_pass():
     backwards = dict.fromkeys(("streaming", "causality"), "it reads backwards, too")
     report = check_layer(kar.Bidirectional(kar.LSTM(3)), SHAPE, skip=backwards | dict.fromkeys(SLOW, "slow"))

@@ -410,6 +410,7 @@ def dynamic(model, ids=TEXT, statistics=TEXT, **arguments):
     return evaluation.dynamic_evaluate(model, ids, statistics, verbose=False, **arguments)
 
 
+@in_turns
 def test_a_model_that_does_not_adapt_is_static():
     # With all that must not act: dropout, a regularizer, and an added loss.
     model = language_model(kar.LSTMCell(5, recurrent_dropout=0.5, kernel_regularizer="l2"), dropout=0.5)

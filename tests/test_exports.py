@@ -154,7 +154,7 @@ def test_an_onnx_file_of_one_size(make, batch, steps, tmp_path):
 
 
 @pytest.mark.skipif(BACKEND != "tensorflow", reason="OpenVINO fails on loops of TensorFlow that slice a known shape")
-@pytest.mark.parametrize("make", [several, linear])
+@pytest.mark.parametrize("make", [pytest.param(several, marks=nightly), linear])
 def test_an_openvino_file_of_one_size(make, tmp_path):
     check(make, "openvino", tmp_path, 2, 5)
 

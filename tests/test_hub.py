@@ -525,6 +525,7 @@ def test_frozen_layers_stay_frozen_in_streams():
             assert changed == (id(variable) in trained), variable.path
 
 
+@in_turns
 def test_both_ways_of_training_learn(tmp_path):
     lm = make_lm([kar.MogrifierCell(16, rank=4)], tie_weights=False, logit_soft_cap=10.0, embedding_dropout=0.05)
     lm.compile(keras.optimizers.Adam(0.02), sampler="greedy")

@@ -10,7 +10,7 @@ from keras import ops
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn import engine
 from tests import exporting, runtimes
-from tests.backends import alternating
+from tests.backends import in_turns
 
 BACKEND = keras.backend.backend()
 FORMATS = {"jax": ("onnx",), "tensorflow": ("onnx", "litert", "tf_saved_model"), "torch": ("onnx", "torch")}
@@ -81,7 +81,7 @@ def value_and_gradients(layer, x, run):
     return engine.gradients(total, layer.trainable_variables, [x], compiled=True)
 
 
-@alternating
+@in_turns
 @pytest.mark.parametrize("backwards", [False, True])
 @pytest.mark.parametrize("mask", [None, MASK], ids=["whole", "masked"])
 @pytest.mark.parametrize("name", LAYERS)

@@ -103,7 +103,7 @@ def assert_different(make):
 
 
 # What fails is small, and each try builds layers.
-@settings(max_examples=30 if RUNS_ALL else 8, deadline=None, phases=set(Phase) - {Phase.shrink, Phase.explain})
+@settings(max_examples=10 if RUNS_ALL else 4, deadline=None, phases=set(Phase) - {Phase.shrink, Phase.explain})
 @given(
     st.sampled_from(sorted(INNERMOST)),
     st.lists(st.sampled_from(["group", "mogrifier", "multiplicative"]), max_size=3),

@@ -65,6 +65,7 @@ def test_links_to_a_task_lead_to_its_section():
     assert linked <= headings
 
 
+@in_turns
 def test_the_example_for_keras_io_runs(capsys):
     """As it stands, but for its sizes."""
     text = (ROOT / "examples" / "keras_io" / "reversal_with_a_mogrifier.py").read_text(encoding="utf-8")

@@ -20,7 +20,8 @@ import time
 from xml.etree import ElementTree
 
 WORKERS = ["-n", "2", "--dist", "worksteal"]
-SUITE = ["tests", "compare/tests", "--ignore=tests/cross", "--ignore=tests/site", *WORKERS]
+CORE = ["tests", "--ignore=tests/cross", "--ignore=tests/site", *WORKERS]
+SUITE = [*CORE, "compare/tests"]
 COMPILED = "tests/test_compiled.py"
 # Keras's and KerasHub's own tests, strangers' cells, and the random search.
 OUTSIDE = "tests/outside"
@@ -35,7 +36,7 @@ TESTS = {
         "tensorflow",
         [
             [*SUITE, f"--ignore={OUTSIDE}", "--ignore-glob=tests/test_[g-z]*.py"],
-            [*SUITE, "--ignore=compare/tests", "--ignore-glob=tests/test_[a-f]*.py"],
+            [*CORE, "--ignore-glob=tests/test_[a-f]*.py"],
         ],
     ),
     "torch": ("torch", [SUITE]),

@@ -14,7 +14,7 @@ from tests.outside.search import CHECKS, Configuration
 
 STRATEGY = drawn(Configuration)
 # How many configurations the tests check, the first ones.
-FIXED = 200 if EVERY_ROW else 100 if keras.backend.backend() == "torch" else 10
+FIXED = 200 if EVERY_ROW else 50 if keras.backend.backend() == "torch" else 3
 # How long to look for smaller configurations.
 SHRINKING_SECONDS = 60
 
