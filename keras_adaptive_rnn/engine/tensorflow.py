@@ -478,14 +478,16 @@ def without_gradient(structure, reason):
 
 
 def _are_sequential(products, carry):
-    """Returns whether each of a step's products that depend on the carry also depends on the one before it.
+    """Returns whether most of a step's products depend on the carry, and each of these also on the one before it.
 
     If not, TensorFlow computes two of them side by side, which halves would hinder: with 128 units and 64 rows, a grid
-    LSTM predicts at 0.90 of the speed of Keras's loop with halves, and at 0.99 without.
+    LSTM predicts at 0.90 of the speed of Keras's loop with halves, and at 0.99 without. So does a product of the inputs
+    beside one of the state: a GRU of 256 units and 20 rows predicts 1.07 to 1.10 times as fast without halves, an LSTM
+    of 128 units and 32 rows 1.07 times.
     """
     ancestors = [(e, _ancestors(e)) for e in products]
     late = [(e, ops) for e, ops in ancestors if any(old.op in ops for old in carry)]
-    return all(e.op in ops for (e, _), (_, ops) in itertools.pairwise(late))
+    return 2 * len(late) > len(products) and all(e.op in ops for (e, _), (_, ops) in itertools.pairwise(late))
 
 
 def _ancestors(tensor):
