@@ -5,35 +5,39 @@
 Reference: Melis, Kočiský and Blunsom, Mogrifier LSTM (2020), section 4.3 and figure 4.
 """
 
+import functools
+
 import keras
 import numpy as np
 
 from examples import synthetic
 from examples.papers import _study
-from keras_adaptive_rnn import LSTM, Mogrifier
+from keras_adaptive_rnn import GRU, LSTM, Elman, Mogrifier
 
 LENGTHS = (5, 10, 15)
-VARIANTS = {
-    f"{cell}, length {length}": {"cell": cell, "length": length} for length in LENGTHS for cell in ("LSTM", "Mogrifier")
+LAYERS = {
+    "LSTM": LSTM,
+    "Mogrifier": functools.partial(Mogrifier, rounds=5),
+    "GRU": GRU,
+    "Mogrifier GRU": functools.partial(Mogrifier, rounds=5, core="gru"),
+    "Elman": Elman,
+    "Mogrifier Elman": functools.partial(Mogrifier, rounds=5, core="elman"),
 }
-
-
-def make_layer(cell, units, **kwargs):
-    return Mogrifier(units, rounds=5, **kwargs) if cell == "Mogrifier" else LSTM(units, **kwargs)
+VARIANTS = {f"{cell}, length {length}": {"cell": cell, "length": length} for length in LENGTHS for cell in LAYERS}
 
 
 def make(name, settings, data):
-    cell, vocabulary, embedding = settings["cell"], settings["vocabulary"], settings["embedding"]
+    make_layer, vocabulary, embedding = LAYERS[settings["cell"]], settings["vocabulary"], settings["embedding"]
 
     def count(units):
         # The encoder, the decoder, and the output layer.
-        return 2 * _study.weights_of(make_layer(cell, units), embedding) + (units + 1) * (vocabulary + 1)
+        return 2 * _study.weights_of(make_layer(units), embedding) + (units + 1) * (vocabulary + 1)
 
     units = _study.equal_units(count, settings["weights"] - (vocabulary + 1) * embedding)
     source, given = keras.Input((None,), dtype="int32"), keras.Input((None,), dtype="int32")
     embed = keras.layers.Embedding(vocabulary + 1, embedding)
-    _, *states = make_layer(cell, units, return_state=True)(embed(source))
-    outputs = make_layer(cell, units, return_sequences=True)(embed(given), initial_state=states)
+    _, *states = make_layer(units, return_state=True)(embed(source))
+    outputs = make_layer(units, return_sequences=True)(embed(given), initial_state=states)
     model = keras.Model([source, given], keras.layers.Dense(vocabulary + 1)(outputs))
     model.compile(
         keras.optimizers.Adam(settings["rate"], clipnorm=1.0),
