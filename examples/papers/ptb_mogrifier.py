@@ -73,8 +73,7 @@ STUDY = ptb_words.study_of(
     "whose figures are those of their best epochs: we could not make them work either, at this learning rate. After a "
     "surprising word, no Mogrifier recovers faster: relative to the LSTM, each loses 0.04 to 0.06 nats more there "
     "than elsewhere. The variance of the gates is up to 1.9 times that of the LSTM's, and grows with the rounds; in "
-    "the paper, it is smaller. With averaged SGD in place of Adam, the Mogrifier has no lead after as many epochs "
-    "(`ptb_sgd`).",
+    "the paper, it is smaller. With averaged SGD in place of Adam, the Mogrifier has no lead (`ptb_sgd`).",
     paper={
         "5 rounds": {"validation": 54.1},
         "5 rounds of full rank": {"validation": 54.6},
