@@ -1,4 +1,4 @@
-"""An encoder reads a sequence, and a decoder writes it backwards: LSTM and Mogrifier compared.
+"""An encoder reads a sequence, and a decoder writes it backwards: LSTM, GRU and Mogrifiers around them compared.
 
     python -m examples.papers.reverse_copy
 
@@ -64,8 +64,9 @@ STUDY = _study.Study(
     name="reverse_copy",
     title="Reverse copy: a sequence written backwards",
     claim="With a vocabulary of 1000 and ten million weights, both models solve lengths of 50 and 100; beyond, the "
-    "Mogrifier's cross-entropy grows more slowly with the length than the LSTM's (figure 4 of the paper).",
-    protocol="Encoder and decoder have one layer each and a shared embedding, a million weights in all. Both models "
+    "Mogrifier's cross-entropy grows more slowly with the length than the LSTM's (figure 4 of the paper). A Mogrifier "
+    "may be built around other networks, such as a GRU (section 5).",
+    protocol="Encoder and decoder have one layer each and a shared embedding, a million weights in all. All models "
     "use Adam at 0.001, gradient clipping (norm 1) and fresh sequences in every batch of 64, so there is nothing to "
     "overfit. The learning rate falls to a tenth in the second half. The paper tunes each model.",
     models=tuple(VARIANTS),
@@ -90,11 +91,13 @@ STUDY = _study.Study(
     across="length",
     prior={"a guess": float(np.log(1000))},
     outcome="at one learning rate, the Mogrifier learns faster: after 4,000 updates on lengths 5, 10 and 15, the LSTM "
-    "is at 0.025, 0.17 and 2.2, the Mogrifier at 0.022, 0.11 and 0.41",
+    "is at 0.025, 0.17 and 2.2, the Mogrifier at 0.022, 0.11 and 0.41; around a GRU, at length 10, at 0.032, and the GRU "
+    "alone at 2.8",
     found="After 4,000 updates, the Mogrifier is ahead at every seed, at length 5 by 0.003 ± 0.001 (not significant), "
     "at length 10 by 0.066 ± 0.009, and at length 15 by 1.8 ± 0.3, where it is at a fifth of the LSTM's cross-entropy. "
     "This measures how fast they learn: in the paper, whose models are larger and trained to the end, both solve far "
-    "longer sequences, and only beyond a length of 100 the Mogrifier is ahead. One learning rate.",
+    "longer sequences, and only beyond a length of 100 the Mogrifier is ahead. Around a GRU, it learns faster still: at "
+    "length 10, it is at 0.0322 ± 0.0003, where the GRU alone, with 2.8 ± 0.1, has hardly begun. One learning rate.",
 )
 
 if __name__ == "__main__":
