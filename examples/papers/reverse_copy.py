@@ -91,13 +91,13 @@ STUDY = _study.Study(
     across="length",
     prior={"a guess": float(np.log(1000))},
     outcome="at one learning rate, the Mogrifier learns faster: after 4,000 updates on lengths 5, 10 and 15, the LSTM "
-    "is at 0.025, 0.17 and 2.2, the Mogrifier at 0.022, 0.11 and 0.41; around a GRU, at length 10, at 0.032, and the GRU "
-    "alone at 2.8",
+    "is at 0.025, 0.17 and 2.2, the Mogrifier at 0.022, 0.11 and 0.41; around a GRU, at length 10, at 0.032, and the "
+    "GRU alone at 2.8",
     found="After 4,000 updates, the Mogrifier is ahead at every seed, at length 5 by 0.003 ± 0.001 (not significant), "
     "at length 10 by 0.066 ± 0.009, and at length 15 by 1.8 ± 0.3, where it is at a fifth of the LSTM's cross-entropy. "
     "This measures how fast they learn: in the paper, whose models are larger and trained to the end, both solve far "
-    "longer sequences, and only beyond a length of 100 the Mogrifier is ahead. Around a GRU, it learns faster still: at "
-    "length 10, it is at 0.0322 ± 0.0003, where the GRU alone, with 2.8 ± 0.1, has hardly begun. One learning rate.",
+    "longer sequences, and only beyond a length of 100 the Mogrifier is ahead. Around a GRU, it learns faster still: "
+    "at length 10, it is at 0.0322 ± 0.0003, where the GRU alone, with 2.8 ± 0.1, has hardly begun. One learning rate.",
 )
 
 if __name__ == "__main__":
