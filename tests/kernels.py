@@ -28,9 +28,11 @@ def case_of(name):
 def float64():
     jax.config.update("jax_enable_x64", True)
     keras.config.set_dtype_policy("float64")
-    yield
-    keras.config.set_dtype_policy("float32")
-    jax.config.update("jax_enable_x64", False)
+    try:
+        yield
+    finally:
+        keras.config.set_dtype_policy("float32")
+        jax.config.update("jax_enable_x64", False)
 
 
 def loss_of(case, training=False, **options):

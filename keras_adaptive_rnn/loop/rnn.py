@@ -57,7 +57,7 @@ class RNN(Stateful, _arguments.DeclaredArguments, CellConfig, keras.layers.RNN):
             a linear cell (`MinGRUCell`, `MLSTMCell`, ...) or a stack with such a cell, `"scan"` runs each cell over all
             steps before the next cell: it computes the coefficients of all steps at once, and then one state after the
             other, or chunks of steps if the memory is a matrix. `"associative"` does the same with all states in one
-            associative scan. On JAX, `"persistent"` runs all steps in one kernel of a GPU, which no GPU has measured.
+            associative scan. On JAX, `"persistent"` runs all steps in one kernel of a GPU; its speed is not known yet.
             `"auto"` (default) picks the one measured to be fastest. The results are the same.
         graphs: Whether PyTorch, on a GPU, captures the pass over a sequence and its gradient as CUDA graphs, which
             launch all operations at once. `"auto"` does so from the eighth call with the same shapes on, for cells

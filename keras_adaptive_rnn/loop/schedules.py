@@ -60,7 +60,7 @@ def fastest(layer, batch_size, training):
     choices, runner, cell = possible(layer), layer.runner, layer.cell
     if layer.recompute:
         return "steps"
-    if engine.prefers_persistent(cell, training) and runner.has_own_cells_only and _no_kernel(layer) is None:
+    if runner.has_own_cells_only and engine.prefers_persistent(cell, training) and _no_kernel(layer) is None:
         return "persistent"
     if len(choices) == 1:
         return "steps"
