@@ -22,7 +22,8 @@ LAYERS = {
     "Mogrifier GRU": functools.partial(Mogrifier, rounds=5, core="gru"),
 }
 TRIED = [(cell, length) for length in LENGTHS for cell in ("LSTM", "Mogrifier")]
-TRIED += [("GRU", 10), ("Mogrifier GRU", 10)]
+TRIED += [(cell, length) for length in (10, 15) for cell in ("GRU", "Mogrifier GRU")]
+OTHERS = ("GRU", "Mogrifier")
 VARIANTS = {f"{cell}, length {length}": {"cell": cell, "length": length} for cell, length in TRIED}
 
 
@@ -84,8 +85,7 @@ STUDY = _study.Study(
     log=True,
     pairs=(
         *((f"Mogrifier, length {length}", f"LSTM, length {length}") for length in LENGTHS),
-        ("Mogrifier GRU, length 10", "GRU, length 10"),
-        ("Mogrifier GRU, length 10", "Mogrifier, length 10"),
+        *((f"Mogrifier GRU, length {length}", f"{cell}, length {length}") for length in (10, 15) for cell in OTHERS),
     ),
     families={name: (variant["cell"], variant["length"]) for name, variant in VARIANTS.items()},
     across="length",
@@ -97,7 +97,8 @@ STUDY = _study.Study(
     "at length 10 by 0.066 ± 0.009, and at length 15 by 1.8 ± 0.3, where it is at a fifth of the LSTM's cross-entropy. "
     "This measures how fast they learn: in the paper, whose models are larger and trained to the end, both solve far "
     "longer sequences, and only beyond a length of 100 the Mogrifier is ahead. Around a GRU, it learns faster still: "
-    "at length 10, it is at 0.0322 ± 0.0003, where the GRU alone, with 2.8 ± 0.1, has hardly begun. One learning rate.",
+    "at length 10, it is at 0.0322 ± 0.0003, where the GRU alone, with 2.8 ± 0.1, has hardly begun, "
+    "and at length 15 at 0.13 and 0.11, where the GRU has 4.65 and 4.41. One learning rate.",
 )
 
 if __name__ == "__main__":
