@@ -32,9 +32,9 @@ PERSISTENT = {
     "batch": ["64"],
     "steps": ["70", "500"],
 }
-# With 256, some take very long to compile.
-PERSISTENT_UNITS = ["64", "256"]
-# Part of the time of our loop from which on one kernel counts as faster.
+# One after the other: with 256, some take very long to compile.
+UNITS_OF_KERNELS = ["64", "256"]
+# One kernel counts as faster up to this part of the time of our loop.
 FASTER = 0.95
 
 
@@ -57,6 +57,14 @@ def device(backend):
     return found.stdout.split()[-1]
 
 
+def report(backend, path, more=""):
+    """Writes the tables of a file beside it, with `more` below, and prints them."""
+    command = ["-m", "benchmarks.time_loop", "--report", "--markdown", f"--json={path}"]
+    tables = run(backend, *command, stdout=subprocess.PIPE, check=True).stdout + more
+    path.with_suffix(".md").write_text(tables)
+    print(tables, f"Written: {path.with_suffix('.md')}", sep="\n", flush=True)
+
+
 def limits(rows):
     """Returns `tuning.PERSISTENT_UNITS`: up to how many units one kernel was faster, in training and in inference."""
     found = {}
@@ -77,11 +85,7 @@ def measure_kernels(sizes, path, beside_torch):
     command = ["-m", "benchmarks.time_loop", *sizes, f"--json={path}"]
     beside = ["keras", "keras_lstm", *(["flashrnn"] if beside_torch else [])]
     run("jax", *command, "--resume", *beside_torch, "--contenders", "ours", "persistent", *beside, check=True)
-    report = ["-m", "benchmarks.time_loop", "--report", "--markdown", f"--json={path}"]
-    tables = run("jax", *report, stdout=subprocess.PIPE, check=True).stdout
-    tables += f"\n    PERSISTENT_UNITS = {limits(json.loads(path.read_text()))}\n"
-    path.with_suffix(".md").write_text(tables)
-    print(tables, f"Written: {path.with_suffix('.md')}", sep="\n", flush=True)
+    report("jax", path, f"\n    PERSISTENT_UNITS = {limits(json.loads(path.read_text()))}\n")
 
 
 def main(argv=None):
@@ -93,7 +97,7 @@ def main(argv=None):
     path = options.json.resolve()
     sizes = [f"--{name}={value}" for name, value in (SMALL if options.small else SIZES).items()]
     many = [word for name, values in PERSISTENT.items() for word in (f"--{name}", *values)]
-    of_kernels = [sizes] if options.small else [[*many, "--units", units] for units in PERSISTENT_UNITS]
+    of_kernels = [sizes] if options.small else [[*many, "--units", units] for units in UNITS_OF_KERNELS]
     beside_torch = ["--against-torch"] if importlib.util.find_spec("torch") else []
     others = OTHERS if beside_torch else ["keras_lstm"]
     measured = []
@@ -111,10 +115,7 @@ def main(argv=None):
         measured.append(backend)
     if not measured:
         return "No backend that is installed sees a GPU."
-    report = ["-m", "benchmarks.time_loop", "--report", "--markdown", f"--json={path}"]
-    tables = run(measured[0], *report, stdout=subprocess.PIPE, check=True).stdout
-    path.with_suffix(".md").write_text(tables)
-    print(tables, f"Written: {path.with_suffix('.md')}", sep="\n")
+    report(measured[0], path)
     return None
 
 

@@ -67,10 +67,7 @@ def outcome(case, **options):
     return [[np.asarray(x, "float64") for x in jax.tree.leaves(each)] for each in (results, gradients)]
 
 
-def differences(case, **options):
-    """Returns the largest differences of outputs and of gradients from the loop, relative to entries above one."""
-    of_loop, of_kernel = (outcome(case, schedule=schedule, **options) for schedule in ("steps", "persistent"))
-    return [
-        max(float(np.max(abs(b - a), initial=0) / max(1.0, abs(a).max())) for a, b in zip(*pair, strict=True))
-        for pair in zip(of_loop, of_kernel, strict=True)
-    ]
+def outcomes(case, **options):
+    """Returns two lists of pairs, of results and of gradients: an array of the loop, and one of the kernels."""
+    of_loop, of_kernels = (outcome(case, schedule=schedule, **options) for schedule in ("steps", "persistent"))
+    return [list(zip(*pair, strict=True)) for pair in zip(of_loop, of_kernels, strict=True)]

@@ -389,6 +389,18 @@ def test_the_readme_says_what_was_measured():
     assert re.findall(r"\d", section) == []
 
 
+def test_the_page_of_language_models_says_how_fast_they_write():
+    tokens = {
+        (row["backend"], row["method"]): row["tokens_per_second"]
+        for row in read("benchmarks/generation.json")
+        if (row["batch"], row["length"]) == (1, 384)
+    }
+    writing = {b: tokens[b, "generate"] / tokens[b, "loop over step"] for b in BACKENDS}
+    writing = [f"{writing[b]:.{2 if writing[b] < 2 else 1}f} ({BACKENDS[b]})" for b in BACKENDS]
+    text = " ".join((ROOT / "docs" / "language_models.md").read_text(encoding="utf-8").split())
+    assert f"`generate` is {', '.join(writing[:-1])} and {writing[-1]} times as fast as a loop over steps" in text
+
+
 def test_the_paper_says_what_was_measured():
     path = ROOT / "paper" / "paper.md"
     text = path.read_text(encoding="utf-8")

@@ -77,7 +77,7 @@ class CellRunner:
         map_classes = [type(part) for part in self.parts if isinstance(part, maps.LinearMap)]
         return all(cls.__module__.startswith(maps.__name__) for cls in map_classes)
 
-    @property
+    @functools.cached_property
     def has_own_cells_only(self):
         """Whether every part of the cell is one of this package, whose steps read nothing but what the engine knows."""
         package = __name__.partition(".")[0]
