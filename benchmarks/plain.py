@@ -2,8 +2,8 @@
 
     python -m benchmarks.plain benchmarks/baselines.json
 
-prints the table of `benchmarks/README.md` and the sentence of the README, of rows of `benchmarks.time_loop`. Weights
-are in the order of ours.
+prints the tables of `benchmarks/README.md` and of the README, from rows of `benchmarks.time_loop`. Weights are in the
+order of ours.
 """
 
 import json
@@ -167,11 +167,12 @@ CELLS = {cls.__name__: cls for cls in (LSTM, GRU, Elman, Mogrifier, Multiplicati
 LAYERS = {"LSTM": keras.layers.LSTM, "GRU": keras.layers.GRU, "Elman": keras.layers.SimpleRNN}
 
 
+WHATS = ("train", "predict")
 BACKENDS = {"torch": "PyTorch", "jax": "JAX", "tensorflow": "TensorFlow"}
 
 
-def sentence(rows):
-    """Returns what the README says of the rows of `time_loop`: geometric means by backend, and the lowest ratios."""
+def summary(rows):
+    """Returns the table of the README, geometric means by backend of rows of `time_loop`, and the lowest ratio."""
 
     def ratios(contender, what, backends):
         return [
@@ -180,27 +181,26 @@ def sentence(rows):
             if row["what"] == what and row["backend"] in backends and contender in row["ratios"]
         ]
 
-    def means(contender, what):
-        found = [ratios(contender, what, [key]) for key in backends]
-        return listed(f"{statistics.geometric_mean(values):.2f}" for values in found)
-
     backends = [key for key in BACKENDS if any(row["backend"] == key for row in rows)]
-    units = sorted({row["units"] for row in rows})
-    lowest = min(
-        min(ratios(name, what, backends)) for name in ("keras_plain", "keras_layer") for what in ("train", "predict")
-    )
-    return (
-        f"On {listed(map(BACKENDS.get, backends))}, on a CPU with {units[0]} to {units[-1]} units, plain cells in "
-        f"`keras.layers.RNN` take {means('keras_plain', 'train')} times as long as our layers to train and "
-        f"{means('keras_plain', 'predict')} to predict; `keras.layers.LSTM`, `GRU` and `SimpleRNN`, "
-        f"{means('keras_layer', 'train')} times to train and {means('keras_layer', 'predict')} to predict: geometric "
-        f"means. The lowest single ratio is {lowest:.2f}."
-    )
+    lines = [
+        ["times as fast in training, in prediction", *(BACKENDS[key] for key in backends)],
+        ["---", *["---:"] * len(backends)],
+    ]
+    contenders = {
+        "keras_plain": "as plain cells in `keras.layers.RNN`",
+        "keras_layer": "as `keras.layers.LSTM`, `GRU`, `SimpleRNN`",
+    }
+    for contender, title in contenders.items():
+        means = [
+            [f"{statistics.geometric_mean(ratios(contender, what, [key])):.2f}" for what in WHATS] for key in backends
+        ]
+        lines.append([title, *map(", ".join, means)])
+    lowest = min(min(ratios(contender, what, backends)) for contender in contenders for what in WHATS)
+    return markdown(lines), f"the lowest single ratio is {lowest:.2f}"
 
 
-def listed(names):
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
+def markdown(lines):
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def table(rows):
@@ -212,21 +212,21 @@ def table(rows):
             ratios["keras_plain"] / ratios["keras"] if "keras_plain" in ratios else None
         ),
     }
-    names = [f"{name}, {what}" for name in columns for what in ("train", "predict")]
+    names = [f"{name}, {what}" for name in columns for what in WHATS]
     lines = [["backend", "units", "rows", *names], ["---", *["---:"] * (2 + len(names))]]
     sizes = {(row["backend"], row["units"], row["batch"]) for row in rows}
     for size in sorted(sizes, key=lambda size: (list(BACKENDS).index(size[0]), *size[1:])):
         alike = [row for row in rows if (row["backend"], row["units"], row["batch"]) == size]
         line = list(map(str, size))
         for of in columns.values():
-            for what in ("train", "predict"):
+            for what in WHATS:
                 values = [of(row["ratios"]) for row in alike if row["what"] == what]
                 values = [value for value in values if value is not None]
                 line.append(f"{statistics.geometric_mean(values):.2f} ({min(values):.2f})")
         lines.append(line)
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return markdown(lines)
 
 
 if __name__ == "__main__":
     found = json.loads(pathlib.Path(sys.argv[1]).read_text())
-    print(table(found), sentence(found), sep="\n\n")
+    print(table(found), *summary(found), sep="\n\n")

@@ -373,8 +373,18 @@ def speeds():
     ]
 
 
+def sizes_measured():
+    units = sorted({row["units"] for row in read("benchmarks/baselines.json")})
+    return f"{units[0]} to {units[-1]}"
+
+
+def joined(text):
+    """Returns a text in one line."""
+    return " ".join(text.split())
+
+
 def test_the_readme_says_what_was_measured():
-    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    text = joined((ROOT / "README.md").read_text(encoding="utf-8"))
     section = re.search(r"## What you gain (.*?) ## Install", text)[1]
     claims = [row.replace("(results.md", "(docs/results.md") for row in gains()] + speeds()
     # Steps and updates of the tasks, and sizes that are no result.
@@ -382,8 +392,9 @@ def test_the_readme_says_what_was_measured():
     assert settings["gap"] == 500
     settings = read("examples/papers/results/reverse_copy.json")["settings"]
     assert settings["rounds"] * settings["updates"] == 4000
-    claims.append(plain.sentence(read("benchmarks/baselines.json")))
-    for claim in claims:
+    claims += plain.summary(read("benchmarks/baselines.json"))
+    claims.append(f"with {sizes_measured()} units")
+    for claim in map(joined, claims):
         assert claim in section
         section = section.replace(claim, "")
     assert re.findall(r"\d", section) == []
@@ -407,9 +418,12 @@ def test_the_paper_says_what_was_measured():
     assert "\n".join(row.replace("(results.md", "(../docs/results.md") for row in gains()) in text
     with (ROOT / "docs" / "tables" / "conformance.csv").open(newline="") as table:
         count = len(list(csv.DictReader(table)))
-    speed = plain.sentence(read("benchmarks/baselines.json")).partition(" [All")[0]
-    claims = [speed, f"run on {count} recurrent layers"]
-    assert [claim for claim in claims if claim not in " ".join(text.split())] == []
+    claims = [
+        *plain.summary(read("benchmarks/baselines.json")),
+        f"with {sizes_measured()} units",
+        f"run on {count} recurrent layers",
+    ]
+    assert [claim for claim in map(joined, claims) if claim not in joined(text)] == []
     known = re.findall(r"^@\w+\{(\w+),", (ROOT / "docs" / "citing.bib").read_text(encoding="utf-8"), re.MULTILINE)
     assert set(re.findall(r"@(\w+)", text)) <= set(known)
     assert 750 <= len(text.split()) <= 1750
