@@ -270,31 +270,23 @@ def _defer_to_symbolic_tensors():
         return called
 
     plain_custom_gradient = keras.ops.custom_gradient
-    changes = [(keras.Variable, {name: operator(name) for name in map("__{}__".format, OPERATORS.split())})]
+    changes = [(keras.Variable, name, operator(name)) for name in map("__{}__".format, OPERATORS.split())]
     # NumPy and JAX ask for these attributes before they ask a symbolic tensor.
-    changes.append((keras.KerasTensor, {"__array_ufunc__": None, "__jax_array__": property(_absent)}))
+    changes += [(keras.KerasTensor, "__array_ufunc__", None), (keras.KerasTensor, "__jax_array__", property(_absent))]
     modules = [sys.modules[name] for name in ("keras.ops", "keras.src.ops") if name in sys.modules]
-    changes += [(module, {"custom_gradient": custom_gradient}) for module in modules]
-    with _deferring:
-        before = [(owner, {name: vars(owner).get(name, _absent) for name in new}) for owner, new in changes]
-        try:
-            _set_attributes(changes)
-            yield
-        finally:
-            _set_attributes(before)
+    changes += [(module, "custom_gradient", custom_gradient) for module in modules]
+    with _deferring, contextlib.ExitStack() as undo:
+        for owner, name, value in changes:
+            if name in vars(owner):
+                undo.callback(setattr, owner, name, vars(owner)[name])
+            else:
+                undo.callback(delattr, owner, name)
+            setattr(owner, name, value)
+        yield
 
 
 def _absent(self):
     raise AttributeError
-
-
-def _set_attributes(changes):
-    for owner, values in changes:
-        for name, value in values.items():
-            if value is _absent:
-                delattr(owner, name)
-            else:
-                setattr(owner, name, value)
 
 
 def call_that_returned(tensor):
