@@ -32,16 +32,12 @@ def set_trainable(layer, value):
 
 def trainable_parts(layer):
     """Returns whether each part of `layer` is trainable that differs from what contains it, by path, for a config."""
-    seen, edges = {}, []
-    _walk(layer, "", seen, edges)
-    return {seen[id(part)]: part.trainable for outer, part in edges if part.trainable != outer.trainable}
+    return {path: part.trainable for outer, part, path in _walk(layer, "", {}) if part.trainable != outer.trainable}
 
 
 def set_trainable_parts(layer, flags):
     """Makes the parts of `layer` that exist by now trainable or not, as `trainable_parts` says."""
-    seen, edges = {}, []
-    _walk(layer, "", seen, edges, into_unbuilt=True)
-    parts = {seen[id(part)]: part for _, part in edges}
+    parts = {path: part for _, part, path in _walk(layer, "", {}, into_unbuilt=True)}
     existing = {path: flag for path, flag in flags.items() if path in parts}
     # Setting one sets the parts inside it, and a part may be inside several.
     for _ in existing:
@@ -50,16 +46,17 @@ def set_trainable_parts(layer, flags):
                 set_trainable(parts[path], flag)
 
 
-def _walk(layer, path, seen, edges, into_unbuilt=False):
-    """Fills `seen` with the path of each part of a layer by its id, and `edges` with pairs of a layer and its part."""
+def _walk(layer, path, seen, into_unbuilt=False):
+    """Yields each layer, one of its parts, and the first path to this part, which `seen` keeps by its id."""
     if not (layer.trainable or layer.built or into_unbuilt):
         # Once it is built, all of its parts will be frozen.
         return
     for name, part in _parts(layer):
-        edges.append((layer, part))
-        if id(part) not in seen:
-            seen[id(part)] = f"{path}{name}"
-            _walk(part, f"{path}{name}.", seen, edges, into_unbuilt)
+        is_new = id(part) not in seen
+        first = seen.setdefault(id(part), f"{path}{name}")
+        yield layer, part, first
+        if is_new:
+            yield from _walk(part, f"{first}.", seen, into_unbuilt)
 
 
 def _parts(layer):
