@@ -2,6 +2,7 @@
 
 import difflib
 import inspect
+import math
 import numbers
 
 import keras
@@ -253,7 +254,7 @@ def _is_default(value, default):
     return value in (default, (default,))
 
 
-def check(fits, rule, **received):
+def check(fits, rule, /, **received):
     """Raises `ValueError` with the rule, a sentence without its full stop, and the arguments, unless they fit."""
     if not fits:
         listed = ", ".join(f"{name}={value!r}" for name, value in received.items())
@@ -288,8 +289,7 @@ def number(name, value, minimum=None, maximum=None, below=None, positive=False, 
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"Argument `{name}` must be {allowed}. Received: {name}={value!r}")
     in_range = (
-        value == value
-        and abs(value) != float("inf")
+        math.isfinite(value)
         and (not positive or value > 0)
         and (minimum is None or value >= minimum)
         and (maximum is None or value <= maximum)
@@ -314,10 +314,8 @@ def boolean(name, value):
 
 def choice(name, value, allowed):
     """Returns `value` if it is one of the strings in `allowed`, or raises an error that lists them."""
-    if not isinstance(value, str) or value not in allowed:
-        raise ValueError(
-            f"Argument `{name}` must be one of {', '.join(repr(a) for a in allowed)}. Received: {name}={value!r}"
-        )
+    fits = isinstance(value, str) and value in allowed
+    check(fits, f"Argument `{name}` must be one of {', '.join(map(repr, allowed))}", **{name: value})
     return value
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import keras
 
+from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._keras import flatten_layers
 from keras_adaptive_rnn.cells.bases.adaptive_computation import ScheduledCell
 
@@ -50,11 +51,8 @@ class Annealing(keras.callbacks.Callback):
         return [part for part in layers if isinstance(part, ScheduledCell) and self.name in part.scheduled_names]
 
     def on_train_begin(self, logs=None):
-        if not self._cells():
-            raise ValueError(
-                f"Argument `name` must name a scheduled value of a cell in model '{self.model.name}'. "
-                f"Received: name={self.name!r}"
-            )
+        rule = f"Argument `name` must name a scheduled value of a cell in model '{self.model.name}'"
+        _arguments.check(self._cells(), rule, name=self.name)
 
     def on_epoch_begin(self, epoch, logs=None):
         value = float(keras.ops.convert_to_numpy(self.schedule(epoch)))

@@ -176,10 +176,9 @@ class AveragingTrigger(keras.callbacks.Callback):
         if self.monitor in logs:
             value = float(logs[self.monitor])
             return math.inf if math.isnan(value) else value
-        if not self.monitor.startswith("val_") or any(name.startswith("val_") for name in logs):
-            raise ValueError(
-                f"Argument `monitor` must be one of {', '.join(map(repr, logs))}. Received: monitor={self.monitor!r}"
-            )
+        may_come = self.monitor.startswith("val_") and not any(name.startswith("val_") for name in logs)
+        rule = f"Argument `monitor` must be one of {', '.join(map(repr, logs))}"
+        _arguments.check(may_come, rule, monitor=self.monitor)
         return None
 
     def _fires(self, past, value):

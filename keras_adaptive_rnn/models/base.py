@@ -41,11 +41,8 @@ class TextClassifier(_arguments.DeclaredArguments, keras.Model):
         self.embedding_units = _arguments.integer("embedding_units", embedding_units)
         self.classes = _arguments.integer("classes", classes, minimum=2)
         self.units = _arguments.integer("units", units, optional=True)
-        if (units is None) == (cell is None):
-            raise ValueError(
-                "Exactly one of the arguments `units` and `cell` must be given. "
-                f"Received: units={units!r}, cell={cell!r}"
-            )
+        rule = "Exactly one of the arguments `units` and `cell` must be given"
+        _arguments.check((units is None) != (cell is None), rule, units=units, cell=cell)
         self._given_cell = cell is not None
         self.cell = LSTMCell(units, dtype=self.dtype_policy) if cell is None else any_cell.validate_cell("cell", cell)
         self.mask_zero = _arguments.boolean("mask_zero", mask_zero)

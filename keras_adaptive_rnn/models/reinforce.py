@@ -54,11 +54,9 @@ class Reinforce(_arguments.DeclaredArguments, keras.Model):
             model = keras.saving.deserialize_keras_object(model)
         if not isinstance(model, keras.Model):
             raise TypeError(f"Argument `model` must be a `keras.Model`. Received: model={model!r}")
-        if not any(getattr(part, "draws_decisions", False) for part in parts_of(model)):
-            raise ValueError(
-                'Argument `model` must have a cell that draws decisions, such as `SkimCell(estimator="reinforce")`. '
-                f"Received: model={model!r}"
-            )
+        draws = any(getattr(part, "draws_decisions", False) for part in parts_of(model))
+        rule = 'Argument `model` must have a cell that draws decisions, such as `SkimCell(estimator="reinforce")`'
+        _arguments.check(draws, rule, model=model)
         self.model = model
 
     def build(self, input_shape):

@@ -270,11 +270,9 @@ class SkimOrRead(TextClassifier):
         options = {name: value for name, value in arguments.items() if name not in ours}
         _arguments.integer("epochs", epochs)
         _arguments.rate("validation_split", validation_split)
-        if phases is not None and not (isinstance(phases, (list, tuple)) and set(phases) <= set(networks)):
-            raise ValueError(
-                f"Argument `phases` must be a list of some of {', '.join(map(repr, networks))}, or None. "
-                f"Received: phases={phases!r}"
-            )
+        fits = phases is None or (isinstance(phases, (list, tuple)) and set(phases) <= set(networks))
+        rule = f"Argument `phases` must be a list of some of {', '.join(map(repr, networks))}, or None"
+        _arguments.check(fits, rule, phases=phases)
         if not self.compiled:
             raise ValueError(f"Model '{self.name}' must be compiled before `fit`.")
         samples, validation = arrays.as_samples(x, y, sample_weight), None

@@ -11,7 +11,7 @@ from typing import Any
 
 import keras
 
-from keras_adaptive_rnn import engine
+from keras_adaptive_rnn import _arguments, engine
 from keras_adaptive_rnn._keras import flatten_layers
 from keras_adaptive_rnn.one_step import c99, c_source
 from keras_adaptive_rnn.one_step.calibration import step_feeds
@@ -93,15 +93,11 @@ def export_step(
     """
     check_export_format(format)
     source = c_source.check_filepath(filepath, format) if format in ("c", "c99") else None
-    if calibration is not None and format not in LITERT:
-        raise ValueError(
-            f"Argument `calibration` must be None unless format='litert' or format='c'. Received: format={format!r}"
-        )
-    if weight_dtype not in (None, "int8") or (weight_dtype and format != "c99"):
-        raise ValueError(
-            "Argument `weight_dtype` must be None, or 'int8' with format='c99'. "
-            f"Received: weight_dtype={weight_dtype!r}, format={format!r}"
-        )
+    rule = "Argument `calibration` must be None unless format='litert' or format='c'"
+    _arguments.check(calibration is None or format in LITERT, rule, format=format)
+    fits = weight_dtype is None or (weight_dtype, format) == ("int8", "c99")
+    rule = "Argument `weight_dtype` must be None, or 'int8' with format='c99'"
+    _arguments.check(fits, rule, weight_dtype=weight_dtype, format=format)
     step = step_model(model, batch_size, time_distributed=time_distributed)
     # In alphabetical order, in which every exporter goes through a dict.
     signature = {name: keras.InputSpec(x.dtype, x.shape, name=name) for name, x in sorted(step.input.items())}
