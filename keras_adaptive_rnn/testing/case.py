@@ -3,7 +3,7 @@
 import numpy as np
 from keras import ops, tree
 
-from keras_adaptive_rnn import engine
+from keras_adaptive_rnn import _arguments, engine
 from keras_adaptive_rnn._keras import takes_training
 from keras_adaptive_rnn.cells.bases.any_cell import as_list, memory_states, output_size
 
@@ -70,14 +70,6 @@ class Case:
         result = layer(self.inputs if inputs is None else inputs, **arguments)
         return [ops.convert_to_numpy(t) for t in tree.flatten(result)]
 
-    def python_loop(self, cell, inputs, states, training=False):
-        """Returns the outputs of every step and the last states of a plain loop over `cell`."""
-        outputs = []
-        for t in range(inputs.shape[1]):
-            output, states = call(cell, inputs[:, t], states, training)
-            outputs.append(output)
-        return ops.stack(outputs, axis=1), states
-
     def gradients(self, forward, variables):
         """Returns the loss of `forward(inputs, states)` and its gradients by weights, inputs and states."""
         # Every output has a weight of its own: a loss that is symmetric in time would hide steps in the wrong order.
@@ -95,19 +87,27 @@ class Case:
 
 def check_input_shape(shape):
     shape = tuple(shape)
-    if len(shape) != 3 or any(not isinstance(n, int) for n in shape) or shape[0] < 2 or shape[1] < 3 or shape[2] < 1:
-        raise ValueError(
-            "Argument `input_shape` must be (batch, time, features), integers of at least (2, 3, 1). "
-            f"Received: input_shape={shape}"
-        )
+    least = (2, 3, 1)
+    fits = len(shape) == 3 and all(isinstance(n, int) and n >= m for n, m in zip(shape, least, strict=True))
+    rule = f"Argument `input_shape` must be (batch, time, features), integers of at least {least}"
+    _arguments.check(fits, rule, input_shape=shape)
     return shape
 
 
-def call(cell, inputs, states, training=False):
+def call(cell, inputs, states):
     """Returns `output, states` of one step, the states as a list, however the cell returns them."""
-    kwargs = {"training": training} if takes_training(cell) else {}
+    kwargs = {"training": False} if takes_training(cell) else {}
     output, states = cell(inputs, as_list(states), **kwargs)
     return output, as_list(states)
+
+
+def python_loop(step, inputs, states=None, *flags):
+    """Returns the outputs of every step, and the last states, of a plain loop over `step(inputs, states, *flags)`."""
+    outputs = []
+    for t in range(inputs.shape[1]):
+        output, states = step(inputs[:, t], states, *(flag[:, t] for flag in flags))
+        outputs.append(output)
+    return ops.stack(outputs, axis=1), states
 
 
 def with_dtype(config, dtype):

@@ -4,6 +4,7 @@ Every function of this module is a check. A failure shows its docstring: what a 
 to.
 """
 
+import functools
 import inspect
 import itertools
 import json
@@ -19,7 +20,7 @@ from keras_adaptive_rnn._keras import flatten_layers
 from keras_adaptive_rnn._run import Run
 from keras_adaptive_rnn.cells.bases.cell import runs_in_parts
 from keras_adaptive_rnn.loop.rnn import RNN
-from keras_adaptive_rnn.testing.case import call
+from keras_adaptive_rnn.testing.case import call, python_loop
 from keras_adaptive_rnn.testing.compare import close, require, require_dtype, run_keras_layer_test
 
 
@@ -78,7 +79,7 @@ def loops_agree(case):
     Compute a step from its inputs, its states and the weights alone, and use every weight.
     """
     cell = case.cell()
-    by_loop = case.gradients(lambda x, s: case.python_loop(cell, x, s), cell.trainable_variables)
+    by_loop = case.gradients(functools.partial(python_loop, functools.partial(call, cell)), cell.trainable_variables)
     for name, rnn in (("keras.layers.RNN", keras.layers.RNN), ("our RNN", RNN)):
         layer = case.layer(rnn)
         by_layer = case.gradients(lambda x, s, layer=layer: layer(x, initial_state=s), layer.cell.trainable_variables)
@@ -165,11 +166,7 @@ def streaming(case):
     Return the same values from every `get_initial_state`, and keep all that a step remembers in its states.
     """
     layer = case.layer(RNN)
-    states, outputs = None, []
-    for t in range(case.time):
-        output, states = layer.step(case.inputs[:, t], states)
-        outputs.append(output)
-    close([ops.stack(outputs, 1), states], case.run(layer), "steps and one pass")
+    close(python_loop(layer.step, case.inputs), case.run(layer), "steps and one pass")
 
 
 def resets(case):
@@ -193,11 +190,9 @@ def resets(case):
         apart = [np.concatenate([a[:1], b[1:]]) for a, b in zip(one, [outputs, *two[-1][1:]], strict=True)]
         what = f"the pieces apart (backwards: {backwards}, with a mask: {masked is not None})"
         close(case.run(layer, resets=flags, **masks[0]), apart, what)
-    layer, states, outputs = case.layer(RNN), None, []
-    for t in range(case.time):
-        output, states = layer.step(x[:, t], states, flags[:, t])
-        outputs.append(output)
-    close([ops.stack(outputs, 1), states], case.run(layer, resets=flags), "steps and one pass, with resets")
+    layer = case.layer(RNN)
+    steps = python_loop(layer.step, x, None, flags)
+    close(steps, case.run(layer, resets=flags), "steps and one pass, with resets")
 
 
 def stateful(case):
