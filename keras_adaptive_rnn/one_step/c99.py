@@ -70,21 +70,7 @@ KEYWORDS = (
 
 
 def write(path, model, step, weight_dtype=None):
-    """Writes a model of one time step as `path`, a C file, and a header beside it.
-
-    Args:
-        path: `pathlib.Path`.
-        model: The model of sequences, from which the comments have the paths of weights.
-        step: The result of `step_model`.
-        weight_dtype: As in `export_step`.
-    """
-    texts = texts_of(path.stem, model, step, weight_dtype)
-    for suffix, text in texts.items():
-        path.with_suffix(suffix).write_text(text, encoding="utf-8")
-
-
-def texts_of(prefix, model, step, weight_dtype):
-    """Returns the C file and its header as a dict of texts by suffix."""
+    """Writes the model `step` as a C file and a header, in whose comments are the paths of the weights of `model`."""
     inputs, operations, outputs = operations_of(step)
     states = [name for name in inputs if f"next_{name}" in outputs]
     results = {name: x for name, x in outputs.items() if name.removeprefix("next_") not in states}
@@ -105,6 +91,7 @@ def texts_of(prefix, model, step, weight_dtype):
     program.update([(tensors[name], program.value(outputs[f"next_{name}"])) for name in states])
     body, scratch = _body(program.statements)
     used = {key for _, buffers in program.statements for key in buffers}
+    prefix = path.stem
     macros = {name: f"{prefix}_{c_name}_size".upper() for name, c_name in names.items()}
     declared = {name: f"{TYPES[x.dtype]} {names[name]}[{macros[name]}]" for name, x in tensors.items()}
     parameters = [f"{'const ' * (name in inputs)}{declared[name]}" for name in tensors if name not in states]
@@ -122,7 +109,8 @@ def texts_of(prefix, model, step, weight_dtype):
         "reset": "\n".join(indented(f"memset(state->{name}, 0, sizeof state->{name});" for name in states)),
         "body": "\n".join(indented([*[f"(void){name};" for name in unread], *body])),
     }
-    return {".c": SOURCE.format(**values), ".h": HEADER.format(**values)}
+    path.write_text(SOURCE.format(**values), encoding="utf-8")
+    path.with_suffix(".h").write_text(HEADER.format(**values), encoding="utf-8")
 
 
 def _identifier(name, taken):
