@@ -6,8 +6,7 @@ import re
 import numpy as np
 
 from keras_adaptive_rnn import engine
-
-TYPES = {"float32": "float", "int32": "int32_t", "int8": "int8_t", "bool": "bool", "int64": "int64_t"}
+from keras_adaptive_rnn.one_step.c_tensors import TYPES
 
 HEADER = """\
 /* One time step of a recurrent model, a LiteRT file as an array.
