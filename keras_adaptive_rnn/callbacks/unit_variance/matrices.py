@@ -69,8 +69,9 @@ class MapMatrices:
         columns = np.repeat(factors, self.map.units)
         for weight in weights:
             # Blocks are joined along the last axis, or stacked along the first.
-            joined = weight.shape[-1] == len(columns)
-            assign(weight, lambda w, joined=joined: w * (columns if joined else expand(factors, w.ndim)))
+            is_joined = weight.shape[-1] == len(columns)
+            by_block = columns if is_joined else np.reshape(factors, (-1, *[1] * (len(weight.shape) - 1)))
+            assign(weight, functools.partial(np.multiply, by_block))
 
     def make_orthonormal(self):
         if self.map.weight_normalization:
@@ -87,10 +88,6 @@ def assign(variable, function):
     with AutocastScope(None):
         old = ops.convert_to_numpy(ops.cast(ops.convert_to_tensor(variable), "float32"))
         variable.assign(ops.cast(np.asarray(function(old), "float32"), variable.dtype))
-
-
-def expand(factors, ndim):
-    return np.reshape(factors, (-1, *[1] * (ndim - 1)))
 
 
 def polar(array, rows, blocks=1):
