@@ -301,15 +301,11 @@ def _read(file):
 
 def _release(file, lock):
     # Before it is free, or it might be the file of the next one. Windows removes no file that is open.
-    _remove(lock, file)
-    os.close(file)
-    if sys.platform == "win32":
+    if _is_at(lock, file):
         with contextlib.suppress(OSError):
             lock.unlink()
-
-
-def _remove(lock, file):
-    if _is_at(lock, file):
+    os.close(file)
+    if sys.platform == "win32":
         with contextlib.suppress(OSError):
             lock.unlink()
 
