@@ -1,16 +1,10 @@
 """Texts in files, all in UTF-8, and where one is not."""
 
 
-def read_parts(path, read, newline=None):
-    """Yields what `read` returns of an open text until that is empty; raises `ValueError` where the file is no text.
-
-    Args:
-        path: Path of the file.
-        read: Function of the open file that returns the next part of the text.
-        newline: As in `open`.
-    """
+def read_parts(path, read):
+    """Yields what `read` returns of an open text until that is empty; raises `ValueError` where it is no text."""
     try:
-        with open(path, encoding="utf-8-sig", newline=newline) as file:
+        with open(path, encoding="utf-8-sig") as file:
             while part := read(file):
                 if "\0" in part:
                     check(path)
