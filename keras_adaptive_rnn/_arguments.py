@@ -175,13 +175,7 @@ def reject_unknown(cls, received, allowed=None):
 
 
 def reject_missing(cls, received, needed):
-    """Raises `TypeError` if `received` (a dict) lacks what `cls` cannot be made without.
-
-    Args:
-        cls: The class.
-        received: Dict of the arguments.
-        needed: Dict of parameters, by name: those without a default must be there.
-    """
+    """Raises `TypeError` if `received` lacks one of the parameters `needed`, dicts by name, that has no default."""
     required = [name for name, parameter in needed.items() if parameter.default is parameter.empty]
     missing = [name for name in required if name not in received]
     if missing:

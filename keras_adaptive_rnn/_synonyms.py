@@ -36,14 +36,7 @@ SYNONYMS = {
 
 
 def advice(cls, name, received, allowed):
-    """Returns what to write instead of an argument that a class does not have, or `None`.
-
-    Args:
-        cls: The class.
-        name: The argument.
-        received: Dict of all arguments.
-        allowed: The names of the arguments that it has.
-    """
+    """Returns what to write instead of the argument `name`, which is not among those that `cls` allows, or `None`."""
     for instead in SYNONYMS.get(name, ()):
         if not instead.isidentifier():
             is_layer = "return_sequences" in allowed

@@ -57,13 +57,7 @@ def concatenated(initializer, widths):
 class OfBlocks(keras.initializers.Initializer):
     """Draws matrices side by side, the same numbers on every backend, also in half precision.
 
-    A subclass draws one of them: `draw_block(rng, rows, columns)`.
-
-    Args:
-        gain: Number. Defaults to `1.0`.
-        seed: Non-negative integer seed, or `None` (default) for a random one, which `keras.utils.set_random_seed`
-            determines.
-        blocks: Positive integer, the number of matrices whose columns are concatenated. Defaults to `1`.
+    A subclass draws one of them: `draw_block(rng, rows, columns)`. The arguments are those of `SemiOrthogonal`.
     """
 
     def __init__(self, gain: float = 1.0, seed: int | None = None, *, blocks: int = 1):

@@ -57,16 +57,10 @@ def class_indices(y, classes):
 
 
 def predict(model, x, batch_size, **options):
-    """Returns the outputs of `model.predict` as a list of arrays, of at most the given batch size.
+    """Returns the outputs of `model.predict` as a list of arrays, in batches of at most `batch_size`.
 
     Batches are of equal size, one of a dozen, and the last one is padded: few shapes are compiled, whatever the length
     of `x`.
-
-    Args:
-        model: Keras model.
-        x: Array `[samples, ...]`.
-        batch_size: Positive integer.
-        **options: As in `keras.Model.predict`.
     """
     rows = len(x)
     # On PyTorch, nothing is compiled for a shape.

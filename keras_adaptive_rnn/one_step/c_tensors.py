@@ -91,11 +91,7 @@ class Stored:
 class Expression:
     """A tensor that is not stored: each number is computed where it is needed.
 
-    Args:
-        template: Expression in C, with the operands in braces.
-        operands: List of `Stored` and `Expression`, whose shapes broadcast to `shape`.
-        shape: Shape of the tensor.
-        dtype: Name of its dtype.
+    `template` is an expression in C, with the operands in braces: `Stored` or `Expression`, whose shapes broadcast.
     """
 
     template: str
@@ -136,12 +132,7 @@ def converted(value, dtype):
 
 
 def loops_over(shape, strides):
-    """Returns as few loops over a shape as possible: pairs of a size and the steps of each tensor.
-
-    Args:
-        shape: Sequence of integers.
-        strides: List of the strides of each tensor.
-    """
+    """Returns as few loops over a shape as possible, for a list of strides: pairs of a size and the steps along it."""
     loops = []
     for size, *steps in zip(shape, *strides, strict=True):
         if loops and all(outer == size * step for outer, step in zip(loops[-1][1], steps, strict=True)):

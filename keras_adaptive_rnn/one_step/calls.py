@@ -47,12 +47,7 @@ class Call:
         return {id(old): new for old, new in zip(self.outputs, tree.flatten(results), strict=True)}
 
     def check(self, timed, declared):
-        """Raises an error if the call cannot run one step at a time.
-
-        Args:
-            timed: The IDs of the tensors with an axis of time.
-            declared: Tuple of layers, and of classes of layers, that compute each time step by itself.
-        """
+        """Raises an error if the call cannot run one step at a time, by `timed_tensors` and what the user declared."""
         operation = self.operation
         if self.is_recurrent:
             self._check_recurrent()

@@ -35,14 +35,8 @@ class Operation:
 def operations_of(model):
     """Returns `inputs, operations, outputs` of a model whose inputs and outputs are dicts, and whose sizes are known.
 
-    What depends on weights alone has been computed: it is a constant.
-
-    Args:
-        model: A `keras.Model`.
-
-    Returns:
-        Dict of symbolic tensors; list of `Operation`, in an order in which they can be computed; dict of symbolic
-        tensors or NumPy arrays.
+    Inputs are a dict of symbolic tensors, and outputs one of these or NumPy arrays; operations are in an order in which
+    they can be computed. What depends on weights alone has been computed: it is a constant.
     """
     for name, x in model.input.items():
         if None in x.shape:
@@ -68,12 +62,7 @@ def operations_of(model):
 
 
 class _Graph:
-    """Walks from results back to the inputs of a graph, and collects the operations in between.
-
-    Args:
-        inputs: Dict of symbolic tensors.
-        returned: As in `SymbolicCalls`.
-    """
+    """Walks from results back to the inputs of a graph, and collects the operations in between."""
 
     def __init__(self, inputs, returned):
         self.operations = []

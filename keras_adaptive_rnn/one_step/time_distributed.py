@@ -24,12 +24,7 @@ OPERATIONS = (
 
 
 def is_time_distributed(operation, rank):
-    """Returns whether a layer or an operation is known to compute each time step by itself.
-
-    Args:
-        operation: What a functional model calls.
-        rank: The number of axes of the tensor `[batch, time, ...]` that it reads.
-    """
+    """Returns whether a layer or operation is known to compute each step of a tensor of this rank by itself."""
     if not isinstance(operation, keras.Layer):
         is_known = type(operation).__module__.startswith("keras.") and type(operation).__name__ in OPERATIONS.split()
         return is_known and _keeps_axes(operation, rank)

@@ -286,13 +286,7 @@ class LSUVPass:
         return self._random.normal(size=shape).astype("float32")
 
     def scale(self, name, output, scale):
-        """Scales a layer until its output has unit variance.
-
-        Args:
-            name: Path of the layer.
-            output: Function without arguments that computes the output.
-            scale: Function that multiplies the matrices by a number.
-        """
+        """Multiplies the matrices of a layer, by `scale(factor)`, until `output()` has unit variance."""
         variance, scalings = self._variance(name, output()), 0
         while abs(variance - 1) > self.settings.tolerance and scalings < self.settings.max_iterations:
             scale(variance**-0.5)
