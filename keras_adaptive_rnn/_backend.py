@@ -56,12 +56,11 @@ def configured():
     path = os.path.expanduser(os.path.join(folder, "keras.json"))
     try:
         with open(path) as file:
-            return json.load(file)[
-                "backend"
-            ], f"the backend in {path}, a file that Keras writes when it is first imported"
+            backend = json.load(file)["backend"]
     except (OSError, ValueError, KeyError, TypeError):
         # Keras, too, takes its default where there is no such file, or one that says nothing.
         return "tensorflow", "the default backend of Keras"
+    return backend, f"the backend in {path}, a file that Keras writes when it is first imported"
 
 
 def is_installed(name):
