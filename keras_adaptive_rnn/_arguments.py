@@ -259,12 +259,12 @@ def integer(name, value, minimum=1, optional=False):
     """Returns `value` as an `int`, or raises an error that names the argument; `minimum=None` allows any integer."""
     if value is None and optional:
         return None
-    allowed = "an integer" if minimum is None else f"an integer of at least {minimum}"
-    allowed += ", or None" if optional else ""
+    rule = f"Argument `{name}` must be an integer"
+    rule += "" if minimum is None else f" of at least {minimum}"
+    rule += ", or None" if optional else ""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"Argument `{name}` must be {allowed}. Received: {name}={value!r}")
-    if minimum is not None and value < minimum:
-        raise ValueError(f"Argument `{name}` must be {allowed}. Received: {name}={value!r}")
+        raise TypeError(f"{rule}. Received: {name}={value!r}")
+    check(minimum is None or value >= minimum, rule, **{name: value})
     return int(value)
 
 
@@ -272,16 +272,16 @@ def number(name, value, minimum=None, maximum=None, below=None, positive=False, 
     """Returns `value` as a `float`, or raises an error that names the argument and its range."""
     if value is None and optional:
         return None
-    allowed = "a positive number" if positive else "a number"
+    rule = f"Argument `{name}` must be {'a positive number' if positive else 'a number'}"
     if maximum is not None:
-        allowed += f" in [{minimum}, {maximum}]"
+        rule += f" in [{minimum}, {maximum}]"
     elif minimum is not None:
-        allowed += f" of at least {minimum}"
+        rule += f" of at least {minimum}"
     if below is not None:
-        allowed += f" and below {below}"
-    allowed += ", or None" if optional else ""
+        rule += f" and below {below}"
+    rule += ", or None" if optional else ""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"Argument `{name}` must be {allowed}. Received: {name}={value!r}")
+        raise TypeError(f"{rule}. Received: {name}={value!r}")
     in_range = (
         math.isfinite(value)
         and (not positive or value > 0)
@@ -289,8 +289,7 @@ def number(name, value, minimum=None, maximum=None, below=None, positive=False, 
         and (maximum is None or value <= maximum)
         and (below is None or value < below)
     )
-    if not in_range:
-        raise ValueError(f"Argument `{name}` must be {allowed}. Received: {name}={value!r}")
+    check(in_range, rule, **{name: value})
     return float(value)
 
 
