@@ -234,11 +234,11 @@ def _drawn_masks(cell, batch_size):
     with _drawing:
         masks = {}
         for name, size in zip(KERAS_MASKS, sizes, strict=True):
-            of_class = {verb: getattr(type(cell), f"{verb}_{name}") for verb in ("get", "reset")}
+            get, reset = (getattr(type(cell), f"{verb}_{name}") for verb in ("get", "reset"))
             # An earlier mask may be there, if the cell was called by itself.
-            of_class["reset"](cell)
-            masks[name] = of_class["get"](cell, ops.ones((batch_size, size), cell.compute_dtype))
-            of_class["reset"](cell)
+            reset(cell)
+            masks[name] = get(cell, ops.ones((batch_size, size), cell.compute_dtype))
+            reset(cell)
     return masks
 
 
