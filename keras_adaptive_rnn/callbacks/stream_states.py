@@ -92,7 +92,9 @@ class StreamStates(keras.callbacks.Callback):
                 "`StreamStates(stream)` scales the learning rate of every step. "
                 f"Received a model compiled with steps_per_execution={self.model.steps_per_execution}"
             )
-        sizes = [size for layer in flatten_layers(self.model) if (size := _vocabulary_size(layer)) is not None]
+        layers = flatten_layers(self.model)
+        sizes = [layer.input_dim for layer in layers if isinstance(layer, keras.layers.Embedding)]
+        sizes += [layer.vocabulary_size for layer in layers if hasattr(layer, "vocabulary_size")]
         if len(sizes) == 1 and self.stream.largest >= sizes[0]:
             raise ValueError(
                 f"The model has a vocabulary of {sizes[0]} tokens. Received a stream with token {self.stream.largest}"
@@ -143,10 +145,3 @@ class StreamStates(keras.callbacks.Callback):
         for variable, value in self._before_test:
             variable.assign(value)
         self._before_test = None
-
-
-def _vocabulary_size(layer):
-    """Returns the size of the vocabulary of a layer, or `None` if it reads no tokens."""
-    if isinstance(layer, keras.layers.Embedding):
-        return layer.input_dim
-    return getattr(layer, "vocabulary_size", None)
