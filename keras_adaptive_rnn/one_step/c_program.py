@@ -89,22 +89,22 @@ REDUCTIONS = {
     "Sum": ("0", "total + x"),
 }
 INTEGER_LIMITS = {"-INFINITY": "{}_MIN", "INFINITY": "{}_MAX"}
-# Operations that move numbers, as functions of an array.
+# Operations that move numbers, as functions of an array, with the names that Keras gives to their options.
 MOVES = {
-    "BroadcastTo": lambda x, shape: np.broadcast_to(x, shape),
-    "ExpandDims": lambda x, axis: np.expand_dims(x, axis),
-    "Flip": lambda x, axis: np.flip(x, axis),
+    "BroadcastTo": np.broadcast_to,
+    "ExpandDims": np.expand_dims,
+    "Flip": np.flip,
     "GetItem": lambda x, key: x[key],
-    "Moveaxis": lambda x, source, destination: np.moveaxis(x, source, destination),
+    "Moveaxis": np.moveaxis,
     "Ravel": lambda x: x.reshape(-1),
-    "Repeat": lambda x, repeats, axis: np.repeat(x, repeats, axis),
+    "Repeat": np.repeat,
     "Reshape": lambda x, newshape: x.reshape(newshape),
-    "Roll": lambda x, shift, axis: np.roll(x, shift, axis),
-    "Split": lambda x, indices_or_sections, axis: np.split(x, indices_or_sections, axis),
+    "Roll": np.roll,
+    "Split": np.split,
     "Squeeze": lambda x, axis: np.squeeze(x, axis if axis is None else tuple(np.atleast_1d(axis))),
-    "Swapaxes": lambda x, axis1, axis2: np.swapaxes(x, axis1, axis2),
+    "Swapaxes": np.swapaxes,
     "Tile": lambda x, repeats: np.tile(x, repeats),
-    "Transpose": lambda x, axes: np.transpose(x, axes),
+    "Transpose": np.transpose,
     "Unstack": lambda x, axis: list(np.moveaxis(x, axis, 0)),
 }
 ALIASES = {"Abs": "Absolute", "Amax": "Max", "Amin": "Min"}
