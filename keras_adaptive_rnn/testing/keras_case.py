@@ -82,8 +82,7 @@ class KerasCase(LayerCase):
         if keras.backend.backend() != "tensorflow":
             raise NotApplicable("what Keras exports here is ONNX")
         self.model().export(str(folder), format="tf_saved_model", verbose=False)
-        loaded = keras.layers.TFSMLayer(str(folder), call_endpoint="serve")
-        return lambda inputs: loaded(inputs)
+        return keras.layers.TFSMLayer(str(folder), call_endpoint="serve")
 
     def write_onnx(self, path):
         signature = [keras.InputSpec(shape=self.input_shape, dtype="float32")]
