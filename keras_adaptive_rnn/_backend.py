@@ -19,12 +19,7 @@ VARIABLE = "KERAS_BACKEND"
 
 
 def check():
-    """Chooses a backend for a command.
-
-    Raises:
-        ImportError: The backend that Keras is about to import is not installed.
-        ValueError: Keras has no backend of this name.
-    """
+    """Raises an error if Keras has no backend of the name that it is told, or the backend is not installed."""
     if "keras" in sys.modules:
         return
     backend, chosen_by = configured()

@@ -89,13 +89,7 @@ def shares_objects():
 
 
 def flatten_layers(layer, include_self=True, recursive=True):
-    """Returns a layer and the layers inside it, each once, the outermost first.
-
-    Args:
-        layer: A layer, or a cell that is none.
-        include_self: Whether to begin with `layer`. Defaults to `True`.
-        recursive: Whether to go into the layers inside. Defaults to `True`.
-    """
+    """Returns a layer, or a cell that is none, and the layers inside it, each once, the outermost first."""
     if hasattr(layer, "_flatten_layers"):
         return layer._flatten_layers(include_self=include_self, recursive=recursive)
     layers, left = {id(layer): layer}, [layer]

@@ -143,11 +143,7 @@ def with_tensors(structure, tensors):
 def start(parts, batch_size, training, dtype, **fields):
     """Returns a new run, for which the noise of `parts` is drawn and their weights are prepared.
 
-    Args:
-        parts: List of the layers inside a cell, the cell included.
-        batch_size: Integer or scalar tensor.
-        training, dtype: As in `Run`.
-        **fields: `skips_unneeded`, `emitted` and `sown`, as in `Run`.
+    `parts` is a list of a cell and the layers inside it, `batch_size` an integer or a scalar tensor.
     """
     run = Run(training, dtype, {}, current().given_noise, **fields)
     with AutocastScope(dtype):
@@ -182,9 +178,7 @@ def entered(run):
 def begin(parts, batch_size, is_bare):
     """Begins a run in `keras.layers.RNN`, which has hooks instead of a context and does not pass `training`.
 
-    Args:
-        parts, batch_size: As in `start`.
-        is_bare: Whether the `call` of the first part is all that a step needs.
+    The arguments are those of `start`, and whether the `call` of the first part is all that a step needs.
     """
     run = current()
     # Weights that are prepared outside a call that is computed again would get no gradient.

@@ -225,13 +225,7 @@ class NearIdentity(OfBlocks):
 
 
 class LayerScaled(keras.initializers.Initializer):
-    """Draws the matrix of one layer of a deep cell, and scales it by the gain of that layer.
-
-    Args:
-        initializer: The initializer that draws it.
-        gains: Function that returns the gain of each layer.
-        layer: Integer, or `None` for no gain.
-    """
+    """Draws the matrix of one layer of a deep cell, and scales it by `gains()[layer]`, unless `layer` is `None`."""
 
     def __init__(self, initializer, gains, layer):
         self.initializer, self.gains, self.layer = initializer, gains, layer
@@ -248,14 +242,7 @@ class LayerScaled(keras.initializers.Initializer):
 
 
 class Drawn(keras.initializers.Initializer):
-    """A function of numbers that are drawn uniformly between two bounds, or with uniform logarithms.
-
-    Args:
-        bounds: Pair of numbers.
-        function: Function of an array of float64.
-        seed: Integer or `None`.
-        logarithmic: Whether the logarithms are uniform. Defaults to `False`.
-    """
+    """A function of numbers, in float64, that are drawn uniformly between two bounds, or whose logarithms are."""
 
     def __init__(self, bounds, function, seed, logarithmic=False):
         self.bounds, self.function, self.seed, self.logarithmic = bounds, function, seed, logarithmic

@@ -11,20 +11,10 @@ from keras_adaptive_rnn.loop.rnn import RNN
 
 @keras.saving.register_keras_serializable(package="keras_adaptive_rnn")
 class RecurrentStep(keras.layers.Wrapper):
-    """One step of a recurrent layer, with the weights of the layer.
+    """One step of a `keras.layers.RNN`, with its weights: returns a list of what it returns, and the next states.
 
-    States are differences from the initial states of the layer, so the first ones are zeros, whatever was trained.
-
-    Args:
-        layer: A `keras.layers.RNN`, such as those of this package.
-
-    Call arguments:
-        inputs: Tensor `[batch, 1, features]`.
-        states: Flat list of tensors `[batch, size]`, the states of the cell.
-        mask: Boolean tensor `[batch, 1]`, or `None` (default). Only for a layer whose cell `outputs_its_state`.
-        resets: Boolean tensor `[batch, 1]`, or `None` (default).
-
-    Returns: `results, states`: a list of what `layer` returns for a sequence of this step, and the next states.
+    Inputs, mask and resets are a sequence of one step. States are a flat list of differences from the initial states of
+    the layer, so the first ones are zeros, whatever was trained. Only a cell that `outputs_its_state` takes a mask.
     """
 
     def __init__(self, layer, **kwargs):
