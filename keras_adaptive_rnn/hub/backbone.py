@@ -100,20 +100,19 @@ class RecurrentBackbone(ReadsItsOwnFiles, keras_hub.models.Backbone):
         dtype: Any = None,
         **kwargs,
     ):
-        vocabulary_size = _arguments.integer("vocabulary_size", vocabulary_size)
-        embedding_dim = _arguments.integer("embedding_dim", embedding_dim)
-        tie_weights = _arguments.boolean("tie_weights", tie_weights)
-        logit_soft_cap = _arguments.number("logit_soft_cap", logit_soft_cap, positive=True, optional=True)
-        recompute = _arguments.boolean("recompute", recompute)
-        schedule = _arguments.choice("schedule", schedule, schedules.SCHEDULES)
-        bidirectional = _arguments.boolean("bidirectional", bidirectional)
-        rates = {"embedding_dropout": embedding_dropout, "output_dropout": output_dropout, "word_dropout": word_dropout}
-        rates = {name: _arguments.rate(name, rate) for name, rate in rates.items()}
-        penalties = {
-            "activation_regularization": activation_regularization,
-            "temporal_regularization": temporal_regularization,
-        }
-        penalties = {name: _arguments.number(name, penalty, minimum=0) for name, penalty in penalties.items()}
+        self.vocabulary_size = _arguments.integer("vocabulary_size", vocabulary_size)
+        self.embedding_dim = _arguments.integer("embedding_dim", embedding_dim)
+        self.tie_weights = _arguments.boolean("tie_weights", tie_weights)
+        self.logit_soft_cap = _arguments.number("logit_soft_cap", logit_soft_cap, positive=True, optional=True)
+        self.recompute = _arguments.boolean("recompute", recompute)
+        self.schedule = _arguments.choice("schedule", schedule, schedules.SCHEDULES)
+        self.bidirectional = _arguments.boolean("bidirectional", bidirectional)
+        self.embedding_dropout = _arguments.rate("embedding_dropout", embedding_dropout)
+        self.output_dropout = _arguments.rate("output_dropout", output_dropout)
+        self.word_dropout = _arguments.rate("word_dropout", word_dropout)
+        alpha = _arguments.number("activation_regularization", activation_regularization, minimum=0)
+        beta = _arguments.number("temporal_regularization", temporal_regularization, minimum=0)
+        self.activation_regularization, self.temporal_regularization = alpha, beta
         self.reset_token_id = _arguments.integer("reset_token_id", reset_token_id, minimum=0, optional=True)
         if reset_token_id is not None and (bidirectional or reset_token_id >= vocabulary_size):
             raise ValueError(
@@ -124,11 +123,12 @@ class RecurrentBackbone(ReadsItsOwnFiles, keras_hub.models.Backbone):
         initializer = keras.initializers.RandomNormal(stddev=0.5)
         if embeddings_initializer is not None:
             initializer = _arguments.resolve("embeddings_initializer", embeddings_initializer, initializers.get)
+        self.embeddings_initializer = initializer
 
         self.token_embedding = TiedEmbedding(
-            vocabulary_size,
-            embedding_dim,
-            rates["word_dropout"],
+            self.vocabulary_size,
+            self.embedding_dim,
+            self.word_dropout,
             # Without tied weights, the layer that computes the logits has the bias.
             use_bias=tie_weights,
             embeddings_initializer=initializer,
@@ -136,11 +136,11 @@ class RecurrentBackbone(ReadsItsOwnFiles, keras_hub.models.Backbone):
             name="token_embedding",
         )
         # Made even for a rate of zero, so that the order of the variables does not depend on the rates.
-        self.embedding_dropped = LockedDropout(rates["embedding_dropout"], dtype=dtype, name="embedding_dropped")
-        self.output_dropped = LockedDropout(rates["output_dropout"], dtype=dtype, name="output_dropped")
+        self.embedding_dropped = LockedDropout(self.embedding_dropout, dtype=dtype, name="embedding_dropped")
+        self.output_dropped = LockedDropout(self.output_dropout, dtype=dtype, name="output_dropped")
         self.regularization = None
-        if any(penalties.values()):
-            self.regularization = ActivationRegularization(*penalties.values(), dtype=dtype, name="regularization")
+        if alpha or beta:
+            self.regularization = ActivationRegularization(alpha, beta, dtype=dtype, name="regularization")
         options = {"return_sequences": True, "recompute": recompute, "schedule": schedule, "dtype": dtype}
         layers = [
             RNN(cell, **options, return_state=not bidirectional, name=f"recurrent_{k}") for k, cell in enumerate(cells)
@@ -165,12 +165,6 @@ class RecurrentBackbone(ReadsItsOwnFiles, keras_hub.models.Backbone):
         super().__init__(inputs=inputs, outputs=x, dtype=dtype, **kwargs)
         # Keras sets `trainable` before it knows the layers.
         freeze_parts(self)
-
-        self.vocabulary_size, self.embedding_dim, self.tie_weights = vocabulary_size, embedding_dim, tie_weights
-        self.logit_soft_cap, self.recompute, self.schedule = logit_soft_cap, recompute, schedule
-        self.bidirectional, self.embeddings_initializer = bidirectional, initializer
-        for name, value in {**rates, **penalties}.items():
-            setattr(self, name, value)
 
     def hidden_states(self, token_ids: Tensor, run: Callable) -> Tensor:
         """Returns the hidden states `[batch, time, size]` of tokens `[batch, time]`.
